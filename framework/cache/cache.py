@@ -1,0 +1,200 @@
+"""The cache: what is known of nodes and bound pods, and of the pods that are about to be bound.
+
+Informer handlers report what the API says, the cycles what they have decided; the cache keeps the snapshot in step
+with both. Every pod is counted exactly once, on one node. How a pod passes from state to state, and what that rests on,
+is in `pod_states`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ..contract.events import Action
+from ..model.node import Node
+from ..model.pod_info import PodInfo
+from .node_changes import changes, same
+from .pod_states import PodEvent, PodState, next_state
+from .snapshot import Snapshot
+from .view import NodeInfo
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class _Known:
+    """A pod that the snapshot counts."""
+
+    info: PodInfo
+    node_name: str
+    state: PodState
+    deadline: float | None = None
+
+
+class Cache:
+    """Nodes and pods as last heard of, counted in `snapshot`. Nobody else adds or removes nodes and pods there.
+
+    `clock` gives seconds on a monotonic clock. `assumed_ttl` is how many seconds an assumed pod is kept after its
+    binding was finished; None keeps it until it is reported, forgotten or removed.
+    """
+
+    def __init__(self, snapshot: Snapshot, clock: Callable[[], float], assumed_ttl: float | None = None) -> None:
+        self.snapshot = snapshot
+        self._clock = clock
+        self._ttl = assumed_ttl
+        self._pods: dict[str, _Known] = {}
+        self._assumed: dict[str, _Known] = {}
+
+    def set_node(self, node: Node) -> Action:
+        """A node was added or changed: what of it has, as bits of cluster events.
+
+        ADD for a node not known before. A report that changes nothing leaves the snapshot's journals alone.
+        Raises QuantityError when an allocatable amount cannot be parsed; nothing is changed then.
+        """
+        row = self.snapshot.live_row_of(node.metadata.name)
+        old = None if row is None else self.snapshot.nodes[row]
+        if old is None:
+            self.snapshot.set_node(node)
+            return Action.ADD
+        if same(old, node):
+            self.snapshot.refresh_node(node)
+            return Action(0)
+        changed = changes(old, node)
+        self.snapshot.set_node(node)
+        return changed
+
+    def remove_node(self, name: str) -> None:
+        """A node is gone. Pods on it stay counted, out of every plugin's sight, until they are removed themselves."""
+        self.snapshot.remove_node(name)
+
+    def assume(self, info: PodInfo, node_name: str) -> None:
+        """Count a pod on the node that was chosen for it, ahead of its binding.
+
+        Raises IllegalTransition when the pod is assumed or bound already.
+        """
+        state = next_state(info, self._state_of(info.uid), PodEvent.ASSUME)
+        self.snapshot.add_pod(info, node_name)
+        self._pods[info.uid] = self._assumed[info.uid] = _Known(info, node_name, state)
+
+    def forget(self, info: PodInfo) -> bool:
+        """Undo `assume`. False, with nothing changed, when the pod is bound after all or gone."""
+        before = self._state_of(info.uid)
+        if next_state(info, before, PodEvent.FORGET) is before:
+            if before is PodState.BOUND:
+                log.warning("pod %s is bound to %s after all and stays counted", info.key, self.node_of(info.uid))
+            return False
+        self._drop(info.uid)
+        return True
+
+    def finish_binding(self, info: PodInfo) -> None:
+        """The API accepted the pod's binding: from now on an assumed pod may expire."""
+        after = next_state(info, self._state_of(info.uid), PodEvent.FINISH_BINDING)
+        if after is PodState.ASSUMED and self._ttl is not None:
+            self._assumed[info.uid].deadline = self._clock() + self._ttl
+
+    def add_pod(self, info: PodInfo) -> None:
+        """An informer saw a pod on a node for the first time. An assumed pod is confirmed.
+
+        Raises IllegalTransition when the pod was added before.
+        """
+        self._report(info, PodEvent.CONFIRM)
+
+    def update_pod(self, info: PodInfo) -> None:
+        """An informer saw a change of a pod that is on a node. Cheap when neither its shape nor its node changed."""
+        self._report(info, PodEvent.UPDATE)
+
+    def remove_pod(self, info: PodInfo) -> bool:
+        """A pod is gone, or has ended: whether it was only assumed. A pod that is not known is left alone."""
+        before = self._state_of(info.uid)
+        if next_state(info, before, PodEvent.REMOVE) is before:
+            return False
+        self._drop(info.uid)
+        return before is PodState.ASSUMED
+
+    def expire(self, now: float) -> list[PodInfo]:
+        """Forget the assumed pods whose time to live is over at `now`, seconds on the cache's clock; returns them."""
+        late = [known for known in self._assumed.values() if known.deadline is not None and known.deadline <= now]
+        for known in late:
+            next_state(known.info, known.state, PodEvent.EXPIRE)
+            log.warning(
+                "pod %s was bound to %s but never reported there, and is no longer counted",
+                known.info.key,
+                known.node_name,
+            )
+            self._drop(known.info.uid)
+        return [known.info for known in late]
+
+    def is_assumed(self, uid: str) -> bool:
+        """Whether the pod is counted on a node where no informer has seen it."""
+        return uid in self._assumed
+
+    def node_of(self, uid: str) -> str | None:
+        """The node that the pod is counted on."""
+        known = self._pods.get(uid)
+        return None if known is None else known.node_name
+
+    def get(self, uid: str) -> PodInfo | None:
+        """The pod as last heard of, if it is counted on a node."""
+        known = self._pods.get(uid)
+        return None if known is None else known.info
+
+    @property
+    def node_count(self) -> int:
+        """Known nodes."""
+        return self.snapshot.node_count
+
+    @property
+    def pod_count(self) -> int:
+        """Pods counted on nodes, assumed ones included."""
+        return len(self._pods)
+
+    @property
+    def assumed_count(self) -> int:
+        """Assumed pods."""
+        return len(self._assumed)
+
+    def placements(self) -> Iterator[tuple[PodInfo, str]]:
+        """Every counted pod with its node, in no order."""
+        return ((known.info, known.node_name) for known in self._pods.values())
+
+    def dump(self) -> Iterator[str]:
+        """Lines for a debug log: each node with its amounts and pods, nodes of which only pods are known included."""
+        snapshot, resources = self.snapshot, self.snapshot.resources
+        for row, name in enumerate(snapshot.names[: snapshot.height]):
+            if snapshot.row_of(name) != row:
+                continue
+            node = NodeInfo(snapshot, row)
+            amounts = ", ".join(f"{r} {node.requested(r)} of {node.allocatable(r)}" for r in resources.names)
+            allowed = f"pods {resources.pod_count[row]} of {resources.allowed_pods[row]}"
+            yield f"node {name}{'' if snapshot.live[row] else ' (not known itself)'}: {allowed}, {amounts}"
+            for uid, info in node.pods.items():
+                yield f"  {self._state_of(uid).name.lower()} pod {info.key} (UID {uid})"
+
+    def _state_of(self, uid: str) -> PodState:
+        known = self._pods.get(uid)
+        return PodState.ABSENT if known is None else known.state
+
+    def _report(self, info: PodInfo, event: PodEvent) -> None:
+        if not info.node_name:
+            raise ValueError(f"pod {info.key} has no node, so it does not belong in the cache")
+        state = next_state(info, self._state_of(info.uid), event)
+        known = self._pods.get(info.uid)
+        if known is None:
+            self.snapshot.add_pod(info, info.node_name)
+            self._pods[info.uid] = _Known(info, info.node_name, state)
+            return
+        if known.node_name != info.node_name:
+            log.warning("pod %s was counted on node %s but is bound to %s", info.key, known.node_name, info.node_name)
+        if known.node_name == info.node_name and known.info.shape is info.shape:
+            self.snapshot.refresh_pod(info, info.node_name)
+        else:
+            self.snapshot.remove_pod(known.info, known.node_name)
+            self.snapshot.add_pod(info, info.node_name)
+        self._assumed.pop(info.uid, None)
+        known.info, known.node_name, known.state, known.deadline = info, info.node_name, state, None
+
+    def _drop(self, uid: str) -> None:
+        known = self._pods.pop(uid)
+        self._assumed.pop(uid, None)
+        self.snapshot.remove_pod(known.info, known.node_name)

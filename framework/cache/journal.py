@@ -1,0 +1,53 @@
+"""The journal of changed rows, from which kept verdicts and scores learn what to compute again.
+
+The snapshot writes it, the runtime's memo reads it. There is one for changes of node objects and one that also has
+changes of the pods on a node.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Locality(Enum):
+    """What a plugin's verdict or score for a node depends on, besides the pod's shape (its spec, less its node).
+
+    A plugin that also reads the pod's name, namespace, labels or annotations, or volatile state of its own, is CLUSTER.
+    """
+
+    NODE = "node"
+    """That node's object alone: labels, taints, allocatable, ..."""
+    USAGE = "usage"
+    """That node's object and the pods on it."""
+    CLUSTER = "cluster"
+    """Anything; never kept."""
+
+
+class Journal:
+    """Rows in the order they changed, with positions that stay valid when old entries are dropped."""
+
+    __slots__ = ("_base", "_limit", "_rows")
+
+    def __init__(self, limit: int = 8192) -> None:
+        self._rows: list[int] = []
+        self._base = 0
+        self._limit = limit
+
+    @property
+    def position(self) -> int:
+        """Where the next change will be written."""
+        return self._base + len(self._rows)
+
+    def record(self, row: int) -> None:
+        """`row` has changed."""
+        self._rows.append(row)
+        if len(self._rows) > self._limit:
+            dropped = self._limit // 2
+            del self._rows[:dropped]
+            self._base += dropped
+
+    def since(self, position: int) -> set[int] | None:
+        """Rows changed at or after `position`; None when that is no longer known and everything may have changed."""
+        if position < self._base:
+            return None
+        return set(self._rows[position - self._base :])

@@ -1,0 +1,115 @@
+"""The states that a pod goes through in the cache, as a table.
+
+                assume                  confirm, update
+    +--------+ --------> +---------+ -----------------> +-------+
+    | ABSENT |           | ASSUMED | <-+ finish         | BOUND | <-+ update, forget,
+    +--------+ <-------- +---------+ --+ binding        +-------+ --+ finish binding
+       |   ^    forget,                                   |   ^
+       |   |    remove,                                   |   |
+       |   |    expire                                    |   |
+       |   +------------------- remove -------------------+   |
+       +--------------------- confirm, update ----------------+
+
+ABSENT stays ABSENT on forget, remove and finish binding. Every other pair of state and event is a bug of the caller and
+raises IllegalTransition.
+
+What this rests on:
+
+1. A pod is known by its UID. A pod made anew under the old name has a new UID; the informer reports it as the removal
+   of one pod and the addition of another.
+2. Informers report a pod here only while it has a node. The first report is confirm, the last is remove, those between
+   are updates. A report is the truth: whatever was assumed, afterwards the pod is BOUND where the report says. So an
+   update of a pod that is not BOUND, which can only follow a report that failed, puts things right.
+3. The API never moves a bound pod to another node, and no report comes before the pod is bound. A pod confirmed or
+   updated elsewhere than it was counted was bound by somebody else; that is logged, and the report believed.
+4. Only one attempt to schedule a pod is under way at a time, so nobody assumes a pod that is assumed or bound.
+5. The answer to a binding and the informer's report of it race. The pod may be BOUND, or gone, before its binding is
+   finished, or forgotten because the answer was lost. So forgetting and finishing change nothing for a pod that is not
+   ASSUMED.
+6. The removal of a pod may be reported when its addition never was, because that report failed. So removing is safe to
+   repeat.
+7. An assumed pod stays until it is confirmed, forgotten or removed, as in kube-scheduler. With a time to live, it also
+   expires that long after its binding was finished, in case the informer never reports it; never before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+from ..model.pod_info import PodInfo
+
+
+class PodState(IntEnum):
+    """What the cache knows of a pod."""
+
+    ABSENT = 0
+    """Nothing."""
+    ASSUMED = 1
+    """It was given a node by this scheduler; no informer has reported it there."""
+    BOUND = 2
+    """An informer has reported it on a node."""
+
+
+class PodEvent(IntEnum):
+    """What can happen to a pod in the cache; values are in the order of the cache's methods."""
+
+    ASSUME = 0
+    FORGET = 1
+    FINISH_BINDING = 2
+    CONFIRM = 3
+    UPDATE = 4
+    REMOVE = 5
+    EXPIRE = 6
+
+
+TRANSITIONS: Mapping[PodEvent, Mapping[PodState, PodState]] = {
+    PodEvent.ASSUME: {PodState.ABSENT: PodState.ASSUMED},
+    PodEvent.FORGET: {
+        PodState.ABSENT: PodState.ABSENT,
+        PodState.ASSUMED: PodState.ABSENT,
+        PodState.BOUND: PodState.BOUND,
+    },
+    PodEvent.FINISH_BINDING: {
+        PodState.ABSENT: PodState.ABSENT,
+        PodState.ASSUMED: PodState.ASSUMED,
+        PodState.BOUND: PodState.BOUND,
+    },
+    PodEvent.CONFIRM: {
+        PodState.ABSENT: PodState.BOUND,
+        PodState.ASSUMED: PodState.BOUND,
+    },
+    PodEvent.UPDATE: {
+        PodState.ABSENT: PodState.BOUND,
+        PodState.ASSUMED: PodState.BOUND,
+        PodState.BOUND: PodState.BOUND,
+    },
+    PodEvent.REMOVE: {
+        PodState.ABSENT: PodState.ABSENT,
+        PodState.ASSUMED: PodState.ABSENT,
+        PodState.BOUND: PodState.ABSENT,
+    },
+    PodEvent.EXPIRE: {PodState.ASSUMED: PodState.ABSENT},
+}
+
+
+class IllegalTransition(RuntimeError):
+    """A caller's bug: the event cannot happen to a pod in this state."""
+
+    def __init__(self, info: PodInfo, state: PodState, event: PodEvent) -> None:
+        super().__init__(f"cannot {_words(event)} pod {info.key} (UID {info.uid}): it is {_words(state)} in the cache")
+
+
+def next_state(info: PodInfo, state: PodState, event: PodEvent) -> PodState:
+    """The state of the pod after `event`.
+
+    Raises IllegalTransition when the table has none.
+    """
+    after = TRANSITIONS[event].get(state)
+    if after is None:
+        raise IllegalTransition(info, state, event)
+    return after
+
+
+def _words(member: IntEnum) -> str:
+    return member.name.lower().replace("_", " ")

@@ -1,0 +1,82 @@
+"""The self-check: counts everything again from the objects alone and says where the kept columns differ.
+
+Tests call it after every step, operators on demand. It takes time in proportion to the whole cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from .cache import Cache
+from .snapshot import Snapshot
+
+Facts = dict[tuple[str, str], object]
+
+
+def differences(cache: Cache) -> list[str]:
+    """A sentence for every value of the cache's snapshot that does not follow from its nodes and pods; none is good."""
+    kept = cache.snapshot
+    fresh = Snapshot()
+    for node in kept.nodes[: kept.height]:
+        if node is not None:
+            fresh.set_node(node)
+    for info, node_name in cache.placements():
+        fresh.add_pod(info, node_name)
+    label_keys = list(kept.labels.keys)
+    found, expected = dict(_facts(kept, label_keys)), dict(_facts(fresh, label_keys))
+    return [
+        f"{place}: {what} is {found.get((place, what))!r} but should be {expected.get((place, what))!r}"
+        for place, what in sorted(found.keys() | expected.keys())
+        if found.get((place, what)) != expected.get((place, what))
+    ]
+
+
+def _facts(snapshot: Snapshot, label_keys: Iterable[str]) -> Iterator[tuple[tuple[str, str], object]]:
+    """Everything that is not zero or empty, by place and kind. Row numbers, which may differ, do not occur."""
+    places = [_place(snapshot, row) for row in range(snapshot.height)]
+    yield ("the snapshot", "number of nodes"), snapshot.node_count
+    for row, place in enumerate(places):
+        for what, value in (*_node(snapshot, row), *_amounts(snapshot, row), *_labels(snapshot, label_keys, row)):
+            if value:
+                yield (place, what), value
+        for uid, info in snapshot.pods[row].items():
+            yield (place, f"pod {uid}"), info
+    for name in snapshot.images.names():
+        for row in snapshot.images.holders(name):
+            yield (places[row], f"image {name}"), "present"
+    for (protocol, port), rows in snapshot.ports.claims().items():
+        for row, addresses in rows.items():
+            for address, count in addresses.items():
+                yield (places[row], f"number of claims on {address}:{port}/{protocol}"), count
+
+
+def _place(snapshot: Snapshot, row: int) -> str:
+    name = snapshot.names[row]
+    return f"node {name}" if snapshot.row_of(name) == row else f"free row {row}"
+
+
+def _node(snapshot: Snapshot, row: int) -> Iterator[tuple[str, object]]:
+    yield "known", bool(snapshot.live[row])
+    yield "object", snapshot.nodes[row]
+    yield "unschedulable", bool(snapshot.unschedulable[row])
+    yield "taints", snapshot.taints.sets[snapshot.taints.ids[row]]
+
+
+def _amounts(snapshot: Snapshot, row: int) -> Iterator[tuple[str, object]]:
+    resources = snapshot.resources
+    for index, resource in enumerate(resources.names):
+        yield f"allocatable {resource}", int(resources.allocatable[index, row])
+        yield f"offer of {resource}", bool(resources.offered[index, row])
+        yield f"requested {resource}", int(resources.requested[index, row])
+    yield "cpu for scoring", int(resources.nonzero[0, row])
+    yield "memory for scoring", int(resources.nonzero[1, row])
+    yield "allowed number of pods", int(resources.allowed_pods[row])
+    yield "number of pods", int(resources.pod_count[row])
+
+
+def _labels(snapshot: Snapshot, label_keys: Iterable[str], row: int) -> Iterator[tuple[str, object]]:
+    for key in label_keys:
+        column = snapshot.labels.column(key)
+        number = int(column.ids[row])
+        if number:
+            yield f"label {key}", (column.values[number],)

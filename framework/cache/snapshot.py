@@ -1,0 +1,221 @@
+"""The snapshot: nodes as rows of columns, with the pods counted on them.
+
+The cache writes it, views and plugins read it. There is one event loop and a scheduling cycle never awaits, so the
+snapshot is not a copy: it is the cluster as known right now. A row is given to a node name when the first thing is
+heard of it (a pod may come before its node), stays while the node or a pod on it is known, and is reused afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import numpy.typing as npt
+
+from ..model.node import Node
+from ..model.pod_info import PodInfo
+from ..model.requests import amounts
+from .images import ImageTable
+from .journal import Journal
+from .labels import LabelColumns
+from .ports import PortTable
+from .resources import ResourceColumns
+from .taints import TaintColumn
+
+_FIRST_CAPACITY = 64
+
+
+class Snapshot:
+    """Columns over rows, and what happened to them.
+
+    Attributes:
+        height: rows ever used; columns are meaningful below it.
+        live: bool, shape (capacity,): whether a Node object is known for the row. Others are ghosts or free.
+        node_count: number of live rows.
+        layout: changes when `height`, the columns' capacity or the set of live rows changed.
+        node_journal: rows whose node object changed.
+        usage_journal: rows whose node object or pods changed.
+    """
+
+    def __init__(self) -> None:
+        capacity = _FIRST_CAPACITY
+        self.height = 0
+        self.node_count = 0
+        self.layout = 0
+        self.live: npt.NDArray[np.bool_] = np.zeros(capacity, np.bool_)
+        self.unschedulable: npt.NDArray[np.bool_] = np.zeros(capacity, np.bool_)
+        self.resources = ResourceColumns(capacity)
+        self.labels = LabelColumns(capacity)
+        self.taints = TaintColumn(capacity)
+        self.images = ImageTable()
+        self.ports = PortTable()
+        self.node_journal = Journal()
+        self.usage_journal = Journal()
+        self.names: list[str] = []
+        self.nodes: list[Node | None] = []
+        self.pods: list[dict[str, PodInfo]] = []
+        self._listed: npt.NDArray[np.intp] = np.zeros(0, np.intp)
+        self._listed_at = -1
+        self._row_of: dict[str, int] = {}
+        self._free: list[int] = []
+        self._undo: list[tuple[bool, PodInfo, str]] | None = None
+
+    def row_of(self, node_name: str) -> int | None:
+        """The row of a node that is known by its object or by a pod on it."""
+        return self._row_of.get(node_name)
+
+    def live_row_of(self, node_name: str) -> int | None:
+        """The row of a node whose object is known."""
+        row = self._row_of.get(node_name)
+        return row if row is not None and self.live[row] else None
+
+    def live_rows(self) -> npt.NDArray[np.intp]:
+        """Rows of known nodes, ascending: the node list. Not to be written to."""
+        if self._listed_at != self.layout:
+            self._listed = np.flatnonzero(self.live[: self.height])
+            self._listed_at = self.layout
+        return self._listed
+
+    def set_node(self, node: Node) -> None:
+        """Add the node, or replace what is known of it.
+
+        Raises QuantityError when an allocatable amount cannot be parsed; nothing is changed then.
+        """
+        allocatable = amounts(node.status.allocatable)
+        row = self._claim(node.metadata.name)
+        if not self.live[row]:
+            self.live[row] = True
+            self.node_count += 1
+            self.layout += 1
+        self.nodes[row] = node
+        self.unschedulable[row] = node.spec.unschedulable
+        self.resources.set_allocatable(row, allocatable)
+        self.labels.set(row, node.metadata.labels)
+        self.taints.set(row, node.spec.taints)
+        self.images.set(row, node.status.images)
+        self._node_changed(row)
+
+    def remove_node(self, name: str) -> None:
+        """Forget the node's object. Pods on it stay counted until they are removed themselves."""
+        row = self._row_of.get(name)
+        if row is None or not self.live[row]:
+            return
+        self.live[row] = False
+        self.node_count -= 1
+        self.layout += 1
+        self.nodes[row] = None
+        self.unschedulable[row] = False
+        self.resources.set_allocatable(row, {})
+        self.labels.set(row, {})
+        self.taints.set(row, ())
+        self.images.set(row, ())
+        self._node_changed(row)
+        self._release_if_unused(row)
+
+    def add_pod(self, info: PodInfo, node_name: str) -> None:
+        """Count the pod on the node.
+
+        Raises ValueError when a pod with this UID is counted there already.
+        """
+        row = self._claim(node_name)
+        if info.uid in self.pods[row]:
+            raise ValueError(f"pod {info.key} is already counted on node {node_name}")
+        self.pods[row][info.uid] = info
+        self.resources.add(row, info.shape)
+        if info.shape.host_ports:
+            self.ports.add(row, info.shape.host_ports)
+        self.usage_journal.record(row)
+        if self._undo is not None:
+            self._undo.append((True, info, node_name))
+
+    def remove_pod(self, info: PodInfo, node_name: str) -> None:
+        """Stop counting the pod on the node.
+
+        Raises KeyError when it is not counted there.
+        """
+        row = self._row_of[node_name]
+        counted = self.pods[row].pop(info.uid)
+        self.resources.remove(row, counted.shape)
+        if counted.shape.host_ports:
+            self.ports.remove(row, counted.shape.host_ports)
+        self.usage_journal.record(row)
+        if self._undo is not None:
+            self._undo.append((False, counted, node_name))
+        self._release_if_unused(row)
+
+    def refresh_node(self, node: Node) -> None:
+        """Keep `node` in place of the node's object, from which it differs in nothing that columns or plugins read.
+
+        Raises KeyError when the node is not known.
+        """
+        self.nodes[self._row_of[node.metadata.name]] = node
+
+    def refresh_pod(self, info: PodInfo, node_name: str) -> None:
+        """Keep `info` in place of what is counted on the node under its UID: the same pod with the same shape.
+
+        No count changes. The row counts as changed if labels, annotations or the deletion mark differ; a pod's status
+        may change several times a second and is nothing that kept verdicts and scores may depend on.
+        Raises KeyError when the pod is not counted there.
+        """
+        row = self._row_of[node_name]
+        before = self.pods[row][info.uid]
+        self.pods[row][info.uid] = info
+        if _visible(before) != _visible(info):
+            self.usage_journal.record(row)
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Pods that are added and removed inside are put back at the end. Trials nest; nodes must not change inside."""
+        outer, self._undo = self._undo, []
+        try:
+            yield
+        finally:
+            log, self._undo = self._undo, None
+            for added, info, node_name in reversed(log):
+                if added:
+                    self.remove_pod(info, node_name)
+                else:
+                    self.add_pod(info, node_name)
+            self._undo = outer
+
+    def _claim(self, name: str) -> int:
+        row = self._row_of.get(name)
+        if row is not None:
+            return row
+        if self._free:
+            row = self._free.pop()
+            self.names[row] = name
+        else:
+            row = self.height
+            if row == len(self.live):
+                self._grow(2 * row)
+            self.height += 1
+            self.layout += 1
+            self.names.append(name)
+            self.nodes.append(None)
+            self.pods.append({})
+        self._row_of[name] = row
+        return row
+
+    def _release_if_unused(self, row: int) -> None:
+        if not self.live[row] and not self.pods[row]:
+            del self._row_of[self.names[row]]
+            self._free.append(row)
+
+    def _grow(self, capacity: int) -> None:
+        room = np.zeros(capacity - len(self.live), np.bool_)
+        self.live = np.concatenate([self.live, room])
+        self.unschedulable = np.concatenate([self.unschedulable, room])
+        self.resources.grow(capacity)
+        self.labels.grow(capacity)
+        self.taints.grow(capacity)
+        self.layout += 1
+
+    def _node_changed(self, row: int) -> None:
+        self.node_journal.record(row)
+        self.usage_journal.record(row)
+
+
+def _visible(info: PodInfo) -> tuple[object, ...]:
+    return info.labels, info.pod.metadata.annotations, info.terminating

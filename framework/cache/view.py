@@ -1,0 +1,113 @@
+"""A view of some rows of the snapshot: what plugins are asked about.
+
+The runtime makes views; vector plugins read columns through them, per-node plugins iterate them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..model.node import Node
+from ..model.pod_info import PodInfo
+from .snapshot import Snapshot
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+Rows = npt.NDArray[np.intp]
+
+
+class NodeView:
+    """Some rows of a snapshot, in a fixed order.
+
+    Attributes:
+        snapshot: what the rows belong to.
+        rows: intp, shape (nodes,), the rows; None stands for every row below the snapshot's height, free rows included,
+            which is what kept verdicts and scores are computed over.
+    """
+
+    __slots__ = ("_one", "rows", "snapshot")
+
+    def __init__(self, snapshot: Snapshot, rows: Rows | None) -> None:
+        self.snapshot = snapshot
+        self.rows = rows
+        self._one: slice | None = None
+        if rows is not None and len(rows) == 1:
+            row = int(rows[0])
+            self._one = slice(row, row + 1)
+
+    def __len__(self) -> int:
+        return self.snapshot.height if self.rows is None else len(self.rows)
+
+    def __iter__(self) -> Iterator[NodeInfo]:
+        for row in self.indices().tolist():
+            yield NodeInfo(self.snapshot, row)
+
+    def indices(self) -> Rows:
+        """intp, shape (nodes,): the rows, spelled out."""
+        return np.arange(self.snapshot.height) if self.rows is None else self.rows
+
+    @property
+    def within(self) -> slice | Rows:
+        """What to index the last axis of a column with; a slice, which copies nothing, wherever one will do."""
+        if self.rows is None:
+            return slice(self.snapshot.height)
+        return self.rows if self._one is None else self._one
+
+    def of(self, column: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+        """The view's part of a column of shape (capacity,) or (n, capacity). May share memory with it: do not write."""
+        return column[..., self.within]
+
+    def mask_of(self, rows: Collection[int]) -> npt.NDArray[np.bool_]:
+        """bool, shape (nodes,): which nodes of the view are among `rows`."""
+        hit = np.zeros(len(self.snapshot.live), np.bool_)
+        hit[np.fromiter(rows, np.intp, len(rows))] = True
+        return self.of(hit)
+
+    def names(self) -> list[str]:
+        """Names of the nodes."""
+        names = self.snapshot.names
+        return [names[row] for row in self.indices().tolist()]
+
+
+class NodeInfo:
+    """One node: its object, the pods on it and its resources."""
+
+    __slots__ = ("_row", "_snapshot")
+
+    def __init__(self, snapshot: Snapshot, row: int) -> None:
+        self._snapshot = snapshot
+        self._row = row
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self._snapshot.names[self._row]
+
+    @property
+    def node(self) -> Node | None:
+        """Its object; None for a row that has none, which is never offered to a pod."""
+        return self._snapshot.nodes[self._row]
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Its labels."""
+        node = self.node
+        return node.metadata.labels if node is not None else {}
+
+    @property
+    def pods(self) -> Mapping[str, PodInfo]:
+        """Pods on it by UID, assumed ones included."""
+        return self._snapshot.pods[self._row]
+
+    def allocatable(self, resource: str) -> int:
+        """What it offers: milli-cores for cpu, whole units otherwise."""
+        resources = self._snapshot.resources
+        return resources.amount(resources.allocatable, resource, self._row)
+
+    def requested(self, resource: str) -> int:
+        """What its pods have claimed, in the same units."""
+        resources = self._snapshot.resources
+        return resources.amount(resources.requested, resource, self._row)

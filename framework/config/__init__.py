@@ -1,0 +1,56 @@
+"""Configuration: KubeSchedulerConfiguration v1, read unchanged from kube-scheduler's own YAML.
+
+What belongs here: reading, checking and merging configuration, with kube-scheduler's defaults, rules and messages. What
+does not: reading files, logging and making plugins. The way through it:
+
+    configuration = load(text, "config.yaml")
+    profiles = resolve(configuration, defaults=..., extends=...)
+
+Both raise ConfigurationError, whose `errors` name every fault and its place.
+"""
+
+from muster.framework.config.args import ARGS_MODELS, decode_plugin_args
+from muster.framework.config.durations import format_duration, parse_duration
+from muster.framework.config.extenders import Extender, ExtenderManagedResource, ExtenderTLSConfig
+from muster.framework.config.load import default_configuration, load
+from muster.framework.config.merge import Extends, PluginRef
+from muster.framework.config.model import (
+    ClientConnectionConfiguration,
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    LeaderElectionConfiguration,
+    Plugin,
+    PluginConfig,
+    Plugins,
+    PluginSet,
+)
+from muster.framework.config.points import POINTS
+from muster.framework.config.problems import ConfigurationError, Problem
+from muster.framework.config.resolve import ResolvedProfile, resolve
+
+__all__ = [
+    "ARGS_MODELS",
+    "POINTS",
+    "ClientConnectionConfiguration",
+    "ConfigurationError",
+    "Extender",
+    "ExtenderManagedResource",
+    "ExtenderTLSConfig",
+    "Extends",
+    "KubeSchedulerConfiguration",
+    "KubeSchedulerProfile",
+    "LeaderElectionConfiguration",
+    "Plugin",
+    "PluginConfig",
+    "PluginRef",
+    "PluginSet",
+    "Plugins",
+    "Problem",
+    "ResolvedProfile",
+    "decode_plugin_args",
+    "default_configuration",
+    "format_duration",
+    "load",
+    "parse_duration",
+    "resolve",
+]

@@ -1,0 +1,139 @@
+"""Document: a YAML or JSON text as plain Python values, read by the rules of kube-scheduler's YAML reader.
+
+Called by `load`. The rules differ from PyYAML's own: dates and base-60 numbers are text, `1e3` is a number, a whole
+float is an integer, keys are always text, only the first document of a stream counts, and a key that a mapping holds
+twice (merged ones included) is a fault. Only plain values come out: dict, list, str, int, float, bool, None.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import yaml
+
+from muster.framework.config.problems import ConfigurationError, Problem, repeated_key
+
+_TAG = "tag:yaml.org,2002:"
+_TRUE = ("y", "yes", "true", "on")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The value of a text, and the repeated keys in it (the last value of such a key counts)."""
+
+    value: object
+    problems: tuple[Problem, ...]
+
+
+def read_document(text: str | bytes, source: str) -> Document:
+    """Raises ConfigurationError, naming `source` and the line, for a text that is not YAML."""
+    try:
+        loader = _Loader(text)
+        root = loader.get_node() if loader.check_node() else None
+        reader = _Reader()
+        value = None if root is None else reader.value(root, "")
+        return Document(value, tuple(reader.problems))
+    except (yaml.YAMLError, UnicodeError) as error:
+        raise ConfigurationError([_malformed(error)], source=source) from error
+
+
+def _malformed(error: Exception) -> Problem:
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return Problem("", f"yaml: {error}")
+    mark = error.problem_mark or error.context_mark
+    line = f"line {mark.line + 1}: " if mark else ""
+    return Problem("", f"yaml: {line}{error.problem or error.context}")
+
+
+class _Loader(yaml.BaseLoader):
+    """Composes nodes; plain scalars get their tags from the table below."""
+
+
+for _kind, _pattern in {
+    "null": r"(?:~|null|Null|NULL|)\Z",
+    "bool": r"(?:[yYnN]|yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)\Z",
+    "int": r"[-+]?(?:0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|[1-9][0-9_]*|0)\Z",
+    "float": r"[-+]?(?:\.[0-9]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?\Z",
+    "merge": r"<<\Z",
+}.items():
+    _Loader.add_implicit_resolver(_TAG + _kind, re.compile(_pattern), None)
+
+
+def _integer(text: str) -> int:
+    digits = text.replace("_", "")
+    return int(digits, 8) if re.fullmatch(r"[-+]?0[0-7]+", digits) else int(digits, 0)
+
+
+def _number(text: str) -> int | float:
+    number = float(text.replace("_", ""))
+    return int(number) if number.is_integer() else number
+
+
+_SCALARS: dict[str, Callable[[str], object]] = {
+    f"{_TAG}null": lambda _: None,
+    f"{_TAG}bool": lambda text: text.lower() in _TRUE,
+    f"{_TAG}int": _integer,
+    f"{_TAG}float": _number,
+}
+
+
+class _Reader:
+    """Turns nodes into values. An aliased node becomes one shared value."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self._done: dict[int, object] = {}
+        self._open: set[int] = set()
+
+    def value(self, node: yaml.Node, path: str) -> object:
+        if isinstance(node, yaml.ScalarNode):
+            return _scalar(node)
+        with self._inside(node):
+            if id(node) not in self._done:
+                self._done[id(node)] = self._collection(node, path)
+        return self._done[id(node)]
+
+    @contextmanager
+    def _inside(self, node: yaml.Node) -> Iterator[None]:
+        """Keeps an alias from leading back into the node that it stands in."""
+        if id(node) in self._open:
+            raise yaml.MarkedYAMLError(problem="anchor value contains itself", problem_mark=node.start_mark)
+        self._open.add(id(node))
+        yield
+        self._open.remove(id(node))
+
+    def _collection(self, node: yaml.Node, path: str) -> object:
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(item, f"{path}[{index}]") for index, item in enumerate(node.value)]
+        mapping: dict[str, object] = {}
+        for key, item in self._entries(node):
+            place = f"{path}.{key.value}" if path else key.value
+            if key.value in mapping:
+                self.problems.append(repeated_key(place, key.start_mark.line + 1))
+            mapping[key.value] = self.value(item, place)
+        return mapping
+
+    def _entries(self, node: yaml.Node) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
+        """Keys and values of a mapping, with those of merged mappings in the place of the merge key."""
+        if not isinstance(node, yaml.MappingNode):
+            raise yaml.MarkedYAMLError(
+                problem="map merge requires map or sequence of maps", problem_mark=node.start_mark
+            )
+        for key, item in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(problem="invalid map key", problem_mark=key.start_mark)
+            if key.tag != f"{_TAG}merge":
+                yield key, item
+                continue
+            for merged in item.value if isinstance(item, yaml.SequenceNode) else [item]:
+                with self._inside(merged):
+                    yield from self._entries(merged)
+
+
+def _scalar(node: yaml.ScalarNode) -> object:
+    """The value of a scalar; a text that its explicit tag does not fit stays text, which no typed field accepts."""
+    try:
+        return _SCALARS.get(node.tag, str)(node.value)
+    except ValueError:
+        return node.value

@@ -1,0 +1,85 @@
+"""Problem: one fault in a configuration, worded as kube-scheduler words it; ConfigurationError: all of them together.
+
+Every module of this package reports faults as `Problem` values, so that they can be collected; only `load` and
+`resolve` raise. A problem's text is that of the API machinery's field errors:
+`profiles[0].percentageOfNodesToScore: Invalid value: 200: not in valid range [0-100]`.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A fault at `path` (e.g. `profiles[0].plugins.score.enabled[1].name`); `text` is what the user reads."""
+
+    path: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class ConfigurationError(ValueError):
+    """A configuration that cannot be used.
+
+    `errors` holds every fault that was found, each once, in the order of finding. `str()` joins them as kube-scheduler
+    does, `[first, second]`, after the name of the source where that is known.
+    """
+
+    def __init__(self, problems: Iterable[Problem], *, source: str = "") -> None:
+        self.errors: tuple[Problem, ...] = tuple(dict.fromkeys(problems))
+        self.source = source
+        super().__init__(_aggregate(self.errors, source))
+
+
+def _aggregate(errors: Sequence[Problem], source: str) -> str:
+    texts = ", ".join(error.text for error in errors)
+    joined = f"[{texts}]" if len(errors) > 1 else texts
+    return f"{source}: {joined}" if source else joined
+
+
+def invalid(path: str, value: object, detail: str) -> Problem:
+    """A value that is out of bounds or malformed."""
+    return _field_error(path, f"Invalid value: {as_json(value)}", detail)
+
+
+def required(path: str, detail: str = "") -> Problem:
+    """A value that is missing or empty."""
+    return _field_error(path, "Required value", detail)
+
+
+def unsupported(path: str, value: str, supported: Sequence[str]) -> Problem:
+    """A word outside of a closed list."""
+    words = ", ".join(as_json(word) for word in supported)
+    return _field_error(path, f"Unsupported value: {as_json(value)}", f"supported values: {words}")
+
+
+def duplicate(path: str, value: str) -> Problem:
+    """A value that has to be unique and is not."""
+    return _field_error(path, f"Duplicate value: {as_json(value)}")
+
+
+def forbidden(path: str, detail: str) -> Problem:
+    """A field that must not be set here."""
+    return _field_error(path, "Forbidden", detail)
+
+
+def unknown_field(path: str) -> Problem:
+    """A field that kube-scheduler's strict decoder does not know."""
+    return Problem(path, f"strict decoding error: unknown field {as_json(path)}")
+
+
+def repeated_key(path: str, line: int) -> Problem:
+    """A key that occurs twice in one YAML mapping; `line` counts from 1."""
+    return Problem(path, f"strict decoding error: yaml: line {line}: key {as_json(path)} already set in map")
+
+
+def as_json(value: object) -> str:
+    """`value` as field errors show it: compact JSON, text in double quotes."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str)
+
+
+def _field_error(path: str, body: str, detail: str = "") -> Problem:
+    return Problem(path, f"{path}: {body}: {detail}" if detail else f"{path}: {body}")

@@ -1,0 +1,49 @@
+"""CycleState: a plugin's notes to itself between the extension points of one pod's attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class CycleState:
+    """Values that plugins keep for one attempt, by key (by convention the plugin's name).
+
+    A new one is made for every attempt and lives until the pod is bound or has failed. Trials within an attempt work on
+    a `clone`; a value with a `clone()` method of its own is copied by it, any other is shared.
+    """
+
+    __slots__ = ("_values", "sampled")
+
+    def __init__(self, *, sampled: bool = False) -> None:
+        self._values: dict[str, object] = {}
+        self.sampled = sampled
+        """Whether the time of each plugin is recorded in this attempt."""
+
+    def write(self, key: str, value: object) -> None:
+        """Keep `value` under `key`, replacing what was there."""
+        self._values[key] = value
+
+    def read(self, key: str, kind: type[T]) -> T:
+        """What was kept under `key`.
+
+        Raises KeyError when nothing was, TypeError when it is not a `kind`.
+        """
+        value = self._values[key]
+        if not isinstance(value, kind):
+            raise TypeError(f"cycle state {key!r} holds {type(value).__name__}, not {kind.__name__}")
+        return value
+
+    def get(self, key: str) -> object | None:
+        """What was kept under `key`, or None."""
+        return self._values.get(key)
+
+    def clone(self) -> CycleState:
+        """An independent copy for a trial."""
+        copy = CycleState()
+        for key, value in self._values.items():
+            duplicate: Callable[[], object] | None = getattr(value, "clone", None)
+            copy._values[key] = value if duplicate is None else duplicate()
+        return copy

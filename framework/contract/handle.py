@@ -1,0 +1,200 @@
+"""The handle: everything a plugin may reach of the scheduler it runs in.
+
+The operator supplies the implementations; tests supply fakes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from ..cache.snapshot import Snapshot
+from ..model.meta import ObjectMeta
+from ..model.pod_info import PodInfo
+from .events import Resource
+from .status import Status
+
+if TYPE_CHECKING:  # the observer's words include the contract's
+    from ..observer import Observer
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedKind:
+    """A kind of object that a plugin wants to have listed and watched.
+
+    Attributes:
+        resource: what its cluster events are about; its value is the name to ask the handle's `lister` for.
+        path: of the list over all namespaces, e.g. `/apis/scheduling.x-k8s.io/v1alpha1/podgroups`.
+        type: the struct to decode; its fields are all that is kept.
+        optional: whether scheduling starts without it when the API does not serve it (yet).
+    """
+
+    resource: Resource
+    path: str
+    type: type[HasMetadata]
+    optional: bool = False
+
+
+class HasMetadata(Protocol):
+    """A decoded object."""
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """Its metadata."""
+        ...
+
+
+class Timer(Protocol):
+    """A pending call."""
+
+    def cancel(self) -> None:
+        """Do not call."""
+        ...
+
+
+class Clock(Protocol):
+    """Time as the engine sees it."""
+
+    def now(self) -> float:
+        """Seconds on a monotonic clock."""
+        ...
+
+    def wall(self) -> float:
+        """Seconds since the epoch, for timestamps that people and the API read."""
+        ...
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        """Call `callback` on the event loop after this time, unless the timer is cancelled."""
+        ...
+
+
+class Lister(Protocol):
+    """The objects of one watched kind, as last seen."""
+
+    def get(self, key: str) -> object | None:
+        """The object with this `namespace/name` (or name, when not namespaced)."""
+        ...
+
+    def list(self) -> Iterable[object]:
+        """All objects, in no order."""
+        ...
+
+
+class EventSink(Protocol):
+    """Where Events for people go. Never blocks."""
+
+    def event(self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
+        """Record an Event of type `kind` (Normal or Warning) about a pod."""
+        ...
+
+
+class ConditionWriter(Protocol):
+    """Writes the PodScheduled condition. Never blocks."""
+
+    def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
+        """Set PodScheduled to False; `nominated_node` None leaves the nomination as it is, "" clears it."""
+        ...
+
+
+class Binder(Protocol):
+    """Writes bindings to the API."""
+
+    async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
+        """Bind the pod; success when the API accepted it."""
+        ...
+
+
+class WaitingPod(Protocol):
+    """A pod that Permit holds."""
+
+    @property
+    def pod(self) -> PodInfo:
+        """The pod."""
+        ...
+
+    @property
+    def node_name(self) -> str:
+        """The node it is reserved on."""
+        ...
+
+    @property
+    def pending_plugins(self) -> frozenset[str]:
+        """Plugins that have not allowed it yet."""
+        ...
+
+    def allow(self, plugin: str) -> None:
+        """`plugin` no longer holds the pod; when none does, it goes on to be bound."""
+        ...
+
+    def reject(self, plugin: str, message: str) -> None:
+        """Turn the pod away in `plugin`'s name."""
+        ...
+
+
+class WaitingPods(Protocol):
+    """All pods that Permit holds, of all profiles."""
+
+    def get(self, uid: str) -> WaitingPod | None:
+        """The waiting pod with this UID."""
+        ...
+
+    def __iter__(self) -> Iterator[WaitingPod]:
+        """Every waiting pod, in the order they began to wait. Allowing or rejecting while iterating is fine."""
+        ...
+
+
+class Handle(Protocol):
+    """What a plugin gets at construction and may keep."""
+
+    @property
+    def profile_name(self) -> str:
+        """The schedulerName that this profile answers to."""
+        ...
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Nodes and the pods on them, assumed ones included. Plugins must not change it."""
+        ...
+
+    @property
+    def waiting_pods(self) -> WaitingPods:
+        """Pods that Permit holds."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """Time."""
+        ...
+
+    @property
+    def events(self) -> EventSink:
+        """Events for people."""
+        ...
+
+    @property
+    def binder(self) -> Binder:
+        """Writes bindings."""
+        ...
+
+    @property
+    def observer(self) -> Observer:
+        """Metrics."""
+        ...
+
+    def lister(self, resource: Resource) -> Lister:
+        """Objects of a kind that the plugin declared in `watches`. To be asked for when it is used, not before.
+
+        Raises KeyError for a kind that no plugin declared.
+        """
+        ...
+
+    def activate(self, pods: Mapping[str, PodInfo]) -> None:
+        """Move these pods (by `namespace/name`) to the active queue, wherever in the queue they are."""
+        ...
+
+    def shared(self, key: str, make: Callable[[], T]) -> T:
+        """What the plugins of all profiles keep together under `key`; made by whoever asks first."""
+        ...

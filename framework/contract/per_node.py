@@ -1,0 +1,53 @@
+"""Adapters for plugin authors who think one node at a time.
+
+Derive from these instead of FilterPlugin or ScorePlugin. They are slower than vectors, but with a locality declared a
+node is asked about only when it has changed.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+from pydantic import BaseModel
+
+from ..cache.view import NodeInfo, NodeView
+from ..model.pod_info import PodInfo
+from .cycle_state import CycleState
+from .handle import Handle
+from .plugin import FilterPlugin, ScorePlugin, Scores
+from .status import Code, Status
+from .verdicts import StatusTable, Verdicts
+
+
+class PerNodeFilter(FilterPlugin):
+    """A Filter that is asked about one node at a time. A subclass with an `__init__` of its own calls this one."""
+
+    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._table = StatusTable()
+
+    @abstractmethod
+    def filter_node(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
+        """None when the pod can run on `node`, else why it cannot."""
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
+        """`filter_node` of each node."""
+        codes = np.zeros(len(nodes), np.int32)
+        for index, node in enumerate(nodes):
+            status = self.filter_node(state, pod, node)
+            if status is not None and status.code is not Code.SUCCESS:
+                codes[index] = self._table.number(status)
+        return Verdicts(codes, self._table)
+
+
+class PerNodeScore(ScorePlugin):
+    """A Score that is asked about one node at a time."""
+
+    @abstractmethod
+    def score_node(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> int:
+        """The node's score."""
+
+    def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
+        """`score_node` of each node."""
+        return np.fromiter((self.score_node(state, pod, node) for node in nodes), np.int64, len(nodes))

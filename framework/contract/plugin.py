@@ -1,0 +1,206 @@
+"""The extension points: one base class each, named as in kube-scheduler, with vectors where it has per-node calls.
+
+A plugin is a class that derives from `Plugin` through the bases of the points it extends; which points those are is
+read off the bases. The runtime makes one instance per profile and calls it from the event loop only, so plugins need
+no locks. Answering None where a Status may be answered means success.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel
+
+from ..cache.journal import Locality
+from ..cache.snapshot import Snapshot
+from ..cache.view import NodeView
+from ..model.pod_info import PodInfo
+from .cycle_state import CycleState
+from .events import EventRegistration
+from .handle import Handle, WatchedKind
+from .queued_pod import QueuedPod
+from .status import Status
+from .verdicts import Diagnosis, Verdicts
+
+Scores = npt.NDArray[np.int64]
+MAX_NODE_SCORE = 100
+
+
+class Plugin(ABC):
+    """Base of all plugins.
+
+    Class attributes:
+        name: the name in configuration, messages and metrics.
+        args_model: pydantic model of `pluginConfig[].args`; None when the plugin takes none.
+        watches: kinds of objects, besides pods and nodes, that the plugin lists through the handle.
+    """
+
+    name: ClassVar[str]
+    args_model: ClassVar[type[BaseModel] | None] = None
+    watches: ClassVar[tuple[WatchedKind, ...]] = ()
+
+    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+        """Keep what is needed of `args` (an instance of `args_model`, or None) and `handle`."""
+        self.handle = handle
+
+
+class EnqueueExtensions(Plugin):
+    """Tells which events may help the pods that this plugin rejected. A plugin without it is asked on every event."""
+
+    @abstractmethod
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """Called once, when the profile is built."""
+
+
+class PreEnqueuePlugin(Plugin):
+    """Decides whether a pod may enter the active queue at all."""
+
+    @abstractmethod
+    def pre_enqueue(self, pod: PodInfo) -> Status | None:
+        """Called when a pod is about to enter the active or backoff queue; a rejection gates it. Must be fast."""
+
+
+class QueueSortPlugin(Plugin):
+    """Orders the active queue. A profile has exactly one, and all profiles have the same."""
+
+    @abstractmethod
+    def sort_key(self, queued: QueuedPod) -> tuple[Hashable, ...]:
+        """The place of a pod in the queue: smaller goes first. Called when the pod enters the active queue.
+
+        Keys of different pods must be comparable, and their order total.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class PreFilterResult:
+    """The only nodes that can pass, by name. The runtime intersects the sets of all plugins."""
+
+    node_names: frozenset[str]
+
+
+class PreFilterPlugin(Plugin):
+    """Looks at the pod once before nodes are looked at."""
+
+    @abstractmethod
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult | Status | None:
+        """Called once an attempt with a view of all nodes.
+
+        SKIP leaves this plugin's Filter out; UNSCHEDULABLE lets the other PreFilters run and then turns the pod away;
+        UNSCHEDULABLE_AND_UNRESOLVABLE turns it away at once.
+        """
+
+
+class PreFilterExtensions(Plugin):
+    """Keeps PreFilter's notes true while pods are tried on or taken off nodes."""
+
+    @abstractmethod
+    def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:
+        """`added` has just been put on `node_name` in a trial for `pod`."""
+
+    @abstractmethod
+    def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str) -> Status | None:
+        """`removed` has just been taken off `node_name` in a trial for `pod`."""
+
+
+class FilterPlugin(Plugin):
+    """Says which nodes can run the pod.
+
+    `filter_locality` says what a verdict depends on; see `Locality`. Verdicts that depend on the pod's shape and on the
+    node alone are kept for all pods of that shape and computed again for changed nodes only. The default is never kept.
+    """
+
+    filter_locality: ClassVar[Locality] = Locality.CLUSTER
+
+    @abstractmethod
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
+        """A verdict for each of `nodes`. Called with any set of nodes: all, some, one."""
+
+
+class PostFilterPlugin(Plugin):
+    """Tries to help a pod that no node can run, e.g. by preemption."""
+
+    @abstractmethod
+    def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
+        """`(nominated node or None, status)`. Success or ERROR ends the round; UNSCHEDULABLE asks the next plugin."""
+
+
+class PreScorePlugin(Plugin):
+    """Prepares scoring."""
+
+    @abstractmethod
+    def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+        """Called once with the nodes that passed every filter. SKIP leaves this plugin's Score out."""
+
+
+class ScorePlugin(Plugin):
+    """Ranks the nodes that can run the pod. `score_locality` works as `filter_locality` does.
+
+    Where scores are kept, so is what `normalize_score` makes of them for the same nodes: it then goes by scores alone.
+    """
+
+    score_locality: ClassVar[Locality] = Locality.CLUSTER
+
+    @abstractmethod
+    def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
+        """int64, shape (nodes,). Without normalising, 0 to 100; more is better."""
+
+    def normalize_score(self, state: CycleState, pod: PodInfo, scores: Scores) -> Scores:
+        """Bring the scores of all feasible nodes into 0 to 100. Must not write into `scores`."""
+        return scores
+
+    def score_epoch(self, snapshot: Snapshot) -> Hashable:
+        """A value that changes whenever something else that kept scores depend on has changed."""
+        return None
+
+
+class ReservePlugin(Plugin):
+    """Keeps a plugin's own books when a pod is assumed on a node."""
+
+    @abstractmethod
+    def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """Called after the pod was assumed. A failure undoes every Reserve in reverse order."""
+
+    @abstractmethod
+    def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Undo `reserve`. Must not fail, must be idempotent, and may come without a `reserve` before it."""
+
+
+class PermitPlugin(Plugin):
+    """Lets a reserved pod through, turns it away, or holds it."""
+
+    @abstractmethod
+    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, float]:
+        """`(status, seconds)`: with WAIT the pod is held for at most `seconds`, 15 minutes at the longest."""
+
+
+class PreBindPlugin(Plugin):
+    """Does what must be done before the pod is bound, e.g. binding its volumes."""
+
+    @abstractmethod
+    def pre_bind_pre_flight(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """Whether there is anything to do: success, or SKIP to leave `pre_bind` out. Must be fast and do no I/O."""
+
+    @abstractmethod
+    async def pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """Called in the binding cycle. Anything but success sends the pod back to the queue."""
+
+
+class BindPlugin(Plugin):
+    """Binds the pod to its node."""
+
+    @abstractmethod
+    async def bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """SKIP passes the pod on to the next Bind plugin."""
+
+
+class PostBindPlugin(Plugin):
+    """Is told of every pod that was bound."""
+
+    @abstractmethod
+    def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Called after the binding was accepted."""

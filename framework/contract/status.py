@@ -1,0 +1,107 @@
+"""Status: what a plugin answers. Rejection is a value; an exception is a bug.
+
+Plugins make them, the runtime stamps the plugin's name on them, the cycles decide by their code. `None` stands for
+success everywhere a status may be returned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+
+class Code(IntEnum):
+    """kube-scheduler's status codes. Each says how the pod comes back to the queue."""
+
+    SUCCESS = 0
+    """The pod goes on."""
+    ERROR = 1
+    """Something broke. The pod is retried after backoff, whatever happens in the cluster."""
+    UNSCHEDULABLE = 2
+    """Not now; other pods leaving may help. The pod waits for an event that its rejecting plugins asked for."""
+    UNSCHEDULABLE_AND_UNRESOLVABLE = 3
+    """Not now, and no pod's leaving helps. The pod waits like UNSCHEDULABLE; preemption passes the node over."""
+    WAIT = 4
+    """Permit only: hold the pod until it is allowed, rejected or its time is up."""
+    SKIP = 5
+    """The plugin has nothing to do for this pod: its Filter, Score or Bind is left out."""
+    PENDING = 6
+    """Waiting for something outside; when the event comes the pod is retried at once, without backoff."""
+
+    @property
+    def wire_name(self) -> str:
+        """The name kube-scheduler prints, e.g. `UnschedulableAndUnresolvable`."""
+        return _WIRE_NAMES[self]
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the pod was turned away, rather than let through or struck by an error."""
+        return self in _REJECTED
+
+
+_REJECTED = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
+_WIRE_NAMES = {code: "".join(word.capitalize() for word in code.name.split("_")) for code in Code} | {
+    Code.UNSCHEDULABLE_AND_UNRESOLVABLE: "UnschedulableAndUnresolvable"
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A code with its reasons.
+
+    Attributes:
+        code: what the cycle does next.
+        reasons: texts for people; each is counted on its own in the FailedScheduling message.
+        plugin: who said it; the runtime fills it in.
+        error: the exception behind an ERROR, if there was one.
+    """
+
+    code: Code
+    reasons: tuple[str, ...] = ()
+    plugin: str = ""
+    error: Exception | None = None
+
+    @classmethod
+    def unschedulable(cls, *reasons: str) -> Status:
+        """UNSCHEDULABLE with these reasons."""
+        return cls(Code.UNSCHEDULABLE, reasons)
+
+    @classmethod
+    def unresolvable(cls, *reasons: str) -> Status:
+        """UNSCHEDULABLE_AND_UNRESOLVABLE with these reasons."""
+        return cls(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons)
+
+    @classmethod
+    def pending(cls, *reasons: str) -> Status:
+        """PENDING with these reasons."""
+        return cls(Code.PENDING, reasons)
+
+    @classmethod
+    def wait(cls, *reasons: str) -> Status:
+        """WAIT with these reasons; only Permit may answer it."""
+        return cls(Code.WAIT, reasons)
+
+    @classmethod
+    def skip(cls) -> Status:
+        """SKIP."""
+        return cls(Code.SKIP)
+
+    @classmethod
+    def failure(cls, *reasons: str, error: Exception | None = None) -> Status:
+        """ERROR with these reasons."""
+        return cls(Code.ERROR, reasons, "", error)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the code turns the pod away (see `Code.rejected`)."""
+        return self.code.rejected
+
+    @property
+    def message(self) -> str:
+        """The error's text and the reasons, joined by a comma and a space."""
+        texts = self.reasons if self.error is None else (str(self.error), *self.reasons)
+        return ", ".join(texts)
+
+    def by(self, plugin: str) -> Status:
+        """The same status stamped with the plugin that gave it."""
+        return self if self.plugin == plugin else replace(self, plugin=plugin)

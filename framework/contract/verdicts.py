@@ -1,0 +1,125 @@
+"""Verdicts: what a Filter plugin says of many nodes at once, and what a whole filter run came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from .status import Status
+
+Codes = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
+
+
+class StatusTable:
+    """A plugin's possible rejections, numbered from 1; number 0 means that the node passes.
+
+    A plugin makes one table when it is built and answers with its numbers for as long as it lives: kept verdicts hold
+    them. So reasons are counted with `bincount` and a Status object exists once, not once a node. Reasons should not
+    hold anything of a single pod, or the table grows with every pod.
+    """
+
+    __slots__ = ("_numbers", "_statuses", "errors")
+
+    def __init__(self, statuses: Iterable[Status] = ()) -> None:
+        self._statuses: list[Status] = []
+        self._numbers: dict[Status, int] = {}
+        self.errors: set[int] = set()
+        """Numbers whose status is an ERROR rather than a rejection."""
+        for status in statuses:
+            self.number(status)
+
+    def number(self, status: Status) -> int:
+        """The number of `status`; a status not seen before gets the next one."""
+        known = self._numbers.get(status)
+        if known is None:
+            self._statuses.append(status)
+            known = self._numbers[status] = len(self._statuses)
+            if not status.rejected:
+                self.errors.add(known)
+        return known
+
+    def __getitem__(self, number: int) -> Status:
+        """The status with this number, counted from 1."""
+        if number < 1:
+            raise IndexError("number 0 stands for a node that passes; it has no status")
+        return self._statuses[number - 1]
+
+    def __len__(self) -> int:
+        return len(self._statuses)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """One verdict a node, in the order of the nodes that were asked about.
+
+    Attributes:
+        codes: int32, shape (nodes,): 0 where the node passes, else a number of `table`.
+        table: what the numbers mean.
+    """
+
+    codes: Codes
+    table: StatusTable
+
+    @classmethod
+    def where(cls, passes: Mask, table: StatusTable, number: int = 1) -> Verdicts:
+        """`number` wherever `passes` is False."""
+        return cls(np.where(passes, 0, number).astype(np.int32), table)
+
+    @classmethod
+    def all_pass(cls, nodes: int, table: StatusTable) -> Verdicts:
+        """Every one of `nodes` nodes passes."""
+        return cls(np.zeros(nodes, np.int32), table)
+
+
+@dataclass(slots=True)
+class Diagnosis:
+    """Why a pod found no node: the first rejection of each node, kept as columns.
+
+    Attributes:
+        node_names: the nodes of the list, in its order.
+        rejector: int32, shape (nodes,): 0 where no plugin rejected the node, else an index into `plugins` plus 1.
+        codes: int32, shape (nodes,): the number of the status in that plugin's table.
+        plugins: names of the Filter plugins in the order they ran.
+        tables: their status tables.
+        absent: the status of nodes that no plugin was asked about (left out by PreFilter), if any.
+        prefilter_message: set when PreFilter turned the pod away as a whole.
+        postfilter_message: what PostFilter added.
+        unschedulable_plugins: every plugin with a rejection; the queue waits for their events.
+        pending_plugins: those that answered PENDING.
+    """
+
+    node_names: Sequence[str]
+    rejector: Codes
+    codes: Codes
+    plugins: Sequence[str] = ()
+    tables: Sequence[StatusTable] = ()
+    absent: Status | None = None
+    prefilter_message: str = ""
+    postfilter_message: str = ""
+    unschedulable_plugins: set[str] = field(default_factory=set)
+    pending_plugins: set[str] = field(default_factory=set)
+
+    def statuses(self) -> Iterator[tuple[str, Status | None]]:
+        """Each node's name with its first rejection and who gave it; None for a node that was not rejected."""
+        for name, rejector, code in zip(self.node_names, self.rejector.tolist(), self.codes.tolist(), strict=True):
+            if rejector:
+                yield name, self.tables[rejector - 1][code].by(self.plugins[rejector - 1])
+            else:
+                yield name, self.absent
+
+    def counts(self) -> Mapping[Status, int]:
+        """How many nodes were turned away with each status."""
+        found: dict[Status, int] = {}
+        for index, table in enumerate(self.tables, start=1):
+            numbers = np.bincount(self.codes[self.rejector == index])
+            for number in np.flatnonzero(numbers).tolist():
+                status = table[number]
+                found[status] = found.get(status, 0) + int(numbers[number])
+        unasked = int(np.count_nonzero(self.rejector == 0))
+        if unasked and self.absent is not None:
+            found[self.absent] = found.get(self.absent, 0) + unasked
+        return found

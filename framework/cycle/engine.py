@@ -1,0 +1,137 @@
+"""The engine: all parts of the scheduler put together from a configuration, a set of plugins and the outside's ports.
+
+The operator builds one and feeds it; tests and tools build one with ports of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..cache.cache import Cache
+from ..cache.snapshot import Snapshot
+from ..config import KubeSchedulerConfiguration, ResolvedProfile
+from ..contract.group import ObjectFollower, PodFollower
+from ..contract.handle import WatchedKind
+from ..contract.plugin import Plugin
+from ..contract.status import Status
+from ..model.pod_info import PodInfo
+from ..queue.backoff import BackoffPolicy
+from ..queue.queue import SchedulingQueue
+from ..queue.rules import QueueRules, QueueSettings
+from ..runtime.profile import Profile
+from ..runtime.timing import Timing
+from ..runtime.waiting import WaitingPods
+from .binding import BindingCycle
+from .foreign import ForeignChanges
+from .gang import GangCycle
+from .intake import NodeIntake, ObjectIntake, PodIntake
+from .ports import Ports
+from .profile_handle import ProfileHandle
+from .scheduler import Lane, Scheduler
+from .scheduling import SchedulingCycle
+from .search import Search
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The parts.
+
+    Attributes:
+        cache: nodes and pods as known.
+        queue: pods that wait.
+        waiting: pods that Permit holds.
+        pods: the pod informer's handler.
+        nodes: the node informer's handler.
+        objects: what plugins asked to be watched, with the handlers of those informers.
+        searches: by schedulerName, how nodes are found and ranked.
+        scheduler: runs the cycles.
+        shared: what plugins share among the profiles, by key (see `Handle.shared`).
+    """
+
+    cache: Cache
+    queue: SchedulingQueue
+    waiting: WaitingPods
+    pods: PodIntake
+    nodes: NodeIntake
+    objects: Mapping[WatchedKind, ObjectIntake]
+    searches: Mapping[str, Search]
+    scheduler: Scheduler
+    shared: Mapping[str, object]
+
+
+def build_engine(
+    configuration: KubeSchedulerConfiguration,
+    profiles: Sequence[ResolvedProfile],
+    registry: Mapping[str, type[Plugin]],
+    ports: Ports,
+) -> Engine:
+    """Put an engine together. `registry` maps the name of each plugin in `profiles` to its class."""
+    now = ports.clock.now
+    snapshot, waiting, foreign = Snapshot(), WaitingPods(), ForeignChanges()
+    cache = Cache(snapshot, now)
+
+    shared: dict[str, object] = {}
+
+    def activate(pods: Mapping[str, PodInfo]) -> None:
+        queue.activate(pods.values())
+
+    built = {
+        resolved.scheduler_name: Profile(
+            resolved, registry, ProfileHandle(resolved.scheduler_name, snapshot, waiting, ports, activate, shared)
+        )
+        for resolved in profiles
+    }
+    queue = _build_queue(configuration, built, ports)
+    searches = {name: Search(profile, snapshot, Timing(ports.observer, now, name)) for name, profile in built.items()}
+    plugins = [plugin for profile in built.values() for plugin in profile.plugins.values()]
+    followers = [plugin for plugin in plugins if isinstance(plugin, PodFollower)]
+    pods = PodIntake(cache, queue, waiting, foreign, tuple(built), followers)
+    lanes = {}
+    for name, search in searches.items():
+        cycle = SchedulingCycle(search, cache, waiting, ports.clock, ports.observer)
+        binding = BindingCycle(search, cache, waiting, foreign, ports.clock, ports.observer)
+        group = built[name].group
+        lanes[name] = Lane(cycle, binding, GangCycle(cycle, snapshot, group) if group is not None else None)
+    return Engine(
+        cache=cache,
+        queue=queue,
+        waiting=waiting,
+        pods=pods,
+        nodes=NodeIntake(cache, queue, foreign),
+        objects={
+            kind: ObjectIntake(queue, kind.resource, _watchers(plugins, kind))
+            for kind in dict.fromkeys(kind for plugin in plugins for kind in plugin.watches)
+        },
+        searches=searches,
+        scheduler=Scheduler(cache, queue, pods, foreign, ports, lanes),
+        shared=shared,
+    )
+
+
+def _watchers(plugins: Iterable[Plugin], kind: WatchedKind) -> list[ObjectFollower]:
+    return [plugin for plugin in plugins if isinstance(plugin, ObjectFollower) and kind in plugin.watches]
+
+
+def _build_queue(
+    configuration: KubeSchedulerConfiguration, profiles: Mapping[str, Profile], ports: Ports
+) -> SchedulingQueue:
+    def pre_enqueue(pod: PodInfo, first: str) -> Status | None:
+        return profiles[pod.pod.spec.scheduler_name].run_pre_enqueue(pod, first)
+
+    def group_of(pod: PodInfo) -> str | None:
+        plugin = profiles[pod.pod.spec.scheduler_name].group
+        return None if plugin is None else plugin.group_of(pod)
+
+    rules = QueueRules(
+        sort_key=next(iter(profiles.values())).queue_sort.sort_key,
+        pre_enqueue=pre_enqueue,
+        group_of=group_of,
+        registrations={name: profile.registrations() for name, profile in profiles.items()},
+    )
+    backoff = BackoffPolicy(
+        initial_seconds=configuration.pod_initial_backoff_seconds, max_seconds=configuration.pod_max_backoff_seconds
+    )
+    return SchedulingQueue(
+        rules, QueueSettings(backoff), clock=ports.clock, observer=ports.observer, on_ready=ports.wake
+    )

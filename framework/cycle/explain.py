@@ -1,0 +1,76 @@
+"""The whole of a decision, for people and for comparison: every node's rejection and every score.
+
+`muster explain` and the simulator call it. It decides through the same `Search` as the scheduling cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..cache.snapshot import Snapshot
+from ..contract.cycle_state import CycleState
+from ..contract.status import Status
+from ..model.pod_info import PodInfo
+from .search import Feasible, Search
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a pod's attempt would come to right now.
+
+    Attributes:
+        feasible: names of all nodes that pass every filter, sorted, also where the scheduler would stop at some.
+        rejected: the first rejection of each other node; empty when PreFilter turned the pod away.
+        scores: feasible node to plugin to score, normalised and weighted.
+        totals: feasible node to the sum.
+        prefilter: PreFilter's rejection of the pod as a whole.
+        message: the FailedScheduling text when no node is feasible, else "".
+        chosen: the node that the pod would go to, or "".
+    """
+
+    feasible: tuple[str, ...] = ()
+    rejected: Mapping[str, Status] = field(default_factory=dict)
+    scores: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    totals: Mapping[str, int] = field(default_factory=dict)
+    prefilter: Status | None = None
+    message: str = ""
+    chosen: str = ""
+
+
+def explain(search: Search, snapshot: Snapshot, pod: PodInfo) -> Explanation:
+    """Decide for `pod` on `snapshot` and keep everything that was found out."""
+    state = CycleState()
+    found = search.find(state, pod)
+    if found.pre_filtered.status is not None:
+        return Explanation(prefilter=found.pre_filtered.status, message=found.status.message if found.status else "")
+    rejected = _rejections(found, snapshot)
+    if found.status is not None:
+        return Explanation(rejected=rejected, message=found.status.message)
+    rows = found.rows if found.filtered is None else found.filtered.feasible
+    names = [snapshot.names[row] for row in rows.tolist()]
+    chosen = search.choose(state, pod, found)
+    if isinstance(chosen, Status):
+        return Explanation(feasible=tuple(sorted(names)), rejected=rejected, message=chosen.message)
+    scored = search.rank(state, pod, rows)
+    if isinstance(scored, Status):
+        return Explanation(feasible=tuple(sorted(names)), rejected=rejected, message=scored.message)
+    scores: dict[str, dict[str, int]] = {name: {} for name in names}
+    for plugin, values in scored.by_plugin.items():
+        for name, value in zip(names, values.tolist(), strict=True):
+            scores[name][plugin] = value
+    return Explanation(
+        feasible=tuple(sorted(names)),
+        rejected=rejected,
+        scores=scores,
+        totals=dict(zip(names, scored.totals.tolist(), strict=True)),
+        chosen=snapshot.names[chosen],
+    )
+
+
+def _rejections(found: Feasible, snapshot: Snapshot) -> dict[str, Status]:
+    if found.filtered is None:
+        return {}
+    diagnosis = found.filtered.diagnose(snapshot)
+    passing = {snapshot.names[row] for row in found.filtered.feasible.tolist()}
+    return {name: status for name, status in diagnosis.statuses() if status is not None and name not in passing}

@@ -1,0 +1,34 @@
+"""The text of FailedScheduling: how many nodes were turned away for which reason."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..contract.status import Status
+from ..contract.verdicts import Diagnosis
+
+NO_NODES = "no nodes available to schedule pods"
+
+
+def fit_error(diagnosis: Diagnosis) -> str:
+    """kube-scheduler's FitError: `0/5 nodes are available: 1 Insufficient cpu, 4 node(s) had untolerated taint(s).`"""
+    text = f"0/{len(diagnosis.node_names)} nodes are available:"
+    if diagnosis.prefilter_message:
+        text += f" {diagnosis.prefilter_message}."
+    else:
+        reasons: dict[str, int] = {}
+        for status, count in diagnosis.counts().items():
+            for reason in status.reasons:
+                reasons[reason] = reasons.get(reason, 0) + count
+        parts = sorted(f"{count} {reason}" for reason, count in reasons.items())
+        if parts:
+            text += f" {', '.join(parts)}."
+    if diagnosis.postfilter_message:
+        text += f" {diagnosis.postfilter_message}"
+    return text
+
+
+def fit_error_of_one(status: Status) -> str:
+    """The text for a pod that was turned away after a node had been chosen: `0/1 nodes are available: 1 <reason>.`"""
+    none = np.zeros(1, np.int32)
+    return fit_error(Diagnosis([""], none, none, absent=status))

@@ -1,0 +1,203 @@
+"""The intake: what the informers saw, put into cache and queue, with the cluster events that follow from it.
+
+The operator's informers call it in the order of the watch. It knows the latest version of every pod that names one of
+Muster's schedulers, which failure handling consults: a pod may be gone, bound by somebody else or recreated by the time
+its attempt has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ..cache.cache import Cache
+from ..contract.events import (
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    ASSIGNED_POD_SCALE_DOWN,
+    ASSIGNED_POD_UPDATE_LABEL,
+    NODE_ADD,
+    NODE_DELETE,
+    NODE_UPDATES,
+    UNSCHEDULED_POD_ADD,
+    UNSCHEDULED_POD_DELETE,
+    Action,
+    ClusterEvent,
+    Resource,
+)
+from ..contract.group import ObjectFollower, PodFollower
+from ..contract.status import Status
+from ..model.node import Node
+from ..model.pod import Pod
+from ..model.pod_info import PodInfo
+from ..queue.queue import SchedulingQueue
+from ..runtime.waiting import WaitingPods
+from .foreign import ForeignChanges
+
+
+class PodIntake:
+    """The pod informer's handler."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        queue: SchedulingQueue,
+        waiting: WaitingPods,
+        foreign: ForeignChanges,
+        scheduler_names: Collection[str],
+        followers: Collection[PodFollower],
+    ) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._waiting = waiting
+        self._foreign = foreign
+        self._names = frozenset(scheduler_names)
+        self._followers = tuple(followers)
+        self._mine: dict[str, PodInfo] = {}
+
+    def mine(self, key: str) -> PodInfo | None:
+        """The pod `namespace/name` as last seen, if it names one of Muster's schedulers."""
+        return self._mine.get(key)
+
+    def on_add(self, pod: Pod) -> None:
+        """A pod was seen for the first time."""
+        info = PodInfo(pod)
+        if pod.spec.scheduler_name in self._names:
+            self._mine[info.key] = info
+        self._tell(None, info)
+        if info.node_name:
+            self._assigned(info)
+        elif pod.spec.scheduler_name in self._names:
+            self._queue.add(info)
+            self._queue.move_all(UNSCHEDULED_POD_ADD, None, info)
+
+    def on_update(self, old: Pod, new: Pod) -> None:
+        """A pod changed. The same name under another UID is a deletion and an addition."""
+        if old.metadata.uid != new.metadata.uid:
+            self.on_delete(old)
+            self.on_add(new)
+            return
+        info = PodInfo(new)
+        mine = new.spec.scheduler_name in self._names
+        before = self._mine.get(info.key) if mine else None
+        if mine:
+            self._mine[info.key] = info
+        self._tell(before or self._cache.get(info.uid) or PodInfo(old), info)
+        if info.node_name:
+            if old.spec.node_name:
+                self._reassigned(info)
+            else:
+                if mine:
+                    self._queue.delete(info)
+                self._assigned(info)
+        elif mine and not self._cache.is_assumed(info.uid):
+            self._queue.update(before or PodInfo(old), info)
+
+    def on_delete(self, pod: Pod) -> None:
+        """A pod is gone, or has ended."""
+        info = PodInfo(pod)
+        known = self._mine.get(info.key)
+        if known is not None and known.uid == info.uid:
+            del self._mine[info.key]
+        held = self._cache.get(info.uid)
+        self._tell(known or held or info, None)
+        if info.node_name:
+            if held is not None:
+                self._cache.remove_pod(info)
+                self._foreign.record(info.node_name)
+            self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
+        elif pod.spec.scheduler_name in self._names:
+            self._queue.delete(info)
+            waiting = self._waiting.get(info.uid)
+            if waiting is not None:
+                waiting.fail(Status.unschedulable("removed"))
+            elif held is not None:
+                self._cache.remove_pod(info)
+                self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
+            self._queue.move_all(UNSCHEDULED_POD_DELETE, info, None)
+
+    def _tell(self, old: PodInfo | None, new: PodInfo | None) -> None:
+        for follower in self._followers:
+            follower.on_pod(old, new)
+
+    def _assigned(self, info: PodInfo) -> None:
+        ours = self._cache.is_assumed(info.uid) and self._cache.node_of(info.uid) == info.node_name
+        self._cache.add_pod(info)
+        if not ours:
+            self._foreign.record(info.node_name)
+        self._queue.move_all(ASSIGNED_POD_ADD, None, info)
+
+    def _reassigned(self, info: PodInfo) -> None:
+        before = self._cache.get(info.uid)
+        self._cache.update_pod(info)
+        if before is None:
+            self._foreign.record(info.node_name)
+            self._queue.move_all(ASSIGNED_POD_ADD, None, info)
+            return
+        if before.shape is not info.shape:
+            self._foreign.record(info.node_name)
+            wanted, asked = before.shape.requests, info.shape.requests
+            if any(asked.get(resource, 0) < amount for resource, amount in wanted.items()):
+                self._queue.move_all(ASSIGNED_POD_SCALE_DOWN, before, info)
+        if before.labels != info.labels:
+            self._queue.move_all(ASSIGNED_POD_UPDATE_LABEL, before, info)
+
+
+class NodeIntake:
+    """The node informer's handler."""
+
+    def __init__(self, cache: Cache, queue: SchedulingQueue, foreign: ForeignChanges) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._foreign = foreign
+
+    def on_add(self, node: Node) -> None:
+        """A node was seen for the first time."""
+        self._cache.set_node(node)
+        self._queue.move_all(NODE_ADD, None, node)
+
+    def on_update(self, old: Node, new: Node) -> None:
+        """A node changed; a heartbeat that changes nothing of what is read here ends in the cache."""
+        changed = self._cache.set_node(new)
+        if changed or old.spec != new.spec:
+            self._foreign.record(new.metadata.name)
+        if changed & Action.ADD:
+            self._queue.move_all(NODE_ADD, None, new)
+            return
+        for event in NODE_UPDATES:
+            if event.action & changed:
+                self._queue.move_all(event, old, new)
+
+    def on_delete(self, node: Node) -> None:
+        """A node is gone."""
+        self._cache.remove_node(node.metadata.name)
+        self._foreign.record(node.metadata.name)
+        self._queue.move_all(NODE_DELETE, node, None)
+
+
+class ObjectIntake:
+    """The informer handler of a kind that only plugins read: what happens to its objects may wake pods."""
+
+    def __init__(self, queue: SchedulingQueue, resource: Resource, followers: Collection[ObjectFollower]) -> None:
+        self._queue = queue
+        self._resource = resource
+        self._followers = tuple(followers)
+        self._add = ClusterEvent(resource, Action.ADD, f"{resource.value}Add")
+        self._update = ClusterEvent(resource, Action.UPDATE_OTHER, f"{resource.value}Update")
+        self._delete = ClusterEvent(resource, Action.DELETE, f"{resource.value}Delete")
+
+    def on_add(self, obj: object) -> None:
+        """An object was seen for the first time."""
+        self._happened(self._add, None, obj)
+
+    def on_update(self, old: object, new: object) -> None:
+        """An object changed."""
+        self._happened(self._update, old, new)
+
+    def on_delete(self, obj: object) -> None:
+        """An object is gone."""
+        self._happened(self._delete, obj, None)
+
+    def _happened(self, event: ClusterEvent, old: object | None, new: object | None) -> None:
+        for follower in self._followers:
+            follower.on_object(self._resource, old, new)
+        self._queue.move_all(event, old, new)

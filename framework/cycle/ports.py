@@ -1,0 +1,38 @@
+"""What the engine needs of the outside, in one place. The operator supplies it; tests and `muster explain` do too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..contract.events import Resource
+from ..contract.handle import Binder, Clock, ConditionWriter, EventSink, Lister
+from ..observer import NullObserver, Observer
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The engine's surroundings.
+
+    Attributes:
+        clock: time.
+        random: a number in [0, 1), for sampling.
+        spawn: start a coroutine as a task that somebody keeps and ends.
+        wake: the queue may have something ready; see `SchedulingQueue`.
+        binder: writes bindings.
+        conditions: writes PodScheduled conditions.
+        events: the EventSink of a profile, by schedulerName.
+        listers: objects of the kinds that plugins declared in `watches`.
+        observer: metrics.
+    """
+
+    clock: Clock
+    random: Callable[[], float]
+    spawn: Callable[[Coroutine[Any, Any, None]], object]
+    wake: Callable[[], None]
+    binder: Binder
+    conditions: ConditionWriter
+    events: Callable[[str], EventSink]
+    listers: Mapping[Resource, Lister] = field(default_factory=dict)
+    observer: Observer = field(default_factory=NullObserver)

@@ -1,0 +1,230 @@
+"""The scheduler: takes entries off the queue, runs their cycles and brings back the pods that failed.
+
+The operator's loop calls `step` as long as it returns True and lets other work in between. Binding runs in tasks of its
+own, so a decision never waits for the API.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ..cache.cache import Cache
+from ..contract.events import ASSIGNED_POD_DELETE
+from ..contract.queued_pod import QueuedPod
+from ..contract.status import Code, Status
+from ..model.pod_info import PodInfo
+from ..queue.queue import SchedulingQueue
+from .attempt import Attempt
+from .binding import BindingCycle
+from .foreign import ForeignChanges
+from .gang import GangCycle, GangOutcome
+from .intake import PodIntake
+from .ports import Ports
+from .reports import Reports
+from .scheduling import SchedulingCycle
+
+log = logging.getLogger(__name__)
+
+_SAMPLED_SHARE = 0.1
+_DECISIONS = logging.INFO - 2
+"""Level of the line that each decision gets: shown from `-v 2` on, as in kube-scheduler."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """The cycles of one profile; `gang` is there when one of its plugins knows groups."""
+
+    scheduling: SchedulingCycle
+    binding: BindingCycle
+    gang: GangCycle | None
+
+
+class Scheduler:
+    """Runs the cycles of all profiles. `lanes` maps each schedulerName to its profile's cycles."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        queue: SchedulingQueue,
+        pods: PodIntake,
+        foreign: ForeignChanges,
+        ports: Ports,
+        lanes: Mapping[str, Lane],
+    ) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._pods = pods
+        self._foreign = foreign
+        self._ports = ports
+        self._lanes = lanes
+        self.reports = Reports(ports, pods.mine)
+
+    def step(self) -> bool:
+        """Take the next entry and decide for its pods. False when nothing is ready."""
+        entry = self._queue.pop()
+        if entry is None:
+            return False
+        lane = self._lanes[entry.profile]
+        attempts = [
+            self._begin(lane, member, after_flush=entry.flushed)
+            for member in entry.members.values()
+            if self._eligible(member)
+        ]
+        if attempts and entry.group is not None and lane.gang is not None:
+            self._run_gang(lane.binding, lane.gang, entry.group, attempts)
+        else:
+            for attempt in attempts:
+                lane.scheduling.run(attempt)
+                self._conclude(lane, attempt)
+        return True
+
+    def _eligible(self, queued: QueuedPod) -> bool:
+        """Whether an attempt makes sense; a pod that needs none leaves the queue."""
+        pod = queued.info
+        if pod.terminating:
+            self.reports.warn(pod, f"skip schedule deleting pod: {pod.key}")
+        elif not self._cache.is_assumed(pod.uid):
+            return True
+        self._queue.done(pod.uid)
+        return False
+
+    def _begin(self, lane: Lane, queued: QueuedPod, *, after_flush: bool) -> Attempt:
+        attempt = lane.scheduling.begin(queued, sampled=self._ports.random() < _SAMPLED_SHARE)
+        attempt.sequence = self._foreign.sequence
+        attempt.after_flush = after_flush
+        return attempt
+
+    def _run_gang(self, binding: BindingCycle, gang: GangCycle, group: str, attempts: Sequence[Attempt]) -> None:
+        began = self._ports.clock.now()
+        outcome = gang.run(group, attempts)
+        seconds = self._ports.clock.now() - began
+        self._ports.observer.group_algorithm_seconds(seconds)
+        self._ports.observer.group_attempt(
+            "unschedulable" if outcome.together else "scheduled",
+            profile=attempts[0].pod.pod.spec.scheduler_name,
+            seconds=seconds,
+        )
+        if outcome.together:
+            self._failed(outcome.failed)
+        else:
+            for attempt in outcome.failed:
+                self._failed([attempt])
+        if outcome.held:
+            self.reports.held(attempt.pod for attempt in outcome.held)
+            self._ports.spawn(self._bind_gang(binding, gang, group, outcome))
+
+    def _conclude(self, lane: Lane, attempt: Attempt) -> None:
+        if attempt.status is not None:
+            self._failed([attempt])
+        else:
+            self.reports.held([attempt.pod])
+            self._ports.spawn(self._bind(lane.binding, attempt))
+
+    @contextmanager
+    def _binding(self) -> Iterator[None]:
+        """Count a binding cycle while it is under way."""
+        self._ports.observer.goroutines("binding", change=1)
+        try:
+            yield
+        finally:
+            self._ports.observer.goroutines("binding", change=-1)
+
+    async def _bind(self, binding: BindingCycle, attempt: Attempt) -> None:
+        with self._binding():
+            await binding.permitted(attempt)
+            if attempt.status is None:
+                await self._finish(binding, attempt)
+            else:
+                self._released([attempt])
+
+    async def _bind_gang(self, binding: BindingCycle, gang: GangCycle, group: str, outcome: GangOutcome) -> None:
+        with self._binding():
+            await self._bind_together(binding, gang, group, outcome)
+
+    async def _bind_together(self, binding: BindingCycle, gang: GangCycle, group: str, outcome: GangOutcome) -> None:
+        """Bind members that were placed in one transaction; when that loses the quorum meanwhile, none is bound."""
+        attempts = outcome.held
+        await asyncio.gather(*(binding.permitted(attempt) for attempt in attempts))
+        for attempt in attempts:
+            if attempt.status is None and not self._is_there(attempt.pod):
+                binding.removed(attempt)
+        lost = [attempt for attempt in attempts if attempt.status is not None]
+        spoiler = outcome.spoiler or next(iter(lost), None)
+        if spoiler is not None and gang.lacks_quorum(group):
+            for attempt in attempts:
+                if attempt.status is None:
+                    binding.withdraw(attempt, spoiler)
+            self._released(attempts)
+            return
+        if lost:
+            self._released(lost)
+        await asyncio.gather(*(self._finish(binding, attempt) for attempt in attempts if attempt.status is None))
+
+    async def _finish(self, binding: BindingCycle, attempt: Attempt) -> None:
+        self._queue.done(attempt.pod.uid)
+        await binding.bind(attempt)
+        if attempt.status is None:
+            self._bound(attempt)
+        else:
+            self._released([attempt])
+
+    def _bound(self, attempt: Attempt) -> None:
+        pod, now, observer = attempt.pod, self._ports.clock.now(), self._ports.observer
+        self.reports.bound(pod, attempt.node_name)
+        observer.attempt("scheduled", profile=pod.pod.spec.scheduler_name, seconds=now - attempt.started)
+        observer.bound(
+            attempts=attempt.queued.attempts,
+            sli_seconds=now - attempt.queued.first_seen,
+            after_flush=attempt.after_flush,
+        )
+        log.log(_DECISIONS, "Bound pod", extra={"pairs": {"pod": pod.key, "node": attempt.node_name}})
+
+    def _released(self, attempts: Sequence[Attempt]) -> None:
+        """Pods that were held are not any more: they failed, and others may find room."""
+        self._failed(attempts)
+        for attempt in attempts:
+            self._queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None)
+
+    def _failed(self, attempts: Sequence[Attempt]) -> None:
+        """Bring pods that failed for one reason back to the queue, and say why they wait."""
+        back = [attempt for attempt in attempts if self._still_waits(attempt)]
+        if back:
+            self._queue.requeue_together([attempt.queued for attempt in back], back[0].rejection())
+        now = self._ports.clock.now()
+        for attempt in attempts:
+            status = attempt.status or Status.failure()
+            self._ports.observer.attempt(
+                "unschedulable" if status.rejected else "error",
+                profile=attempt.pod.pod.spec.scheduler_name,
+                seconds=now - attempt.started,
+            )
+            pairs = {"pod": attempt.pod.key, "reason": status.message}
+            if status.code is Code.ERROR:
+                log.error("Attempt failed", extra={"pairs": pairs}, exc_info=status.error)
+            else:
+                log.log(_DECISIONS, "Unable to schedule pod", extra={"pairs": pairs})
+        self._report(back)
+
+    def _report(self, attempts: Iterable[Attempt]) -> None:
+        for attempt in attempts:
+            current = self._pods.mine(attempt.pod.key)
+            if current is not None and attempt.status is not None:
+                self.reports.failed(current, attempt.status, attempt.nominated)
+
+    def _still_waits(self, attempt: Attempt) -> bool:
+        """Whether the pod is to come back: not when it is gone, bound by somebody else, or another one by now."""
+        current = self._pods.mine(attempt.pod.key)
+        if current is None or current.node_name or current.uid != attempt.pod.uid:
+            self._queue.done(attempt.pod.uid)
+            return False
+        attempt.queued.info = current
+        return True
+
+    def _is_there(self, pod: PodInfo) -> bool:
+        """Whether the pod has not been deleted."""
+        current = self._pods.mine(pod.key)
+        return current is not None and current.uid == pod.uid and not current.terminating

@@ -1,0 +1,114 @@
+"""Node selectors as algebra: which nodes a pod's nodeSelector and node affinity pick.
+
+NodeAffinity and topology spread build a `NodeRequirement` of each pod shape. Here one node is decided at a time;
+`muster.framework.cache.node_selector` decides many. A term that kube-scheduler cannot parse picks no node, and so does
+a term without any requirement.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ..config.names import label_key_faults, label_value_faults
+from .node import Node
+from .pod import NodeSelectorRequirement, NodeSelectorTerm, PodSpec
+
+NAME_FIELD = "metadata.name"
+
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+
+
+def integer(text: str) -> int | None:
+    """The int64 that `text` spells in decimal, or None."""
+    if not _INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+def accepts(requirement: NodeSelectorRequirement, value: str | None) -> bool:
+    """Whether a label with this value, or its absence (None), meets a well-formed requirement."""
+    match requirement.operator:
+        case "In":
+            return value in requirement.values
+        case "NotIn":
+            return value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+    number, bound = integer(value or ""), integer(requirement.values[0])
+    if number is None or bound is None:
+        return False
+    return number > bound if requirement.operator == "Gt" else number < bound
+
+
+def well_formed(term: NodeSelectorTerm) -> bool:
+    """Whether kube-scheduler can parse the term and there is something in it."""
+    return bool(term.match_expressions or term.match_fields) and (
+        all(map(_parses_as_label, term.match_expressions)) and all(map(_parses_as_field, term.match_fields))
+    )
+
+
+def picks(term: NodeSelectorTerm, labels: Mapping[str, str], name: str) -> bool:
+    """Whether a well-formed term picks the node with these labels and this name."""
+    return all(accepts(each, labels.get(each.key)) for each in term.match_expressions) and all(
+        accepts(each, field_value(each, name)) for each in term.match_fields
+    )
+
+
+def field_value(requirement: NodeSelectorRequirement, name: str) -> str:
+    """What a requirement on fields is held against: the node's name, or nothing for fields that nodes do not have."""
+    return name if requirement.key == NAME_FIELD else ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRequirement:
+    """What a pod requires of its node.
+
+    Attributes:
+        labels: labels that the node must have with just these values.
+        terms: well-formed terms of which one must pick the node; None when there is no such requirement.
+    """
+
+    labels: Mapping[str, str]
+    terms: tuple[NodeSelectorTerm, ...] | None
+
+    def admits(self, node: Node) -> bool:
+        """Whether the node will do."""
+        meta = node.metadata
+        if any(meta.labels.get(key) != value for key, value in self.labels.items()):
+            return False
+        return self.terms is None or any(picks(term, meta.labels, meta.name) for term in self.terms)
+
+
+def usable(terms: Iterable[NodeSelectorTerm]) -> tuple[NodeSelectorTerm, ...]:
+    """The terms that can pick a node at all."""
+    return tuple(term for term in terms if well_formed(term))
+
+
+def required_of(spec: PodSpec) -> NodeRequirement:
+    """What a pod with this spec requires."""
+    affinity = spec.affinity.node_affinity if spec.affinity else None
+    required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
+    return NodeRequirement(spec.node_selector, None if required is None else usable(required.node_selector_terms))
+
+
+def _parses_as_label(requirement: NodeSelectorRequirement) -> bool:
+    values = requirement.values
+    match requirement.operator:
+        case "In" | "NotIn":
+            fits = len(values) > 0
+        case "Exists" | "DoesNotExist":
+            fits = not values
+        case "Gt" | "Lt":
+            fits = len(values) == 1 and integer(values[0]) is not None
+        case _:
+            fits = False
+    return fits and not label_key_faults(requirement.key) and not any(map(label_value_faults, values))
+
+
+def _parses_as_field(requirement: NodeSelectorRequirement) -> bool:
+    return requirement.operator in ("In", "NotIn") and len(requirement.values) == 1

@@ -1,0 +1,164 @@
+"""Pod objects, as far as scheduling reads them. Environment, commands and probes are never decoded, so never kept."""
+
+from __future__ import annotations
+
+import msgspec
+
+from .meta import ObjectMeta, Wire
+from .quantity import Quantity
+
+
+class ResourceRequirements(Wire):
+    """Requests and limits by resource name."""
+
+    requests: dict[str, Quantity] = msgspec.field(default_factory=dict)
+    limits: dict[str, Quantity] = msgspec.field(default_factory=dict)
+
+
+class ContainerPort(Wire):
+    """A port of a container; only those with a `host_port` above 0 claim something of the node."""
+
+    host_port: int = 0
+    container_port: int = 0
+    protocol: str = "TCP"
+    host_ip: str = msgspec.field(default="", name="hostIP")
+
+
+class Container(Wire):
+    """A container or init container. An init container with restartPolicy Always is a sidecar."""
+
+    name: str = ""
+    image: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    ports: tuple[ContainerPort, ...] = ()
+    restart_policy: str = ""
+
+
+class Toleration(Wire):
+    """`spec.tolerations[]`. An empty key with operator Exists matches every taint; an empty effect every effect."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class NodeSelectorRequirement(Wire):
+    """One expression over a node's labels or fields."""
+
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class NodeSelectorTerm(Wire):
+    """Expressions that must all hold; a term without any matches nothing."""
+
+    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+    match_fields: tuple[NodeSelectorRequirement, ...] = ()
+
+
+class NodeSelector(Wire):
+    """Terms of which one must hold."""
+
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+class PreferredSchedulingTerm(Wire):
+    """A term that adds `weight` to a node's score."""
+
+    weight: int = 0
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+
+class NodeAffinity(Wire):
+    """`spec.affinity.nodeAffinity`."""
+
+    required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+    preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] = ()
+
+
+class Affinity(Wire):
+    """`spec.affinity`."""
+
+    node_affinity: NodeAffinity | None = None
+
+
+class SchedulingGate(Wire):
+    """`spec.schedulingGates[]`: while one is there the pod is not ready to be scheduled."""
+
+    name: str = ""
+
+
+class ImageVolumeSource(Wire):
+    """An image that is mounted as a volume."""
+
+    reference: str = ""
+
+
+class Volume(Wire):
+    """`spec.volumes[]`. Names are not read: that of the service account's token differs from pod to pod."""
+
+    image: ImageVolumeSource | None = None
+
+
+class PodSpec(Wire):
+    """`spec`."""
+
+    node_name: str = ""
+    scheduler_name: str = ""
+    priority: int | None = None
+    preemption_policy: str | None = None
+    node_selector: dict[str, str] = msgspec.field(default_factory=dict)
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    overhead: dict[str, Quantity] = msgspec.field(default_factory=dict)
+    resources: ResourceRequirements | None = None
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
+
+
+class PodCondition(Wire):
+    """`status.conditions[]`."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    observed_generation: int = 0
+
+
+class ContainerStatus(Wire):
+    """What the kubelet has given to a container: `resources` are in force, `allocated_resources` were granted."""
+
+    name: str = ""
+    resources: ResourceRequirements | None = None
+    allocated_resources: dict[str, Quantity] = msgspec.field(default_factory=dict)
+
+
+class PodStatus(Wire):
+    """`status`. Its resources are what the kubelet has given to the pod as a whole."""
+
+    phase: str = ""
+    nominated_node_name: str = ""
+    conditions: tuple[PodCondition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    resources: ResourceRequirements | None = None
+    allocated_resources: dict[str, Quantity] = msgspec.field(default_factory=dict)
+
+
+class PodMeta(ObjectMeta):
+    """`metadata` of a pod. Annotations are kept for plugins of other packages, which often go by them."""
+
+    annotations: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class Pod(Wire):
+    """A pod."""
+
+    metadata: PodMeta
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()

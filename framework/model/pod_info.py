@@ -1,0 +1,127 @@
+"""A pod with what scheduling derives from it, computed once for all pods of the same shape.
+
+The informers' handlers make a `PodInfo` of every pod they see; cache, queue, cycles and plugins pass it on. What is
+derived from the spec alone lives in its `PodShape`, which equal specs share, so a thousand replicas cost one parse.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from .pod import Pod, PodStatus
+from .requests import CPU, MEMORY, pod_requests, scoring_requests
+
+
+class HostPort(NamedTuple):
+    """A claim on a port of the node. `ip` "0.0.0.0" stands for every address."""
+
+    ip: str
+    protocol: str
+    port: int
+
+
+class PodShape:
+    """What follows from a pod's spec (less its node) and from nothing else.
+
+    Pods of one scheduling class share one instance, so identity is equality: `shape is other.shape`.
+
+    Attributes:
+        requests: effective request by resource; milli-cores for cpu, whole units otherwise.
+        scoring: the same with 100m/200Mi for each container that names no cpu or memory.
+        nonzero: `(cpu, memory)` of `scoring`.
+        host_ports: ports claimed of the node, sidecars' included.
+        images: the image of each init container, container and image volume.
+    """
+
+    __slots__ = ("__weakref__", "host_ports", "images", "nonzero", "requests", "scoring")
+
+    def __init__(self, pod: Pod) -> None:
+        self.requests = pod_requests(pod)
+        self.scoring = scoring_requests(pod)
+        self.nonzero = (self.scoring.get(CPU, 0), self.scoring.get(MEMORY, 0))
+        self.host_ports = _host_ports(pod)
+        self.images = _images(pod)
+
+
+class PodInfo:
+    """A pod and its shape. Immutable; a changed pod is a new PodInfo.
+
+    Raises QuantityError when a request of the pod is not a quantity.
+    """
+
+    __slots__ = ("key", "labels", "name", "namespace", "node_name", "pod", "priority", "shape", "uid")
+
+    def __init__(self, pod: Pod) -> None:
+        meta = pod.metadata
+        self.pod = pod
+        self.name = meta.name
+        self.namespace = meta.namespace
+        self.uid = meta.uid
+        self.key = f"{meta.namespace}/{meta.name}"
+        self.labels = meta.labels
+        self.node_name = pod.spec.node_name
+        self.priority = pod.spec.priority or 0
+        self.shape = shape_of(pod)
+
+    @property
+    def terminating(self) -> bool:
+        """Whether the pod is being deleted. It still counts against its node."""
+        return self.pod.metadata.deletion_timestamp is not None
+
+    def __repr__(self) -> str:
+        return f"PodInfo({self.key}, uid={self.uid}, node={self.node_name or None})"
+
+
+_encode = msgspec.msgpack.Encoder(order="deterministic").encode
+_shapes: WeakValueDictionary[bytes, PodShape] = WeakValueDictionary()
+
+
+def shape_of(pod: Pod) -> PodShape:
+    """The one PodShape of all pods with the same spec, less the node, whose status does not change what counts.
+
+    So a pod keeps its shape when a kubelet starts it and reports the resources it was given, unless they differ.
+    """
+    spec = pod.spec
+    if spec.node_name:
+        spec = msgspec.structs.replace(spec, node_name="")
+    key = _encode(spec)
+    given = _given_resources(pod.status)
+    if given is not None:
+        key += _encode(given)
+    shape = _shapes.get(key)
+    if shape is None:
+        shape = PodShape(pod)
+        if given is not None:
+            plain = shape_of(Pod(pod.metadata, pod.spec))
+            if shape.requests == plain.requests and shape.scoring == plain.scoring:
+                shape = plain
+        _shapes[key] = shape
+    return shape
+
+
+def _given_resources(status: PodStatus) -> tuple[object, ...] | None:
+    """What of the status the effective request depends on; None when there is nothing of that kind."""
+    reported = (*status.container_statuses, *status.init_container_statuses)
+    containers = [s for s in reported if s.resources is not None or s.allocated_resources]
+    pending = [c.reason for c in status.conditions if c.type == "PodResizePending"]
+    if not containers and not pending and status.resources is None:
+        return None
+    return containers, pending, status.resources, status.allocated_resources
+
+
+def _host_ports(pod: Pod) -> tuple[HostPort, ...]:
+    sidecars = (c for c in pod.spec.init_containers if c.restart_policy == "Always")
+    return tuple(
+        HostPort(port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)
+        for container in (*sidecars, *pod.spec.containers)
+        for port in container.ports
+        if port.host_port > 0
+    )
+
+
+def _images(pod: Pod) -> tuple[str, ...]:
+    containers = (container.image for container in (*pod.spec.init_containers, *pod.spec.containers))
+    return (*containers, *(volume.image.reference for volume in pod.spec.volumes if volume.image is not None))

@@ -1,0 +1,74 @@
+"""Kubernetes quantities ("100m", "1.5Gi", "2e3") as exact integers.
+
+Called wherever a resource amount is read from an object. A quantity is held as an int of nano units, the finest grain
+that Kubernetes keeps; a finer value is rounded away from zero, as `resource.ParseQuantity` does. Sums are exact in nano
+units and are rounded once, at the end, by `value` or `milli_value`. Quantities, whole values and milli values are all
+capped at 2^63-1 in magnitude, so that they fit the int64 columns.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypeAlias
+
+Quantity: TypeAlias = str | int | float
+"""A quantity in an object. The API server always writes strings; manifests written by people hold numbers as well."""
+
+MAX_VALUE = 2**63 - 1
+NANO_PER_UNIT = 10**9
+NANO_PER_MILLI = 10**6
+
+_DECIMAL_EXPONENT = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY_EXPONENT = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_FORM = re.compile(r"([+-]?)(\d*(?:\.\d*)?)(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\d+))?", re.ASCII)
+
+
+class QuantityError(ValueError):
+    """A text or number that is not a Kubernetes quantity."""
+
+
+@lru_cache(maxsize=65536)
+def nanos(quantity: Quantity) -> int:
+    """The quantity in nano units (10^-9 of its unit).
+
+    Raises QuantityError when it is not of the form `<sign><number><suffix>`. A missing number counts as 0, as it does
+    for the API server.
+    """
+    text = str(quantity).strip()
+    match = _FORM.fullmatch(text)
+    if match is None or not text:
+        raise QuantityError(
+            f"quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$', got {text!r}"
+        )
+    sign, number, suffix, exponent = match.groups()
+    amount = Fraction(number.rstrip(".") or 0)
+    if exponent is not None:
+        amount *= Fraction(10) ** _bounded(int(exponent))
+    elif suffix in _BINARY_EXPONENT:
+        amount *= 2 ** _BINARY_EXPONENT[suffix]
+    else:
+        amount *= Fraction(10) ** _DECIMAL_EXPONENT[suffix or ""]
+    magnitude = min(-((-amount * NANO_PER_UNIT) // 1), MAX_VALUE * NANO_PER_UNIT)
+    return -magnitude if sign == "-" else magnitude
+
+
+def _bounded(exponent: int) -> int:
+    """Keep absurd exponents from building absurd integers: past these bounds the result is capped anyway."""
+    return max(-400, min(400, exponent))
+
+
+def value(amount: int) -> int:
+    """Nano units to whole units, rounded away from zero (`Quantity.Value`)."""
+    return _away_from_zero(amount, NANO_PER_UNIT)
+
+
+def milli_value(amount: int) -> int:
+    """Nano units to thousandths, rounded away from zero (`Quantity.MilliValue`)."""
+    return _away_from_zero(amount, NANO_PER_MILLI)
+
+
+def _away_from_zero(amount: int, grain: int) -> int:
+    magnitude = min(-(-abs(amount) // grain), MAX_VALUE)
+    return magnitude if amount >= 0 else -magnitude

@@ -1,0 +1,155 @@
+"""What a pod asks of a node: its effective resource request.
+
+Called once for each distinct pod shape. The rules are those of kube-scheduler's `PodRequests`: containers add up,
+sidecars (init containers with restartPolicy Always) stay and add up, plain init containers run one at a time before
+the rest, pod-level resources override, overhead comes on top. While a kubelet resizes a pod in place, the largest of
+what is wanted, allocated and actually in force counts, summed over the containers before they are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from .pod import Container, Pod, PodSpec
+from .quantity import Quantity, milli_value, nanos, value
+
+CPU = "cpu"
+MEMORY = "memory"
+EPHEMERAL_STORAGE = "ephemeral-storage"
+PODS = "pods"
+
+DEFAULT_MILLI_CPU_REQUEST = 100
+DEFAULT_MEMORY_REQUEST = 200 * 1024 * 1024
+_SCORING_DEFAULTS = {CPU: nanos("100m"), MEMORY: nanos("200Mi")}
+
+Quantities = Mapping[str, Quantity]
+Nanos = dict[str, int]
+
+
+def amount(resource: str, quantity_nanos: int) -> int:
+    """Nano units as the scheduler counts them: thousandths of a core for cpu, whole units for everything else."""
+    return milli_value(quantity_nanos) if resource == CPU else value(quantity_nanos)
+
+
+def amounts(quantities: Quantities) -> dict[str, int]:
+    """A resource list of the API ({"cpu": "2"}) as the scheduler counts it ({"cpu": 2000}).
+
+    Raises QuantityError for a quantity that cannot be parsed.
+    """
+    return {resource: amount(resource, nanos(text)) for resource, text in quantities.items()}
+
+
+def pod_requests(pod: Pod) -> dict[str, int]:
+    """The pod's effective request by resource: milli-cores for cpu, whole units otherwise."""
+    return {resource: amount(resource, n) for resource, n in _sum(pod, {}).items()}
+
+
+def scoring_requests(pod: Pod) -> dict[str, int]:
+    """Like `pod_requests`, but a container that names no cpu or memory counts as 100m and 200Mi.
+
+    Where pod-level resources are set, only what neither they nor the containers name is defaulted.
+    """
+    defaults = _SCORING_DEFAULTS
+    if _asks_as_a_whole(pod):
+        requested = _sum(pod, {})
+        defaults = {resource: n for resource, n in defaults.items() if resource not in requested}
+    return {resource: amount(resource, n) for resource, n in _sum(pod, defaults).items()}
+
+
+def _sum(pod: Pod, defaults: Mapping[str, int]) -> Nanos:
+    total = _containers(pod, defaults)
+    if _asks_as_a_whole(pod):
+        total.update(_pod_level(pod))
+    _add(total, _parse(pod.spec.overhead))
+    return total
+
+
+def _asks_as_a_whole(pod: Pod) -> bool:
+    return pod.spec.resources is not None and any(map(_is_pod_level, pod.spec.resources.requests))
+
+
+def _is_pod_level(resource: str) -> bool:
+    return resource in (CPU, MEMORY) or resource.startswith("hugepages-")
+
+
+def _pod_level(pod: Pod) -> Nanos:
+    wanted, given = pod.spec.resources, pod.status.resources
+    effective = {} if wanted is None or (given is not None and _resize_infeasible(pod)) else _parse(wanted.requests)
+    if given is not None:
+        _raise_to(effective, _parse(given.requests))
+        _raise_to(effective, _parse(pod.status.allocated_resources))
+    return {resource: n for resource, n in effective.items() if _is_pod_level(resource)}
+
+
+def _containers(pod: Pod, defaults: Mapping[str, int]) -> Nanos:
+    """The containers' requests together, each container's missing ones taken from `defaults`."""
+    spec, status = pod.spec, pod.status
+    wanted = _over_containers(spec, lambda container: container.resources.requests, defaults)
+    statuses = {s.name: s for s in (*status.init_container_statuses, *status.container_statuses)}
+    infeasible = _resize_infeasible(pod)
+    if not statuses and status.resources is None and not infeasible:
+        return wanted
+
+    def allocated(container: Container) -> Quantities:
+        reported = statuses.get(container.name)
+        if reported is not None and reported.allocated_resources:
+            return reported.allocated_resources
+        return {} if infeasible else container.resources.requests
+
+    def actual(container: Container) -> Quantities:
+        reported = statuses.get(container.name)
+        if reported is not None and reported.resources is not None and reported.resources.requests:
+            return reported.resources.requests
+        return allocated(container)
+
+    total = {} if infeasible else wanted
+    if status.allocated_resources and status.resources is not None and status.resources.requests:
+        _raise_to(total, _parse(status.allocated_resources))
+        _raise_to(total, _parse(status.resources.requests))
+    else:
+        _raise_to(total, _over_containers(spec, allocated, defaults))
+        _raise_to(total, _over_containers(spec, actual, defaults))
+    return total
+
+
+def _over_containers(
+    spec: PodSpec, requests_of: Callable[[Container], Quantities], defaults: Mapping[str, int]
+) -> Nanos:
+    total: Nanos = {}
+    for container in spec.containers:
+        _add(total, _with_defaults(requests_of(container), defaults))
+    sidecars: Nanos = {}
+    peak: Nanos = {}
+    for container in spec.init_containers:
+        step = _with_defaults(requests_of(container), defaults)
+        if container.restart_policy == "Always":
+            _add(total, step)
+            _add(sidecars, step)
+            _raise_to(peak, sidecars)
+        else:
+            _add(step, sidecars)
+            _raise_to(peak, step)
+    _raise_to(total, peak)
+    return total
+
+
+def _with_defaults(quantities: Quantities, defaults: Mapping[str, int]) -> Nanos:
+    return {**defaults, **_parse(quantities)}
+
+
+def _parse(quantities: Quantities) -> Nanos:
+    return {resource: nanos(quantity) for resource, quantity in quantities.items()}
+
+
+def _resize_infeasible(pod: Pod) -> bool:
+    return any(c.type == "PodResizePending" and c.reason == "Infeasible" for c in pod.status.conditions)
+
+
+def _add(total: Nanos, more: Mapping[str, int]) -> None:
+    for resource, n in more.items():
+        total[resource] = total.get(resource, 0) + n
+
+
+def _raise_to(total: Nanos, floor: Mapping[str, int]) -> None:
+    for resource, n in floor.items():
+        total[resource] = max(n, total.get(resource, n))

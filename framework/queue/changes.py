@@ -1,0 +1,46 @@
+"""Which events the update of a waiting pod amounts to.
+
+The queue asks when a pod that is not on a node yet changes. The kinds and their order are kube-scheduler's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..contract.events import Action, ClusterEvent, Resource
+from ..model.pod_info import PodInfo
+
+
+def _event(action: Action, kind: str) -> ClusterEvent:
+    return ClusterEvent(Resource.TARGET_POD, action, f"TargetPod{kind}")
+
+
+LABEL = _event(Action.UPDATE_POD_LABEL, "UpdatePodLabel")
+SCALE_DOWN = _event(Action.UPDATE_POD_SCALE_DOWN, "UpdatePodScaleDown")
+SCALE_UP = _event(Action.UPDATE_POD_SCALE_UP, "UpdatePodScaleUp")
+GATES_ELIMINATED = _event(Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, "UpdatePodSchedulingGatesEliminated")
+TOLERATION = _event(Action.UPDATE_POD_TOLERATION, "UpdatePodToleration")
+OTHER = _event(Action.UPDATE_OTHER, "Update")
+
+
+def pod_update_events(old: PodInfo, new: PodInfo) -> tuple[ClusterEvent, ...]:
+    """The kinds of change between two versions of a pod; `OTHER` when it is none of the named ones."""
+    found: list[ClusterEvent] = []
+    if old.labels != new.labels:
+        found.append(LABEL)
+    if old.shape is not new.shape:
+        before, after = old.shape.requests, new.shape.requests
+        if _any_less(after, before):
+            found.append(SCALE_DOWN)
+        if _any_less(before, after):
+            found.append(SCALE_UP)
+        if old.pod.spec.scheduling_gates and not new.pod.spec.scheduling_gates:
+            found.append(GATES_ELIMINATED)
+        # A toleration of a pod can be added, never taken away or changed.
+        if len(old.pod.spec.tolerations) != len(new.pod.spec.tolerations):
+            found.append(TOLERATION)
+    return tuple(found) or (OTHER,)
+
+
+def _any_less(requests: Mapping[str, int], than: Mapping[str, int]) -> bool:
+    return any(requests.get(resource, -1) < amount for resource, amount in than.items())

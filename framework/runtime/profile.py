@@ -1,0 +1,116 @@
+"""A profile: the plugins that one schedulerName runs, instantiated and sorted by extension point.
+
+The scheduler builds one for each profile of the configuration; the phases read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar, cast
+
+from pydantic import BaseModel
+
+from ..config import ResolvedProfile
+from ..contract.events import EventRegistration
+from ..contract.group import GroupPlugin
+from ..contract.handle import Handle
+from ..contract.plugin import (
+    BindPlugin,
+    EnqueueExtensions,
+    FilterPlugin,
+    PermitPlugin,
+    Plugin,
+    PostBindPlugin,
+    PostFilterPlugin,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterExtensions,
+    PreFilterPlugin,
+    PreScorePlugin,
+    QueueSortPlugin,
+    ReservePlugin,
+    ScorePlugin,
+)
+from ..contract.status import Code, Status
+from ..model.pod_info import PodInfo
+
+P = TypeVar("P", bound=Plugin)
+Registry = Mapping[str, type[Plugin]]
+HandleFactory = Callable[[str], Handle]
+
+POINTS: Mapping[str, type[Plugin]] = {
+    "preEnqueue": PreEnqueuePlugin,
+    "queueSort": QueueSortPlugin,
+    "preFilter": PreFilterPlugin,
+    "filter": FilterPlugin,
+    "postFilter": PostFilterPlugin,
+    "preScore": PreScorePlugin,
+    "score": ScorePlugin,
+    "reserve": ReservePlugin,
+    "permit": PermitPlugin,
+    "preBind": PreBindPlugin,
+    "bind": BindPlugin,
+    "postBind": PostBindPlugin,
+}
+"""Extension points as configuration names them, with the base class that a plugin extends them by."""
+
+
+def extension_points(plugin: type[Plugin]) -> frozenset[str]:
+    """The points that a plugin class extends."""
+    return frozenset(point for point, base in POINTS.items() if issubclass(plugin, base))
+
+
+class Profile:
+    """Plugin instances by extension point, in the order they run.
+
+    Attributes:
+        name: the schedulerName it answers to.
+        percentage_of_nodes_to_score: None for all nodes; 0 for kube-scheduler's adaptive share; else per cent.
+        weights: the weight of each Score plugin by name.
+        group: the plugin that knows which pods are placed together, if there is one.
+    """
+
+    def __init__(self, resolved: ResolvedProfile, registry: Registry, handle: Handle) -> None:
+        self.name = resolved.scheduler_name
+        self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
+        names = dict.fromkeys(ref.name for refs in resolved.points.values() for ref in refs)
+        self.plugins: dict[str, Plugin] = {
+            name: registry[name](cast("BaseModel | None", resolved.args.get(name)), handle) for name in names
+        }
+        self.weights = {ref.name: ref.weight for ref in resolved.points.get("score", ())}
+
+        def at(point: str, base: type[P]) -> tuple[P, ...]:
+            return tuple(cast("P", self.plugins[ref.name]) for ref in resolved.points.get(point, ()))
+
+        self.pre_enqueue = at("preEnqueue", PreEnqueuePlugin)
+        self.queue_sort = at("queueSort", QueueSortPlugin)[0]
+        self.pre_filter = at("preFilter", PreFilterPlugin)
+        self.filter = at("filter", FilterPlugin)
+        self.post_filter = at("postFilter", PostFilterPlugin)
+        self.pre_score = at("preScore", PreScorePlugin)
+        self.score = at("score", ScorePlugin)
+        self.reserve = at("reserve", ReservePlugin)
+        self.permit = at("permit", PermitPlugin)
+        self.pre_bind = at("preBind", PreBindPlugin)
+        self.bind = at("bind", BindPlugin)
+        self.post_bind = at("postBind", PostBindPlugin)
+        self.group = next((p for p in self.plugins.values() if isinstance(p, GroupPlugin)), None)
+        self.pre_filter_extensions: tuple[PreFilterExtensions, ...] = tuple(
+            plugin for plugin in self.pre_filter if isinstance(plugin, PreFilterExtensions)
+        )
+
+    def registrations(self) -> Mapping[str, Sequence[EventRegistration]]:
+        """Events by plugin name; a plugin that does not register is absent and concerned by all of them."""
+        return {
+            name: tuple(plugin.events_to_register())
+            for name, plugin in self.plugins.items()
+            if isinstance(plugin, EnqueueExtensions)
+        }
+
+    def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> Status | None:
+        """None when the pod may enter the queue, else the first rejection. Plugin `first` is asked before others."""
+        for plugin in sorted(self.pre_enqueue, key=lambda each: each.name != first):
+            status = plugin.pre_enqueue(pod)
+            if status is not None and status.code is not Code.SUCCESS:
+                return status.by(plugin.name)
+        return None

@@ -1,0 +1,110 @@
+"""Pods that Permit holds, until every plugin that holds them allows them, one rejects them or time is up.
+
+The scheduling cycle puts them here, plugins allow and reject them through the handle, the binding cycle awaits them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from ..contract.handle import Clock, Timer
+from ..contract.status import Status
+from ..model.pod_info import PodInfo
+
+MAX_WAIT_SECONDS = 15 * 60.0
+
+
+class WaitingPod:
+    """One held pod. It is settled once, by the last `allow`, the first `reject` or the first timer that ends."""
+
+    def __init__(self, pod: PodInfo, node_name: str, timeouts: Mapping[str, float], clock: Clock) -> None:
+        """`timeouts` gives the seconds that each holding plugin is willing to wait; 15 minutes at the longest."""
+        self.pod = pod
+        self.node_name = node_name
+        self._verdict: Status | None = None
+        self._settled = asyncio.Event()
+        self._timers: dict[str, Timer] = {}
+        for plugin, seconds in timeouts.items():
+            seconds = min(seconds, MAX_WAIT_SECONDS)
+            text = f"rejected due to timeout after waiting {go_duration(seconds)} at plugin {plugin}"
+            self._timers[plugin] = clock.call_later(seconds, partial(self.reject, plugin, text))
+
+    @property
+    def pending_plugins(self) -> frozenset[str]:
+        """Plugins that have not allowed it yet."""
+        return frozenset(self._timers)
+
+    def allow(self, plugin: str) -> None:
+        """`plugin` no longer holds the pod."""
+        timer = self._timers.pop(plugin, None)
+        if timer is not None:
+            timer.cancel()
+            if not self._timers:
+                self._settled.set()
+
+    def reject(self, plugin: str, message: str) -> None:
+        """Turn the pod away in `plugin`'s name; nothing happens when it is settled already."""
+        if not self._settled.is_set():
+            self._settle(Status.unschedulable(message).by(plugin))
+
+    def fail(self, status: Status) -> None:
+        """End the wait with a status of the engine's own, e.g. because the pod was deleted."""
+        if not self._settled.is_set():
+            self._settle(status)
+
+    async def wait(self) -> Status | None:
+        """None once every plugin has allowed the pod, else why it may not go on."""
+        await self._settled.wait()
+        return self._verdict
+
+    def _settle(self, verdict: Status) -> None:
+        self._verdict = verdict
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        self._settled.set()
+
+
+class WaitingPods:
+    """All held pods, of all profiles, by UID."""
+
+    def __init__(self) -> None:
+        self._by_uid: dict[str, WaitingPod] = {}
+
+    def add(self, waiting: WaitingPod) -> None:
+        """Hold a pod."""
+        self._by_uid[waiting.pod.uid] = waiting
+
+    def discard(self, uid: str) -> None:
+        """The pod is held no more."""
+        self._by_uid.pop(uid, None)
+
+    def get(self, uid: str) -> WaitingPod | None:
+        """The held pod with this UID."""
+        return self._by_uid.get(uid)
+
+    def __iter__(self) -> Iterator[WaitingPod]:
+        return iter(tuple(self._by_uid.values()))
+
+    def __len__(self) -> int:
+        return len(self._by_uid)
+
+
+def go_duration(seconds: float) -> str:
+    """Seconds as Go prints a duration: 1m30s, 2.5s, 500ms, 1h0m0s."""
+    nanos = round(seconds * 1e9)
+    if nanos == 0:
+        return "0s"
+    if nanos < 1_000_000_000:
+        for unit, size in (("ms", 1_000_000), ("µs", 1_000), ("ns", 1)):
+            if nanos >= size:
+                return f"{nanos / size:.9f}".rstrip("0").rstrip(".") + unit
+    whole, fraction = divmod(nanos, 1_000_000_000)
+    minutes, secs = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    text = f"{secs}.{fraction:09d}".rstrip("0").rstrip(".") + "s"
+    if hours:
+        return f"{hours}h{minutes}m{text}"
+    return f"{minutes}m{text}" if minutes else text
