@@ -1,0 +1,114 @@
+"""PreFilter's questions to a group, in their order: may its members be tried on nodes at all?
+
+1. Was it denied, or did it fail, a moment ago?
+2. Are there as many members as it needs, and none of those that it needs gated?
+3. Was minResources found to be free a moment ago?
+4. Is minResources free on nodes that the group may use?
+5. The answer to 4 is kept for a while, a yes as permitted and a no as denied.
+"""
+
+from __future__ import annotations
+
+from muster.framework.contract import Handle, Status
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.quantity import QuantityError
+from muster.framework.model.requests import PODS
+from muster.framework.runtime.waiting import go_duration
+
+from . import messages
+from .board import Reason
+from .capacity import describe, gap, requested, usable_rows, wanted
+from .gangs import Gangs
+from .waking import Waking
+
+
+class Admission:
+    """Asks on behalf of one profile's plugin."""
+
+    def __init__(self, gangs: Gangs, handle: Handle, waking: Waking) -> None:
+        self._gangs = gangs
+        self._handle = handle
+        self._waking = waking
+
+    def check(self, group: str, pod: PodInfo) -> Status | None:
+        """None when members of `group` may be tried; `pod` is the one that is being tried."""
+        self._gangs.tried(group)
+        return (
+            self._recently_failed(group)
+            or self._too_few(group, pod)
+            or (None if self._gangs.is_permitted(group) else self._too_little(group, pod))
+        )
+
+    def _recently_failed(self, group: str) -> Status | None:
+        if self._gangs.is_denied(group):
+            self._handle.observer.group_denied()
+            expiration = go_duration(self._gangs.args.denied_pg_expiration_time_seconds)
+            return Status.pending(messages.denied(group, expiration))
+        if self._gangs.is_backed_off(group):
+            return Status.pending(messages.backed_off(group))
+        return None
+
+    def _too_few(self, group: str, pod: PodInfo) -> Status | None:
+        min_member, siblings = self._gangs.min_member(group), self._gangs.members.of(group)
+        if len(siblings) < min_member:
+            text = messages.too_few_siblings(pod, len(siblings), min_member)
+            self._gangs.post(group, Reason.WAITING_FOR_PODS, messages.waiting_for_pods(len(siblings), min_member))
+            return Status.pending(text)
+        if self._gangs.members.ready(group) < min_member:
+            text = messages.gated_siblings(pod, self._gangs.members.gated(group))
+            self._gangs.post(group, Reason.GATED_PODS, text)
+            return Status.pending(text)
+        return None
+
+    def _too_little(self, group: str, pod: PodInfo) -> Status | None:
+        found = self._gangs.groups[group]
+        if found.spec.min_resources:
+            try:
+                need = wanted(found.spec.min_resources)
+            except QuantityError as error:
+                text = f"spec.minResources: {error}"
+                self._gangs.post(group, Reason.NOT_ENOUGH_RESOURCES, text)
+                return Status.unresolvable(text)
+            missing = self._gap(group, need)
+            if missing:
+                text = messages.resource_gap(describe(missing))
+                self._gangs.deny(group)
+                self._waking.after_failure(group)
+                self._gangs.post(group, Reason.NOT_ENOUGH_RESOURCES, text)
+                return Status.unschedulable(text)
+        self._gangs.permit(group)
+        return None
+
+    def _gap(self, group: str, need: dict[str, int]) -> dict[str, int]:
+        """Members that are still to come may use other nodes than those that are here, so then all nodes count."""
+        snapshot, members = self._handle.snapshot, self._gangs.members
+        known = requested(members.of(group))
+        complete = all(known.get(resource, 0) >= amount for resource, amount in need.items())
+        rows = usable_rows(snapshot, members.of(group) if complete else None)
+        need = {**need, PODS: self._gangs.min_member(group)}
+        return gap(snapshot, rows, need, members.placed_pods(group), self._held_by_others(group))
+
+    def _held_by_others(self, group: str) -> dict[str, int]:
+        """What other groups that have begun still lack of their minResources."""
+        held: dict[str, int] = {}
+        for other in self._gangs.members.with_places():
+            if other == group or not self._gangs.reserves(other):
+                continue
+            lacking = self._lacking(other)
+            if not lacking:
+                self._gangs.reserve_no_more(other)
+            for resource, amount in lacking.items():
+                held[resource] = held.get(resource, 0) + amount
+        return held
+
+    def _lacking(self, group: str) -> dict[str, int]:
+        """What the group's members have not claimed of its minResources; nothing if those cannot be read."""
+        found = self._gangs.groups.get(group)
+        if found is None or not found.spec.min_resources:
+            return {}
+        try:
+            need = wanted(found.spec.min_resources)
+        except QuantityError:
+            return {}
+        used = requested(self._gangs.members.placed_pods(group))
+        return {resource: n - used.get(resource, 0) for resource, n in need.items() if n > used.get(resource, 0)}

@@ -1,0 +1,102 @@
+"""Whether what a group asks for in minResources is free at all, before its members are tried one by one.
+
+It is a look at sums, so it can only rule out: what passes may still not fit because of fragmentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from muster.framework.cache.node_selector import admitted
+from muster.framework.cache.snapshot import Snapshot
+from muster.framework.cache.view import NodeView
+from muster.framework.model.node_selector import required_of
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.quantity import nanos
+from muster.framework.model.requests import CPU, PODS, amount
+from muster.framework.model.tolerations import CORDON, kept_off, tolerated
+
+Mask = npt.NDArray[np.bool_]
+_BINARY_UNITS = ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki")
+
+
+def wanted(min_resources: Mapping[str, str | int]) -> dict[str, int]:
+    """minResources as the scheduler counts: milli-cores for cpu, whole units otherwise.
+
+    Raises QuantityError for a quantity that cannot be parsed.
+    """
+    return {resource: amount(resource, nanos(str(text))) for resource, text in min_resources.items()}
+
+
+def requested(pods: Iterable[PodInfo]) -> dict[str, int]:
+    """The sum of the pods' requests, their number under `pods`."""
+    total: dict[str, int] = {PODS: 0}
+    for pod in pods:
+        total[PODS] += 1
+        for resource, n in pod.shape.requests.items():
+            total[resource] = total.get(resource, 0) + n
+    return total
+
+
+def usable_rows(snapshot: Snapshot, pods: Iterable[PodInfo] | None) -> Mask:
+    """bool, shape (height,): nodes that one of `pods` may use at all; every schedulable node when None."""
+    live = snapshot.live[: snapshot.height]
+    if pods is None:
+        return live & ~snapshot.unschedulable[: snapshot.height]
+    usable = np.zeros(snapshot.height, np.bool_)
+    for pod in {pod.shape: pod for pod in pods}.values():
+        usable |= _usable_by(snapshot, pod)
+    return usable & live
+
+
+def _usable_by(snapshot: Snapshot, pod: PodInfo) -> Mask:
+    tolerations = pod.pod.spec.tolerations
+    everywhere = NodeView(snapshot, None)
+    open_sets = np.array([not kept_off(taints, tolerations) for taints in snapshot.taints.sets])
+    usable: Mask = open_sets[everywhere.of(snapshot.taints.ids)]
+    if not tolerated(CORDON, tolerations):
+        usable &= ~everywhere.of(snapshot.unschedulable)
+    return usable & admitted(required_of(pod.pod.spec), everywhere)
+
+
+def gap(
+    snapshot: Snapshot, rows: Mask, need: Mapping[str, int], given_back: Iterable[PodInfo], held: Mapping[str, int]
+) -> dict[str, int]:
+    """What is missing: `need` less what is free on `rows`, counting the pods `given_back` as free and `held` as taken.
+
+    Amounts as in `wanted`; resources of which enough is free are left out.
+    """
+    back = requested(given_back)
+    missing = {}
+    for resource, amount_needed in need.items():
+        free = _free(snapshot, rows, resource) + back.get(resource, 0) - held.get(resource, 0)
+        if free < amount_needed:
+            missing[resource] = amount_needed - free
+    return missing
+
+
+def _free(snapshot: Snapshot, rows: Mask, resource: str) -> int:
+    resources, height = snapshot.resources, snapshot.height
+    if resource == PODS:
+        room = resources.allowed_pods[:height] - resources.pod_count[:height]
+    else:
+        index = resources.index(resource)
+        room = resources.allocatable[index, :height] - resources.requested[index, :height]
+    return int(np.maximum(room[rows], 0).sum())
+
+
+def describe(amounts: Mapping[str, int]) -> str:
+    """Amounts as Go prints a resource list's map: `map[cpu:1500m memory:2Gi]`."""
+    return f"map[{' '.join(f'{name}:{_quantity(name, amounts[name])}' for name in sorted(amounts))}]"
+
+
+def _quantity(resource: str, n: int) -> str:
+    if resource == CPU:
+        return str(n // 1000) if n % 1000 == 0 else f"{n}m"
+    for power, unit in zip(range(len(_BINARY_UNITS), 0, -1), _BINARY_UNITS, strict=True):
+        if n and n % 1024**power == 0:
+            return f"{n // 1024**power}{unit}"
+    return str(n)

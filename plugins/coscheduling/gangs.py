@@ -1,0 +1,236 @@
+"""The gangs: what the scheduler knows of all groups at this moment.
+
+One object serves the plugins of all profiles, because a group does not care whose profile its pods name. It keeps who
+is a member and who holds a node, which groups were denied or let through lately, and when each group was first seen or
+last failed. All of it is rebuilt from the API after a restart, but for the caches, which only save work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cachetools import TTLCache
+
+from muster.framework.contract import Clock
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.waiting import MAX_WAIT_SECONDS
+
+from .api import PodGroup
+from .args import DEFAULT_WAIT_SECONDS, CoschedulingArgs
+from .board import Board, Reason, Verdict
+from .holds import Holds
+from .members import Members
+
+_GROUPS_CACHED = 100_000
+_LONGEST_SETBACK_SECONDS = 10.0
+
+
+@dataclass(slots=True)
+class _Life:
+    """What is known of a group as long as it has members. Times are seconds on the engine's clock.
+
+    Attributes:
+        first_seen: when its first member was seen.
+        failed: when it last found no place; None while it has not.
+        failures: how often it has found none since it last had its quorum.
+        progressed: when a member last got a node; None once nothing of minResources is held for others any more.
+        told: whether it was said that the quorum is bound.
+        fresh: whether a member has come since the group was last tried.
+    """
+
+    first_seen: float
+    failed: float | None = None
+    failures: int = 0
+    progressed: float | None = None
+    told: bool = False
+    fresh: bool = False
+
+
+class Gangs:
+    """All groups.
+
+    Attributes:
+        members: who belongs to which group, and who holds a node.
+        board: the last verdict on each group.
+        groups: the PodGroups by `namespace/name`.
+        holds: members that Permit holds; the plugin keeps it.
+    """
+
+    def __init__(self, args: CoschedulingArgs, clock: Clock) -> None:
+        self._clock = clock
+        self.args = args
+        self.members = Members()
+        self.board = Board()
+        self.groups: dict[str, PodGroup] = {}
+        self.holds = Holds()
+        self._lives: dict[str, _Life] = {}
+        self._denied: TTLCache[str, bool] = _cache(args.denied_pg_expiration_time_seconds, clock)
+        self._backed_off: TTLCache[str, bool] = _cache(args.pod_group_backoff_seconds, clock)
+        self._permitted: TTLCache[str, bool] = _cache(self._default_wait(), clock)
+
+    def follow_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
+        """A pod came, changed or went."""
+        left = self.members.group_of(old) if old is not None else None
+        self.members.follow(old, new)
+        if left is not None and not self.members.of(left):
+            self._lives.pop(left, None)
+        group = self.members.group_of(new) if new is not None else None
+        if group is None:
+            return
+        life = self._life(group)
+        if old is None and new is not None and new.node_name:
+            life.progressed = self._clock.now()
+            life.told = life.told or self._quorum_bound(group)
+        elif not self._quorum_bound(group):
+            life.told = False
+
+    def follow_group(self, group: str, new: PodGroup | None) -> None:
+        """A PodGroup came, changed or went. What was known of one that went does not hold for a later one."""
+        known = self.groups.pop(group, None)
+        if known is not None and (new is None or new.metadata.uid != known.metadata.uid):
+            self._lives.pop(group, None)
+            for cache in (self._denied, self._backed_off, self._permitted):
+                cache.pop(group, None)
+            self.board.forget(group)
+        if new is not None:
+            self.groups[group] = new
+            if group in self._lives:
+                self._lives[group].told = self._quorum_bound(group)
+
+    def min_member(self, group: str) -> int:
+        """How many members the group needs; 0 for one that does not exist."""
+        found = self.groups.get(group)
+        return found.spec.min_member if found is not None else 0
+
+    def missing(self, group: str) -> int:
+        """How many more members must get a node for the quorum."""
+        return self.min_member(group) - self.members.placed(group)
+
+    def wait_seconds(self, group: str) -> float:
+        """How long Permit holds a member: the group's word, else the argument's, else a minute; 0 is no word."""
+        found = self.groups.get(group)
+        own = found.spec.schedule_timeout_seconds if found is not None else None
+        return min(MAX_WAIT_SECONDS, float(own)) if own is not None and own > 0 else self._default_wait()
+
+    def time_of(self, group: str) -> float:
+        """The group's place in the queue: when it last failed, else when it was first seen."""
+        life = self._life(group)
+        return life.first_seen if life.failed is None else life.failed
+
+    def age(self, group: str) -> float:
+        """Seconds since its first member was seen."""
+        return self._clock.now() - self._life(group).first_seen
+
+    def member_came(self, group: str) -> None:
+        """There is a member that the group has not been tried with."""
+        self._life(group).fresh = True
+
+    def tried(self, group: str) -> None:
+        """The group is being tried."""
+        self._life(group).fresh = False
+
+    def is_fresh(self, group: str) -> bool:
+        """Whether the group lacks its quorum and has not been tried since the last member came."""
+        life = self._lives.get(group)
+        return life is not None and life.fresh and self.missing(group) > 0
+
+    def failed(self, group: str) -> None:
+        """The group found no place: others go first now, and with a backoff set it is left alone for a while."""
+        life = self._life(group)
+        life.failed = self._clock.now()
+        life.failures += 1
+        self._permitted.pop(group, None)
+        if self.args.pod_group_backoff_seconds:
+            self._backed_off[group] = True
+
+    def deny(self, group: str) -> None:
+        """Turn the group away without another look for a while."""
+        self._permitted.pop(group, None)
+        if self.args.denied_pg_expiration_time_seconds:
+            self._denied[group] = True
+
+    def permit(self, group: str) -> None:
+        """minResources was found to be free; siblings need not look again for a while."""
+        self._permitted[group] = True
+
+    def is_denied(self, group: str) -> bool:
+        """Whether it was denied a moment ago."""
+        return group in self._denied
+
+    def is_backed_off(self, group: str) -> bool:
+        """Whether it found no place a moment ago, and a backoff is set."""
+        return group in self._backed_off
+
+    def is_permitted(self, group: str) -> bool:
+        """Whether minResources was found to be free a moment ago."""
+        return group in self._permitted
+
+    def place(self, pod: PodInfo) -> None:
+        """A member was reserved on a node."""
+        self.members.place(pod)
+        group = self.members.group_of(pod)
+        if group is not None:
+            self._life(group).progressed = self._clock.now()
+
+    def setback_seconds(self, group: str) -> float:
+        """How long members are not called together after the last of so many failures."""
+        failures = self._life(group).failures
+        return min(_LONGEST_SETBACK_SECONDS, 2.0 ** (failures - 1)) if failures else 0.0
+
+    def is_set_back(self, group: str) -> bool:
+        """Whether that time is not over yet."""
+        failed = self._life(group).failed
+        return failed is not None and self._clock.now() - failed < self.setback_seconds(group)
+
+    def settle(self, group: str) -> None:
+        """The quorum is there: what failed before is forgotten."""
+        life = self._life(group)
+        life.failed, life.failures = None, 0
+
+    def reserves(self, group: str) -> bool:
+        """Whether what is left of the group's minResources is kept for members that are still to come.
+
+        So it is from the first member's placement until none was placed for as long as Permit would wait.
+        """
+        life = self._lives.get(group)
+        if life is None or life.progressed is None:
+            return False
+        return self._clock.now() - life.progressed < self.wait_seconds(group)
+
+    def reserve_no_more(self, group: str) -> None:
+        """The group has all of its minResources."""
+        self._life(group).progressed = None
+
+    def bound(self, pod: PodInfo) -> str | None:
+        """The API accepted a member's binding. The group, if it has its quorum bound with that."""
+        self.members.bind(pod)
+        group = self.members.group_of(pod)
+        if group is None or self._life(group).told or not self._quorum_bound(group):
+            return None
+        self._life(group).told = True
+        return group
+
+    def post(self, group: str, reason: Reason, message: str) -> None:
+        """Say why the group is, or is not, scheduled."""
+        if group in self.groups:
+            self.board.post(group, Verdict(reason, message, self._clock.wall()))
+
+    def waiting_groups(self) -> int:
+        """How many groups with members lack their quorum."""
+        return sum(1 for group in self.groups if self.members.of(group) and self.missing(group) > 0)
+
+    def _quorum_bound(self, group: str) -> bool:
+        return group in self.groups and self.members.bound(group) >= self.min_member(group)
+
+    def _default_wait(self) -> float:
+        return min(MAX_WAIT_SECONDS, float(self.args.permit_waiting_time_seconds or DEFAULT_WAIT_SECONDS))
+
+    def _life(self, group: str) -> _Life:
+        life = self._lives.get(group)
+        if life is None:
+            life = self._lives[group] = _Life(self._clock.now())
+        return life
+
+
+def _cache(seconds: float, clock: Clock) -> TTLCache[str, bool]:
+    return TTLCache(_GROUPS_CACHED, seconds, clock.now)

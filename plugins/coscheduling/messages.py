@@ -1,0 +1,82 @@
+"""What the plugin says. The texts are those of scheduler-plugins and kube-scheduler where they have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.waiting import go_duration
+
+NOT_FOUND = "PodGroup not found"
+UNRESERVED = "rejection in Unreserve"
+OPTIMISTIC = "optimistic rejection in PostFilter"
+NOT_ENOUGH_WAITING = "not enough members of the pod group are waiting to be scheduled"
+_NAMED = 5
+
+
+def group_unseen(group: str) -> str:
+    """The pod's label names a PodGroup that does not exist (yet)."""
+    return f'waiting for pods\'s pod group "{group.partition("/")[2]}" to appear in scheduling queue'
+
+
+def denied(group: str, expiration: str) -> str:
+    """The group was denied a moment ago; `expiration` is how long that holds, as Go prints it."""
+    return f"pod with pgName: {group} last failed in {expiration}, deny."
+
+
+def backed_off(group: str) -> str:
+    """The group found no place a moment ago and podGroupBackoffSeconds is not over."""
+    return f"podGroup {group} failed recently"
+
+
+def too_few_siblings(pod: PodInfo, current: int, min_member: int) -> str:
+    """Fewer members exist than the group needs."""
+    return (
+        f"pre-filter pod {pod.name} cannot find enough sibling pods, "
+        f"current pods number: {current}, minMember of group: {min_member}"
+    )
+
+
+def gated_siblings(pod: PodInfo, gated: Sequence[PodInfo]) -> str:
+    """Enough members exist, but not without those that have scheduling gates."""
+    names = sorted(sibling.name for sibling in gated)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return (
+        f"pre-filter pod {pod.name} cannot proceed due to gated pods in the same PodGroup: "
+        f"{', '.join(names[:_NAMED])}{more}"
+    )
+
+
+def resource_gap(missing: str) -> str:
+    """Less is free than minResources asks for."""
+    return f"resource gap: {missing}"
+
+
+def group_unschedulable(group: str, placed: int, missing: int, cause: str) -> str:
+    """The members that the group lacks do not fit together."""
+    return f"pod group {group} is unschedulable, {placed} of the {missing} members that it needs fit: {cause}"
+
+
+def rejected_after_post_filter(group: str, pod: PodInfo) -> str:
+    """One member found no node, so its waiting siblings were rejected."""
+    return f"PodGroup {group} gets rejected due to Pod {pod.name} is unschedulable even after PostFilter"
+
+
+def waits_at_permit(placed: int, min_member: int) -> str:
+    """The member holds a node and waits for the others."""
+    return f"waiting for minCount pods from a gang to be scheduled: {placed} of {min_member}"
+
+
+def waiting_for_pods(current: int, min_member: int) -> str:
+    """For the group: fewer members exist than it needs."""
+    return f"{current} of {min_member} pods exist"
+
+
+def scheduled(min_member: int) -> str:
+    """For the group: its quorum is bound."""
+    return f"{min_member} of {min_member} pods are scheduled"
+
+
+def timed_out(group: str, seconds: float) -> str:
+    """For the group: members waited at Permit in vain."""
+    return f"pod group {group} was given up after its members waited {go_duration(seconds)} for each other"

@@ -1,0 +1,114 @@
+"""Where a group is in its life: a pure state machine over what its members amount to.
+
+           ┌──────────────────────── members go ────────────────────────┐
+           ▼                                                            │
+        Pending ── enough exist ──► Scheduling ── the quorum runs ──► Running
+           ▲                         │      ▲                           │
+           │                         ▼      │ placed after all          │ the quorum succeeded
+           │        part runs, ── Unknown ──┘                           ▼
+           │     the rest does not fit                               Finished
+           │                                                            │
+           └───── members of a new life come ───── Failed ◄─ the quorum cannot be reached
+
+The picture shows the usual ways. In truth every phase may follow every other, because members come, end and go while
+nobody looks: what counts is what is there now. The past matters in one case only, when no member is left that is alive:
+a group that has ended stays what it was while its members are cleaned away. As soon as members of a new life exist, the
+group is judged by them, whatever phase it was in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .model import Phase
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """A group's members, of which none counts that is alive and being deleted.
+
+    Attributes:
+        pods: all of them, those that have ended included.
+        scheduled: who have a node and have not failed.
+        running, succeeded, failed: by the phase of the pod.
+    """
+
+    pods: int = 0
+    scheduled: int = 0
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+
+    @property
+    def alive(self) -> int:
+        """Members that have not ended."""
+        return self.pods - self.succeeded - self.failed
+
+
+class Situation(StrEnum):
+    """What the members of a group amount to. The first that applies, in this order."""
+
+    SUCCEEDED = "the quorum has succeeded, and those alive are no quorum of a new life"
+    DEAD = "nobody is alive, some failed, and the quorum was not reached"
+    LEFT = "nobody is alive, and too few are left to say how it ended"
+    SHORT = "fewer exist than needed"
+    BROKEN = "some failed, and the others are too few"
+    RUNNING = "the quorum runs or has succeeded"
+    STUCK = "a part of the quorum runs, and the rest cannot be placed"
+    STARTING = "enough exist"
+
+
+TABLE: Mapping[Situation, Mapping[Phase, Phase]] = {
+    situation: dict.fromkeys(Phase, alive) | {Phase.FINISHED: finished, Phase.FAILED: failed}
+    for situation, alive, finished, failed in (
+        # situation, and where it leads: from a life that has not ended, from Finished, from Failed
+        (Situation.SUCCEEDED, Phase.FINISHED, Phase.FINISHED, Phase.FINISHED),
+        (Situation.DEAD, Phase.FAILED, Phase.FINISHED, Phase.FAILED),
+        (Situation.LEFT, Phase.PENDING, Phase.FINISHED, Phase.FAILED),
+        (Situation.SHORT, Phase.PENDING, Phase.PENDING, Phase.PENDING),
+        (Situation.BROKEN, Phase.FAILED, Phase.FAILED, Phase.FAILED),
+        (Situation.RUNNING, Phase.RUNNING, Phase.RUNNING, Phase.RUNNING),
+        (Situation.STUCK, Phase.UNKNOWN, Phase.UNKNOWN, Phase.UNKNOWN),
+        (Situation.STARTING, Phase.SCHEDULING, Phase.SCHEDULING, Phase.SCHEDULING),
+    )
+}
+"""The next phase, by situation and present phase. Every pair is there."""
+
+STARTED = frozenset({Phase.SCHEDULING, Phase.UNKNOWN, Phase.RUNNING})
+"""Phases in which a group is on its way; entering one of them from any other starts its schedule time."""
+
+ENDED = frozenset({Phase.FINISHED, Phase.FAILED})
+"""Phases in which nothing is to be scheduled."""
+
+
+def situation(counts: Counts, needed: int, *, refused: bool) -> Situation:
+    """What the members amount to, when `needed` of them (at least 1) are the quorum.
+
+    `refused` says that the scheduler found no place for those that still have no node.
+    """
+    lived_whole = counts.succeeded >= needed
+    if lived_whole and counts.alive < needed:
+        return Situation.SUCCEEDED
+    if not counts.alive:
+        return Situation.DEAD if counts.failed and counts.pods >= needed else Situation.LEFT
+    if counts.pods < needed:
+        return Situation.SHORT
+    if counts.pods - counts.failed < needed:
+        return Situation.BROKEN
+    # Who succeeded in a life that came to its end does not help the next one.
+    under_way = counts.running + (0 if lived_whole else counts.succeeded)
+    if under_way >= needed:
+        return Situation.RUNNING
+    if refused and under_way and counts.scheduled < needed:
+        return Situation.STUCK
+    return Situation.STARTING
+
+
+def phase_of(text: str | None) -> Phase:
+    """The phase that a status names; Pending where it names none, or one of another scheduler's own."""
+    try:
+        return Phase(text or Phase.PENDING)
+    except ValueError:
+        return Phase.PENDING

@@ -1,0 +1,278 @@
+"""Coscheduling: the extension points, each a few lines over what `Gangs` knows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from pydantic import BaseModel
+
+from muster.framework.contract import (
+    Code,
+    CycleState,
+    Diagnosis,
+    EnqueueExtensions,
+    EventRegistration,
+    GroupPlugin,
+    Handle,
+    NodeView,
+    ObjectFollower,
+    PermitPlugin,
+    PodFollower,
+    PostBindPlugin,
+    PostFilterPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    QueueSortPlugin,
+    ReservePlugin,
+    Resource,
+    Status,
+)
+from muster.framework.contract.queued_pod import QueuedPod
+from muster.framework.model.pod_info import PodInfo
+
+from . import messages
+from .admission import Admission
+from .api import POD_GROUPS, PodGroup, group_key
+from .args import POD_BY_POD, TRANSACTION, CoschedulingArgs
+from .board import Reason
+from .gangs import Gangs
+from .waking import Waking
+
+SHARED = "Coscheduling"
+"""The key under which the plugins of all profiles share one `Gangs`."""
+
+
+class Coscheduling(
+    QueueSortPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PostFilterPlugin,
+    ReservePlugin,
+    PermitPlugin,
+    PostBindPlugin,
+    EnqueueExtensions,
+    GroupPlugin,
+    PodFollower,
+    ObjectFollower,
+):
+    """Places the pods of a PodGroup together or not at all."""
+
+    name = "Coscheduling"
+    args_model = CoschedulingArgs
+    watches = (POD_GROUPS,)
+
+    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._args = args if isinstance(args, CoschedulingArgs) else CoschedulingArgs()
+        self._gangs = handle.shared(SHARED, lambda: Gangs(self._args, handle.clock))
+        self._waking = Waking(self._gangs, handle)
+        self._admission = Admission(self._gangs, handle, self._waking)
+        self._told_unseen: set[str] = set()
+
+    # The queue.
+
+    def sort_key(self, queued: QueuedPod) -> tuple[Hashable, ...]:
+        """Priority, then the group's own time, then the group, then the pod: members of a group are never parted."""
+        pod = queued.info
+        group = self._group(pod)
+        if group is None:
+            return -pod.priority, queued.timestamp, "", queued.timestamp, pod.key, pod.uid
+        return -pod.priority, self._gangs.time_of(group), group, queued.timestamp, pod.key, pod.uid
+
+    def group_of(self, pod: PodInfo) -> str | None:
+        """The group, as long as it lacks its quorum; later members are scheduled one by one."""
+        if self._args.placement != TRANSACTION:
+            return None
+        group = self._group(pod)
+        return group if group is not None and self._gangs.missing(group) > 0 else None
+
+    def missing(self, group: str) -> int:
+        """How many members must get a node at once."""
+        return self._gangs.missing(group)
+
+    def pre_enqueue(self, pod: PodInfo) -> Status | None:
+        """Holds a pod back whose label names no PodGroup, and says so once."""
+        group = group_key(pod)
+        if group is None or group in self._gangs.groups:
+            self._told_unseen.discard(pod.uid)
+            return None
+        text = messages.group_unseen(group)
+        if pod.uid not in self._told_unseen:
+            self._told_unseen.add(pod.uid)
+            self.handle.events.event(pod, kind="Warning", reason="FailedScheduling", action="Scheduling", note=text)
+        return Status.unresolvable(text)
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """See `Waking`."""
+        return self._waking.registrations()
+
+    # What the informers saw.
+
+    def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
+        """Keeps the members."""
+        pod = new or old
+        if pod is None:
+            return
+        groups = {group for group in (self._gangs.members.group_of(pod), group_key(pod)) if group is not None}
+        before = {group: self._standing(group) for group in groups}
+        self._gangs.follow_pod(old, new)
+        for group, standing in before.items():
+            self._standing_changed(group, standing)
+        if new is None:
+            self._told_unseen.discard(pod.uid)
+        elif old is None and not new.node_name and (joined := self._group(new)) is not None:
+            self._waking.member_came(joined)
+
+    def on_object(self, resource: Resource, old: object | None, new: object | None) -> None:
+        """Keeps the groups. Whoever waits for a group is tried when it comes or asks for something else."""
+        group = new if isinstance(new, PodGroup) else old
+        if not isinstance(group, PodGroup):
+            return
+        key = f"{group.metadata.namespace}/{group.metadata.name}"
+        known = self._gangs.groups.get(key)
+        if known is not None and (new is None or known.metadata.uid != group.metadata.uid):
+            self._reject_waiting(key, messages.NOT_FOUND)
+        self._gangs.follow_group(key, group if new is not None else None)
+        if new is None or (known is not None and (known.metadata.uid, known.spec) == (group.metadata.uid, group.spec)):
+            return
+        if self._gangs.missing(key) <= 0:
+            self._allow_waiting(key)
+        self._waking.activate(key)
+
+    # The scheduling cycle.
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+        """See `Admission`. A group that went while its members were about to be tried is waited for."""
+        group = group_key(pod)
+        if group is None:
+            return None
+        if group not in self._gangs.groups:
+            return Status.pending(messages.group_unseen(group))
+        return self._admission.check(group, pod)
+
+    def reject_group(self, group: str, cause: Status, *, placed: int, missing: int) -> Status:
+        """One reason for all members. PreFilter's own reasons stand as they are."""
+        if cause.plugin == self.name or cause.code is Code.PENDING:
+            return Status(cause.code, cause.reasons or (messages.NOT_ENOUGH_WAITING,))
+        text = messages.group_unschedulable(group, placed, missing, cause.message)
+        self._gangs.failed(group)
+        self._waking.after_backoff(group)
+        self._gangs.post(group, Reason.UNSCHEDULABLE, text)
+        return Status.unschedulable(text) if cause.rejected else Status.failure(text)
+
+    def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
+        """PodByPod only: a member found no node. The group is given up, unless it is nearly there.
+
+        Its waiting siblings are rejected and the others denied, so that others may use the room in the meantime.
+        """
+        group = self._group(pod)
+        turned_away_here = self.name in diagnosis.unschedulable_plugins
+        if group is None or turned_away_here or self._args.placement == TRANSACTION:
+            return None, Status.unschedulable()
+        min_member, missing = self._gangs.min_member(group), self._gangs.missing(group)
+        if missing <= 0 or missing * 100 <= min_member * self._args.pod_group_reject_percentage:
+            return None, Status.unschedulable()
+        self._reject_waiting(group, messages.OPTIMISTIC)
+        self._give_up(group)
+        text = messages.rejected_after_post_filter(group, pod)
+        self._gangs.post(group, Reason.UNSCHEDULABLE, text)
+        return None, Status.unschedulable(text)
+
+    def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """Counts the member in."""
+        self._gangs.place(pod)
+        return None
+
+    def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Counts the member out and turns away the siblings that waited for it. After a timeout the group is denied."""
+        group = group_key(pod)
+        if group is None:
+            return
+        self._gangs.members.displace(pod)
+        waited_until = self._gangs.holds.end(group, pod.uid)
+        if group in self._gangs.groups and waited_until is not None and self.handle.clock.now() >= waited_until:
+            self._give_up(group)
+            self._gangs.post(group, Reason.TIMEOUT, messages.timed_out(group, self._gangs.wait_seconds(group)))
+        if self._reject_waiting(group, messages.UNRESERVED) and self._args.placement == POD_BY_POD:
+            self._gangs.failed(group)
+            self._waking.after_failure(group)
+
+    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, float]:
+        """Lets the member and all that wait go when the quorum holds nodes, else holds it."""
+        group = self._group(pod)
+        if group is None:
+            return None, 0.0
+        if self._gangs.missing(group) <= 0:
+            self._discount_rejected(group)
+        if self._gangs.missing(group) <= 0:
+            self._gangs.settle(group)
+            self._allow_waiting(group)
+            return None, 0.0
+        seconds = self._gangs.wait_seconds(group)
+        self._gangs.holds.add(group, pod.uid, self.handle.clock.now() + seconds)
+        placed, min_member = self._gangs.members.placed(group), self._gangs.min_member(group)
+        if placed == 1 and self._args.placement == POD_BY_POD:
+            self._waking.first_placed(group)
+        return Status.wait(messages.waits_at_permit(placed, min_member)), seconds
+
+    def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Says that the group is scheduled once its quorum is bound."""
+        group = self._gangs.bound(pod)
+        if group is not None:
+            self._gangs.post(group, Reason.SCHEDULED, messages.scheduled(self._gangs.min_member(group)))
+            self.handle.observer.group_bound(self._gangs.age(group))
+
+    def _standing(self, group: str) -> tuple[bool, int]:
+        """Whether enough members are ready to be tried, and how many lack a node."""
+        enough = self._gangs.members.ready(group) >= self._gangs.min_member(group)
+        return enough, max(0, self._gangs.missing(group))
+
+    def _standing_changed(self, group: str, before: tuple[bool, int]) -> None:
+        """Members came or went, or others placed them. See whether that helps those that wait."""
+        if group not in self._gangs.groups:
+            return
+        (enough, missing), (was_enough, was_missing) = self._standing(group), before
+        if missing == 0:
+            self._allow_waiting(group)
+        if (enough and not was_enough) or missing < was_missing:
+            self._waking.activate(group)
+
+    def _group(self, pod: PodInfo) -> str | None:
+        """The pod's group, if it exists."""
+        group = group_key(pod)
+        return group if group in self._gangs.groups else None
+
+    def _give_up(self, group: str) -> None:
+        self._gangs.failed(group)
+        self._gangs.deny(group)
+        self._waking.after_failure(group)
+        self._waking.after_backoff(group)
+
+    def _allow_waiting(self, group: str) -> None:
+        for uid in self._gangs.holds.of(group):
+            waiting = self.handle.waiting_pods.get(uid)
+            if waiting is not None and waiting.pending_plugins:
+                self._gangs.holds.end(group, uid)
+                waiting.allow(self.name)
+
+    def _reject_waiting(self, group: str, message: str) -> bool:
+        """Turn them away; whether there were any.
+
+        Their places count no more from now on, although they are given back a moment later.
+        """
+        rejected = False
+        for uid in self._gangs.holds.of(group):
+            waiting = self.handle.waiting_pods.get(uid)
+            if waiting is not None and waiting.pending_plugins:
+                self._gangs.holds.end(group, uid)
+                waiting.reject(self.name, message)
+                self._gangs.members.displace(waiting.pod)
+                rejected = True
+        return rejected
+
+    def _discount_rejected(self, group: str) -> None:
+        """Members whose time ran out a moment ago hold their places still, but are no part of a quorum any more."""
+        for uid in self._gangs.holds.of(group):
+            waiting = self.handle.waiting_pods.get(uid)
+            if waiting is not None and not waiting.pending_plugins:
+                self._gangs.members.displace(waiting.pod)

@@ -1,0 +1,1 @@
+"""Plugins about container images."""

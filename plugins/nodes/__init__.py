@@ -1,0 +1,1 @@
+"""Plugins that look at the node object alone: its name, cordon, taints and labels."""

@@ -1,0 +1,118 @@
+"""NodeAffinity: the node selector and node affinity of the pod, and affinity that the profile adds for all pods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+from pydantic import BaseModel
+
+from muster.framework.cache.node_selector import admitted, any_picks, picked_by
+from muster.framework.config.args import NodeAffinityArgs
+from muster.framework.contract import (
+    Action,
+    ClusterEvent,
+    CycleState,
+    EnqueueExtensions,
+    EventRegistration,
+    FilterPlugin,
+    Handle,
+    Hint,
+    Locality,
+    NodeView,
+    PerShape,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    Resource,
+    ScorePlugin,
+    Status,
+    StatusTable,
+    Verdicts,
+    normalize_to_highest,
+)
+from muster.framework.contract.plugin import Scores
+from muster.framework.model.node import Node
+from muster.framework.model.node_selector import NodeRequirement, usable
+from muster.framework.model.pod import NodeAffinity as Affinity
+from muster.framework.model.pod_info import PodInfo
+
+from .wishes import NO_AFFINITY, liking_of, wishes_of
+
+UNMATCHED = Status.unresolvable("node(s) didn't match Pod's node affinity/selector")
+NOT_ENFORCED = Status.unresolvable("node(s) didn't match scheduler-enforced node affinity")
+CONFLICT = Status.unresolvable("pod affinity terms conflict")
+
+
+class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, EnqueueExtensions):
+    """Filters by required terms, scores by the weights of the preferred terms that match."""
+
+    name = "NodeAffinity"
+    args_model = NodeAffinityArgs
+    filter_locality = Locality.NODE
+    score_locality = Locality.NODE
+
+    _table = StatusTable([UNMATCHED, NOT_ENFORCED])
+
+    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        added = _added(args)
+        required = added.required_during_scheduling_ignored_during_execution
+        self._enforced = None if required is None else usable(required.node_selector_terms)
+        self._enforced_liking = liking_of(added.preferred_during_scheduling_ignored_during_execution)
+        self._wishes = PerShape(wishes_of)
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult | Status | None:
+        """The only nodes that can pass, when every term names nodes by `metadata.name`."""
+        wishes = self._wishes.of(pod)
+        if wishes.required is None and self._enforced is None:
+            return Status.skip()
+        if wishes.node_names is None:
+            return None
+        return PreFilterResult(wishes.node_names) if wishes.node_names else CONFLICT
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
+        """What the profile enforces is looked at first."""
+        required = self._wishes.of(pod).required
+        codes = np.zeros(len(nodes), np.int32)
+        if required is not None:
+            codes[~admitted(required, nodes)] = self._table.number(UNMATCHED)
+        if self._enforced is not None:
+            codes[~any_picks(self._enforced, nodes)] = self._table.number(NOT_ENFORCED)
+        return Verdicts(codes, self._table)
+
+    def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+        """Skips when nobody prefers anything."""
+        wishes = self._wishes.of(pod)
+        if wishes.fault:
+            return Status.failure(wishes.fault)
+        return None if wishes.liking or self._enforced_liking else Status.skip()
+
+    def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
+        """The weights of all preferred terms that pick the node, the profile's and the pod's."""
+        scores = np.zeros(len(nodes), np.int64)
+        for weight, term in (*self._enforced_liking, *self._wishes.of(pod).liking):
+            scores += weight * picked_by(term, nodes)
+        return scores
+
+    def normalize_score(self, state: CycleState, pod: PodInfo, scores: Scores) -> Scores:
+        """100 for the highest sum."""
+        return normalize_to_highest(scores)
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """Nodes that come to be what the pod requires."""
+        event = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
+        return [EventRegistration(event, self._came_to_match)]
+
+    def _came_to_match(self, pod: PodInfo, old: object, new: object) -> Hint:
+        required = self._wishes.of(pod).required or NodeRequirement({}, None)
+        enforced = NodeRequirement({}, self._enforced)
+        if not isinstance(new, Node) or not (enforced.admits(new) and required.admits(new)):
+            return Hint.SKIP
+        return Hint.SKIP if isinstance(old, Node) and required.admits(old) else Hint.QUEUE
+
+
+def _added(args: BaseModel | None) -> Affinity:
+    added = args.added_affinity if isinstance(args, NodeAffinityArgs) else None
+    return msgspec.convert(added, Affinity) if added else NO_AFFINITY

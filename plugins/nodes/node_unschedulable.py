@@ -1,0 +1,75 @@
+"""NodeUnschedulable: cordoned nodes take no pods but those that tolerate the cordon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import BaseModel
+
+from muster.framework.contract import (
+    Action,
+    ClusterEvent,
+    CycleState,
+    EnqueueExtensions,
+    EventRegistration,
+    FilterPlugin,
+    Handle,
+    Hint,
+    Locality,
+    NodeView,
+    PerShape,
+    PreFilterPlugin,
+    Resource,
+    Status,
+    StatusTable,
+    Verdicts,
+)
+from muster.framework.model.node import Node
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.tolerations import CORDON, tolerated
+
+CORDONED = Status.unresolvable("node(s) were unschedulable")
+
+
+class NodeUnschedulable(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
+    """Filters by `spec.unschedulable` of the node."""
+
+    name = "NodeUnschedulable"
+    filter_locality = Locality.NODE
+
+    _table = StatusTable([CORDONED])
+
+    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._tolerates_cordon = PerShape(_tolerates_cordon)
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
+        """Nothing to prepare."""
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
+        """Cordoned nodes fail unless the pod tolerates it."""
+        if self._tolerates_cordon.of(pod):
+            return Verdicts.all_pass(len(nodes), self._table)
+        return Verdicts(nodes.of(nodes.snapshot.unschedulable).astype(np.int32), self._table)
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """A node that comes uncordoned or is uncordoned, and the pod coming to tolerate a cordon."""
+        return [
+            EventRegistration(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _uncordoned),
+            EventRegistration(ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION), _now_tolerates_cordon),
+        ]
+
+
+def _tolerates_cordon(pod: PodInfo) -> bool:
+    return tolerated(CORDON, pod.pod.spec.tolerations)
+
+
+def _uncordoned(pod: PodInfo, old: object, new: object) -> Hint:
+    was_cordoned = not isinstance(old, Node) or old.spec.unschedulable
+    is_cordoned = isinstance(new, Node) and new.spec.unschedulable
+    return Hint.QUEUE if was_cordoned and not is_cordoned else Hint.SKIP
+
+
+def _now_tolerates_cordon(pod: PodInfo, old: object, new: object) -> Hint:
+    return Hint.QUEUE if isinstance(new, PodInfo) and _tolerates_cordon(new) else Hint.SKIP

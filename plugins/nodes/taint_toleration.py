@@ -1,0 +1,116 @@
+"""TaintToleration: nodes keep off pods that do not tolerate their taints, or are merely liked less."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel
+
+from muster.framework.cache.taints import TaintColumn, TaintSet
+from muster.framework.contract import (
+    Action,
+    ClusterEvent,
+    CycleState,
+    EnqueueExtensions,
+    EventRegistration,
+    FilterPlugin,
+    Handle,
+    Hint,
+    Locality,
+    NodeView,
+    PerShape,
+    PreFilterPlugin,
+    PreScorePlugin,
+    Resource,
+    ScorePlugin,
+    Status,
+    StatusTable,
+    Verdicts,
+    normalize_to_highest,
+)
+from muster.framework.contract.plugin import Scores
+from muster.framework.model.node import Node
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.tolerations import PREFER_NO_SCHEDULE, kept_off, untolerated
+
+TAINTED = Status.unresolvable("node(s) had untolerated taint(s)")
+
+
+class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, EnqueueExtensions):
+    """Filters by NoSchedule and NoExecute taints; scores by how few PreferNoSchedule taints are not tolerated."""
+
+    name = "TaintToleration"
+    filter_locality = Locality.NODE
+    score_locality = Locality.NODE
+
+    _table = StatusTable([TAINTED])
+
+    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._kept_off = PerShape(_kept_off_by)
+        self._disliked = PerShape(_disliked_of)
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
+        """Nothing to prepare."""
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
+        """Nodes with a taint that keeps the pod off fail."""
+        column = nodes.snapshot.taints
+        answers = self._kept_off.of(pod).over(column)[nodes.of(column.ids)]
+        return Verdicts(answers.astype(np.int32), self._table)
+
+    def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
+        """Nothing to prepare."""
+
+    def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
+        """How many PreferNoSchedule taints of the node the pod does not tolerate."""
+        column = nodes.snapshot.taints
+        return self._disliked.of(pod).over(column)[nodes.of(column.ids)]
+
+    def normalize_score(self, state: CycleState, pod: PodInfo, scores: Scores) -> Scores:
+        """100 for no such taint, 0 for the most."""
+        return normalize_to_highest(scores, reverse=True)
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """A node that no longer keeps the pod off, and new tolerations of the pod."""
+        return [
+            EventRegistration(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _let_on),
+            EventRegistration(ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION)),
+        ]
+
+
+class _OverTaintSets:
+    """A number for each distinct taint set, worked out when the set is first met."""
+
+    __slots__ = ("_measure", "_numbers")
+
+    def __init__(self, measure: Callable[[TaintSet], int]) -> None:
+        self._measure = measure
+        self._numbers = np.zeros(0, np.int64)
+
+    def over(self, column: TaintColumn) -> npt.NDArray[np.int64]:
+        """int64, shape (sets,): to be indexed with the column's ids."""
+        known = len(self._numbers)
+        if known < len(column.sets):
+            fresh = [self._measure(taints) for taints in column.sets[known:]]
+            self._numbers = np.concatenate([self._numbers, np.array(fresh, np.int64)])
+        return self._numbers
+
+
+def _kept_off_by(pod: PodInfo) -> _OverTaintSets:
+    return _OverTaintSets(partial(kept_off, tolerations=pod.pod.spec.tolerations))
+
+
+def _disliked_of(pod: PodInfo) -> _OverTaintSets:
+    tolerations = pod.pod.spec.tolerations
+    return _OverTaintSets(lambda taints: untolerated(taints, tolerations, PREFER_NO_SCHEDULE))
+
+
+def _let_on(pod: PodInfo, old: object, new: object) -> Hint:
+    tolerations = pod.pod.spec.tolerations
+    was_kept_off = not isinstance(old, Node) or kept_off(old.spec.taints, tolerations)
+    is_kept_off = isinstance(new, Node) and kept_off(new.spec.taints, tolerations)
+    return Hint.QUEUE if was_kept_off and not is_kept_off else Hint.SKIP

@@ -1,0 +1,75 @@
+"""What a pod's spec says of nodes, worked out once a pod shape for NodeAffinity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from muster.framework.config.args.selectors import NodeAffinity as AffinityForm
+from muster.framework.model.node_selector import NAME_FIELD, NodeRequirement, required_of, well_formed
+from muster.framework.model.pod import NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm
+from muster.framework.model.pod_info import PodInfo
+
+Liking = tuple[tuple[int, NodeSelectorTerm], ...]
+NO_AFFINITY = NodeAffinity()
+
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a pod's spec says of nodes.
+
+    Attributes:
+        required: None when it requires nothing.
+        node_names: the nodes that the required terms name; None when one of them names none.
+        liking: weights and well-formed terms.
+        fault: what is wrong with the preferred terms; empty when nothing is.
+    """
+
+    required: NodeRequirement | None
+    node_names: frozenset[str] | None
+    liking: Liking
+    fault: str
+
+
+def wishes_of(pod: PodInfo) -> Wishes:
+    """What the pod's spec says."""
+    spec = pod.pod.spec
+    affinity = (spec.affinity.node_affinity if spec.affinity else None) or NO_AFFINITY
+    selector = affinity.required_during_scheduling_ignored_during_execution
+    preferred = affinity.preferred_during_scheduling_ignored_during_execution
+    return Wishes(
+        required=required_of(spec) if spec.node_selector or selector is not None else None,
+        node_names=None if selector is None else _node_names(selector.node_selector_terms),
+        liking=liking_of(preferred),
+        fault=_fault(preferred),
+    )
+
+
+def _node_names(terms: Iterable[NodeSelectorTerm]) -> frozenset[str] | None:
+    together: frozenset[str] | None = None
+    for term in terms:
+        by_name = (each for each in term.match_fields if each.key == NAME_FIELD and each.operator == "In")
+        named = [frozenset(each.values) for each in by_name]
+        if not named:
+            return None
+        together = (together or frozenset()).union(frozenset.intersection(*named))
+    return together
+
+
+def liking_of(terms: Iterable[PreferredSchedulingTerm]) -> Liking:
+    """The preferred terms that can change a score."""
+    return tuple((term.weight, term.preference) for term in terms if term.weight and well_formed(term.preference))
+
+
+def _fault(terms: tuple[PreferredSchedulingTerm, ...]) -> str:
+    """kube-scheduler's complaint about preferred terms; terms that are empty or weigh nothing are not looked at."""
+    looked_at = [term for term in terms if term.weight and term.preference != NodeSelectorTerm()]
+    if all(well_formed(term.preference) for term in looked_at):
+        return ""
+    form = AffinityForm.model_validate({_PREFERRED: msgspec.to_builtins(terms)})
+    texts = [problem.text.removeprefix(f".{_PREFERRED}") for problem in form.problems("")]
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

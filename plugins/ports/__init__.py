@@ -1,0 +1,1 @@
+"""Plugins about the ports of nodes."""

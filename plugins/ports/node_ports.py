@@ -1,0 +1,70 @@
+"""NodePorts: two pods on a node cannot have the same host port."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from muster.framework.cache.ports import ANY_ADDRESS
+from muster.framework.contract import (
+    Action,
+    ClusterEvent,
+    CycleState,
+    EnqueueExtensions,
+    EventRegistration,
+    FilterPlugin,
+    Hint,
+    Locality,
+    NodeView,
+    PreFilterPlugin,
+    Resource,
+    Status,
+    StatusTable,
+    Verdicts,
+)
+from muster.framework.model.pod_info import HostPort, PodInfo
+
+TAKEN = Status.unschedulable("node(s) didn't have free ports for the requested pod ports")
+
+
+class NodePorts(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
+    """Filters by host ports in use."""
+
+    name = "NodePorts"
+    filter_locality = Locality.USAGE
+
+    _table = StatusTable([TAKEN])
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+        """Skips for pods without host ports."""
+        return None if pod.shape.host_ports else Status.skip()
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
+        """Nodes where a wanted port is in use fail."""
+        ports = nodes.snapshot.ports
+        among = None if nodes.rows is None else nodes.rows.tolist()
+        taken = np.zeros(len(nodes), np.bool_)
+        for wanted in pod.shape.host_ports:
+            conflicting = ports.conflicting_rows(wanted, among)
+            if conflicting:
+                taken |= nodes.mask_of(conflicting)
+        return Verdicts(taken.astype(np.int32), self._table)
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """A pod leaving with a port that this one wants, and new nodes."""
+        return [
+            EventRegistration(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), _gave_back_a_wanted_port),
+            EventRegistration(ClusterEvent(Resource.NODE, Action.ADD)),
+        ]
+
+
+def _gave_back_a_wanted_port(pod: PodInfo, old: object, new: object) -> Hint:
+    given_back = old.shape.host_ports if isinstance(old, PodInfo) else ()
+    clash = any(_clash(wanted, used) for wanted in pod.shape.host_ports for used in given_back)
+    return Hint.QUEUE if clash else Hint.SKIP
+
+
+def _clash(wanted: HostPort, used: HostPort) -> bool:
+    same_port = (wanted.protocol, wanted.port) == (used.protocol, used.port)
+    return same_port and (wanted.ip == used.ip or ANY_ADDRESS in (wanted.ip, used.ip))

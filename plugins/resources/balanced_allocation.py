@@ -1,0 +1,122 @@
+"""NodeResourcesBalancedAllocation: nodes whose resources the pod leaves more evenly used are better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel
+
+from muster.framework.cache.resources import Amounts
+from muster.framework.config.args import NodeResourcesBalancedAllocationArgs
+from muster.framework.contract import (
+    CycleState,
+    Handle,
+    Locality,
+    NodeView,
+    PerShape,
+    PreScorePlugin,
+    ScorePlugin,
+    Status,
+)
+from muster.framework.contract.plugin import MAX_NODE_SCORE, Scores
+from muster.framework.contract.verdicts import Mask
+from muster.framework.model.pod_info import PodInfo
+
+from .scored import scored_resources
+from .selection import Selection, pick, select
+
+Fractions = npt.NDArray[np.float64]
+_HALF = MAX_NODE_SCORE // 2
+
+
+class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
+    """Scores by how much the pod changes the standard deviation of the used fractions of the resources.
+
+    A change for the better scores from 75 to 100, one for the worse from 75 down to 50.
+    """
+
+    name = "NodeResourcesBalancedAllocation"
+    args_model = NodeResourcesBalancedAllocationArgs
+    score_locality = Locality.USAGE
+
+    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        given = args if isinstance(args, NodeResourcesBalancedAllocationArgs) else NodeResourcesBalancedAllocationArgs()
+        self._configured = given.resources
+        self._balances = PerShape(self._balance)
+
+    def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+        """Skips for pods that ask for none of the resources, which would otherwise gather on one node."""
+        asks = any(pod.shape.requests.get(spec.name, 0) for spec in self._configured)
+        return None if asks else Status.skip()
+
+    def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
+        """The evenness with the pod against the evenness without it."""
+        balance = self._balances.of(pod)
+        columns = nodes.snapshot.resources
+        offered = pick(columns.allocatable, balance.selection, nodes)
+        used = pick(columns.requested, balance.selection, nodes) + balance.before_and_after
+        fractions = np.minimum(used / np.maximum(offered, 1), 1.0)
+        before, after = ((1 - deviation(fractions, offered != 0)) * MAX_NODE_SCORE).astype(np.int64)
+        scores: Scores = _HALF + (_HALF + after - before) // 2
+        return scores
+
+    def _balance(self, pod: PodInfo) -> _Balance:
+        columns = self.handle.snapshot.resources
+        resources = list(scored_resources(self._configured, pod.shape.requests))
+        amounts = np.array([[resource.amount] for resource in resources], np.int64).reshape(-1, 1)
+        return _Balance(
+            selection=select([columns.index(resource.name) for resource in resources]),
+            before_and_after=np.stack([np.zeros_like(amounts), amounts]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Balance:
+    """The resources to balance for pods of a shape, in the order of the configuration.
+
+    Attributes:
+        selection: their rows in the resource columns.
+        before_and_after: int64, shape (2, resources, 1): what to add to the use without and with the pod.
+    """
+
+    selection: Selection
+    before_and_after: Amounts
+
+
+def deviation(fractions: Fractions, counted: Mask) -> Fractions:
+    """The standard deviation of the counted fractions of each node; none where fewer than two count.
+
+    Sums run in the order of the resources, as kube-scheduler's do, so that rounding is the same.
+
+    Args:
+        fractions: float64, shape (2, resources, nodes), from 0 to 1.
+        counted: bool, shape (resources, nodes).
+
+    Returns:
+        float64, shape (2, nodes).
+    """
+    resources = fractions.shape[1]
+    if resources == 2:
+        return _half_apart(fractions[:, 0], fractions[:, 1], counted[0] & counted[1])
+    number = counted.sum(axis=0)
+    mean = _sum(fractions * counted) / np.maximum(number, 1)
+    spread = (fractions - mean[:, np.newaxis]) * counted
+    population = np.sqrt(_sum(spread * spread) / np.maximum(number, 1))
+    highest = (fractions * counted).max(axis=1, initial=0)
+    lowest = np.where(counted, fractions, 1.0).min(axis=1, initial=1)
+    return np.where(number > 2, population, _half_apart(highest, lowest, number == 2))
+
+
+def _half_apart(one: Fractions, other: Fractions, counted: Mask) -> Fractions:
+    apart: Fractions = np.abs(one - other) / 2 * counted
+    return apart
+
+
+def _sum(terms: Fractions) -> Fractions:
+    total = np.zeros((terms.shape[0], terms.shape[2]))
+    for resource in range(terms.shape[1]):
+        total = total + terms[:, resource]
+    return total

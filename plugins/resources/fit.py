@@ -1,0 +1,100 @@
+"""NodeResourcesFit: whether the pod's requests fit into what a node has free, and how well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import BaseModel
+
+from muster.framework.config.args import NodeResourcesFitArgs
+from muster.framework.contract import (
+    Action,
+    ClusterEvent,
+    CycleState,
+    EnqueueExtensions,
+    EventRegistration,
+    FilterPlugin,
+    Handle,
+    Locality,
+    NodeView,
+    PerShape,
+    PreFilterPlugin,
+    PreScorePlugin,
+    Resource,
+    ScorePlugin,
+    StatusTable,
+    Verdicts,
+)
+from muster.framework.contract.plugin import Scores
+from muster.framework.contract.verdicts import Mask
+from muster.framework.model.pod_info import PodInfo
+
+from .demand import Demand, Ignored
+from .fit_hints import grew, shrank
+from .scored import ScoredUse, scored_resources
+from .selection import pick
+from .strategies import strategy_of
+
+
+class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, EnqueueExtensions):
+    """Filters by every requested resource and by the number of pods; scores by the configured strategy."""
+
+    name = "NodeResourcesFit"
+    args_model = NodeResourcesFitArgs
+    filter_locality = Locality.USAGE
+    score_locality = Locality.USAGE
+
+    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        given = args if isinstance(args, NodeResourcesFitArgs) else NodeResourcesFitArgs()
+        self._table = StatusTable()
+        self._ignored = Ignored(given.ignored_resources, given.ignored_resource_groups)
+        self._configured = given.scoring_strategy.resources
+        self._strategy = strategy_of(given.scoring_strategy)
+        self._demands = PerShape(self._demand)
+        self._uses = PerShape(self._use)
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
+        """Nothing to prepare."""
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
+        """All that is short is named. Nothing helps on a node that would be too small even if it were empty."""
+        demand = self._demands.of(pod)
+        columns = nodes.snapshot.resources
+        full: Mask = nodes.of(columns.pod_count) >= nodes.of(columns.allowed_pods)
+        offered = pick(columns.allocatable, demand.selection, nodes)
+        short = demand.amounts > offered - pick(columns.requested, demand.selection, nodes)
+        codes = np.zeros(len(nodes), np.int32)
+        failing = np.flatnonzero(full | short.any(axis=0))
+        if len(failing):
+            codes[failing] = demand.verdicts(full[failing], short[:, failing], offered[:, failing])
+        return Verdicts(codes, self._table)
+
+    def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
+        """Nothing to prepare."""
+
+    def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
+        """What the strategy says of the node with the pod on it.
+
+        Containers that ask for no cpu or memory count as asking for a little, on the node and in the pod.
+        """
+        use = self._uses.of(pod)
+        used, offered = use.on(nodes)
+        return self._strategy(used, offered, use.weights)
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """Pods that leave or shrink, nodes that come or grow, and the pod asking for less."""
+        return [
+            EventRegistration(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)),
+            EventRegistration(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE), grew),
+            EventRegistration(ClusterEvent(Resource.ASSIGNED_POD, Action.UPDATE_POD_SCALE_DOWN), shrank),
+            EventRegistration(ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_SCALE_DOWN)),
+        ]
+
+    def _demand(self, pod: PodInfo) -> Demand:
+        return Demand(pod.shape.requests, self.handle.snapshot.resources, self._table, self._ignored)
+
+    def _use(self, pod: PodInfo) -> ScoredUse:
+        resources = scored_resources(self._configured, pod.shape.scoring)
+        return ScoredUse(resources, self.handle.snapshot.resources)

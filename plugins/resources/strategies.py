@@ -1,0 +1,76 @@
+"""How NodeResourcesFit turns use into a score: by what is left, by what is used, or by a function of one's own.
+
+A strategy is called with the use as it would be with the pod on the node. Resources that a node does not offer do not
+count on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from muster.framework.cache.resources import Amounts
+from muster.framework.config.args import ScoringStrategy, UtilizationShapePoint
+from muster.framework.config.args.resources import MOST_ALLOCATED
+from muster.framework.contract.plugin import MAX_NODE_SCORE, Scores
+
+Strategy = Callable[[Amounts, Amounts, Amounts], Scores]
+"""`(used, offered, weights) -> scores`: int64 of shapes (resources, nodes), the same, (resources,) and (nodes,)."""
+
+_MAX_SHAPE_SCORE = 10
+
+
+def strategy_of(config: ScoringStrategy) -> Strategy:
+    """The strategy that a valid configuration asks for."""
+    if config.requested_to_capacity_ratio is not None:
+        return RequestedToCapacityRatio(config.requested_to_capacity_ratio.shape)
+    return most_allocated if config.type == MOST_ALLOCATED else least_allocated
+
+
+def least_allocated(used: Amounts, offered: Amounts, weights: Amounts) -> Scores:
+    """The weighted mean of what is free, in truncated per cent of what is offered."""
+    free = np.maximum(offered - used, 0)
+    return _mean(_percent(free, offered), offered, weights)
+
+
+def most_allocated(used: Amounts, offered: Amounts, weights: Amounts) -> Scores:
+    """The weighted mean of what is used, in truncated per cent of what is offered."""
+    return _mean(_percent(np.minimum(used, offered), offered), offered, weights)
+
+
+class RequestedToCapacityRatio:
+    """Scores the use of each resource by a piecewise linear function; resources that score 0 do not count."""
+
+    def __init__(self, shape: Sequence[UtilizationShapePoint]) -> None:
+        points = [(point.utilization, point.score * (MAX_NODE_SCORE // _MAX_SHAPE_SCORE)) for point in shape]
+        self._score_at = np.array([_interpolate(points, percent) for percent in range(101)], np.int64)
+
+    def __call__(self, used: Amounts, offered: Amounts, weights: Amounts) -> Scores:
+        """The weighted mean, rounded half up."""
+        percent = _percent(np.minimum(used, offered), offered)
+        scores = np.where(offered == 0, 0, self._score_at.take(percent, mode="clip"))
+        weight = weights @ (scores > 0)
+        mean: Scores = (2 * (weights @ scores) + weight) // np.maximum(2 * weight, 1)
+        return mean
+
+
+def _percent(amounts: Amounts, offered: Amounts) -> npt.NDArray[np.int64]:
+    return amounts * 100 // np.maximum(offered, 1)
+
+
+def _mean(scores: Scores, offered: Amounts, weights: Amounts) -> Scores:
+    mean: Scores = weights @ scores // np.maximum(weights @ (offered != 0), 1)
+    return mean
+
+
+def _interpolate(points: Sequence[tuple[int, int]], percent: int) -> int:
+    if percent <= points[0][0]:
+        return points[0][1]
+    for (left, low), (right, high) in pairwise(points):
+        if percent <= right:
+            rise = (high - low) * (percent - left)
+            return low + (rise // (right - left) if rise >= 0 else -(-rise // (right - left)))
+    return points[-1][1]
