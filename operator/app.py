@@ -1,0 +1,214 @@
+"""The kopf operator that runs the process: login, startup, cleanup, liveness.
+
+`muster run` calls `run`. Pods and nodes stay off kopf's handlers: the process's own informers follow them, because kopf
+has no synced signal, tells no delete after a relist and costs several times as much an event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import time
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import kopf
+import uvloop
+
+from muster.operator.podgroups.admission import AdmissionServing
+from muster.operator.podgroups.controller import PodGroupController
+from muster.operator.podgroups.following import Following
+from muster.operator.process.clock import LoopClock
+from muster.operator.process.kopf_login import KopfLogin
+from muster.operator.process.pages import pages
+from muster.operator.process.process import Process
+from muster.operator.serving import ReviewAuthorizer, Server, certificate_files, self_signed
+from muster.plugins.coscheduling.gangs import Gangs
+from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
+
+if TYPE_CHECKING:
+    import ssl
+    from pathlib import Path
+
+    from muster.operator.kube.client import ApiClient
+    from muster.operator.kube.credentials import Connection
+    from muster.operator.process.settings import Assembly
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Where the process shows its pages.
+
+    Attributes:
+        host, port: the address; port 0 serves nothing.
+        plain: plain HTTP that everyone may read, instead of TLS and authorisation through the API server.
+        certificate, key: PEM files; without them a certificate is made for the life of the process.
+        liveness: kopf's liveness endpoint as a URL; "" for none.
+        admission: where to serve the validation of PodGroups, if at all.
+    """
+
+    host: str
+    port: int
+    plain: bool = False
+    certificate: Path | None = None
+    key: Path | None = None
+    liveness: str = ""
+    admission: AdmissionServing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroups:
+    """The controller of PodGroups and the kopf operator that feeds it, as one."""
+
+    controller: PodGroupController
+    following: Following
+
+    def start(self) -> None:
+        """Begin."""
+        self.controller.start()
+        self.following.start()
+
+    async def stop(self) -> None:
+        """End."""
+        await self.following.stop()
+        await self.controller.stop()
+
+
+FAILED = 1
+"""Exit code of a process that cannot go on, as kube-scheduler's: it is broken, or is not the leader any more."""
+
+
+class OperatorEndedError(Exception):
+    """kopf ended by something that it did not expect; the text says what."""
+
+
+def run(assembly: Assembly, connection: Connection, serving: Serving) -> None:
+    """Run the scheduler until SIGTERM or SIGINT, then end what was begun."""
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(operate(assembly, connection, serving))
+            return
+    except OperatorEndedError as error:
+        reason = str(error)
+    gc.collect()  # tasks that kopf forgot say what they failed of when they are collected; the last word is ours
+    log.error("the operator cannot go on: %s", reason)
+    raise SystemExit(FAILED)
+
+
+async def operate(assembly: Assembly, connection: Connection, serving: Serving) -> None:
+    """Run the scheduler on this loop until it is told to end; see `run`."""
+    async with AsyncExitStack() as stack:
+        process = Process(assembly, connection)
+        stack.push_async_callback(process.close)
+        groups = _pod_groups(process, connection, serving)
+        registry = kopf.OperatorRegistry()
+        _register(registry, process, groups, KopfLogin(connection))
+        server = await _serve(process, assembly, serving)
+        if server is not None:
+            stack.push_async_callback(server.stop)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, process.dump)
+        try:
+            await kopf.operator(
+                registry=registry,
+                settings=_settings(),
+                clusterwide=True,
+                standalone=True,
+                liveness_endpoint=serving.liveness or None,
+                stop_flag=process.over,
+            )
+        except Exception as error:  # kopf ends by whatever its first look at the API met
+            raise OperatorEndedError(f"{type(error).__name__}: {error}") from error
+    if process.failed:
+        raise SystemExit(FAILED)
+
+
+def _register(registry: kopf.OperatorRegistry, process: Process, groups: PodGroups | None, log_in: KopfLogin) -> None:
+    @kopf.on.login(registry=registry)
+    async def login(**_: Any) -> kopf.AiohttpSession:
+        return await log_in()
+
+    @kopf.on.startup(registry=registry)
+    async def startup(**_: Any) -> None:
+        process.start()
+        if groups is not None:
+            groups.start()
+
+    @kopf.on.cleanup(registry=registry)
+    async def cleanup(**_: Any) -> None:
+        if groups is not None:
+            await groups.stop()
+        await process.stop()
+
+    @kopf.on.probe(id="scheduling", registry=registry)
+    async def scheduling(**_: Any) -> str:
+        return process.watches.missing() or "synced"
+
+
+def _pod_groups(process: Process, connection: Connection, serving: Serving) -> PodGroups | None:
+    """What keeps PodGroups' statuses, if a profile has the plugin that knows groups."""
+    gangs = process.engine.shared.get(COSCHEDULING)
+    if not isinstance(gangs, Gangs):
+        return None
+    controller = PodGroupController(
+        process.wire.client,
+        gangs.board,
+        process.wire.recorder,
+        LoopClock(),
+        leading=process.leadership.may_write,
+        reporter=next(iter(process.engine.searches)),
+    )
+    following = Following(
+        controller,
+        process.unfenced,
+        KopfLogin(connection),
+        claim_signals=lambda: _claim_signals(process),
+        admission=serving.admission,
+    )
+    return PodGroups(controller, following)
+
+
+def _claim_signals(process: Process) -> None:
+    """Let SIGTERM and SIGINT end the process, not just the kopf operator that was started last."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, process.over.set)
+
+
+def _settings() -> kopf.OperatorSettings:
+    settings = kopf.OperatorSettings()
+    settings.posting.enabled = False
+    settings.scanning.disabled = True
+    return settings
+
+
+async def _serve(process: Process, assembly: Assembly, serving: Serving) -> Server | None:
+    if not serving.port:
+        return None
+    authorizer = None
+    tls: ssl.SSLContext | None = None
+    if not serving.plain:
+        authorizer = ReviewAuthorizer(_Reviews(process.unfenced), timer=time.monotonic)
+        if serving.certificate is not None and serving.key is not None:
+            tls = certificate_files(serving.certificate, serving.key)
+        else:
+            tls = await self_signed(["localhost", "127.0.0.1"])
+    application = pages(process, assembly.configuration, authorizer)
+    server = Server(application, host=serving.host, port=serving.port, tls=tls)
+    port = await server.start()
+    log.info("serving on %s:%d", serving.host, port)
+    return server
+
+
+class _Reviews:
+    """The API client as the authorizer wants it."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+
+    async def post(self, path: str, body: bytes) -> bytes:
+        """The answer's body."""
+        return (await self._client.post(path, body)).body

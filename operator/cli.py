@@ -1,0 +1,50 @@
+"""The command line: `muster`, whose subcommands live in `muster.operator.commands`.
+
+Subcommands are loaded when they are named, so that `muster --help` does not wait for all that they import.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+_SUBCOMMANDS = {
+    "demo": "Watch it at work on an embedded cluster; needs nothing.",
+    "run": "Schedule pods until stopped.",
+    "why": "Show what a pod or a PodGroup waits for.",
+    "groups": "List PodGroups with what each lacks.",
+    "explain": "Show why a pod goes where it goes, or nowhere.",
+    "sandbox": "Serve an embedded Kubernetes API to try things on.",
+    "simulate": "Tell whether pods and PodGroups would fit, and what is missing.",
+    "completion": "Print the completion script for a shell.",
+}
+
+
+class _Lazy(click.Group):
+    """Finds a subcommand in the module of its name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_SUBCOMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _SUBCOMMANDS:
+            return None
+        command: click.Command = import_module(f"muster.operator.commands.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_SUBCOMMANDS.items()))
+
+
+@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="muster-scheduler", prog_name="muster")
+def main() -> None:
+    """Muster, a Kubernetes scheduler that starts gangs whole and explains itself.
+
+    Pods choose it with `schedulerName: muster`. It decides as kube-scheduler 1.37 does, reads kube-scheduler's
+    configuration unchanged, and places the pods of a PodGroup together or not at all.
+
+    Exit codes: 0 fine, 1 failed while running, 2 usage or bad input.
+    """

@@ -1,0 +1,101 @@
+"""`muster run`: the scheduler itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from muster.operator import app, logs
+from muster.operator.kube.credentials import load_connection
+from muster.operator.podgroups.admission import AdmissionServing
+from muster.operator.process.settings import (
+    assemble,
+    read_configuration,
+    with_leader_election,
+    with_scheduler_names,
+)
+from muster.operator.serving.server import DEFAULT_PORT
+
+from .common import bad_input, config_option, kubeconfig_option
+
+
+@click.command("run")
+@config_option
+@kubeconfig_option
+@click.option(
+    "--scheduler-name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Answer to this schedulerName instead of the configuration's. May be repeated.",
+)
+@click.option(
+    "--leader-elect/--no-leader-elect",
+    "leader_elect",
+    default=None,
+    help="Elect a leader among replicas. Default: as the configuration says; without one, no.",
+)
+@click.option("-v", "verbosity", type=click.IntRange(0, 10), default=0, help="Log level; 2 logs each decision.")
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--bind-address", "host", default="0.0.0.0", show_default=True, metavar="IP", help="Where to serve.")
+@click.option(
+    "--secure-port",
+    "port",
+    type=click.IntRange(0, 65535),
+    default=DEFAULT_PORT,
+    show_default=True,
+    help="Port for health and metrics; 0 for none.",
+)
+@click.option("--plain-http", "plain", is_flag=True, help="Serve without TLS, and to everyone.")
+@click.option(
+    "--tls-cert-file", "certificate", type=click.Path(path_type=Path), metavar="FILE", help="PEM certificate."
+)
+@click.option("--tls-private-key-file", "key", type=click.Path(path_type=Path), metavar="FILE", help="Its key.")
+@click.option(
+    "--liveness", default="", metavar="URL", help="Serve kopf's liveness here, e.g. http://0.0.0.0:8080/healthz."
+)
+@click.option(
+    "--webhook-port",
+    type=click.IntRange(1, 65535),
+    help="Validate PodGroups here, for a ValidatingWebhookConfiguration that points to it. Default: not at all.",
+)
+@click.option("--webhook-cert-file", type=click.Path(path_type=Path), metavar="FILE", help="PEM certificate for it.")
+@click.option("--webhook-private-key-file", type=click.Path(path_type=Path), metavar="FILE", help="Its key.")
+def command(
+    config: Path | None,
+    kubeconfig: Path | None,
+    names: Sequence[str],
+    leader_elect: bool | None,
+    verbosity: int,
+    log_format: logs.Style,
+    webhook_port: int | None,
+    webhook_cert_file: Path | None,
+    webhook_private_key_file: Path | None,
+    **serving: Any,
+) -> None:
+    """Schedule pods until stopped.
+
+    Watches the pods that name one of its schedulers in spec.schedulerName, and binds them. SIGTERM ends it in good
+    order; SIGUSR2 writes cache and queue to the log.
+    """
+    if (serving["certificate"] is None) != (serving["key"] is None):
+        raise click.UsageError("--tls-cert-file and --tls-private-key-file go together")
+    serving["admission"] = _admission(webhook_port, webhook_cert_file, webhook_private_key_file)
+    logs.configure(verbosity=verbosity, style=log_format, stream=sys.stderr)
+    with bad_input():
+        configuration = with_leader_election(read_configuration(config), leader_elect)
+        assembly = assemble(with_scheduler_names(configuration, names))
+        connection = load_connection(kubeconfig or assembly.configuration.client_connection.kubeconfig or None)
+    app.run(assembly, connection, app.Serving(**serving))
+
+
+def _admission(port: int | None, certificate: Path | None, key: Path | None) -> AdmissionServing | None:
+    if port is None:
+        return None
+    if certificate is None or key is None:
+        raise click.UsageError("--webhook-port needs --webhook-cert-file and --webhook-private-key-file")
+    return AdmissionServing(certificate, key, port)

@@ -1,0 +1,117 @@
+"""`muster simulate`: would it fit, and if not, what is missing?"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from muster.operator.kube.credentials import Connection, load_connection
+from muster.operator.kube.errors import ApiError
+from muster.operator.process.settings import Assembly, assemble, read_configuration
+from muster.operator.simulate.live import read_cluster
+from muster.operator.simulate.manifests import ManifestError, Objects, read
+from muster.operator.simulate.rehearsal import Placement, Rehearsal
+from muster.operator.simulate.shortfall import Shortfall, shortfall
+
+from .common import BadInputError, bad_input, config_option, kubeconfig_option
+
+_DOES_NOT_FIT = 1
+
+
+@click.command("simulate")
+@click.option(
+    "-f",
+    "--filename",
+    "files",
+    multiple=True,
+    required=True,
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="Manifests of pods, PodGroups, Jobs, Deployments, ReplicaSets, StatefulSets; - is stdin. May be repeated.",
+)
+@click.option(
+    "--from",
+    "dump",
+    type=click.Path(path_type=Path),
+    metavar="DUMP",
+    help="Use this cluster: the output of `kubectl get nodes,pods,podgroups -A -o json`. Default: the live one.",
+)
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@config_option
+@kubeconfig_option
+def command(
+    files: Sequence[Path], dump: Path | None, output: str, config: Path | None, kubeconfig: Path | None
+) -> None:
+    """Tell whether pods and PodGroups would fit, where each would go, and what is missing if they do not.
+
+    Decides exactly as `muster run` would. Nothing is written to any cluster. Exit code 1 when something does not fit.
+    """
+    with bad_input():
+        assembly = assemble(read_configuration(config))
+        wanted = _read(*files)
+        source = load_connection(kubeconfig) if dump is None else _read(dump)
+    try:
+        placements, missing = asyncio.run(_simulate(assembly, source, wanted))
+    except ApiError as error:
+        raise click.ClickException(str(error)) from error
+    if output == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(_as_json(placements, missing)), indent=2))
+    else:
+        _print(placements, missing)
+    if any(not placement.node for placement in placements):
+        raise SystemExit(_DOES_NOT_FIT)
+
+
+def _read(*files: Path) -> Objects:
+    found = Objects()
+    for file in files:
+        text = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        try:
+            found.extend(read(text, str(file)))
+        except ManifestError as error:
+            raise BadInputError(str(error)) from error
+    return found
+
+
+async def _simulate(
+    assembly: Assembly, source: Connection | Objects, wanted: Objects
+) -> tuple[list[Placement], Shortfall | None]:
+    cluster = source if isinstance(source, Objects) else await read_cluster(source)
+    async with Rehearsal(assembly, cluster, wanted) as rehearsal:
+        placements = await rehearsal.place(rehearsal.pods)
+        return placements, await shortfall(rehearsal, placements)
+
+
+def _as_json(placements: Sequence[Placement], missing: Shortfall | None) -> dict[str, object]:
+    return {
+        "fits": all(placement.node for placement in placements),
+        "pods": [
+            {"pod": each.pod.key, "group": each.group, "node": each.node, "reason": each.reason} for each in placements
+        ],
+        "missing": missing,
+    }
+
+
+def _print(placements: Sequence[Placement], missing: Shortfall | None) -> None:
+    console = Console()
+    table = Table()
+    for title in ("Pod", "PodGroup", "Node", "Reason"):
+        table.add_column(title, overflow="fold")
+    for each in placements:
+        table.add_row(each.pod.key, each.group, each.node or "-", each.reason)
+    console.print(table)
+    placed = sum(1 for each in placements if each.node)
+    console.print(f"{placed} of {len(placements)} pods would be scheduled.")
+    if missing is not None:
+        offer = ", ".join(f"{amount} {name}" for name, amount in missing.allocatable.items())
+        nodes = "1 more node" if missing.nodes == 1 else f"{missing.nodes} more nodes"
+        console.print(f"{nodes} like {missing.like} ({offer}) would make the rest fit.")
+    elif any(each.lacks_nodes for each in placements):
+        console.print("More nodes of the shapes that the cluster has would not help.")

@@ -1,0 +1,91 @@
+"""Conformance cases: one JSON object a line in, one decision a line out.
+
+A case is {"id", "objects", "pod", "config"?}; its decision has the same id and what `Explanation` holds. Other tools'
+recorded decisions are compared with these, so the wire names are kube-scheduler's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from muster.framework.config import default_configuration, load
+from muster.framework.contract import Status
+from muster.framework.cycle.explain import Explanation, explain
+from muster.framework.model.node import Node
+from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
+from muster.operator.process.settings import Assembly, assemble
+
+from .picture import picture
+
+
+class CaseError(ValueError):
+    """A line that is not a case; the message names line and field."""
+
+
+class _Case(msgspec.Struct):
+    id: str
+    pod: Pod
+    objects: list[msgspec.Raw] = []
+    config: msgspec.Raw = msgspec.Raw()
+
+
+class _Kind(msgspec.Struct):
+    kind: str
+
+
+def decide(lines: Iterable[bytes], source: str) -> Iterator[bytes]:
+    """A line of JSON for each case, in order. Blank lines are passed over.
+
+    Raises CaseError for a line that is not a case, ConfigurationError for a config that is not one.
+    """
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                case = msgspec.json.decode(line, type=_Case)
+                decision = _decide(case)
+            except msgspec.MsgspecError as error:
+                raise CaseError(f"{source}: line {number}: {error}") from error
+            yield msgspec.json.encode(decision) + b"\n"
+
+
+def _decide(case: _Case) -> dict[str, Any]:
+    assembly = _assembly(bytes(case.config))
+    kinds = [(msgspec.json.decode(raw, type=_Kind).kind, raw) for raw in case.objects]
+    nodes = [msgspec.json.decode(raw, type=Node) for kind, raw in kinds if kind == "Node"]
+    pods = [msgspec.json.decode(raw, type=Pod) for kind, raw in kinds if kind == "Pod"]
+    engine = picture(assembly, nodes, pods)
+    search = engine.searches[assembly.profiles[0].scheduler_name]
+    return {"id": case.id, **as_json(explain(search, engine.cache.snapshot, PodInfo(case.pod)))}
+
+
+@lru_cache(maxsize=64)
+def _assembly(config: bytes) -> Assembly:
+    return assemble(load(config, "config") if config else default_configuration())
+
+
+def as_json(explanation: Explanation) -> dict[str, Any]:
+    """The explanation in the form of a recorded decision: what is empty is left out, but for `feasible`."""
+    decision: dict[str, Any] = {"feasible": list(explanation.feasible)}
+    if explanation.prefilter is not None:
+        decision["prefilter"] = _status(explanation.prefilter)
+    if explanation.rejected:
+        decision["rejected"] = {name: _status(status) for name, status in explanation.rejected.items()}
+    if explanation.totals:
+        decision["scores"] = _plain(explanation.scores)
+        decision["totals"] = dict(explanation.totals)
+    if explanation.message:
+        decision["message"] = explanation.message
+    return decision
+
+
+def _status(status: Status) -> dict[str, Any]:
+    return {"code": status.code.wire_name, "plugin": status.plugin, "reasons": list(status.reasons)}
+
+
+def _plain(scores: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    return {name: dict(values) for name, values in scores.items()}

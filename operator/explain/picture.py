@@ -1,0 +1,71 @@
+"""A still picture of a cluster: an engine that knows nodes and pods and decides, but writes and binds nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
+
+from muster.framework.contract import Status, Timer
+from muster.framework.cycle.engine import Engine, build_engine
+from muster.framework.cycle.ports import Ports
+from muster.framework.model.node import Node
+from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
+from muster.operator.process.settings import Assembly
+
+
+def picture(assembly: Assembly, nodes: Iterable[Node], pods: Iterable[Pod]) -> Engine:
+    """An engine that has seen these nodes and pods.
+
+    Raises QuantityError when an amount in one of them cannot be parsed.
+    """
+    still = _Still()
+    ports = Ports(
+        clock=still,
+        random=still.random,
+        spawn=still.spawn,
+        wake=still.wake,
+        binder=still,
+        conditions=still,
+        events=lambda _: still,
+    )
+    engine = build_engine(assembly.configuration, assembly.profiles, assembly.registry, ports)
+    for node in nodes:
+        engine.nodes.on_add(node)
+    for pod in pods:
+        engine.pods.on_add(pod)
+    return engine
+
+
+class _Still:
+    """The outside of an engine for which nothing happens and time stands still."""
+
+    def now(self) -> float:
+        return 0.0
+
+    def wall(self) -> float:
+        return 0.0
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        return self
+
+    def cancel(self) -> None:
+        pass
+
+    def random(self) -> float:
+        return 1.0
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        work.close()
+
+    def wake(self) -> None:
+        pass
+
+    async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
+        raise RuntimeError("nothing is bound in a picture")
+
+    def event(self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
+        pass
+
+    def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
+        pass

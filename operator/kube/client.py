@@ -1,0 +1,126 @@
+"""The API client: verbs over raw JSON bytes, with a bound on the writes that are under way.
+
+Informers, the binder, the event recorder and the lease elector use it. Bodies come ready-made (msgspec), answers go
+back as bytes: who wants a typed object decodes what it needs. Events should have a client of their own on the same
+transport, so that a flood of them never keeps a Binding waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+from .errors import Fenced
+from .transport import path_with
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from .transport import Params, Reply, Transport
+
+_JSON = "application/json"
+_TIMEOUT = 30.0
+
+
+class PatchType(StrEnum):
+    """How the body of a PATCH is read."""
+
+    MERGE = "application/merge-patch+json"
+    STRATEGIC = "application/strategic-merge-patch+json"
+    APPLY = "application/apply-patch+yaml"
+    """Server-side apply; JSON is YAML. Needs `fieldManager` in the parameters."""
+
+
+class Limiter(Protocol):
+    """What paces all requests of a client, e.g. `limiter.TokenBucket`."""
+
+    async def acquire(self) -> None:
+        """Return when one request may go out."""
+        ...
+
+
+class ApiClient:
+    """Requests to one API server. All methods raise `errors.ApiError` and nothing else.
+
+    With no `limiter` there is no limit of requests per second. Writes are at most `max_writes` at once; more wait
+    their turn in order. `timeout` is in seconds, for the whole of a request. `may_write` is asked just before a write
+    goes out; when it says no the write ends with `errors.Fenced`.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        limiter: Limiter | None = None,
+        max_writes: int = 64,
+        timeout: float = _TIMEOUT,
+        may_write: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._transport = transport
+        self._limiter = limiter
+        self._timeout = timeout
+        self._may_write = may_write
+        self._gate = asyncio.Semaphore(max_writes)
+        self._writes_in_flight = 0
+        self._backlog = 0
+
+    @property
+    def writes_in_flight(self) -> int:
+        """Writes that the server has not answered yet."""
+        return self._writes_in_flight
+
+    @property
+    def backlog(self) -> int:
+        """Writes that wait for the limiter or for one under way to end."""
+        return self._backlog
+
+    async def get(self, path: str, *, params: Params | None = None) -> Reply:
+        """Read an object, or a list of them."""
+        if self._limiter is not None:
+            await self._limiter.acquire()
+        return await self._transport.request("GET", path_with(path, params), within=self._timeout)
+
+    async def stream(
+        self, path: str, *, params: Params, silence: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Open a watch: `async with await client.stream(…) as chunks`. See `Transport.stream`."""
+        if self._limiter is not None:
+            await self._limiter.acquire()
+        return self._transport.stream(path_with(path, params), silence=silence)
+
+    async def post(self, path: str, body: bytes, *, params: Params | None = None) -> Reply:
+        """Create an object or a subresource."""
+        return await self._write("POST", path_with(path, params), body, _JSON)
+
+    async def put(self, path: str, body: bytes, *, params: Params | None = None) -> Reply:
+        """Replace an object."""
+        return await self._write("PUT", path_with(path, params), body, _JSON)
+
+    async def patch(self, path: str, body: bytes, *, kind: PatchType, params: Params | None = None) -> Reply:
+        """Change parts of an object."""
+        return await self._write("PATCH", path_with(path, params), body, kind.value)
+
+    async def delete(self, path: str, body: bytes | None = None, *, params: Params | None = None) -> Reply:
+        """Delete an object; `body` is a DeleteOptions."""
+        return await self._write("DELETE", path_with(path, params), body, _JSON if body is not None else None)
+
+    async def _write(self, method: str, path: str, body: bytes | None, content_type: str | None) -> Reply:
+        self._backlog += 1
+        try:
+            if self._limiter is not None:
+                await self._limiter.acquire()
+            await self._gate.acquire()
+        finally:
+            self._backlog -= 1
+        self._writes_in_flight += 1
+        try:
+            if not self._may_write():
+                raise Fenced("this process does not hold the lease")
+            return await self._transport.request(
+                method, path, body=body, content_type=content_type, within=self._timeout
+            )
+        finally:
+            self._writes_in_flight -= 1
+            self._gate.release()

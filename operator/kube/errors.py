@@ -1,0 +1,133 @@
+"""What can go wrong on the wire, by what the caller may do about it.
+
+Everything below `transport` raises these and nothing else; aiohttp's own errors are translated once, there. The text
+of an error is the API server's own message where it sent one, because people read it in events and logs.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class CredentialsError(Exception):
+    """The kubeconfig or service account cannot be used. The text names the file and the field, never a secret."""
+
+
+class ApiError(Exception):
+    """A request failed.
+
+    Attributes:
+        status: HTTP status; 0 when there was no answer.
+        reason: the API's machine-readable reason, e.g. `AlreadyExists`; empty when it gave none.
+        retry_after: seconds the server asked to wait; None when it did not ask.
+    """
+
+    def __init__(self, message: str, *, status: int = 0, reason: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class Rejected(ApiError):
+    """The server will never take this request as it is (400, 405, 413, 415, 422 and the like). Mend it or drop it."""
+
+
+class Unauthorized(ApiError):
+    """401 even with fresh credentials. Someone must mend the credentials; waiting helps if they are being rotated."""
+
+
+class Forbidden(ApiError):
+    """403: an access rule is missing. Say so, and try again later."""
+
+
+class NotFound(ApiError):
+    """404: the object, or the whole resource, is not there."""
+
+
+class Conflict(ApiError):
+    """409: someone else was first. Read again before trying again; `reason` tells AlreadyExists from Conflict."""
+
+
+class Gone(ApiError):
+    """410: the resource version or continue token is too old. List again."""
+
+
+class TooManyRequests(ApiError):
+    """429: wait `retry_after` seconds, or a backoff of your own, then send the same again."""
+
+
+class ServerError(ApiError):
+    """5xx: the server's trouble; the same request may pass later."""
+
+
+class Unreachable(ApiError):
+    """No answer came. A write may or may not have been done."""
+
+
+class ConnectionRefused(Unreachable):
+    """Nobody listens there: the request was certainly not done."""
+
+
+class Fenced(ApiError):
+    """This process may not write any more; the request never left."""
+
+
+class TimedOut(Unreachable):
+    """The server took longer than the caller wanted to wait."""
+
+
+_BY_STATUS: dict[int, type[ApiError]] = {
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Gone,
+    429: TooManyRequests,
+}
+
+
+class _Details(msgspec.Struct, rename="camel"):
+    retry_after_seconds: float = 0
+
+
+class StatusBody(msgspec.Struct):
+    """The API's `Status` object, as far as a caller reads it."""
+
+    code: int = 0
+    reason: str = ""
+    message: str = ""
+    details: _Details | None = None
+
+
+_decode_status = msgspec.json.Decoder(StatusBody).decode
+_LONGEST_FOREIGN_TEXT = 300
+
+
+def error_from_response(status: int, body: bytes, retry_after: str | None = None) -> ApiError:
+    """The error that an HTTP answer stands for. `retry_after` is the header's text, if there was one."""
+    try:
+        parsed = _decode_status(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        parsed = StatusBody()
+    if not parsed.message:
+        text = body[:_LONGEST_FOREIGN_TEXT].decode(errors="replace").strip()
+        parsed.message = f"the server answered {status}" + (f": {text}" if text else "")
+    parsed.code = status
+    return error_from_status(parsed, seconds=_seconds(retry_after))
+
+
+def error_from_status(parsed: StatusBody, *, seconds: float | None = None) -> ApiError:
+    """The error that a `Status` object stands for, as sent inside a watch stream or as a body.
+
+    `seconds` is how long the Retry-After header asked to wait; without it the object's own details count.
+    """
+    if seconds is None and parsed.details is not None and parsed.details.retry_after_seconds > 0:
+        seconds = parsed.details.retry_after_seconds
+    kind = _BY_STATUS.get(parsed.code) or (ServerError if parsed.code >= 500 else Rejected)
+    message = parsed.message or parsed.reason or f"the server answered {parsed.code}"
+    return kind(message, status=parsed.code, reason=parsed.reason, retry_after=seconds)
+
+
+def _seconds(header: str | None) -> float | None:
+    return float(header) if header is not None and header.isdecimal() else None

@@ -1,0 +1,171 @@
+"""From the bytes of lists and watch streams to typed objects. Pure: the informer feeds it and acts on what comes out.
+
+The common frame is decoded once, straight into the wanted type (about 4 µs a pod). Only what does not fit is looked
+at again: an object that the type cannot hold is reported as unreadable, with its identity, and is never mistaken for
+a broken stream, which would make the informer list for ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from .errors import ApiError, StatusBody, error_from_status
+from .references import HasMetadata
+
+T = TypeVar("T", bound=HasMetadata)
+
+
+class GarbageError(Exception):
+    """These bytes are not what an API server sends: the stream or the list cannot be trusted any further."""
+
+
+class Identity(msgspec.Struct, rename="camel"):
+    """The least that is known of an object."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class Change(msgspec.Struct, Generic[T], gc=False):
+    """ADDED, MODIFIED or DELETED, and the object as it now is (or last was). Decoded straight off the wire."""
+
+    type: str
+    object: T
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """Nothing changed up to this resource version."""
+
+    resource_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamError:
+    """The server ends the stream."""
+
+    error: ApiError
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A change to an object that the wanted type cannot hold, and why."""
+
+    type: str
+    identity: Identity
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """One page of a list."""
+
+    items: list[T]
+    unreadable: list[Unreadable]
+    resource_version: str
+    next_page: str
+
+
+class _RawFrame(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _Bare(msgspec.Struct):
+    metadata: Identity = msgspec.field(default_factory=Identity)
+
+
+class _ListMeta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    next_page: str = msgspec.field(default="", name="continue")
+
+
+class _List(msgspec.Struct, Generic[T]):
+    metadata: _ListMeta
+    items: list[T] | None = None
+
+
+_decode_raw_frame = msgspec.json.Decoder(_RawFrame).decode
+_decode_raw_list = msgspec.json.Decoder(_List[msgspec.Raw]).decode  # type: ignore[type-var]  # Raw stands for any item
+_decode_bare = msgspec.json.Decoder(_Bare).decode
+_decode_status = msgspec.json.Decoder(StatusBody).decode
+_CHANGES = frozenset({"ADDED", "MODIFIED", "DELETED"})
+
+
+class Lines:
+    """Cuts a stream into lines, however its chunks fall. An unfinished last line is kept for the next chunk."""
+
+    def __init__(self) -> None:
+        self._unfinished: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The lines that this chunk completes, blank ones left out."""
+        head, *rest = chunk.split(b"\n")
+        self._unfinished.append(head)
+        if not rest:
+            return []
+        lines = [b"".join(self._unfinished), *rest]
+        self._unfinished = [lines.pop()]
+        return [line for line in lines if line.strip()]
+
+
+class Decoder(Generic[T]):
+    """Decodes lists and frames of objects of one type."""
+
+    def __init__(self, kind: type[T]) -> None:
+        frame: Any = Change
+        page: Any = _List
+        self._frame = msgspec.json.Decoder(frame[kind]).decode
+        self._page = msgspec.json.Decoder(page[kind]).decode
+        self._object = msgspec.json.Decoder(kind).decode
+
+    def frame(self, line: bytes) -> Change[T] | Bookmark | StreamError | Unreadable:
+        """What one line of a watch says. Raises GarbageError when it says nothing."""
+        try:
+            change: Change[T] = self._frame(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return _second_look(line, error)
+        if change.type in _CHANGES:
+            return change
+        return _second_look(line, None)
+
+    def page(self, body: bytes) -> Page[T]:
+        """One page of a list. Raises GarbageError when it is not a list at all."""
+        unreadable: list[Unreadable] = []
+        try:
+            decoded = self._page(body)
+            items = decoded.items or []
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            try:
+                decoded = _decode_raw_list(body)
+                items = [item for raw in decoded.items or () if (item := self._item(raw, unreadable)) is not None]
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise GarbageError(f"not a list: {error}") from error
+        return Page(items, unreadable, decoded.metadata.resource_version, decoded.metadata.next_page)
+
+    def _item(self, raw: msgspec.Raw, unreadable: list[Unreadable]) -> T | None:
+        try:
+            return self._object(raw)
+        except msgspec.ValidationError as error:
+            unreadable.append(Unreadable("ADDED", _decode_bare(raw).metadata, str(error)))
+            return None
+
+
+def _second_look(line: bytes, problem: Exception | None) -> Bookmark | StreamError | Unreadable:
+    try:
+        raw = _decode_raw_frame(line)
+        if raw.type == "ERROR":
+            return StreamError(error_from_status(_decode_status(raw.object)))
+        identity = _decode_bare(raw.object).metadata
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise GarbageError(f"not a watch event: {error}") from error
+    if raw.type == "BOOKMARK":
+        return Bookmark(identity.resource_version)
+    if raw.type not in _CHANGES:
+        raise GarbageError(f"watch event of unknown type {raw.type!r}")
+    return Unreadable(raw.type, identity, str(problem))

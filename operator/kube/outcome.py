@@ -1,0 +1,44 @@
+"""What became of a write for a pod, as a value: the scheduler decides by it how the pod goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .errors import ApiError, Conflict, NotFound
+
+
+class Result(StrEnum):
+    """How a write ended."""
+
+    DONE = "done"
+    """The API has it."""
+    CONFLICT = "conflict"
+    """Someone else was first: the pod is bound already, is being deleted, or is another one of the same name."""
+    GONE = "gone"
+    """The pod is not there any more."""
+    FAILED = "failed"
+    """Anything else. Without an answer from the server the write may yet have been done; the informer will tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A result and, unless it is DONE, the API server's message."""
+
+    result: Result
+    message: str = ""
+
+
+DONE = Outcome(Result.DONE)
+
+
+def outcome_of(error: ApiError) -> Outcome:
+    """The outcome of a write that ended with this error."""
+    match error:
+        case Conflict():
+            result = Result.CONFLICT
+        case NotFound():
+            result = Result.GONE
+        case _:
+            result = Result.FAILED
+    return Outcome(result, str(error))

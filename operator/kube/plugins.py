@@ -1,0 +1,154 @@
+"""Credentials from outside: exec plugins and OIDC, through `kubernetes.config`.
+
+`credentials` makes one issuer per connection and hands it to `PluginAuth`, which calls it in a thread. The import of
+`kubernetes` (0.3 s, 49 MB) happens on the first call only, so that those with a token or certificate never pay it.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from datetime import datetime
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .auth import Headers, Issued, with_bearer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .kubeconfig import AuthProvider, Cluster, ExecPlugin, Origin
+
+_CLUSTER_EXTENSION = "client.authentication.k8s.io/exec"
+_OIDC_PERIOD = 60.0
+
+
+class ExecIssuer:
+    """Runs an exec plugin. Raises CredentialsError when it fails or answers nonsense.
+
+    `on_certificate` gets the PEM client certificate and key when the plugin hands out those.
+    """
+
+    def __init__(
+        self,
+        plugin: ExecPlugin,
+        *,
+        origin: Origin,
+        cluster: dict[str, Any],
+        headers: Headers,
+        on_certificate: Callable[[bytes, bytes], None],
+    ) -> None:
+        self._plugin = plugin
+        self._origin = origin
+        self._cluster = cluster
+        self._headers = headers
+        self._on_certificate = on_certificate
+
+    def __call__(self) -> Issued:
+        """Run the command and read what it printed."""
+        status = self._run()
+        token = status.get("token")
+        certificate, key = status.get("clientCertificateData"), status.get("clientKeyData")
+        if certificate and key:
+            self._on_certificate(certificate.encode(), key.encode())
+        elif not token:
+            raise self._origin.complain(f"exec plugin {self._plugin.command!r} gave neither token nor certificate")
+        headers = with_bearer(self._headers, token) if token else self._headers.copy()
+        return Issued(headers, self._expiry(status.get("expirationTimestamp")))
+
+    def _run(self) -> dict[str, Any]:
+        kube_config = import_module("kubernetes.config.kube_config")
+        plugin = self._plugin
+        command = str(self._origin.path(plugin.command)) if "/" in plugin.command else plugin.command
+        node = kube_config.ConfigNode(
+            "exec",
+            {
+                "command": command,
+                "args": list(plugin.args),
+                "env": [{"name": variable.name, "value": variable.value} for variable in plugin.env],
+                "apiVersion": plugin.api_version,
+                "provideClusterInfo": plugin.provide_cluster_info,
+            },
+        )
+        try:
+            cluster = kube_config.ConfigNode("cluster", self._cluster)
+            answer: dict[str, Any] = kube_config.ExecProvider(node, "", cluster).run()
+        except FileNotFoundError as error:
+            hint = f". {plugin.install_hint.strip()}" if plugin.install_hint else ""
+            raise self._origin.complain(f"exec plugin {plugin.command!r} was not found{hint}") from error
+        except (kube_config.ConfigException, OSError) as error:
+            raise self._origin.complain(f"exec plugin {plugin.command!r} failed: {error}") from error
+        return answer
+
+    def _expiry(self, text: str | None) -> float | None:
+        if not text:
+            return None
+        try:
+            return datetime.fromisoformat(text).timestamp()
+        except ValueError as error:
+            raise self._origin.complain(f"exec plugin gave a wrong expirationTimestamp {text!r}") from error
+
+
+class OidcIssuer:
+    """Refreshes an OIDC token when it has run out. Raises CredentialsError when that fails."""
+
+    def __init__(
+        self,
+        provider: AuthProvider,
+        *,
+        origin: Origin,
+        headers: Headers,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        if provider.name != "oidc":
+            raise origin.complain(f"auth-provider {provider.name!r} is not supported; use an exec plugin")
+        self._origin = origin
+        self._headers = headers
+        self._wall_clock = wall_clock
+        self._provider = dict(provider.config)
+        authority = self._provider.get("idp-certificate-authority")
+        if authority:
+            self._provider["idp-certificate-authority"] = str(origin.path(authority))
+
+    def __call__(self) -> Issued:
+        """The token, refreshed if need be; good for a minute, after which its own expiry is looked at again."""
+        kube_config = import_module("kubernetes.config.kube_config")
+        if not self._provider.keys() & {"idp-certificate-authority", "idp-certificate-authority-data"}:
+            # Without an authority the loader would not verify the token endpoint at all.
+            self._provider["idp-certificate-authority"] = import_module("certifi").where()
+        configuration = kube_config.Configuration()
+        try:
+            kube_config.load_kube_config_from_dict(
+                {
+                    "current-context": "oidc",
+                    "contexts": [{"name": "oidc", "context": {"cluster": "oidc", "user": "oidc"}}],
+                    "clusters": [{"name": "oidc", "cluster": {}}],
+                    "users": [{"name": "oidc", "user": {"auth-provider": {"name": "oidc", "config": self._provider}}}],
+                },
+                client_configuration=configuration,
+                persist_config=False,
+            )
+        except (kube_config.ConfigException, ValueError, OSError) as error:
+            raise self._origin.complain(f"the OIDC token could not be refreshed: {error}") from error
+        authorization = configuration.api_key.get("BearerToken")
+        if not authorization:
+            raise self._origin.complain("auth-provider oidc has no usable id-token")
+        headers = with_bearer(self._headers, authorization.removeprefix("Bearer "))
+        return Issued(headers, self._wall_clock() + _OIDC_PERIOD)
+
+
+def exec_cluster_info(cluster: Cluster, *, authority: bytes | None) -> dict[str, Any]:
+    """What an exec plugin that asks for cluster information is told."""
+    info: dict[str, Any] = {"server": cluster.server}
+    if cluster.tls_server_name:
+        info["tls-server-name"] = cluster.tls_server_name
+    if cluster.insecure_skip_tls_verify:
+        info["insecure-skip-tls-verify"] = True
+    if authority is not None:
+        info["certificate-authority-data"] = base64.b64encode(authority).decode()
+    if cluster.proxy_url:
+        info["proxy-url"] = cluster.proxy_url
+    for extension in cluster.extensions:
+        if extension.get("name") == _CLUSTER_EXTENSION:
+            info["config"] = extension.get("extension")
+    return info

@@ -1,0 +1,84 @@
+"""Tell a pod's status why it waits: the PodScheduled condition and the nominated node.
+
+`plan_patch` decides what must be written, if anything; `StatusWriter` writes it. The failure handler of the scheduler
+calls both for a pod that could not be placed.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from .client import PatchType
+from .errors import ApiError
+from .outcome import DONE, Outcome, outcome_of
+from .references import pod_path
+
+if TYPE_CHECKING:
+    from muster.framework.model.meta import ObjectMeta
+    from muster.framework.model.pod import Pod, PodCondition
+
+    from .client import ApiClient
+    from .retry import Retrier
+
+_encode = msgspec.json.Encoder().encode
+
+
+def plan_patch(
+    pod: Pod,
+    *,
+    now: float,
+    condition: PodCondition | None = None,
+    nominated_node: str | None = None,
+) -> bytes | None:
+    """The strategic-merge patch that gives `pod` this condition and nomination; None when it has them already.
+
+    `nominated_node` None leaves the nomination alone, "" clears it. `now` is seconds since the epoch; it becomes the
+    transition time only if the condition's status changes. The patch names the pod's UID, so the API turns it down
+    for another pod of the same name.
+    """
+    status: dict[str, Any] = {}
+    if condition is not None and (changed := _changed_condition(pod, condition, now)) is not None:
+        status["conditions"] = [changed]
+    if nominated_node is not None and nominated_node != pod.status.nominated_node_name:
+        status["nominatedNodeName"] = nominated_node or None
+    return _encode({"metadata": {"uid": pod.metadata.uid}, "status": status}) if status else None
+
+
+def _changed_condition(pod: Pod, wanted: PodCondition, now: float) -> dict[str, Any] | None:
+    old = next((condition for condition in pod.status.conditions if condition.type == wanted.type), None)
+    if old is not None and (old.status, old.reason, old.message) == (wanted.status, wanted.reason, wanted.message):
+        return None
+    patch: dict[str, Any] = {
+        "type": wanted.type,
+        "status": wanted.status,
+        "reason": wanted.reason,
+        "message": wanted.message,
+    }
+    if pod.metadata.generation:
+        patch["observedGeneration"] = pod.metadata.generation
+    if old is None or old.status != wanted.status:
+        patch["lastTransitionTime"] = f"{datetime.fromtimestamp(int(now), UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return patch
+
+
+class StatusWriter:
+    """Patches the status of pods."""
+
+    def __init__(self, client: ApiClient, retrier: Retrier) -> None:
+        self._client = client
+        self._retrier = retrier
+
+    async def patch(self, pod: ObjectMeta, patch: bytes) -> Outcome:
+        """Apply what `plan_patch` made, with kube-scheduler's tries, on a conflict too. Never raises ApiError."""
+        path = pod_path(pod, "status")
+        try:
+            await self._retrier.run(lambda: self._send(path, patch), conflicts=True)
+        except ApiError as error:
+            return outcome_of(error)
+        return DONE
+
+    async def _send(self, path: str, patch: bytes) -> None:
+        await self._client.patch(path, patch, kind=PatchType.STRATEGIC)

@@ -1,0 +1,52 @@
+"""References to objects, as bindings and events carry them, and the paths of the objects they are about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+if TYPE_CHECKING:
+    from muster.framework.model.meta import ObjectMeta
+
+
+class ObjectReference(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`core/v1 ObjectReference`: one version of one object. Hashable; equal references are one key."""
+
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    api_version: str = ""
+    resource_version: str = ""
+
+
+class HasMetadata(Protocol):
+    """Any object of the API."""
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """Its metadata."""
+        ...
+
+
+def pod_reference(meta: ObjectMeta) -> ObjectReference:
+    """The reference to a pod that kube-scheduler's events carry."""
+    return ObjectReference(
+        kind="Pod",
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        api_version="v1",
+        resource_version=meta.resource_version,
+    )
+
+
+def pod_path(meta: ObjectMeta, subresource: str) -> str:
+    """Where a pod's subresource is written."""
+    return f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}/{subresource}"
+
+
+def object_key(meta: ObjectMeta) -> str:
+    """`namespace/name`, or the name alone of what has no namespace."""
+    return f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name

@@ -1,0 +1,69 @@
+"""How often a write is tried: kube-scheduler's rule for Bindings and status patches.
+
+4 tries, 10, 50 and 250 ms apart (each up to a tenth longer), for errors that will likely pass. Below that, as in
+client-go, a Retry-After from the server is obeyed up to 10 times and does not count as a try.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from random import random as _random
+from typing import TYPE_CHECKING, TypeVar
+
+from .backoff import Backoff, BackoffRule
+from .errors import ApiError, Conflict, ConnectionRefused, ServerError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+T = TypeVar("T")
+
+TRIES = 4
+RULE = BackoffRule(base=0.01, factor=5, jitter=0.1)
+RETRY_AFTERS = 10
+
+
+class Retrier:
+    """Runs writes until they succeed or are not worth another try. Shared by all who write for the scheduler."""
+
+    def __init__(
+        self,
+        *,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        random: Callable[[], float] = _random,
+    ) -> None:
+        self._sleep = sleep
+        self._random = random
+
+    async def run(self, write: Callable[[], Awaitable[T]], *, conflicts: bool = False) -> T:
+        """The result of `write()`; with `conflicts` a 409 is retried too. Raises the last ApiError."""
+        waits: Backoff | None = None
+        tries, obeyed = 0, 0
+        while True:
+            try:
+                return await write()
+            except ApiError as error:
+                if error.retry_after is not None and obeyed < RETRY_AFTERS:
+                    obeyed += 1
+                    wait = error.retry_after
+                else:
+                    tries += 1
+                    if tries == TRIES or not _may_pass(error, conflicts=conflicts):
+                        raise
+                    waits = waits or Backoff(RULE, random=self._random)
+                    wait = waits.delay()
+            await self._sleep(wait)
+
+
+def _may_pass(error: ApiError, *, conflicts: bool) -> bool:
+    match error:
+        case ConnectionRefused():
+            return True
+        case Conflict():
+            return conflicts
+        case ServerError(reason=("InternalError" | "ServiceUnavailable")):
+            return True
+        case ServerError(reason="", status=(500 | 503)):
+            return True
+        case _:
+            return False

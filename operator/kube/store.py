@@ -1,0 +1,101 @@
+"""What an informer knows of one kind, and the telling of every change to its handler.
+
+Synchronous and without I/O: the informer decides when, the store decides what. It guarantees that a handler hears, of
+each object, one `on_add`, then `on_update`s, then one `on_delete`; a name reused by another object (another UID) is a
+delete and an add; and the same version of an object is told once however often the server sends it.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from .references import HasMetadata, object_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, ValuesView
+
+T = TypeVar("T", bound=HasMetadata)
+T_contra = TypeVar("T_contra", bound=HasMetadata, contravariant=True)
+
+log = logging.getLogger(__name__)
+
+
+class Handler(Protocol[T_contra]):
+    """Who wants to know. Called in order, one at a time, on the event loop; must not block.
+
+    What it raises is logged as the bug it is, and the next change is told all the same.
+    """
+
+    def on_add(self, obj: T_contra, /) -> None:
+        """An object appeared."""
+        ...
+
+    def on_update(self, old: T_contra, new: T_contra, /) -> None:
+        """An object changed; both have the same UID."""
+        ...
+
+    def on_delete(self, obj: T_contra, /) -> None:
+        """An object is gone, or left the selector; `obj` is the last that is known of it."""
+        ...
+
+
+class Store(Generic[T]):
+    """Objects by `namespace/name`, with a handler that hears of each change after it is in the store."""
+
+    def __init__(self, handler: Handler[T]) -> None:
+        self._handler = handler
+        self._objects: dict[str, T] = {}
+
+    def get(self, key: str) -> T | None:
+        """The object with this key."""
+        return self._objects.get(key)
+
+    def list(self) -> ValuesView[T]:
+        """All objects, in no order."""
+        return self._objects.values()
+
+    def put(self, new: T) -> None:
+        """The server has this object now."""
+        meta = new.metadata
+        key = object_key(meta)
+        old = self._objects.get(key)
+        if old is None:
+            self._objects[key] = new
+            self._tell(self._handler.on_add, new)
+        elif old.metadata.uid != meta.uid:
+            self.remove(key)
+            self._objects[key] = new
+            self._tell(self._handler.on_add, new)
+        elif old.metadata.resource_version != meta.resource_version:
+            self._objects[key] = new
+            self._tell(self._handler.on_update, old, new)
+
+    def remove(self, key: str, last: T | None = None) -> None:
+        """The server has no object of this key any more; `last` is what it sent when it went."""
+        old = self._objects.pop(key, None)
+        if old is None:
+            return
+        if last is None or last.metadata.uid != old.metadata.uid:
+            last = old
+        self._tell(self._handler.on_delete, last)
+
+    def replace(self, items: Iterable[T], *, keep: Collection[str] = ()) -> Iterator[None]:
+        """The server has exactly these objects, and those in `keep` (keys) in whatever state.
+
+        Lazy: makes the next change each time it is advanced, so that the caller can breathe between them. Deletes
+        come first, because what they free may be what the adds take.
+        """
+        present = {object_key(item.metadata): item for item in items}
+        for key in [key for key in self._objects if key not in present and key not in keep]:
+            self.remove(key)
+            yield
+        for item in present.values():
+            self.put(item)
+            yield
+
+    def _tell(self, notify: Callable[..., None], *objects: T) -> None:
+        try:
+            notify(*objects)
+        except Exception:
+            log.exception("handler failed for %s", object_key(objects[-1].metadata))

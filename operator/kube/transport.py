@@ -1,0 +1,237 @@
+"""The way to one API server: sends requests, opens streams, renews credentials, translates failures into `errors`.
+
+`client.ApiClient` is what others use; several clients with limits of their own may share a transport. Streams, and all
+that goes through a proxy, go over an aiohttp session; other requests over `direct`, which costs far less CPU time.
+Nothing is asked for that is not needed: no cookies, no compression, no redirects.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from urllib.parse import urlencode
+
+import aiohttp
+from multidict import CIMultiDict
+from yarl import URL
+
+from .direct import Direct, Request
+from .errors import (
+    ApiError,
+    ConnectionRefused,
+    CredentialsError,
+    TimedOut,
+    Unauthorized,
+    Unreachable,
+    error_from_response,
+)
+from .http_answer import NoAnswerError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from aiohappyeyeballs import AddrInfoType
+
+    from .auth import Headers
+    from .credentials import Connection
+
+T = TypeVar("T")
+
+Params = Mapping[str, str]
+
+_FIRST_BAD = 300
+_READ_BUFFER = 1 << 20
+_CONNECT_TIMEOUT = 10.0
+_DEFAULT_HEADERS = {"Accept": "application/json", "User-Agent": "muster"}
+# A peer that vanished without a word is noticed after 15 + 3 * 10 seconds.
+_KEEPALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+
+
+class Reply(NamedTuple):
+    """A successful answer."""
+
+    status: int
+    body: bytes
+
+
+class Transport:
+    """The connections. Make it inside a running event loop, close it there; usable as an async context manager."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._base = connection.server
+        self._closed = False
+        self._direct = (
+            Direct(connection, headers=_DEFAULT_HEADERS, make_socket=_socket) if connection.proxy is None else None
+        )
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, socket_factory=_socket),
+            headers=_DEFAULT_HEADERS,
+            skip_auto_headers=("Accept-Encoding", "Content-Type"),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            read_bufsize=_READ_BUFFER,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections. Requests under way fail with Unreachable."""
+        self._closed = True
+        await self._session.close()
+        if self._direct is not None:
+            await self._direct.close()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | None = None,
+        content_type: str | None = None,
+        within: float,
+    ) -> Reply:
+        """Send one request and read the whole answer; `path` is percent-encoded and may have a query.
+        It must all happen `within` so many seconds.
+
+        Raises ApiError. After a 401 the credentials are renewed and the request is sent once more.
+        """
+        request = Request(method, path, body, content_type)
+
+        async def send(headers: Headers) -> Reply:
+            if self._direct is not None:
+                status, answer, retry_after, _ = await self._direct.send(request, headers, within=within)
+                if status < _FIRST_BAD:
+                    return Reply(status, answer)
+                raise error_from_response(status, answer, retry_after)
+            response = await self._open(request, headers, _whole(within))
+            async with response:
+                return Reply(response.status, await response.read())
+
+        return await self._authorised(send)
+
+    @asynccontextmanager
+    async def stream(self, path: str, *, silence: float) -> AsyncIterator[AsyncIterator[bytes]]:
+        """A GET whose body is read as it comes, in chunks of whatever size; `silence` seconds without any end it.
+
+        Raises ApiError on entry and, TimedOut or Unreachable, from the chunks. Leaving closes the connection.
+        """
+        request = Request("GET", path, None, None)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT, sock_read=silence)
+        response = await self._authorised(lambda headers: self._open(request, headers, timeout))
+        try:
+            yield self._chunks(response)
+        finally:
+            response.close()
+
+    async def _chunks(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in response.content.iter_any():
+                yield chunk
+        except (aiohttp.ClientError, OSError) as error:
+            raise _translated(error, self._base) from error
+
+    async def _authorised(self, send: Callable[[Headers], Awaitable[T]]) -> T:
+        """What `send` comes to with the headers that say who we are; called again with others after a 401."""
+        if self._closed:
+            raise Unreachable("the client is closed")
+        headers = self._connection.auth.current()
+        if headers is None:
+            headers = await self._renewed(None)
+        try:
+            try:
+                return await send(headers)
+            except Unauthorized:
+                fresh = await self._renewed(headers)
+                if fresh is headers:
+                    raise
+            return await send(fresh)
+        except (aiohttp.ClientError, OSError, NoAnswerError) as error:
+            raise _translated(error, self._base) from error
+
+    async def _renewed(self, rejected: Headers | None) -> Headers:
+        """Renewed headers; the rejected ones when there are no others."""
+        auth = self._connection.auth
+        try:
+            again = await auth.renew(rejected)
+        except CredentialsError as error:
+            raise Unauthorized(str(error), status=401) from error
+        headers = auth.current() if again else rejected
+        if headers is None:
+            raise Unauthorized("the credentials that were issued have expired already", status=401)
+        return headers
+
+    async def _open(self, request: Request, headers: Headers, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
+        """Over aiohttp: a response with a good status; its body is not read yet."""
+        connection, proxy = self._connection, self._connection.proxy
+        merged = CIMultiDict(headers)
+        options: dict[str, Any] = {}
+        if proxy is not None:
+            options = {"proxy": proxy.url, "proxy_headers": proxy.headers}
+            if connection.tls is None:
+                merged.update(proxy.headers)  # with TLS they go with the request for the tunnel instead
+        if request.content_type is not None:
+            merged["Content-Type"] = request.content_type
+        response = await self._session.request(
+            request.method,
+            URL(self._base + request.path, encoded=True),
+            data=request.body,
+            headers=merged,
+            timeout=limits,
+            ssl=connection.tls.context if connection.tls is not None else True,
+            server_hostname=connection.tls_server_name,
+            allow_redirects=False,
+            **options,
+        )
+        if response.status < _FIRST_BAD:
+            return response
+        async with response:
+            body = await response.read()
+        raise error_from_response(response.status, body, response.headers.get("Retry-After"))
+
+
+@lru_cache
+def _whole(seconds: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_TIMEOUT)
+
+
+def path_with(path: str, params: Params | None) -> str:
+    """`path` with a query made of `params`."""
+    return f"{path}?{urlencode(params)}" if params else path
+
+
+def _socket(address: AddrInfoType) -> socket.socket:
+    family, kind, protocol, *_ = address
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE.items():
+        if hasattr(socket, name):  # macOS has other names for some
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+    return made
+
+
+def _translated(error: Exception, server: str) -> ApiError:
+    match error:
+        case TimeoutError():
+            return TimedOut(f"{server} did not answer in time")
+        case ConnectionRefusedError():
+            return ConnectionRefused(f"connection to {server} refused")
+        case aiohttp.ClientConnectorError(os_error=cause) if cause.errno == errno.ECONNREFUSED:
+            return ConnectionRefused(f"connection to {server} refused")
+        case ssl.SSLError() | aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
+            return Unreachable(f"TLS to {server} failed: {error}")
+        case socket.gaierror() | aiohttp.ClientConnectorDNSError():
+            return Unreachable(f"the host name of {server} does not resolve")
+        case aiohttp.ClientHttpProxyError():
+            return Unreachable(f"the proxy refused the connection to {server}: {error.status} {error.message}")
+        case _:
+            return Unreachable(f"connection to {server} broke: {str(error) or type(error).__name__}")

@@ -1,0 +1,175 @@
+"""One log format for the whole process, with levels and pairs as Kubernetes components have them.
+
+The process calls `configure` once at its start. Muster's own modules write through a `Log`: a sentence that is the same
+each time, and what differs as pairs. Libraries write through stdlib logging into the same handler and are kept quiet.
+
+Verbosity is kube-scheduler's `-v`: at 0 what an operator must know, at 2 a line for each decision, at 4 what libraries
+have to say, at 10 everything. Bearer tokens, passwords and keys are taken out of every line, wherever it came from.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal, TextIO
+
+import msgspec
+
+Style = Literal["text", "json"]
+
+OWN = "muster"
+MOST_VERBOSE = 10
+_TRACEBACKS_FROM = 4
+_LIBRARIES_FROM = 4
+_LIBRARIES_DEBUG_FROM = 8
+
+_PAIRS = "pairs"
+_SEVERITIES = ((logging.ERROR, "E", "error"), (logging.WARNING, "W", "warning"), (logging.NOTSET, "I", "info"))
+
+
+class Log:
+    """A module's way to the log: `log = Log(__name__)`, then `log.info("Bound pod", v=2, pod="ns/a", node="n1")`."""
+
+    __slots__ = ("_logger",)
+
+    def __init__(self, name: str) -> None:
+        self._logger = logging.getLogger(name)
+
+    def info(self, message: str, *, v: int = 0, **pairs: object) -> None:
+        """A line from verbosity `v` on; costs a third of a microsecond below it."""
+        self._write(level(v), message, pairs, None)
+
+    def warning(self, message: str, **pairs: object) -> None:
+        """A line that someone should look at, at every verbosity."""
+        self._write(logging.WARNING, message, pairs, None)
+
+    def error(self, message: str, error: BaseException | None = None, **pairs: object) -> None:
+        """A line about a failure. The error goes in as the pair `err`, with its traceback from verbosity 4 on."""
+        if error is not None:
+            pairs["err"] = error
+        traced = self._logger.isEnabledFor(level(_TRACEBACKS_FROM))
+        self._write(logging.ERROR, message, pairs, error if traced else None)
+
+    def _write(self, severity: int, message: str, pairs: Mapping[str, object], error: BaseException | None) -> None:
+        if self._logger.isEnabledFor(severity):
+            self._logger.log(severity, message, extra={_PAIRS: pairs}, exc_info=error, stacklevel=3)
+
+
+def level(verbosity: int) -> int:
+    """The stdlib level of a verbosity: 20 (INFO) for 0 down to 10 (DEBUG) for 10."""
+    return logging.INFO - min(verbosity, MOST_VERBOSE)
+
+
+def configure(*, verbosity: int, style: Style, stream: TextIO) -> None:
+    """Sends everything that is logged in this process to `stream` in one format.
+
+    Replaces what handlers the root logger has, and the levels of the libraries' loggers.
+
+    Args:
+        verbosity: 0 to 10.
+        style: `text` for klog's header and key="value" pairs, `json` for an object a line.
+        stream: usually stderr.
+    """
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(_library_level(verbosity))
+    logging.getLogger(OWN).setLevel(level(verbosity))
+    logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
+
+
+def _library_level(verbosity: int) -> int:
+    if verbosity >= _LIBRARIES_DEBUG_FROM:
+        return logging.DEBUG
+    return logging.INFO if verbosity >= _LIBRARIES_FROM else logging.WARNING
+
+
+class TextFormatter(logging.Formatter):
+    """`I1121 09:40:01.123456   12345 binder.py:42] "Bound pod" pod="ns/a" node="n1"`, in local time."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        letter, _ = _severity(record)
+        time = datetime.fromtimestamp(record.created)
+        pairs = _pairs(record)
+        words = [record.getMessage()]
+        if pairs is not None:
+            words = [_literal(words[0]), *(f"{key}={_literal(value)}" for key, value in pairs.items())]
+        head = f"{letter}{time:%m%d %H:%M:%S.%f} {record.process:7} {record.filename}:{record.lineno}]"
+        return redact("\n".join([" ".join([head, *words]), *_traceback(self, record)]))
+
+
+class JsonFormatter(logging.Formatter):
+    """An object a line: `ts` (milliseconds since 1970), `level`, `logger`, `caller`, `msg`, `v`, then the pairs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        _, name = _severity(record)
+        fields: dict[str, object] = {
+            "ts": round(record.created * 1000, 3),
+            "level": name,
+            "logger": record.name,
+            "caller": f"{record.filename}:{record.lineno}",
+            "msg": record.getMessage(),
+        }
+        if record.levelno <= logging.INFO:
+            fields["v"] = logging.INFO - record.levelno
+        for traceback in _traceback(self, record):
+            fields["stacktrace"] = traceback
+        for key, value in (_pairs(record) or {}).items():
+            fields.setdefault(key, value)
+        return redact(_literal(fields))
+
+
+def redact(text: str) -> str:
+    """The text without bearer tokens, JSON web tokens, passwords in URLs and values of keys named like secrets."""
+    lowered = text.lower()
+    return _SECRETS.sub(_without_secret, text) if any(mark in lowered for mark in _MARKS) else text
+
+
+# Without one of these there is nothing to find, which is ten times as fast to see as by the expression.
+_MARKS = ("bearer", "eyj", "://", "authorization", "passw", "token", "key-", "key_", "api")
+_SECRETS = re.compile(
+    r"""
+    (?P<scheme>\bbearer\s+)[\w.~+/=-]{8,}
+    | \beyJ[\w-]{8,}\.[\w-]+\.[\w-]*
+    | (?P<user>://[^/\s:@"]*:)[^/\s@"]+(?=@)
+    | (?P<key>(?:authorization|password|passwd|token|api[-_]?key|key[-_]data)(?P<quoted>\\?["'])?\s*[:=]\s*)
+      (?P<value>"(?:\\.|[^"\\])*" | \\"[^"\\]*\\" | '[^']*' | (?:(?:bearer|basic)\s+)?[^\s"'\\,;&}\]]+)
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def _without_secret(match: re.Match[str]) -> str:
+    value = match["value"] or ""
+    quote = '\\"' if value.startswith("\\") else value[:1] if value[:1] in ("'", '"') else ""
+    if match["quoted"] and not quote:
+        return match[0]
+    kept = match["scheme"] or match["user"] or match["key"] or ""
+    return f"{kept}{quote}<redacted>{quote}"
+
+
+def _severity(record: logging.LogRecord) -> tuple[str, str]:
+    return next((letter, name) for floor, letter, name in _SEVERITIES if record.levelno >= floor)
+
+
+def _pairs(record: logging.LogRecord) -> Mapping[str, object] | None:
+    """What a `Log` was given, or the object that a kopf record is about, or None for a plain record."""
+    pairs: Mapping[str, object] | None = getattr(record, _PAIRS, None)
+    if pairs is not None:
+        return pairs
+    about = getattr(record, "k8s_ref", None)
+    if about is None:
+        return None
+    return {"kind": about.get("kind"), "object": "/".join(filter(None, (about.get("namespace"), about.get("name"))))}
+
+
+def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> list[str]:
+    return [formatter.formatException(record.exc_info)] if record.exc_info else []
+
+
+def _literal(value: object) -> str:
+    """JSON, with everything that it cannot hold (exceptions above all) as a string."""
+    return msgspec.json.encode(value, enc_hook=str).decode()

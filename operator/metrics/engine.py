@@ -1,0 +1,207 @@
+"""The engine's metrics: kube-scheduler's names, labels and buckets, fed by what the engine reports.
+
+The process makes one `EngineMetrics`, hands it to queue, runtime and cycles as their `Observer`, and registers it for
+scraping. Dashboards and alerts written for kube-scheduler find every stable and beta series they ask for. Families
+without labels stand at 0 from the start, those with labels appear with their first series, as in kube-scheduler.
+
+One number counts something else: plugin_evaluation_total at Filter and Score grows by one a pod, not by one a node,
+because plugins here judge all nodes in one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client.core import Metric
+
+from muster.framework.contract.status import Code
+from muster.framework.observer import EntityType, GroupResult, Result
+
+from .series import Counter, Gauge, Histogram, exponential
+
+_MILLISECONDS = exponential(0.001, 2, 15)
+_EXTENSION_POINT = exponential(0.0001, 2, 12)
+_PLUGIN = exponential(0.00001, 1.5, 20)
+_END_TO_END = exponential(0.01, 2, 20)
+
+_STATUS = tuple(code.wire_name for code in sorted(Code))
+_ATTEMPTS = (*map(str, range(15)), "15+")
+_MOST_ATTEMPTS = len(_ATTEMPTS) - 1
+
+
+class EngineMetrics:
+    """An `Observer` that counts. Implements `muster.framework.observer.Observer`, where the calls are explained."""
+
+    def __init__(self) -> None:
+        self._attempts = Counter(
+            "scheduler_schedule_attempts_total",
+            "[STABLE] Attempts to schedule a pod, by result: 'unschedulable' found no place, 'error' broke.",
+            ("result", "profile"),
+        )
+        self._attempt_seconds = Histogram(
+            "scheduler_scheduling_attempt_duration_seconds",
+            "[STABLE] How long an attempt took, choice of the node and binding together.",
+            ("result", "profile"),
+            bounds=_MILLISECONDS,
+        )
+        self._algorithm_seconds = Histogram(
+            "scheduler_scheduling_algorithm_duration_seconds",
+            "[BETA] How long the choice of a node took.",
+            bounds=_MILLISECONDS,
+        )
+        self._extension_point_seconds = Histogram(
+            "scheduler_framework_extension_point_duration_seconds",
+            "[STABLE] How long all plugins of an extension point took together.",
+            ("extension_point", "status", "profile"),
+            bounds=_EXTENSION_POINT,
+        )
+        self._plugin_seconds = Histogram(
+            "scheduler_plugin_execution_duration_seconds",
+            "[BETA] How long a plugin took at an extension point; one cycle in ten is measured.",
+            ("plugin", "extension_point", "status"),
+            bounds=_PLUGIN,
+        )
+        self._plugin_evaluations = Counter(
+            "scheduler_plugin_evaluation_total",
+            "[BETA] Pods a plugin judged, at PreFilter, Filter, PreScore and Score.",
+            ("plugin", "extension_point", "profile"),
+        )
+        self._bound_attempts = Histogram(
+            "scheduler_pod_scheduling_attempts",
+            "[STABLE] Attempts a pod took until it was bound.",
+            bounds=exponential(1, 2, 5),
+        )
+        self._bound_seconds = Histogram(
+            "scheduler_pod_scheduling_sli_duration_seconds",
+            "[BETA] From a pod's entry into the queue until it was bound, by the number of attempts.",
+            ("attempts",),
+            bounds=_END_TO_END,
+        )
+        self._bound_after_flush = Counter(
+            "scheduler_pod_scheduled_after_flush_total",
+            "[ALPHA] Pods bound after waiting out the time limit; many of them mean a plugin misses an event.",
+        )
+        self._permit_wait_seconds = Histogram(
+            "scheduler_permit_wait_duration_seconds",
+            "[BETA] How long Permit held a pod.",
+            ("result",),
+            bounds=_MILLISECONDS,
+        )
+        self._incoming_pods = Counter(
+            "scheduler_queue_incoming_pods_total",
+            "[STABLE] Pods that entered a part of the queue, by the event that moved them.",
+            ("queue", "event"),
+        )
+        self._incoming_entities = Counter(
+            "scheduler_queue_incoming_entities_total",
+            "[ALPHA] Entries, single pods or pod groups, that entered a part of the queue.",
+            ("queue", "event", "type"),
+        )
+        self._unschedulable = Gauge(
+            "scheduler_unschedulable_pods",
+            "[BETA] Pods a plugin holds back; a pod counts once for each plugin that rejected it.",
+            ("plugin", "profile"),
+        )
+        self._goroutines = Gauge(
+            "scheduler_goroutines",
+            "[BETA] Work going on concurrently, such as binding.",
+            ("operation",),
+        )
+        self._event_seconds = Histogram(
+            "scheduler_event_handling_duration_seconds",
+            "[ALPHA] How long a change in the cluster took to reach cache and queue.",
+            ("event",),
+            bounds=_EXTENSION_POINT,
+        )
+        self._group_attempts = Counter(
+            "scheduler_podgroup_schedule_attempts_total",
+            "[ALPHA] Attempts to schedule a pod group, by result.",
+            ("result", "profile"),
+        )
+        self._group_attempt_seconds = Histogram(
+            "scheduler_podgroup_scheduling_attempt_duration_seconds",
+            "[ALPHA] How long an attempt to schedule a pod group took.",
+            ("result", "profile"),
+            bounds=_MILLISECONDS,
+        )
+        self._group_algorithm_seconds = Histogram(
+            "scheduler_podgroup_scheduling_algorithm_duration_seconds",
+            "[ALPHA] How long the placing of a pod group took.",
+            bounds=_MILLISECONDS,
+        )
+        self._group_quorum_seconds = Histogram(
+            "muster_podgroup_quorum_duration_seconds",
+            "[ALPHA] From a pod group's first member until its quorum was bound.",
+            bounds=_END_TO_END,
+        )
+        self._group_denials = Counter(
+            "muster_podgroup_denied_total",
+            "[ALPHA] Times a pod group was turned away because it had been denied a moment ago.",
+        )
+        self._preemptions = Counter(
+            "scheduler_preemption_attempts_total",
+            "[STABLE] Attempts to make room by preemption.",
+        )
+        self._victims = Histogram(
+            "scheduler_preemption_victims",
+            "[STABLE] Pods chosen to leave, per preemption.",
+            bounds=exponential(1, 2, 7),
+        )
+
+    def attempt(self, result: Result, *, profile: str, seconds: float) -> None:
+        labels = (result, profile)
+        self._attempts.add(labels)
+        self._attempt_seconds.observe(labels, seconds)
+
+    def algorithm_seconds(self, seconds: float) -> None:
+        self._algorithm_seconds.observe((), seconds)
+
+    def group_attempt(self, result: GroupResult, *, profile: str, seconds: float) -> None:
+        labels = (result, profile)
+        self._group_attempts.add(labels)
+        self._group_attempt_seconds.observe(labels, seconds)
+
+    def group_algorithm_seconds(self, seconds: float) -> None:
+        self._group_algorithm_seconds.observe((), seconds)
+
+    def extension_point(self, point: str, status: Code, *, profile: str, seconds: float) -> None:
+        self._extension_point_seconds.observe((point, _STATUS[status], profile), seconds)
+
+    def plugin_execution(self, plugin: str, *, point: str, status: Code, seconds: float) -> None:
+        self._plugin_seconds.observe((plugin, point, _STATUS[status]), seconds)
+
+    def plugin_evaluated(self, plugin: str, *, point: str, profile: str) -> None:
+        self._plugin_evaluations.add((plugin, point, profile))
+
+    def bound(self, *, attempts: int, sli_seconds: float, after_flush: bool) -> None:
+        self._bound_attempts.observe((), attempts)
+        self._bound_seconds.observe((_ATTEMPTS[min(attempts, _MOST_ATTEMPTS)],), sli_seconds)
+        if after_flush:
+            self._bound_after_flush.add(())
+
+    def permit_wait(self, result: Code, *, seconds: float) -> None:
+        self._permit_wait_seconds.observe((_STATUS[result],), seconds)
+
+    def group_denied(self) -> None:
+        self._group_denials.add(())
+
+    def group_bound(self, seconds: float) -> None:
+        self._group_quorum_seconds.observe((), seconds)
+
+    def queue_incoming(self, queue: str, event: str, *, entity: EntityType, pods: int) -> None:
+        self._incoming_pods.add((queue, event), pods)
+        self._incoming_entities.add((queue, event, entity))
+
+    def unschedulable_pods(self, plugin: str, *, profile: str, change: int) -> None:
+        self._unschedulable.add((plugin, profile), change)
+
+    def goroutines(self, operation: str, *, change: int) -> None:
+        self._goroutines.add((operation,), change)
+
+    def event_handled(self, event: str, *, seconds: float) -> None:
+        self._event_seconds.observe((event,), seconds)
+
+    def collect(self) -> Iterator[Metric]:
+        """Every family that has series; called by a prometheus-client registry at a scrape."""
+        for family in vars(self).values():
+            yield from family.collect()

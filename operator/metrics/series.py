@@ -1,0 +1,134 @@
+"""Counters, gauges and histograms that cost a fifth of a microsecond to move.
+
+prometheus-client's own instruments take a lock and walk the buckets for each observation (0.4 to 1.7 µs), and switch
+their `_created` series off only for the whole process. Everything here runs on the event loop's thread, so a family is
+a dictionary from label values to numbers, and prometheus-client comes in when a scrape turns it into text.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from itertools import accumulate, repeat
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+
+Labels = tuple[str, ...]
+
+
+def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
+    """Upper bounds of `count` buckets, each `factor` times the one before, rounded as Go's client rounds them."""
+    return tuple(accumulate(repeat(factor, count - 1), lambda bound, by: bound * by, initial=start))
+
+
+class Family(ABC):
+    """One name with a series of numbers per label values.
+
+    Args:
+        name: the whole name, with prefix, and `_total` if it is a counter.
+        text: what it says, in a sentence or two, stability level in front.
+        labels: the label names. Label values are given in the same order everywhere.
+    """
+
+    __slots__ = ("labels", "name", "text")
+
+    def __init__(self, name: str, text: str, labels: Labels = ()) -> None:
+        self.name = name
+        self.text = text
+        self.labels = labels
+
+    def collect(self) -> Iterator[Metric]:
+        """The family as prometheus-client wants it; nothing while it has no series."""
+        family = self._family()
+        if family.samples:
+            yield family
+
+    @abstractmethod
+    def _family(self) -> Metric: ...
+
+
+class Counter(Family):
+    """Numbers that only grow."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, name: str, text: str, labels: Labels = ()) -> None:
+        super().__init__(name, text, labels)
+        self._values: dict[Labels, int] = {} if labels else {(): 0}
+
+    def add(self, labels: Labels, amount: int = 1) -> None:
+        """Adds to one series, which is made when it is new."""
+        self._values[labels] = self._values.get(labels, 0) + amount
+
+    def _family(self) -> Metric:
+        family = CounterMetricFamily(self.name, self.text, labels=self.labels)
+        for labels, value in self._values.items():
+            family.add_metric(labels, value)
+        return family
+
+
+class Reading(Family):
+    """Numbers that go up and down, read from somewhere when scraped."""
+
+    __slots__ = ("_read",)
+
+    def __init__(self, name: str, text: str, labels: Labels, read: Callable[[], Mapping[Labels, float]]) -> None:
+        super().__init__(name, text, labels)
+        self._read = read
+
+    def _family(self) -> Metric:
+        family = GaugeMetricFamily(self.name, self.text, labels=self.labels)
+        for labels, value in self._read().items():
+            family.add_metric(labels, value)
+        return family
+
+
+class Gauge(Reading):
+    """Numbers that go up and down, kept here."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, name: str, text: str, labels: Labels) -> None:
+        self._values: dict[Labels, int] = {}
+        super().__init__(name, text, labels, lambda: self._values)
+
+    def add(self, labels: Labels, change: int) -> None:
+        """Moves one series up or down; a new one begins at 0."""
+        self._values[labels] = self._values.get(labels, 0) + change
+
+
+class Histogram(Family):
+    """Observations, counted in buckets."""
+
+    __slots__ = ("_bounds", "_cells", "_les")
+
+    def __init__(self, name: str, text: str, labels: Labels = (), *, bounds: tuple[float, ...]) -> None:
+        super().__init__(name, text, labels)
+        self._bounds = bounds
+        self._les = (*(repr(float(bound)).removesuffix(".0") for bound in bounds), "+Inf")
+        self._cells: dict[Labels, _Cell] = {} if labels else {(): _Cell(len(self._les))}
+
+    def observe(self, labels: Labels, value: float) -> None:
+        """Counts a value in one series, which is made when it is new. A value on a bound belongs below it."""
+        cell = self._cells.get(labels)
+        if cell is None:
+            cell = self._cells[labels] = _Cell(len(self._les))
+        cell.counts[bisect_left(self._bounds, value)] += 1
+        cell.total += value
+
+    def _family(self) -> Metric:
+        family = HistogramMetricFamily(self.name, self.text, labels=self.labels)
+        for labels, cell in self._cells.items():
+            family.add_metric(labels, list(zip(self._les, accumulate(cell.counts), strict=True)), cell.total)
+        return family
+
+
+class _Cell:
+    """Observations of one series: how many in each bucket, not cumulated, and their sum."""
+
+    __slots__ = ("counts", "total")
+
+    def __init__(self, buckets: int) -> None:
+        self.counts = [0] * buckets
+        self.total = 0.0

@@ -1,0 +1,78 @@
+"""Metrics that are read from the scheduler's state at the moment of a scrape, so that they cannot drift from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from prometheus_client.core import Metric
+
+from muster.framework.observer import EntityType
+
+from .series import Reading
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """Where to read. Each call happens once a scrape, on the event loop, and should not walk all pods.
+
+    Attributes:
+        pending_pods: pods by part of the queue: active, backoff, unschedulable, gated, incomplete, pending.
+        queued_entities: entries by part of the queue (active, backoff, unschedulable, gated) and by what they are.
+        cache_size: how many nodes, pods and assumed_pods the cache holds.
+        leading: whether this process holds a lease, by the lease's name.
+        waiting_groups: how many pod groups with members lack their quorum.
+    """
+
+    pending_pods: Callable[[], Mapping[str, int]]
+    queued_entities: Callable[[], Mapping[tuple[str, EntityType], int]]
+    cache_size: Callable[[], Mapping[str, int]]
+    leading: Callable[[], Mapping[str, bool]]
+    waiting_groups: Callable[[], int] = lambda: 0
+
+
+class StateMetrics:
+    """The gauges over a `State`, to be registered for scraping."""
+
+    def __init__(self, state: State) -> None:
+        self._families = (
+            Reading(
+                "scheduler_pending_pods",
+                "[STABLE] Pods waiting to be scheduled, by the part of the queue they are in.",
+                ("queue",),
+                lambda: _labelled(state.pending_pods()),
+            ),
+            Reading(
+                "scheduler_queued_entities",
+                "[ALPHA] Entries of the queue, single pods or pod groups, by the part they are in.",
+                ("queue", "type"),
+                lambda: {tuple(key): value for key, value in state.queued_entities().items()},
+            ),
+            Reading(
+                "scheduler_cache_size",
+                "[ALPHA] Nodes, pods and assumed pods in the scheduler's cache.",
+                ("type",),
+                lambda: _labelled(state.cache_size()),
+            ),
+            Reading(
+                "muster_waiting_podgroups",
+                "[ALPHA] Pod groups with members that lack their quorum.",
+                (),
+                lambda: {(): state.waiting_groups()},
+            ),
+            Reading(
+                "leader_election_master_status",
+                "[ALPHA] 1 if this process holds the lease of that name, 0 if it stands by.",
+                ("name",),
+                lambda: _labelled(state.leading()),
+            ),
+        )
+
+    def collect(self) -> Iterator[Metric]:
+        """Every family that has series; called by a prometheus-client registry at a scrape."""
+        for family in self._families:
+            yield from family.collect()
+
+
+def _labelled(values: Mapping[str, float]) -> dict[tuple[str, ...], float]:
+    return {(label,): value for label, value in values.items()}

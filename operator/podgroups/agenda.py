@@ -1,0 +1,79 @@
+"""Which groups are to be looked at, and when: each at most once, however often something happens to it.
+
+Pure: the caller says what time it is.
+"""
+
+from __future__ import annotations
+
+import heapq
+from itertools import count
+
+
+class Agenda:
+    """Keys with the time at which each is due. Times are seconds on one clock of the caller's.
+
+    Patient keys come after all others that are due, so thousands of them delay nobody.
+    """
+
+    def __init__(self) -> None:
+        self._urgent = _Lane()
+        self._patient = _Lane()
+
+    def __len__(self) -> int:
+        return len(self._urgent.due) + len(self._patient.due)
+
+    def add(self, key: str, *, at: float, patient: bool = False) -> None:
+        """Look at `key` at this time, unless it is due earlier already. Who is urgent once does not become patient."""
+        if patient and key not in self._urgent.due:
+            self._patient.add(key, at)
+        else:
+            self._urgent.add(key, min(at, self._patient.due.pop(key, at)))
+
+    def discard(self, key: str) -> None:
+        """Do not look at `key`."""
+        self._urgent.discard(key)
+        self._patient.discard(key)
+
+    def pop(self, now: float) -> str | None:
+        """Take the key that is due longest off the agenda; None when none is due at `now`."""
+        key = self._urgent.pop(now)
+        return key if key is not None else self._patient.pop(now)
+
+    def next_time(self) -> float | None:
+        """When the next key is due; None when there is none."""
+        times = [time for lane in (self._urgent, self._patient) if (time := lane.next_time()) is not None]
+        return min(times, default=None)
+
+
+class _Lane:
+    """Keys in the order of their times, those of one time in the order they were added."""
+
+    __slots__ = ("_heap", "_order", "due")
+
+    def __init__(self) -> None:
+        self.due: dict[str, float] = {}
+        self._heap: list[tuple[float, int, str]] = []
+        self._order = count()
+
+    def add(self, key: str, at: float) -> None:
+        known = self.due.get(key)
+        if known is None or at < known:
+            self.due[key] = at
+            heapq.heappush(self._heap, (at, next(self._order), key))
+
+    def discard(self, key: str) -> None:
+        self.due.pop(key, None)
+
+    def pop(self, now: float) -> str | None:
+        time = self.next_time()
+        if time is None or time > now:
+            return None
+        _, _, key = heapq.heappop(self._heap)
+        del self.due[key]
+        return key
+
+    def next_time(self) -> float | None:
+        heap = self._heap
+        while heap and self.due.get(heap[0][2]) != heap[0][0]:
+            heapq.heappop(heap)  # it was discarded, or another entry of the key is due earlier
+        return heap[0][0] if heap else None

@@ -1,0 +1,54 @@
+"""What is worth an Event on a PodGroup when its status changes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from muster.framework.runtime.waiting import MAX_WAIT_SECONDS
+from muster.plugins.coscheduling.board import Reason, Verdict
+from muster.plugins.coscheduling.model import SCHEDULED, PodGroupStatus
+
+from .stored import StoredGroup
+
+_LONGEST = int(MAX_WAIT_SECONDS)
+
+
+class Notice(NamedTuple):
+    """An Event's variable parts; `kind` is Normal or Warning."""
+
+    kind: str
+    reason: str
+    note: str
+
+
+def notices(
+    group: StoredGroup, before: PodGroupStatus, after: PodGroupStatus, verdict: Verdict | None
+) -> Iterator[Notice]:
+    """What is to be told about the step from one status of the group to the next.
+
+    A group that lacks members is spoken of only once the scheduler has seen one: before that nobody waits.
+    """
+    timeout = group.timeout_seconds or 0
+    if timeout > _LONGEST and before.observed_generation != after.observed_generation:
+        yield Notice(
+            "Warning",
+            "TimeoutTooLong",
+            f"spec.scheduleTimeoutSeconds of {timeout} is cut to {_LONGEST} ({_LONGEST // 60}m)",
+        )
+    old, new = before.condition(SCHEDULED), after.condition(SCHEDULED)
+    if new is None or (old is not None and (old.status, old.message) == (new.status, new.message)):
+        return
+    if new.status == "True":
+        if old is None or old.status != "True":
+            yield Notice("Normal", "Scheduled", new.message or "")
+    elif verdict is not None and verdict.reason is not Reason.SCHEDULED:
+        yield _unschedulable(new.reason or "", new.message or "")
+
+
+def _unschedulable(reason: str, message: str) -> Notice:
+    if reason == Reason.TIMEOUT:
+        return Notice("Warning", "Timeout", message)
+    if reason == Reason.UNSCHEDULABLE:
+        return Notice("Warning", "Unschedulable", message)
+    return Notice("Warning", "Unschedulable", f"{reason}: {message}")

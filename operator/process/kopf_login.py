@@ -1,0 +1,61 @@
+"""kopf's login: the process's own credentials, as often as that may do good.
+
+The kopf operators call it when they begin and after each 401. kopf itself makes no pause in between, so an API server
+that refuses the credentials for a while would be asked hundreds of times a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+import aiohttp
+import kopf
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from muster.operator.kube.credentials import Connection
+
+PAUSE_SECONDS = 5.0
+
+
+class KopfLogin:
+    """Logs one kopf operator in, at once when its last login was more than `PAUSE_SECONDS` ago and then otherwise."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._connection = connection
+        self._now = now
+        self._sleep = sleep
+        self._not_before = float("-inf")
+
+    async def __call__(self) -> kopf.AiohttpSession:
+        """A session with the credentials of now, renewed when they have expired. Raises CredentialsError."""
+        pause = self._not_before - self._now()
+        if pause > 0:
+            await self._sleep(pause)
+        self._not_before = self._now() + PAUSE_SECONDS
+        return await self._session()
+
+    async def _session(self) -> kopf.AiohttpSession:
+        connection = self._connection
+        headers = connection.auth.current()
+        if headers is None:
+            await connection.auth.renew(None)
+            headers = connection.auth.current()
+        proxy = connection.proxy
+        session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(ssl=connection.tls.context if connection.tls is not None else True),
+            headers=headers,
+            proxy=proxy.url if proxy is not None else None,
+        )
+        return kopf.AiohttpSession(
+            server=connection.server, default_namespace=connection.namespace, aiohttp_session=session
+        )

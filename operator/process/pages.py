@@ -1,0 +1,72 @@
+"""What the process shows on its port: health, metrics, configuration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from muster.operator.metrics.exposition import blocks, registry_of
+from muster.operator.metrics.pod_resources import pod_resource_blocks
+from muster.operator.metrics.state import State, StateMetrics
+from muster.operator.serving import Sources, Unknown, application
+from muster.plugins.coscheduling.gangs import Gangs
+from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aiohttp import web
+
+    from muster.framework.config import KubeSchedulerConfiguration
+    from muster.framework.observer import EntityType
+    from muster.operator.serving import Authorizer
+
+    from .process import Process
+
+
+_NO_PODS = dict.fromkeys(("active", "backoff", "unschedulable", "gated", "incomplete", "pending"), 0)
+"""Every part of kube-scheduler's queue: each has a series, even those that Muster has no use for."""
+
+
+def pages(
+    process: Process, configuration: KubeSchedulerConfiguration, authorizer: Authorizer | None
+) -> web.Application:
+    """The application over a process; without an authorizer everyone may read everything."""
+    queue, cache, leadership = process.engine.queue, process.engine.cache, process.leadership
+
+    def queued_entities() -> Mapping[tuple[str, EntityType], int]:
+        return queue.entity_counts()
+
+    def waiting_groups() -> int:
+        gangs = process.engine.shared.get(COSCHEDULING)
+        return gangs.waiting_groups() if isinstance(gangs, Gangs) else 0
+
+    def cache_size() -> Mapping[str, int]:
+        return {"nodes": cache.node_count, "pods": cache.pod_count, "assumed_pods": cache.assumed_count}
+
+    state = State(
+        pending_pods=lambda: {**_NO_PODS, **queue.counts()},
+        queued_entities=queued_entities,
+        cache_size=cache_size,
+        waiting_groups=waiting_groups,
+        leading=lambda: {leadership.name: leadership.may_write()} if leadership.name else {},
+    )
+    registry = registry_of(process.metrics, StateMetrics(state))
+
+    def why(namespace: str, name: str) -> object:
+        decision = process.engine.scheduler.reports.last(f"{namespace}/{name}")
+        return decision or Unknown(f"nothing has been decided for a pod {namespace}/{name} lately")
+
+    sources = Sources(
+        livez={},
+        healthz={"leaderElection": leadership.trouble},
+        readyz={
+            "leaderElection": leadership.trouble,
+            "shutdown": process.ending,
+            "sched-handler-sync": process.watches.missing,
+        },
+        metrics=lambda: blocks(registry),
+        resources=lambda: pod_resource_blocks(process.watches.pods.list) if leadership.may_write() else (),
+        config=lambda: {"kubescheduler.config.k8s.io": configuration.model_dump(mode="json", by_alias=True)},
+        why=why,
+    )
+    return application(sources, authorizer)

@@ -1,0 +1,170 @@
+"""The process: everything that runs, started in order and ended in order.
+
+kopf's startup handler starts one and its cleanup handler ends it. Starting returns when the informers have been set
+off; scheduling begins by itself once the picture is complete. Ending takes no new decisions, lets bindings under way
+finish, gives back what Permit holds and writes the events that are left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import socket
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from muster.framework.cache.recount import differences
+from muster.framework.contract import Status
+from muster.framework.cycle.engine import build_engine
+from muster.operator.kube.client import ApiClient
+from muster.operator.kube.transport import Transport
+from muster.operator.leader.elector import Alone, Elector, Leadership, Terms
+from muster.operator.metrics import EngineMetrics
+
+from .clock import LoopClock
+from .loop import SchedulingLoop
+from .tasks import TaskSet
+from .watches import Watches
+from .wire import Wire
+
+if TYPE_CHECKING:
+    from muster.framework.config import LeaderElectionConfiguration
+    from muster.framework.contract import Lister
+    from muster.framework.contract.events import Resource
+    from muster.operator.kube.credentials import Connection
+
+    from .settings import Assembly
+
+log = logging.getLogger(__name__)
+
+_DRAIN_SECONDS = 10.0
+"""For bindings, and again for what is to be told; together well within the 30 seconds that Kubernetes leaves a pod."""
+_YOUNG_OBJECTS = 10_000
+"""New objects between two rounds of the collector: some hundred pods' worth."""
+
+
+class Process:
+    """A scheduler on one API server. To be made, started and stopped on one event loop.
+
+    Attributes:
+        over: set when the process has to end, or has ended in order.
+        failed: whether that is because it cannot go on: a part of it failed, or it is not the leader any more.
+        leadership: the election it takes part in.
+        unfenced: a client for what a standby writes too: its lease, and reviews of who may read its pages.
+        metrics: what was counted.
+        engine: what decides.
+        wire: what writes.
+        watches: what reads.
+    """
+
+    def __init__(self, assembly: Assembly, connection: Connection) -> None:
+        clock = LoopClock()
+        listers: dict[Resource, Lister] = {}
+        self._transport = Transport(connection)
+        self._configuration = assembly.configuration
+        self._draining = False
+        self._lost = False
+        self.over = asyncio.Event()
+        self.failed = False
+        self.unfenced = ApiClient(self._transport)
+        self.leadership = _leadership(assembly.configuration.leader_election, self.unfenced)
+        self.metrics = EngineMetrics()
+        self.wire = Wire(
+            self._transport,
+            assembly.configuration.client_connection,
+            clock=clock,
+            may_write=self.leadership.may_write,
+            wake=lambda: self._loop.wake(),
+        )
+        self.engine = build_engine(
+            assembly.configuration, assembly.profiles, assembly.registry, self.wire.ports(self.metrics, listers)
+        )
+        self._loop = SchedulingLoop(self.engine, self.wire.bindings, clock, may_schedule=self._may_schedule)
+        self.watches = Watches(self.wire.client, self.engine, self.metrics, clock.now)
+        listers.update(self.watches.listers)
+        self._parts = TaskSet(on_failure=self._fail)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Watch, run for leader, and schedule when both the picture is complete and the election won."""
+        self.wire.recorder.start()
+        if not self._configuration.delay_cache_until_active:
+            self.watches.start(self._parts.spawn)
+        self._tasks = [self._parts.spawn(self._lead()), self._parts.spawn(self._schedule())]
+
+    async def stop(self) -> None:
+        """No new decisions; end what was begun, unless that is somebody else's by now."""
+        self._draining = True
+        for waiting in self.engine.waiting:
+            waiting.fail(Status.failure("the scheduler is shutting down"))
+        cut_off = await self.wire.drain(within=0 if self._lost else _DRAIN_SECONDS)
+        if cut_off:
+            log.warning("%d writes were cut off by the end", cut_off)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.leadership.release()
+        await self.watches.stop()
+        self.over.set()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._transport.close()
+
+    def dump(self) -> None:
+        """Write cache, queue and the cache's self-check to the log."""
+        for line in (*self.engine.cache.dump(), *self.engine.queue.dump()):
+            log.info("%s", line)
+        faults = differences(self.engine.cache)
+        for fault in faults:
+            log.error("the cache differs from a recount: %s", fault)
+        if not faults:
+            log.info("the cache equals a recount")
+
+    def ending(self) -> str | None:
+        """None until `stop` is called, then that it was."""
+        return "process is shutting down" if self._draining else None
+
+    def _may_schedule(self) -> bool:
+        return not self._draining and self.leadership.may_write()
+
+    async def _lead(self) -> None:
+        await self.leadership.run()
+        self._lost = True
+        self._fail()
+
+    def _fail(self) -> None:
+        self.failed = True
+        self.over.set()
+
+    async def _schedule(self) -> None:
+        await self.leadership.elected.wait()
+        if self._configuration.delay_cache_until_active:
+            self.watches.start(self._parts.spawn)
+        await self.watches.complete()
+        _settle_memory()
+        log.info("scheduling begins: %d nodes", self.engine.cache.snapshot.node_count)
+        await self._loop.run()
+
+
+def _settle_memory() -> None:
+    """Keep the collector from walking what is no garbage, again and again: the cluster that was just listed, most of
+    which stays, and the bindings under way."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_YOUNG_OBJECTS)
+
+
+def _leadership(election: LeaderElectionConfiguration, client: ApiClient) -> Leadership:
+    if not election.leader_elect:
+        return Alone()
+    terms = Terms(
+        name=election.resource_name,
+        namespace=election.resource_namespace,
+        identity=f"{socket.gethostname()}_{uuid4()}",
+        duration=election.lease_duration,
+        renew_deadline=election.renew_deadline,
+        retry_period=election.retry_period,
+    )
+    return Elector(terms, client)

@@ -1,0 +1,108 @@
+"""What a run was asked to do: the command line's wishes, checked and put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from muster.framework.config import (
+    ConfigurationError,
+    Plugins,
+    PluginSet,
+    Problem,
+    default_configuration,
+    load,
+    resolve,
+)
+from muster.framework.config import Plugin as PluginName
+from muster.framework.runtime.profile import extension_points
+from muster.plugins.catalog import DEFAULTS, KNOWN_UNIMPLEMENTED, discover
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from muster.framework.config import KubeSchedulerConfiguration, ResolvedProfile
+    from muster.framework.contract import Plugin
+
+
+LEASE = "muster"
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """A configuration with the profiles it comes to and the plugins they use."""
+
+    configuration: KubeSchedulerConfiguration
+    profiles: tuple[ResolvedProfile, ...]
+    registry: Mapping[str, type[Plugin]]
+
+
+def muster_configuration() -> KubeSchedulerConfiguration:
+    """What Muster runs without a file: kube-scheduler's default profile named `muster`, with Coscheduling in it.
+
+    Without a file a single process is meant, so no leader is elected.
+    """
+    configuration = with_leader_election(default_configuration(), False)
+    gangs = Plugins(
+        multi_point=PluginSet(enabled=(PluginName(name="Coscheduling"),), disabled=(PluginName(name="PrioritySort"),))
+    )
+    profiles = tuple(profile.model_copy(update={"plugins": gangs}) for profile in configuration.profiles)
+    return configuration.model_copy(update={"profiles": profiles})
+
+
+def read_configuration(path: Path | None) -> KubeSchedulerConfiguration:
+    """The configuration in the file, or `muster_configuration`.
+
+    A file that names no lease gets one of Muster's own: waiting for kube-scheduler's would be waiting for ever.
+
+    Raises ConfigurationError for what is wrong in it, OSError when it cannot be read.
+    """
+    if path is None:
+        return muster_configuration()
+    configuration = load(path.read_bytes(), str(path))
+    election = configuration.leader_election
+    if "resource_name" not in election.model_fields_set:
+        election = election.model_copy(update={"resource_name": LEASE})
+    return configuration.model_copy(update={"leader_election": election})
+
+
+def with_leader_election(configuration: KubeSchedulerConfiguration, wanted: bool | None) -> KubeSchedulerConfiguration:
+    """The configuration with leader election switched on or off; None leaves it as it is."""
+    if wanted is None:
+        return configuration
+    election = configuration.leader_election.model_copy(update={"leader_elect": wanted})
+    return configuration.model_copy(update={"leader_election": election})
+
+
+def with_scheduler_names(configuration: KubeSchedulerConfiguration, names: Sequence[str]) -> KubeSchedulerConfiguration:
+    """The configuration answering to `names` instead: its only profile, once under each of them.
+
+    Raises ConfigurationError when it has several profiles, each of which has a name for a reason.
+    """
+    if not names:
+        return configuration
+    if len(configuration.profiles) != 1:
+        problem = Problem("profiles", "profiles: --scheduler-name needs a configuration with a single profile")
+        raise ConfigurationError([problem])
+    only = configuration.profiles[0]
+    profiles = tuple(only.model_copy(update={"scheduler_name": name}) for name in dict.fromkeys(names))
+    return configuration.model_copy(update={"profiles": profiles})
+
+
+def assemble(configuration: KubeSchedulerConfiguration) -> Assembly:
+    """Resolve the configuration against the plugins that are installed.
+
+    Raises ConfigurationError, also for extenders, which Muster does not call: leaving them out would decide wrongly.
+    """
+    if configuration.extenders:
+        raise ConfigurationError([Problem("extenders", "extenders: Forbidden: extenders are not supported")])
+    registry = discover()
+    profiles = resolve(
+        configuration,
+        defaults=DEFAULTS,
+        extends={name: extension_points(plugin) for name, plugin in registry.items()},
+        args_models={name: plugin.args_model for name, plugin in registry.items() if plugin.args_model is not None},
+        known_unimplemented=KNOWN_UNIMPLEMENTED,
+    )
+    return Assembly(configuration, profiles, registry)

@@ -1,0 +1,52 @@
+"""Tasks that somebody owns: started here, waited for here, and never lost with their exceptions."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+log = logging.getLogger(__name__)
+
+
+class TaskSet:
+    """A set of running tasks. `on_end` is called whenever one of them has ended, `on_failure` when by an exception."""
+
+    def __init__(
+        self, on_end: Callable[[], None] | None = None, *, on_failure: Callable[[], None] | None = None
+    ) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._on_end = on_end
+        self._on_failure = on_failure
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run `work`; an exception in it is logged."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    async def drain(self, *, within: float) -> int:
+        """Wait for all tasks, for `within` seconds at most; cancel what is left. Returns how many were cancelled."""
+        if self._tasks:
+            await asyncio.wait(tuple(self._tasks), timeout=within)
+        left = tuple(self._tasks)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        return len(left)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a task failed", exc_info=error)
+            if self._on_failure is not None:
+                self._on_failure()
+        if self._on_end is not None:
+            self._on_end()

@@ -1,0 +1,96 @@
+"""The informers of a process, started and stopped together, and what is still missing of the picture."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from muster.framework.model.node import Node
+from muster.framework.model.pod import Pod
+from muster.operator.kube.errors import Forbidden, NotFound
+from muster.operator.kube.informer import Informer, Resource
+
+from .handling import Timed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from muster.framework.contract import Lister
+    from muster.framework.contract.events import Resource as Kind
+    from muster.framework.cycle.engine import Engine
+    from muster.framework.observer import Observer
+    from muster.operator.kube.client import ApiClient
+
+_LOOK_SECONDS = 0.2
+
+PODS = Resource("/api/v1/pods", Pod, field_selector="status.phase!=Succeeded,status.phase!=Failed")
+NODES = Resource("/api/v1/nodes", Node)
+
+
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    name: str
+    informer: Informer[Any]
+    optional: bool
+
+    @property
+    def settled(self) -> bool:
+        """Whether scheduling need not wait for this kind: it is listed, or optional and out of reach.
+
+        The API answers Forbidden, not NotFound, for a kind that it does not serve and that no role of ours names.
+        """
+        return self.informer.synced.is_set() or (
+            self.optional and isinstance(self.informer.status.error, (NotFound, Forbidden))
+        )
+
+    async def ready(self) -> None:
+        """Return when it is settled."""
+        while not self.settled:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.informer.synced.wait(), _LOOK_SECONDS)
+
+    def describe(self) -> str:
+        error = self.informer.status.error
+        return self.name if error is None else f"{self.name} ({error})"
+
+
+class Watches:
+    """Pods, nodes and what the plugins asked for.
+
+    Attributes:
+        pods: the pod informer, which lists every pod that has not ended.
+        listers: the informers of the kinds that plugins asked for.
+    """
+
+    def __init__(self, client: ApiClient, engine: Engine, observer: Observer, now: Callable[[], float]) -> None:
+        self.pods = Informer(client, PODS, Timed(engine.pods, "Pod", observer, now))
+        nodes = Informer(client, NODES, Timed(engine.nodes, "Node", observer, now))
+        self._watches = [_Watch("nodes", nodes, False), _Watch("pods", self.pods, False)]
+        self.listers: dict[Kind, Lister] = {}
+        for kind, handler in engine.objects.items():
+            timed = Timed(handler, kind.resource.value, observer, now)
+            informer = Informer(client, Resource(kind.path, kind.type), timed)
+            self.listers[kind.resource] = informer
+            self._watches.append(_Watch(kind.resource.value, informer, kind.optional))
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]) -> None:
+        """Set the informers off, each as a task that `spawn` starts."""
+        self._tasks = [spawn(watch.informer.run()) for watch in self._watches]
+
+    async def stop(self) -> None:
+        """End them."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def missing(self) -> str | None:
+        """None when every kind is settled, else which are not, and why."""
+        missing = [watch.describe() for watch in self._watches if not watch.settled]
+        return f"handlers are not fully synchronized: {', '.join(missing)}" if missing else None
+
+    async def complete(self) -> None:
+        """Return when scheduling may begin."""
+        await asyncio.gather(*(watch.ready() for watch in self._watches))

@@ -1,0 +1,34 @@
+"""Where the sandbox gets what is different every time: the time, uids and the endings of generated names.
+
+Injected, so that a test or a simulation can run twice and see the same.
+"""
+
+import random
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+"""What generated names end in: no vowels, so no words; nothing that looks like something else."""
+
+
+def _random_uid() -> str:
+    return str(uuid.uuid4())
+
+
+def _random_suffix() -> str:
+    return "".join(random.choices(_LETTERS, k=5))
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """`clock` counts seconds since the epoch, `uid` makes a new uid, `suffix` five characters for `generateName`."""
+
+    clock: Callable[[], float] = time.time
+    uid: Callable[[], str] = _random_uid
+    suffix: Callable[[], str] = _random_suffix
+
+
+REAL = Sources()
+"""The machine's clock, and uids and names that no one can foresee."""

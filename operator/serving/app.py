@@ -1,0 +1,153 @@
+"""The pages and their addresses, as an aiohttp application.
+
+Health pages answer everyone; all others ask the authorizer, if there is one. Long pages are written block by block, and
+the event loop, which the scheduling cycles share, gets a turn after each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+
+import msgspec
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from ..metrics import CONTENT_TYPE
+from .authorization import Authorizer, Decision
+from .health import PING, Answer, Checks, probe, single
+
+_HEALTH_PAGES = ("livez", "healthz", "readyz")
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Why nothing can be told of a pod, in a sentence for people."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """Where the pages' contents come from. Everything is called on the event loop, once a request.
+
+    Attributes:
+        livez: checks whose failure means: restart the process.
+        healthz: checks of the elder page, by custom the watchdog of leader election.
+        readyz: checks whose failure means: not scheduling yet, or no longer.
+        metrics: `/metrics` in blocks of text.
+        resources: `/metrics/resources` in blocks of text; empty on a process that does not lead.
+        config: `/configz`, anything that JSON can hold.
+        why: `/debug/why`, called with namespace and name: anything that JSON can hold, or Unknown.
+    """
+
+    livez: Checks
+    healthz: Checks
+    readyz: Checks
+    metrics: Callable[[], Iterable[bytes]]
+    resources: Callable[[], Iterable[bytes]]
+    config: Callable[[], object]
+    why: Callable[[str, str], object]
+
+
+def application(sources: Sources, authorizer: Authorizer | None) -> web.Application:
+    """The application over these sources; without an authorizer everyone may read everything."""
+    app = web.Application(middlewares=[] if authorizer is None else [_guard(authorizer)])
+    for page in _HEALTH_PAGES:
+        checks: Checks = getattr(sources, page) or PING
+        _get(app, f"/{page}", partial(_probe, page, checks))
+        _get(app, f"/{page}/{{check}}", partial(_single, checks))
+    _get(app, "/metrics", partial(_blocks, sources.metrics))
+    _get(app, "/metrics/resources", partial(_blocks, sources.resources))
+    _get(app, "/configz", partial(_config, sources.config))
+    _get(app, "/debug/why", partial(_why, sources.why))
+    return app
+
+
+def _get(app: web.Application, path: str, handler: Handler) -> None:
+    app.router.add_get(path, handler, allow_head=False)
+
+
+async def _probe(page: str, checks: Checks, request: web.Request) -> web.Response:
+    query = request.query
+    return _plain(probe(page, checks, excluded=query.getall("exclude", []), verbose="verbose" in query))
+
+
+async def _single(checks: Checks, request: web.Request) -> web.Response:
+    check = checks.get(request.match_info["check"])
+    if check is None:
+        return _plain(Answer(HTTPStatus.NOT_FOUND, "404 page not found\n"))
+    return _plain(single(check))
+
+
+def _plain(answer: Answer) -> web.Response:
+    return web.Response(status=answer.status, text=answer.text, headers={"X-Content-Type-Options": "nosniff"})
+
+
+async def _blocks(source: Callable[[], Iterable[bytes]], request: web.Request) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": CONTENT_TYPE})
+    response.enable_compression()
+    await response.prepare(request)
+    for block in source():
+        await response.write(block)
+        await asyncio.sleep(0)
+    await response.write_eof()
+    return response
+
+
+async def _config(source: Callable[[], object], _: web.Request) -> web.Response:
+    return _json(source())
+
+
+async def _why(source: Callable[[str, str], object], request: web.Request) -> web.Response:
+    namespace, slash, name = request.query.get("pod", "").partition("/")
+    if not (namespace and slash and name):
+        return _json({"reason": "ask for a pod as ?pod=namespace/name"}, HTTPStatus.BAD_REQUEST)
+    answer = source(namespace, name)
+    if isinstance(answer, Unknown):
+        return _json({"reason": answer.reason}, HTTPStatus.NOT_FOUND)
+    return _json(answer)
+
+
+def _json(content: object, status: HTTPStatus = HTTPStatus.OK) -> web.Response:
+    return web.Response(status=status, body=msgspec.json.encode(content), content_type="application/json")
+
+
+def _guard(authorizer: Authorizer) -> Middleware:
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.path.removeprefix("/").partition("/")[0] in _HEALTH_PAGES:
+            return await handler(request)
+        decision = await authorizer.authorize(_bearer(request), request.path)
+        return await handler(request) if decision.allowed else _refusal(decision)
+
+    return guard
+
+
+def _bearer(request: web.Request) -> str | None:
+    scheme, _, token = request.headers.get("Authorization", "").strip().partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+_REASONS: Mapping[HTTPStatus, str] = {
+    HTTPStatus.UNAUTHORIZED: "Unauthorized",
+    HTTPStatus.FORBIDDEN: "Forbidden",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "InternalError",
+}
+
+
+def _refusal(decision: Decision) -> web.Response:
+    status = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": decision.message,
+        "reason": _REASONS[decision.status],
+        "details": {},
+        "code": decision.status,
+    }
+    return _json(status, decision.status)

@@ -1,0 +1,159 @@
+"""Who may read a page: the API server is asked, as kube-scheduler asks it.
+
+A TokenReview says who the bearer of a token is, a SubjectAccessReview whether that user may `get` the path; without a
+token the user is `system:anonymous`, who may read what a role grants to `system:unauthenticated`. Answers are kept for
+ten seconds. When the API server cannot be asked, nobody gets in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Protocol
+
+import msgspec
+from cachetools import TTLCache
+
+from ..logs import Log
+
+TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
+SUBJECT_ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+DECISION_SECONDS = 10.0
+_REMEMBERED = 4096
+
+_log = Log(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether a request goes through (OK), and else with which status and words it is refused."""
+
+    status: HTTPStatus
+    message: str = ""
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the page may be served."""
+        return self.status is HTTPStatus.OK
+
+
+class Authorizer(Protocol):
+    """Decides on requests; called by the server for every page but the health pages."""
+
+    async def authorize(self, token: str | None, path: str) -> Decision:
+        """Whether the bearer of `token` (None: no token was sent) may get `path`. Raises nothing."""
+
+
+class ApiClient(Protocol):
+    """The part of an API client that reviews need."""
+
+    async def post(self, path: str, body: bytes) -> bytes:
+        """The answer's body to a JSON body posted to `path`. Raises when the answer is not 2xx or does not come."""
+
+
+class ReviewAuthorizer:
+    """Asks the API server, and remembers its answers for a while; failures to get one are not remembered.
+
+    Args:
+        api: where to post the reviews; its own user must be allowed to create them (system:auth-delegator).
+        timer: the time in seconds, monotonic.
+        ttl: how long an answer holds, in seconds.
+    """
+
+    def __init__(self, api: ApiClient, *, timer: Callable[[], float], ttl: float = DECISION_SECONDS) -> None:
+        self._api = api
+        self._users: TTLCache[bytes, _User | None] = TTLCache(_REMEMBERED, ttl, timer)
+        self._decisions: TTLCache[tuple[bytes, str], Decision] = TTLCache(_REMEMBERED, ttl, timer)
+
+    async def authorize(self, token: str | None, path: str) -> Decision:
+        """Implements `Authorizer`."""
+        bearer = b"" if token is None else hashlib.sha256(token.encode()).digest()
+        try:
+            user = _ANONYMOUS if token is None else await self._user(bearer, token)
+        except Exception as error:
+            _log.error("Unable to authenticate the request", error)
+            user = None
+        if user is None:
+            return Decision(HTTPStatus.UNAUTHORIZED, "Unauthorized")
+        with suppress(KeyError):
+            return self._decisions[bearer, path]
+        try:
+            allowed = await self._may_get(user, path)
+        except Exception as error:
+            _log.error("Unable to authorize the request", error, user=user.username, path=path)
+            return Decision(HTTPStatus.INTERNAL_SERVER_ERROR, f'Internal Server Error: "{path}": {error}')
+        decision = _ALLOWED if allowed else _forbidden(user, path)
+        self._decisions[bearer, path] = decision
+        return decision
+
+    async def _user(self, bearer: bytes, token: str) -> _User | None:
+        with suppress(KeyError):
+            return self._users[bearer]
+        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
+        answer = await self._api.post(TOKEN_REVIEWS, msgspec.json.encode(review))
+        status = msgspec.json.decode(answer, type=_TokenReview).status
+        user = status.user if status.authenticated else None
+        self._users[bearer] = user
+        return user
+
+    async def _may_get(self, user: _User, path: str) -> bool:
+        review = _AccessReview(
+            spec=_AccessSpec(
+                nonResourceAttributes={"path": path, "verb": "get"},
+                user=user.username,
+                groups=user.groups,
+                uid=user.uid,
+                extra=user.extra,
+            )
+        )
+        answer = await self._api.post(SUBJECT_ACCESS_REVIEWS, msgspec.json.encode(review))
+        return msgspec.json.decode(answer, type=_AccessReviewAnswer).status.allowed
+
+
+class _User(msgspec.Struct, frozen=True, omit_defaults=True):
+    username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: dict[str, tuple[str, ...]] = {}
+
+
+class _TokenStatus(msgspec.Struct, frozen=True):
+    authenticated: bool = False
+    user: _User = _User()
+
+
+class _TokenReview(msgspec.Struct, frozen=True):
+    status: _TokenStatus
+
+
+class _AccessSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    nonResourceAttributes: dict[str, str]
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: dict[str, tuple[str, ...]] = {}
+
+
+class _AccessReview(msgspec.Struct, frozen=True):
+    spec: _AccessSpec
+    apiVersion: str = "authorization.k8s.io/v1"
+    kind: str = "SubjectAccessReview"
+
+
+class _AccessStatus(msgspec.Struct, frozen=True):
+    allowed: bool = False
+
+
+class _AccessReviewAnswer(msgspec.Struct, frozen=True):
+    status: _AccessStatus
+
+
+_ANONYMOUS = _User(username="system:anonymous", groups=("system:unauthenticated",))
+_ALLOWED = Decision(HTTPStatus.OK)
+
+
+def _forbidden(user: _User, path: str) -> Decision:
+    return Decision(HTTPStatus.FORBIDDEN, f'forbidden: User "{user.username}" cannot get path "{path}"')

@@ -1,0 +1,61 @@
+"""Health pages as kube-scheduler words them: named checks, their verdicts, one line each when asked.
+
+A check is a callable that returns None while all is well and otherwise what is wrong. Whoever reaches the port reads
+its words, so a check says nothing that is worth hiding. (kube-scheduler prints `reason withheld` in their place.)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+
+Check = Callable[[], str | None]
+Checks = Mapping[str, Check]
+
+PING: Checks = {"ping": lambda: None}
+"""The check of a page that has no other: it says no more than that the process answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a probe gets: an HTTP status and plain text."""
+
+    status: int
+    text: str
+
+
+def probe(page: str, checks: Checks, *, excluded: Collection[str] = (), verbose: bool = False) -> Answer:
+    """Runs all checks of a page (`livez`, `healthz`, `readyz`).
+
+    Args:
+        page: its name, for the last line.
+        checks: what to run, in the order of the answer.
+        excluded: names of checks to leave out.
+        verbose: whether to list the checks when all of them pass; a failure always lists them.
+    """
+    lines = []
+    failed = False
+    for name, check in checks.items():
+        if name in excluded:
+            lines.append(f"[+]{name} excluded: ok")
+        elif (problem := check()) is None:
+            lines.append(f"[+]{name} ok")
+        else:
+            failed = True
+            lines.append(f"[-]{name} failed: {problem}")
+    if unknown := sorted(set(excluded) - checks.keys()):
+        names = ",".join(json.dumps(name) for name in unknown)
+        lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
+    if failed:
+        return Answer(HTTPStatus.INTERNAL_SERVER_ERROR, "\n".join([*lines, f"{page} check failed", ""]))
+    return Answer(HTTPStatus.OK, "\n".join([*lines, f"{page} check passed", ""]) if verbose else "ok")
+
+
+def single(check: Check) -> Answer:
+    """Runs one check by itself."""
+    problem = check()
+    if problem is None:
+        return Answer(HTTPStatus.OK, "ok")
+    return Answer(HTTPStatus.INTERNAL_SERVER_ERROR, f"internal server error: {problem}\n")

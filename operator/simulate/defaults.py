@@ -1,0 +1,54 @@
+"""What the API server fills in when a pod is created, as far as it matters to scheduling.
+
+A manifest that people write does not have it yet, an object that was read from a cluster does; so filling in twice is
+the same as once. Works on plain dicts, because some of it depends on fields that scheduling does not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_POD_LEVEL = ("cpu", "memory")
+_HUGE_PAGES = "hugepages-"
+
+
+def with_defaults(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A pod's spec with its defaults: requests are the limits where only those are given, and with host network every
+    port is a host port.
+    """
+    filled = dict(spec)
+    for field in ("containers", "initContainers"):
+        if spec.get(field):
+            filled[field] = [_container(each, host_network=bool(spec.get("hostNetwork"))) for each in spec[field]]
+    if spec.get("resources"):
+        asked = _asked([*(filled.get("containers") or ()), *(filled.get("initContainers") or ())])
+        filled["resources"] = _pod_level(spec["resources"], asked)
+    return filled
+
+
+def _container(container: Mapping[str, Any], *, host_network: bool) -> dict[str, Any]:
+    filled = dict(container)
+    resources = container.get("resources") or {}
+    if resources.get("limits"):
+        filled["resources"] = {**resources, "requests": {**resources["limits"], **(resources.get("requests") or {})}}
+    if host_network and container.get("ports"):
+        filled["ports"] = [
+            {**port, "hostPort": port.get("hostPort") or port["containerPort"]} for port in filled["ports"]
+        ]
+    return filled
+
+
+def _pod_level(resources: Mapping[str, Any], asked: Iterable[str]) -> dict[str, Any]:
+    """A limit of the pod as a whole is its request too, unless its containers have requests of that resource."""
+    of_containers = set(asked)
+    limits = {
+        name: amount
+        for name, amount in (resources.get("limits") or {}).items()
+        if name not in of_containers and (name in _POD_LEVEL or name.startswith(_HUGE_PAGES))
+    }
+    return {**resources, "requests": {**limits, **(resources.get("requests") or {})}}
+
+
+def _asked(containers: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+    return [name for each in containers for name in ((each.get("resources") or {}).get("requests") or {})]

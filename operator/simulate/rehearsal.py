@@ -1,0 +1,232 @@
+"""The rehearsal: the real engine on a picture of a cluster, with an API that accepts every binding and keeps none.
+
+So it decides as `muster run` will: the same queue order, the same gang transactions, the same messages. Only of nodes
+that are equally good it may choose another than a process that has seen them come and go in another order. Time is
+virtual, so that retries and timeouts cost nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import msgspec
+
+from muster.framework.contract import Code, CycleState, Status
+from muster.framework.cycle.engine import build_engine
+from muster.framework.cycle.ports import Ports
+from muster.framework.model.node import Node
+from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
+from muster.operator.process.settings import Assembly
+from muster.operator.process.tasks import TaskSet
+from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup, group_key
+
+from .clock import RehearsalClock
+from .manifests import Objects
+
+_BETWEEN_PODS_SECONDS = 0.001
+_QUIET_SECONDS = 1.0
+"""Past the longest backoff: when nothing was bound for so long, nothing will be."""
+_HOPS = 10
+"""Turns of the event loop after which every binding that can go on has ended."""
+
+_GATED = "Scheduling is blocked due to non-empty scheduling gates"
+_WAITS = "waits for its siblings"
+_UNSCHEDULABLE = (Code.UNSCHEDULABLE.wire_name, Code.UNSCHEDULABLE_AND_UNRESOLVABLE.wire_name)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What became of one pod.
+
+    Attributes:
+        pod: the pod.
+        group: the `namespace/name` of its PodGroup, or "".
+        node: where it would go; "" when nowhere.
+        reason: why nowhere.
+        lacks_nodes: whether that is because of the nodes that there are.
+    """
+
+    pod: PodInfo
+    group: str
+    node: str
+    reason: str
+    lacks_nodes: bool
+
+
+class Rehearsal:
+    """A cluster with the scheduler at work on it. To be used as an async context manager.
+
+    Pods that wait in the cluster itself are left out of it, and so are those that are to be placed anew. Raises
+    QuantityError when an amount cannot be parsed.
+    """
+
+    def __init__(self, assembly: Assembly, cluster: Objects, wanted: Objects) -> None:
+        self._names = [profile.scheduler_name for profile in assembly.profiles]
+        self._clock = RehearsalClock()
+        self._quiet = _QUIET_SECONDS + assembly.configuration.pod_max_backoff_seconds
+        self._bindings = TaskSet()
+        self._stage = _Stage()
+        ports = Ports(
+            clock=self._clock,
+            random=lambda: 1.0,
+            spawn=self._bindings.spawn,
+            wake=lambda: None,
+            binder=self._stage,
+            conditions=self._stage,
+            events=lambda _: self._stage,
+        )
+        self._engine = build_engine(assembly.configuration, assembly.profiles, assembly.registry, ports)
+        self.nodes = tuple(cluster.nodes)
+        self.pods = tuple({_key(pod): self._waiting(pod) for pod in wanted.pods}.values())
+        self._set(cluster, wanted)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._bindings.drain(within=0)
+
+    async def place(self, pods: Sequence[Pod]) -> list[Placement]:
+        """Create the pods one after another and let the scheduler do what it can."""
+        for pod in pods:
+            self._clock.move_to(self._clock.now() + _BETWEEN_PODS_SECONDS)
+            self._engine.pods.on_add(pod)
+        await self._until_quiet()
+        return [self._placement(PodInfo(pod)) for pod in pods]
+
+    async def remove(self, pods: Iterable[Pod]) -> None:
+        """Delete pods, wherever they are, and let the scheduler forget them."""
+        for pod in pods:
+            node = self._stage.forget(pod.metadata.uid)
+            self._engine.pods.on_delete(_on(node, pod) if node else pod)
+        await self._settle()
+
+    def misfits(self, pods: Iterable[PodInfo]) -> list[PodInfo]:
+        """Those of `pods`, which wait, that find no node when all are tried one after another; nothing changes."""
+        snapshot, found_none = self._engine.cache.snapshot, []
+        with snapshot.trial():
+            for pod in pods:
+                search, state = self._engine.searches[pod.pod.spec.scheduler_name], CycleState()
+                found = search.find(state, pod)
+                row = search.choose(state, pod, found) if len(found.rows) else None
+                if isinstance(row, int):
+                    snapshot.add_pod(pod, snapshot.names[row])
+                else:
+                    found_none.append(pod)
+        return found_none
+
+    def add_nodes(self, nodes: Iterable[Node]) -> None:
+        """Nodes come."""
+        for node in nodes:
+            self._engine.nodes.on_add(node)
+
+    def remove_nodes(self, nodes: Iterable[Node]) -> None:
+        """Nodes go."""
+        for node in nodes:
+            self._engine.nodes.on_delete(node)
+
+    def _set(self, cluster: Objects, wanted: Objects) -> None:
+        self.add_nodes(cluster.nodes)
+        groups = {_key(group): group for group in (*cluster.groups, *wanted.groups)}
+        for handler in (handler for kind, handler in self._engine.objects.items() if kind == POD_GROUPS):
+            for group in groups.values():
+                handler.on_add(group)
+        anew = {_key(pod) for pod in self.pods}
+        for pod in cluster.pods:
+            if pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed") and _key(pod) not in anew:
+                self._engine.pods.on_add(pod)
+
+    def _waiting(self, pod: Pod) -> Pod:
+        """The pod as if just created. One that does not choose Muster yet is tried by its first profile."""
+        name = pod.spec.scheduler_name
+        spec = msgspec.structs.replace(
+            pod.spec, scheduler_name=name if name in self._names else self._names[0], node_name=""
+        )
+        return Pod(pod.metadata, spec)
+
+    async def _until_quiet(self) -> None:
+        """Let time pass until nothing has been bound for as long as a pod may be set back."""
+        await self._settle()
+        bound, until = len(self._stage.bound), self._clock.now() + self._quiet
+        while (moment := self._next_moment()) <= until:
+            self._clock.move_to(moment)
+            await self._settle()
+            if len(self._stage.bound) > bound:
+                bound, until = len(self._stage.bound), self._clock.now() + self._quiet
+
+    def _next_moment(self) -> float:
+        """When something happens by itself the next time."""
+        moments = (self._clock.next_due(), self._engine.queue.next_deadline())
+        due = min((moment for moment in moments if moment is not None), default=float("inf"))
+        return max(self._clock.now(), due)
+
+    async def _settle(self) -> None:
+        """Let happen all that happens without time: decisions, bindings, and the news of them."""
+        busy = True
+        while busy:
+            busy = False
+            self._engine.queue.flush(self._clock.now())
+            while self._engine.scheduler.step():
+                busy = True
+            for _ in range(_HOPS):
+                await asyncio.sleep(0)
+            for pod, node in self._stage.news():
+                busy = True
+                self._engine.pods.on_update(pod, _on(node, pod))
+
+    def _placement(self, pod: PodInfo) -> Placement:
+        group, node = group_key(pod) or "", self._stage.bound.get(pod.uid, "")
+        if node:
+            return Placement(pod, group, node, "", lacks_nodes=False)
+        if pod.pod.spec.scheduling_gates:
+            return Placement(pod, group, "", _GATED, lacks_nodes=False)
+        last = self._engine.scheduler.reports.last(pod.key)
+        reason = last.message if last is not None else self._stage.told.get(pod.uid, _WAITS)
+        return Placement(pod, group, "", reason, lacks_nodes=last is not None and last.code in _UNSCHEDULABLE)
+
+
+def _key(found: Pod | PodGroup) -> str:
+    return f"{found.metadata.namespace}/{found.metadata.name}"
+
+
+def _on(node: str, pod: Pod) -> Pod:
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=node))
+
+
+class _Stage:
+    """The API of a rehearsal.
+
+    Attributes:
+        bound: the node of each pod that was bound, by UID.
+        told: the last that was said about each pod.
+    """
+
+    def __init__(self) -> None:
+        self.bound: dict[str, str] = {}
+        self.told: dict[str, str] = {}
+        self._news: list[tuple[Pod, str]] = []
+
+    def news(self) -> Sequence[tuple[Pod, str]]:
+        """What was bound since this was last asked for."""
+        news, self._news = self._news, []
+        return news
+
+    def forget(self, uid: str) -> str:
+        """The pod is deleted. Returns its node."""
+        self.told.pop(uid, None)
+        return self.bound.pop(uid, "")
+
+    async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
+        self.bound[pod.uid] = node_name
+        self._news.append((pod.pod, node_name))
+        return None
+
+    def event(self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
+        self.told[regarding.uid] = note
+
+    def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
+        self.told[pod.uid] = message
