@@ -1,0 +1,89 @@
+{{/* The name of everything that the release makes. */}}
+{{- define "muster.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := .Values.nameOverride | default .Chart.Name -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "muster.selectorLabels" -}}
+app.kubernetes.io/name: {{ .Values.nameOverride | default .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "muster.labels" -}}
+{{ include "muster.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end -}}
+
+{{- define "muster.serviceAccountName" -}}
+{{- .Values.serviceAccount.name | default (.Values.serviceAccount.create | ternary (include "muster.fullname" .) "default") -}}
+{{- end -}}
+
+{{/* The KubeSchedulerConfiguration: `config`, and below it what the other values come to. */}}
+{{- define "muster.config" -}}
+{{- $multiPoint := dict -}}
+{{- range $part, $names := .Values.plugins -}}
+  {{- $plugins := list -}}
+  {{- range $names -}}
+    {{- $plugins = append $plugins (dict "name" .) -}}
+  {{- end -}}
+  {{- if $plugins -}}
+    {{- $_ := set $multiPoint $part $plugins -}}
+  {{- end -}}
+{{- end -}}
+{{- $profiles := list -}}
+{{- range (.Values.schedulerNames | default (list .Values.scheduler.name)) -}}
+  {{- $profile := dict "schedulerName" . "plugins" (dict "multiPoint" $multiPoint) -}}
+  {{- if $.Values.pluginConfig -}}
+    {{- $_ := set $profile "pluginConfig" $.Values.pluginConfig -}}
+  {{- end -}}
+  {{- $profiles = append $profiles $profile -}}
+{{- end -}}
+{{- $election := dict
+      "leaderElect" .Values.scheduler.leaderElect
+      "resourceName" (include "muster.fullname" .)
+      "resourceNamespace" .Release.Namespace -}}
+{{- range $field, $value := .Values.config.leaderElection -}}
+  {{- $_ := set $election $field $value -}}
+{{- end -}}
+{{- $config := dict
+      "apiVersion" "kubescheduler.config.k8s.io/v1"
+      "kind" "KubeSchedulerConfiguration"
+      "profiles" $profiles -}}
+{{- range $field, $value := .Values.config -}}
+  {{- $_ := set $config $field $value -}}
+{{- end -}}
+{{- $_ := set $config "leaderElection" $election -}}
+{{- if and (gt (int .Values.scheduler.replicaCount) 1) (not $election.leaderElect) -}}
+  {{- fail (printf "scheduler.replicaCount is %d and leader election is off: the replicas would bind each other's pods. Set scheduler.leaderElect=true or scheduler.replicaCount=1." (int .Values.scheduler.replicaCount)) -}}
+{{- end -}}
+{{- toYaml $config -}}
+{{- end -}}
+
+{{/* The names that pods may put into spec.schedulerName, as a JSON list. */}}
+{{- define "muster.schedulerNames" -}}
+{{- $names := list -}}
+{{- range (include "muster.config" . | fromYaml).profiles -}}
+  {{- $names = append $names .schedulerName -}}
+{{- end -}}
+{{- toJson $names -}}
+{{- end -}}
+
+{{/* The Secret that the webhook serves with. */}}
+{{- define "muster.webhookSecret" -}}
+{{- include "muster.fullname" . }}-webhook
+{{- end -}}
+
+{{/* What selects this release's series in Prometheus: a Service gives its name to the job that scrapes it. */}}
+{{- define "muster.series" -}}
+namespace="{{ .Release.Namespace }}",job="{{ include "muster.fullname" . }}"
+{{- end -}}
