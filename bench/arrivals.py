@@ -1,0 +1,114 @@
+"""Gangs that arrive one after another while Muster runs: how long each waits from its last pod to its start."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import quantiles
+
+import msgspec
+
+from bench import scale
+from bench.check import until_right
+from bench.client import Client
+from bench.cluster import create
+from bench.ledger import Ledger
+from bench.measure import is_running
+from bench.progress import Advance, Display
+from bench.scale import NAMESPACE, Body
+from bench.sides import MUSTER
+from bench.trial import StalledError, how_far
+from tests.controlplane.plane import ControlPlane
+
+_LABEL = "scheduling.x-k8s.io/pod-group"
+_GROUPS = f"/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{NAMESPACE}/podgroups"
+_STARTED_WITHIN_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """A group, its pods by name, and nothing else."""
+
+    group: Body
+    pods: Mapping[str, Body]
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Seconds from the creation of a gang's last pod until the last one was bound."""
+
+    p50: float
+    p99: float
+    longest: float
+
+
+def make_gangs(count: int, size: int, *, prefix: str) -> Iterator[Gang]:
+    """Groups of `size` pods that need them all."""
+    for number in range(count):
+        name = f"{prefix}-{number:04}"
+        group = {
+            "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+            "kind": "PodGroup",
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "spec": {"minMember": size},
+        }
+        names = [f"{name}-{member:04}" for member in range(size)]
+        yield Gang((_GROUPS, msgspec.json.encode(group)), {pod: scale.pod(pod, {_LABEL: name}) for pod in names})
+
+
+async def arrive(gangs: Sequence[Gang], plane: ControlPlane, display: Display, *, bound: int) -> Waits:
+    """Starts Muster and creates the gangs; the first one, by which Muster is seen to be at work, does not count.
+
+    `bound` pods are there already. Raises `StalledError` when gangs do not start in time, `WrongRunError` and
+    `RefusedError`.
+    """
+    began = time.monotonic()
+    async with Client(plane.kubeconfig()) as client:
+        ledger = Ledger(client)
+        try:
+            async with asyncio.timeout(_STARTED_WITHIN_SECONDS), ledger:
+                with MUSTER.running(plane) as server, display.phase(f"{MUSTER.name}: arrivals", len(gangs)) as advance:
+                    arrivals = _Arrivals(client, ledger, bound, lambda: is_running(server.pid))
+                    waits = await arrivals.run(gangs, advance)
+                    await until_right(client, ledger.nodes)
+        except TimeoutError:
+            raise StalledError(await how_far(MUSTER, plane, client, ledger, time.monotonic() - began)) from None
+    cuts = quantiles(waits, n=100, method="inclusive")
+    return Waits(p50=cuts[49], p99=cuts[98], longest=max(waits))
+
+
+class _Arrivals:
+    """Creates gangs and waits for them."""
+
+    def __init__(self, client: Client, ledger: Ledger, bound: int, is_alive: Callable[[], bool]) -> None:
+        self._client = client
+        self._ledger = ledger
+        self._expected = bound
+        self._is_alive = is_alive
+
+    async def run(self, gangs: Sequence[Gang], advance: Advance) -> list[float]:
+        """Seconds that each gang but the first has waited. Raises `TimeoutError` when Muster ends."""
+        await self._create(gangs[0])
+        await self._start()
+        created: list[float] = []
+        for gang in gangs[1:]:
+            await self._create(gang)
+            created.append(time.monotonic())
+            advance(1)
+        await self._start()
+        advance(1)
+        times = self._ledger.times
+        return [max(times[pod] for pod in gang.pods) - last for gang, last in zip(gangs[1:], created, strict=True)]
+
+    async def _create(self, gang: Gang) -> None:
+        await create(self._client, [gang.group], _unseen)
+        await create(self._client, gang.pods.values(), _unseen)
+        self._expected += len(gang.pods)
+
+    async def _start(self) -> None:
+        if not await self._ledger.reach(self._expected, is_alive=self._is_alive, advance=_unseen):
+            raise TimeoutError
+
+
+def _unseen(count: int) -> None:
+    """Progress that is not shown."""

@@ -1,0 +1,79 @@
+"""The least of an HTTP client that talks to an API server: raw JSON in, raw JSON out, nothing tried again.
+
+The benchmarks fill clusters and follow pods with it, and the ceiling is measured with it: what it costs is what the
+wire costs in Python. It logs in with the token of a kubeconfig that `tests.controlplane` wrote.
+"""
+
+import base64
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urlencode
+
+import aiohttp
+import msgspec
+import yaml
+from yarl import URL
+
+_ERRORS_FROM = 400
+_CHUNK = 1 << 20
+
+
+class RefusedError(Exception):
+    """The API server refused a request; the text has the request, the status and the server's words."""
+
+
+class Client:
+    """Requests as one user over as many connections as there are requests at a time. Make it on a running loop."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        config = yaml.safe_load(kubeconfig.read_text())
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        trust = ssl.create_default_context(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
+        self._server: str = cluster["server"]
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(ssl=trust, limit=0),
+            headers={"Authorization": f"Bearer {user['token']}", "Content-Type": "application/json"},
+            skip_auto_headers=("Accept-Encoding", "User-Agent"),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=120),
+            read_bufsize=_CHUNK,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._session.close()
+
+    async def post(self, path: str, body: bytes) -> bytes:
+        """Creates an object, or acts on a subresource; returns the answer. Raises `RefusedError`."""
+        async with self._session.post(self._url(path), data=body) as response:
+            return await _body(response)
+
+    async def get(self, path: str, **query: str) -> Any:
+        """Reads an object or a list. Raises `RefusedError`."""
+        async with self._session.get(self._url(path, query)) as response:
+            return msgspec.json.decode(await _body(response))
+
+    async def watch(self, path: str, **query: str) -> AsyncIterator[list[bytes]]:
+        """The lines of a watch, as many at a time as have come. Ends when the server ends it. Raises `RefusedError`."""
+        async with self._session.get(self._url(path, {"watch": "true", **query})) as response:
+            if response.status >= _ERRORS_FROM:
+                await _body(response)
+            unfinished = b""
+            async for chunk in response.content.iter_any():
+                *lines, unfinished = (unfinished + chunk).split(b"\n")
+                if lines:
+                    yield lines
+
+    def _url(self, path: str, query: dict[str, str] | None = None) -> URL:
+        return URL(f"{self._server}{path}?{urlencode(query)}" if query else self._server + path, encoded=True)
+
+
+async def _body(response: aiohttp.ClientResponse) -> bytes:
+    body = await response.read()
+    if response.status >= _ERRORS_FROM:
+        raise RefusedError(f"{response.method} {response.url.path}: {response.status} {body.decode(errors='replace')}")
+    return body

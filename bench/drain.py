@@ -1,0 +1,56 @@
+"""Drains one backlog of pods with each side in turn: `python -m bench.drain [--nodes N] [--pods N] [-o json]`.
+
+The sides are kube-scheduler, Muster, and the ceiling, which only writes what a scheduler has to write. `trial` says
+what is measured and why that is fair. A side that leaves a pod unbound, binds one twice or loses an Event is no side
+to compare with: the benchmark ends with what it saw and exit code 1.
+"""
+
+import json
+
+import click
+from rich.console import Console
+
+from bench import scale
+from bench.progress import Bars
+from bench.report import document, table
+from bench.sides import KUBE_SCHEDULER, MUSTER, SIDES
+from bench.trial import FAILURES, Backlog, run
+
+
+class _Sides(click.ParamType[list[str]]):
+    """Names of sides, joined by commas."""
+
+    name = "sides"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+        names = list(dict.fromkeys(str(value).split(",")))
+        for name in names:
+            if name not in SIDES:
+                self.fail(f"{name!r} is not one of {', '.join(SIDES)}", param, ctx)
+        return names
+
+
+@click.command(context_settings={"show_default": True})
+@click.option("--nodes", type=click.IntRange(1), default=5000, help="Nodes in the cluster.")
+@click.option("--pods", type=click.IntRange(2), default=3000, help="Pods in the backlog.")
+@click.option("--order", type=_Sides(), default=",".join(SIDES), help="Which sides to measure, in this order.")
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
+def main(nodes: int, pods: int, order: list[str], output: str) -> None:
+    """Measure Muster and kube-scheduler side by side, each with the same backlog of pods."""
+    if (fault := scale.overfull(nodes, pods)) is not None:
+        raise click.UsageError(fault)
+    backlog = Backlog(list(scale.nodes(nodes)), list(scale.pods(pods)))
+    try:
+        with Bars() as bars:
+            results = [run(SIDES[name], backlog, bars) for name in order]
+    except FAILURES as error:
+        raise click.ClickException(str(error)) from error
+    if output == "json":
+        print(json.dumps(document(results), indent=2))
+    else:
+        title = f"{pods:,} pods on {nodes:,} nodes"
+        Console().print(table(title, results, subject=MUSTER.name, baseline=KUBE_SCHEDULER.name))
+
+
+if __name__ == "__main__":
+    main()

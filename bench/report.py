@@ -1,0 +1,63 @@
+"""What a benchmark found, as a table for people and as JSON for programs."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from rich.table import Table
+
+from bench.trial import Result
+
+_MEBIBYTE = 1 << 20
+
+
+class _Row(NamedTuple):
+    label: str
+    value: Callable[[Result], float]
+    decimals: int
+
+
+_ROWS = (
+    _Row("pods/s", lambda result: result.pods_per_second, 0),
+    _Row("pods/s until the last Event", lambda result: result.pods / result.written_seconds, 0),
+    _Row("CPU ms a pod", lambda result: 1e3 * result.cpu_per_pod, 2),
+    _Row("  with its start", lambda result: 1e3 * result.total_cpu_seconds / result.pods, 2),
+    _Row("API server CPU ms a pod", lambda result: 1e3 * result.server_cpu_per_pod, 2),
+    _Row("  together", lambda result: 1e3 * result.all_cpu_per_pod, 2),
+    _Row("peak memory, MiB", lambda result: result.peak_bytes / _MEBIBYTE, 0),
+    _Row("s from start to first binding", lambda result: result.start_seconds, 1),
+    _Row("machine used by others, %", lambda result: 1e2 * result.others_share, 0),
+)
+
+
+def table(title: str, results: Sequence[Result], *, subject: str, baseline: str) -> Table:
+    """A column for each side, and one with the ratio of side `subject` to side `baseline` where both ran."""
+    found = Table(title=title, title_justify="left")
+    found.add_column(no_wrap=True)
+    by_side = {result.side: result for result in results}
+    compared = subject in by_side and baseline in by_side
+    for side in by_side:
+        found.add_column(side, justify="right")
+    if compared:
+        found.add_column(f"{subject} / {baseline}", justify="right")
+    for row in _ROWS:
+        cells = [f"{row.value(result):,.{row.decimals}f}" for result in results]
+        if compared:
+            below = row.value(by_side[baseline])
+            cells.append(f"{row.value(by_side[subject]) / below:.2f}" if below else "-")
+        found.add_row(row.label, *cells)
+    return found
+
+
+def document(results: Sequence[Result]) -> dict[str, Mapping[str, Any]]:
+    """By side, all that was measured, and the rates that follow from it."""
+    return {
+        result.side: asdict(result)
+        | {
+            "pods_per_second": result.pods_per_second,
+            "cpu_per_pod": result.cpu_per_pod,
+            "server_cpu_per_pod": result.server_cpu_per_pod,
+            "all_cpu_per_pod": result.all_cpu_per_pod,
+        }
+        for result in results
+    }

@@ -1,0 +1,47 @@
+"""How large a benchmark is, and the objects it is made of: the nodes and pods of kube-scheduler's own benchmarks."""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from tests.builders import make_node, make_pod
+
+NAMESPACE = "bench"
+SCHEDULER_NAME = "bench"
+"""What all pods ask for and each side in its turn answers to, so that their pods are the same."""
+
+NODE_CPU, POD_CPU = 4000, 100
+"""Milli-cores a node has and a pod asks for: of the resources, the one that runs out first."""
+
+PODS_PER_NODE = NODE_CPU // POD_CPU
+
+_ZONES = ("zone-a", "zone-b", "zone-c")
+
+Body = tuple[str, bytes]
+"""Where to post an object, and the object as JSON."""
+
+
+def nodes(count: int) -> Iterator[Body]:
+    """4 cores, 32 GiB and room for 110 pods each, spread over three zones."""
+    for number in range(count):
+        node = make_node(f"node-{number:05}", cpu=f"{NODE_CPU}m").zone(_ZONES[number % len(_ZONES)])
+        yield "/api/v1/nodes", msgspec.json.encode(node)
+
+
+def pod(name: str, labels: Mapping[str, str] = {}) -> Body:
+    """A pod that asks for a tenth of a core and 500 MiB."""
+    made = make_pod(name, namespace=NAMESPACE).scheduler(SCHEDULER_NAME).labels(labels)
+    made.requests(cpu=f"{POD_CPU}m", memory="500Mi")
+    return f"/api/v1/namespaces/{NAMESPACE}/pods", msgspec.json.encode(made)
+
+
+def pods(count: int) -> Iterator[Body]:
+    """Pods that differ in nothing but their names."""
+    return (pod(f"pod-{number:05}") for number in range(count))
+
+
+def overfull(node_count: int, pod_count: int) -> str | None:
+    """Why so many pods do not fit on so many nodes; None when they do."""
+    if pod_count <= node_count * PODS_PER_NODE:
+        return None
+    return f"{node_count} nodes have no room for {pod_count} pods: {PODS_PER_NODE} fit on each"

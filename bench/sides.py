@@ -1,0 +1,102 @@
+"""The sides that are measured: how each is started on a control plane, as a process with a log and no other state.
+
+All answer to the same schedulerName and log in as the same user, Kubernetes' own for a scheduler: so the API server
+grants them the same rights and the same share of its attention. They write as fast as they can: kube-scheduler with
+5,000 requests a second, as in its own benchmarks, Muster with no limit, its default.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.scale import SCHEDULER_NAME
+from tests.controlplane import commands
+from tests.controlplane.guard import Guard
+from tests.controlplane.plane import SCHEDULER, ControlPlane
+from tests.controlplane.ports import free_port
+from tests.controlplane.server import Server
+
+_QUERIES_PER_SECOND = 5000
+_POD_GROUPS = "bench:podgroups"
+_POD_GROUPS_ROLE = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRole",
+    "metadata": {"name": _POD_GROUPS},
+    "rules": [
+        {
+            "apiGroups": ["scheduling.x-k8s.io"],
+            "resources": ["podgroups", "podgroups/status"],
+            "verbs": ["get", "list", "watch", "patch", "update"],
+        }
+    ],
+}
+"""What Muster must be allowed beyond a scheduler's own role: to know of pod groups, or that there is no such kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side: its name, and its command line on a control plane that runs."""
+
+    name: str
+    command: Callable[[ControlPlane], list[str]]
+
+    @contextmanager
+    def running(self, plane: ControlPlane) -> Iterator[Server]:
+        """The side's process, from its start to its end."""
+        command = self.command(plane)
+        guard = Guard()
+        try:
+            server = Server(command, log=log_of(plane, self.name), guard=guard)
+            try:
+                yield server
+            finally:
+                server.stop()
+        finally:
+            guard.close()
+
+
+def log_of(plane: ControlPlane, side: str) -> Path:
+    """Where a side's output goes."""
+    return plane.files.log(f"measured-{side}")
+
+
+def _kube_scheduler(plane: ControlPlane) -> list[str]:
+    kubeconfig = plane.kubeconfig(SCHEDULER)
+    connection = {"kubeconfig": str(kubeconfig), "qps": _QUERIES_PER_SECOND, "burst": _QUERIES_PER_SECOND}
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "clientConnection": connection,
+        "leaderElection": {"leaderElect": False},
+        "profiles": [{"schedulerName": SCHEDULER_NAME}],
+    }
+    path = plane.files.folder / "kube-scheduler.yaml"
+    path.write_text(json.dumps(config))
+    return commands.kube_scheduler(plane.files, port=free_port(), kubeconfig=kubeconfig, config=path)
+
+
+def _muster(plane: ControlPlane) -> list[str]:
+    plane.kubectl("apply", "--filename=-", stdin=json.dumps(_POD_GROUPS_ROLE))
+    plane.grant(SCHEDULER, _POD_GROUPS)
+    return [
+        str(Path(sys.executable).with_name("muster")),
+        "run",
+        f"--kubeconfig={plane.kubeconfig(SCHEDULER)}",
+        f"--scheduler-name={SCHEDULER_NAME}",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={free_port()}",
+        "--plain-http",
+    ]
+
+
+def _ceiling(plane: ControlPlane) -> list[str]:
+    return [sys.executable, "-m", "bench.ceiling", str(plane.kubeconfig(SCHEDULER))]
+
+
+KUBE_SCHEDULER = Side("kube-scheduler", _kube_scheduler)
+MUSTER = Side("muster", _muster)
+CEILING = Side("ceiling", _ceiling)
+SIDES = {side.name: side for side in (KUBE_SCHEDULER, MUSTER, CEILING)}

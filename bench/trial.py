@@ -1,0 +1,235 @@
+"""A trial: one side alone on a control plane of its own, with a backlog of pods that it drains.
+
+`python -m bench.drain` and `python -m bench.gangs` run one for each side. What makes it fair:
+
+- Every side gets a fresh etcd and API server with the same nodes and pods, filled and come to rest before it starts. So
+  no side finds warmer caches or a larger database than another, and the order of the sides does not matter.
+- The backlog is there first and the side starts then. Nobody has to be held back, and nobody competes with the clients
+  that create pods. The start itself (loading, logging in, listing) does not count: rates are measured between the first
+  and the last binding that a watch on the pods shows.
+- A side's work for a pod is not over with the Binding. CPU time is measured from the first binding until the last Event
+  is there, so that nothing can be put off beyond the end. What the start cost is told besides.
+- The same is measured of the API server and etcd. Where all of them share few CPUs, what they use for a pod together is
+  what bounds the rate.
+- Other programs spoil rates more than CPU times. Their share of the machine is told, so that one sees when to distrust.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import uvloop
+
+from bench import cluster
+from bench.check import until_right
+from bench.client import Client, RefusedError
+from bench.ledger import Ledger, WrongRunError, count_events
+from bench.measure import Reading, is_running, peak_bytes
+from bench.progress import Display
+from bench.scale import Body
+from bench.sides import Side, log_of
+from tests.controlplane.binaries import MissingBinaryError
+from tests.controlplane.plane import ControlPlane, KubectlError
+from tests.controlplane.server import Server, StartError
+
+API_SERVER, ETCD, BENCH = "kube-apiserver", "etcd", "bench"
+
+_SLACK_SECONDS = 60.0
+_AT_LEAST_A_SECOND = 50
+_EVENTS_WITHIN_SECONDS = 30.0
+_LOOK_SECONDS = 0.1
+_LOG_LINES = 15
+
+
+class StalledError(Exception):
+    """A side did not finish; the text says how far it came and ends with its log."""
+
+
+FAILURES = (
+    StalledError,
+    WrongRunError,
+    RefusedError,
+    TimeoutError,
+    ExceptionGroup,
+    StartError,
+    MissingBinaryError,
+    KubectlError,
+)
+"""What a benchmark can end with; each text is for whoever started it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What a trial begins with: nodes, pods that wait, and the groups that the pods are in."""
+
+    nodes: Sequence[Body]
+    pods: Sequence[Body]
+    groups: Sequence[Body] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a side came to.
+
+    Attributes:
+        side: its name.
+        pods: how many it bound.
+        start_seconds: from its start to its first binding.
+        bound_seconds: from the first binding to the last.
+        written_seconds: from the first binding to the last Event.
+        cpu_seconds: of the side, from the first binding to the last Event.
+        total_cpu_seconds: of the side, from its start to the last Event.
+        server_cpu_seconds: of kube-apiserver and of etcd, by name; from the first binding to the last Event.
+        peak_bytes: the most memory it had.
+        others_share: the part of the machine's CPUs that programs outside the trial used meanwhile.
+    """
+
+    side: str
+    pods: int
+    start_seconds: float
+    bound_seconds: float
+    written_seconds: float
+    cpu_seconds: float
+    total_cpu_seconds: float
+    server_cpu_seconds: Mapping[str, float]
+    peak_bytes: int
+    others_share: float
+
+    @property
+    def pods_per_second(self) -> float:
+        """The rate of bindings, between the first and the last."""
+        return (self.pods - 1) / self.bound_seconds
+
+    @property
+    def cpu_per_pod(self) -> float:
+        """CPU seconds of the side for each pod."""
+        return self.cpu_seconds / self.pods
+
+    @property
+    def server_cpu_per_pod(self) -> float:
+        """CPU seconds of kube-apiserver and etcd for each pod."""
+        return sum(self.server_cpu_seconds.values()) / self.pods
+
+    @property
+    def all_cpu_per_pod(self) -> float:
+        """CPU seconds of the side, kube-apiserver and etcd for each pod."""
+        return self.cpu_per_pod + self.server_cpu_per_pod
+
+
+def run(side: Side, backlog: Backlog, display: Display) -> Result:
+    """A trial from the start of its control plane to its end. Raises what `control_plane` and `measure` do."""
+    with control_plane(side, display) as plane, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(measure(side, backlog, plane, display))
+
+
+@contextmanager
+def control_plane(side: Side, display: Display) -> Iterator[ControlPlane]:
+    """A control plane for one side, in a folder that goes with it. Raises what `ControlPlane.start` does."""
+    with TemporaryDirectory(prefix="muster-bench-") as folder:
+        plane = ControlPlane(Path(folder))
+        with display.phase(f"{side.name}: control plane"):
+            plane.start()
+        try:
+            yield plane
+        finally:
+            plane.stop()
+
+
+async def measure(side: Side, backlog: Backlog, plane: ControlPlane, display: Display) -> Result:
+    """Fills the cluster, lets the side drain it and checks what it did. The side does not run any more afterwards.
+
+    Raises `StalledError` and `WrongRunError` when the side failed, `RefusedError`, and `TimeoutError` when the cluster
+    cannot be filled in time.
+    """
+    async with Client(plane.kubeconfig()) as client:
+        await cluster.create_namespace(client)
+        for name, bodies in (("nodes", backlog.nodes), ("groups", backlog.groups), ("pods", backlog.pods)):
+            if bodies:
+                with display.phase(f"{side.name}: {name}", len(bodies)) as advance:
+                    await cluster.create(client, bodies, advance)
+        pids = {server.name: server.pid for server in plane.servers}
+        with display.phase(f"{side.name}: rest"):
+            await cluster.rest(pids)
+        trial = _Trial(side, len(backlog.pods), client, pids)
+        result = await trial.run(plane, display)
+        await until_right(client, trial.ledger.nodes)
+        return result
+
+
+class _Trial:
+    """The part of a trial that is measured.
+
+    Attributes:
+        ledger: who was bound where.
+    """
+
+    def __init__(self, side: Side, pods: int, client: Client, pids: Mapping[str, int]) -> None:
+        self.ledger = Ledger(client, notice=self._notice)
+        self._side = side
+        self._pods = pods
+        self._client = client
+        self._pids = {**pids, BENCH: os.getpid()}
+        self._first: tuple[float, Reading] | None = None
+
+    async def run(self, plane: ControlPlane, display: Display) -> Result:
+        async with self.ledger:
+            started = time.monotonic()
+            with self._side.running(plane) as server:
+                self._pids[self._side.name] = server.pid
+                try:
+                    await self._until_bound(server, display)
+                    written, last = await self._until_written()
+                except TimeoutError:
+                    seconds = time.monotonic() - started
+                    raise StalledError(await how_far(self._side, plane, self._client, self.ledger, seconds)) from None
+                return self._result(server, started, written, last)
+
+    def _notice(self) -> None:
+        if self._first is None:
+            self._first = time.monotonic(), Reading.of(self._pids)
+
+    async def _until_bound(self, server: Server, display: Display) -> None:
+        """Raises `TimeoutError` when the side ends or is too slow."""
+        with display.phase(f"{self._side.name}: drain", self._pods) as advance:
+            async with asyncio.timeout(_SLACK_SECONDS + self._pods / _AT_LEAST_A_SECOND):
+                if not await self.ledger.reach(self._pods, is_alive=lambda: is_running(server.pid), advance=advance):
+                    raise TimeoutError
+
+    async def _until_written(self) -> tuple[float, Reading]:
+        """When the last Event was there, and what had been used by then. Raises `TimeoutError`."""
+        async with asyncio.timeout(_EVENTS_WITHIN_SECONDS):
+            while True:
+                if await count_events(self._client) >= self._pods:
+                    return time.monotonic(), Reading.of(self._pids)
+                await asyncio.sleep(_LOOK_SECONDS)
+
+    def _result(self, server: Server, started: float, written: float, last: Reading) -> Result:
+        assert self._first is not None, "all pods are bound, so the first one is"
+        began, before = self._first
+        name, used = self._side.name, last.since(before)
+        return Result(
+            side=name,
+            pods=self._pods,
+            start_seconds=began - started,
+            bound_seconds=max(self.ledger.times.values()) - began,
+            written_seconds=written - began,
+            cpu_seconds=used.processes[name],
+            total_cpu_seconds=last.processes[name],
+            server_cpu_seconds={each: used.processes[each] for each in (API_SERVER, ETCD)},
+            peak_bytes=peak_bytes(server.pid),
+            others_share=used.others / ((written - began) * (os.cpu_count() or 1)),
+        )
+
+
+async def how_far(side: Side, plane: ControlPlane, client: Client, ledger: Ledger, seconds: float) -> str:
+    """What a side that stalled has done in so many seconds, and the end of its log."""
+    log = log_of(plane, side.name).read_text(errors="replace").splitlines()[-_LOG_LINES:]
+    done = (
+        f"{side.name} bound {len(ledger.nodes)} pods and wrote {await count_events(client)} Events in {seconds:.0f} s"
+    )
+    return "\n".join([f"{done}; the end of its log:", *log])

@@ -1,0 +1,122 @@
+"""Trials: whatever is tried on the snapshot is as if it had never been."""
+
+import pytest
+
+from muster.framework.cache.snapshot import Snapshot
+from tests.builders import make_pod
+from tests.cache.objects import node, picture, pod
+
+WEB = pod(make_pod("web").requests({"cpu": "1", "example.com/gpu": "2"}).host_port(80))
+DB = pod(make_pod("db").requests(memory="1Gi"))
+LOG = pod("log")
+
+
+@pytest.fixture
+def snapshot() -> Snapshot:
+    """Two nodes; `db` runs on the first, `log` on one that is not known."""
+    snapshot = Snapshot()
+    for name in ("a", "b"):
+        snapshot.set_node(node(name))
+    snapshot.add_pod(DB, "a")
+    snapshot.add_pod(LOG, "ghost")
+    return snapshot
+
+
+def test_added_pods_are_counted_inside_and_gone_afterwards(snapshot: Snapshot) -> None:
+    before = picture(snapshot)
+    with snapshot.trial():
+        snapshot.add_pod(WEB, "a")
+        assert snapshot.resources.amount(snapshot.resources.requested, "cpu", 0) == 1000
+        assert snapshot.ports.claims()
+    assert picture(snapshot) == before
+
+
+def test_removed_pods_are_gone_inside_and_counted_afterwards(snapshot: Snapshot) -> None:
+    before = picture(snapshot)
+    with snapshot.trial():
+        snapshot.remove_pod(DB, "a")
+        assert snapshot.resources.pod_count[0] == 0
+    assert picture(snapshot) == before
+
+
+def test_a_pod_can_be_moved_around_inside(snapshot: Snapshot) -> None:
+    before = picture(snapshot)
+    with snapshot.trial():
+        snapshot.remove_pod(DB, "a")
+        snapshot.add_pod(DB, "b")
+        snapshot.add_pod(WEB, "a")
+        snapshot.remove_pod(DB, "b")
+        snapshot.remove_pod(WEB, "a")
+        snapshot.add_pod(WEB, "b")
+    assert picture(snapshot) == before
+
+
+def test_rows_taken_and_given_back_inside_are_as_before(snapshot: Snapshot) -> None:
+    before = picture(snapshot)
+    with snapshot.trial():
+        snapshot.remove_pod(LOG, "ghost")
+        assert snapshot.row_of("ghost") is None
+        snapshot.add_pod(WEB, "stranger")
+        assert snapshot.row_of("stranger") == 2
+        snapshot.add_pod(LOG, "another")
+    assert picture(snapshot) == before
+
+
+def test_trials_nest(snapshot: Snapshot) -> None:
+    outermost = picture(snapshot)
+    with snapshot.trial():
+        snapshot.add_pod(WEB, "a")
+        outer = picture(snapshot)
+        with snapshot.trial():
+            snapshot.remove_pod(WEB, "a")
+            snapshot.add_pod(WEB, "b")
+            with snapshot.trial():
+                snapshot.remove_pod(DB, "a")
+        assert picture(snapshot) == outer
+        snapshot.remove_pod(DB, "a")
+    assert picture(snapshot) == outermost
+
+
+def test_a_trial_may_follow_a_trial_inside_another(snapshot: Snapshot) -> None:
+    before = picture(snapshot)
+    with snapshot.trial():
+        for name in ("a", "b"):
+            with snapshot.trial():
+                snapshot.add_pod(WEB, name)
+        snapshot.add_pod(WEB, "b")
+    assert picture(snapshot) == before
+
+
+def test_an_exception_inside_leaves_nothing_behind(snapshot: Snapshot) -> None:
+    def fail() -> None:
+        with snapshot.trial():
+            snapshot.add_pod(WEB, "a")
+            with snapshot.trial():
+                snapshot.remove_pod(DB, "a")
+                raise ZeroDivisionError
+
+    before = picture(snapshot)
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert picture(snapshot) == before
+
+
+def test_a_pod_that_could_not_be_added_inside_is_not_taken_away(snapshot: Snapshot) -> None:
+    before = picture(snapshot)
+    with pytest.raises(ValueError, match="already counted"), snapshot.trial():
+        snapshot.add_pod(DB, "a")
+    assert picture(snapshot) == before
+
+
+def test_changes_after_a_trial_stay(snapshot: Snapshot) -> None:
+    with snapshot.trial():
+        snapshot.add_pod(WEB, "a")
+    snapshot.add_pod(WEB, "b")
+    assert snapshot.pods[1] == {WEB.uid: WEB}
+
+
+def test_rows_touched_in_a_trial_are_recorded_so_that_nothing_kept_inside_survives_it(snapshot: Snapshot) -> None:
+    with snapshot.trial():
+        snapshot.add_pod(WEB, "a")
+        inside = snapshot.usage_journal.position
+    assert snapshot.usage_journal.since(inside) == {0}

@@ -1,0 +1,126 @@
+"""`muster why`, `muster groups`, `muster explain` and completion, asked of an embedded cluster."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+from click.testing import CliRunner, Result
+
+from muster.operator.cli import main
+from muster.operator.commands.completion import complete_for_kubectl
+from muster.operator.sandbox import Sandbox
+from muster.operator.sandbox.kinds import PODS, by_type
+from muster.operator.sandbox.nodes import NodeShape
+from tests.builders import make_pod
+
+_GROUP = {
+    "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+    "kind": "PodGroup",
+    "metadata": {"name": "train", "namespace": "default"},
+    "spec": {"minMember": 3},
+}
+
+
+async def _serve(folder: Path, ready: Event, over: Event) -> None:
+    sandbox = Sandbox(stand_ins=False)
+    sandbox.nodes(4, shape=NodeShape(cpu="2"))
+    group = by_type("scheduling.x-k8s.io/v1alpha1", "PodGroup")
+    assert group is not None
+    async with sandbox:
+        sandbox.kubeconfig(folder / "kubeconfig")
+        sandbox.store.create(group, _GROUP, namespace="default")
+        member = make_pod("train-0").labels({"scheduling.x-k8s.io/pod-group": "train"}).requests(cpu="1")
+        sandbox.store.create(PODS, dict(member), namespace="default")
+        sandbox.store.create(PODS, dict(make_pod("huge").requests(cpu="64")), namespace="default")
+        ready.set()
+        await asyncio.to_thread(over.wait)
+
+
+def _in_thread(work: Callable[[], Awaitable[None]]) -> Thread:
+    async def run() -> None:
+        await work()
+
+    thread = Thread(target=lambda: asyncio.run(run()))
+    thread.start()
+    return thread
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder, ready, over = tmp_path_factory.mktemp("asking"), Event(), Event()
+    thread = _in_thread(lambda: _serve(folder, ready, over))
+    assert ready.wait(30)
+    yield folder / "kubeconfig"
+    over.set()
+    thread.join()
+
+
+def _ask(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words), catch_exceptions=False)
+
+
+def test_why_tells_of_a_group_by_its_bare_name(kubeconfig: Path) -> None:
+    told = _ask("why", "train", "--kubeconfig", str(kubeconfig))
+    assert told.exit_code == 0
+    assert "default/train needs 3 pods, 1 exist" in told.output
+    assert "train-0" in told.output
+
+
+def test_why_tells_of_a_group_for_programs(kubeconfig: Path) -> None:
+    told = json.loads(_ask("why", "pg/train", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
+    assert (told["podGroup"], told["minMember"], told["members"]) == ("default/train", 3, {"train-0": ""})
+
+
+def test_why_explains_a_pod(kubeconfig: Path) -> None:
+    told = json.loads(_ask("why", "huge", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
+    assert told["message"] == "0/4 nodes are available: 4 Insufficient cpu."
+
+
+def test_why_shows_a_table_by_default(kubeconfig: Path) -> None:
+    told = _ask("why", "pod/huge", "--kubeconfig", str(kubeconfig))
+    assert "default/huge (not on a node), decided by profile muster" in told.output
+    assert "Insufficient cpu" in told.output
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "text"),
+    [
+        ("pg/nothing", 1, 'podgroups.scheduling.x-k8s.io "nothing" not found'),
+        ("pod/nothing", 1, 'pods "nothing" not found'),
+        ("deploy/web", 2, "a deploy is neither a pod nor a PodGroup"),
+    ],
+)
+def test_why_says_what_is_not_there(kubeconfig: Path, name: str, code: int, text: str) -> None:
+    told = _ask("why", name, "--kubeconfig", str(kubeconfig))
+    assert told.exit_code == code
+    assert text in told.output
+
+
+def test_groups_lists_every_group_of_the_namespace(kubeconfig: Path) -> None:
+    told = json.loads(_ask("groups", "-A", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
+    assert [(each["metadata"]["name"], each["spec"]["minMember"]) for each in told] == [("train", 3)]
+    assert "train" in _ask("groups", "--kubeconfig", str(kubeconfig)).output
+    assert "train" not in _ask("groups", "-n", "kube-system", "--kubeconfig", str(kubeconfig)).output
+
+
+def test_a_kubeconfig_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
+    told = _ask("groups", "--kubeconfig", str(tmp_path / "missing"))
+    assert told.exit_code == 2
+    assert "missing" in told.output
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_for_each_shell(shell: str) -> None:
+    told = _ask("completion", shell)
+    assert told.exit_code == 0
+    assert "_MUSTER_COMPLETE" in told.output
+
+
+def test_kubectl_is_told_the_subcommands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["kubectl_complete-muster", "si"])
+    complete_for_kubectl()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition("\t")[0] for line in lines] == ["simulate", ":4"]

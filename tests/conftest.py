@@ -1,0 +1,107 @@
+"""Fixtures for every test: one real API server for the session, started by the first test that asks for it."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.controlplane.api import Api
+from tests.controlplane.plane import MUSTER, ControlPlane
+from tests.namespaces import create_namespace, remove_namespace
+
+if TYPE_CHECKING:
+    import kubernetes
+
+# How fast an example runs says something about the machine only, and a failure in CI has to come back when run again.
+settings.register_profile(
+    "muster", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
+)
+settings.load_profile("muster")
+
+# What Kubernetes itself grants a scheduler.
+SCHEDULER_ROLES = ("system:kube-scheduler", "system:volume-scheduler")
+
+
+@pytest.fixture(scope="session")
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """etcd and kube-apiserver for the whole session. No scheduler, no controller and no kubelet runs."""
+    with ControlPlane(tmp_path_factory.mktemp("control-plane")) as plane:
+        yield plane
+
+
+@pytest.fixture(scope="session")
+def admin_kubeconfig(control_plane: ControlPlane) -> Path:
+    """A kubeconfig that may do everything."""
+    return control_plane.kubeconfig()
+
+
+@pytest.fixture(scope="session")
+def muster_kubeconfig(control_plane: ControlPlane) -> Path:
+    """A kubeconfig with the rights that Kubernetes' own roles give a scheduler."""
+    control_plane.grant(MUSTER, *SCHEDULER_ROLES)
+    return control_plane.kubeconfig(MUSTER)
+
+
+@pytest.fixture(scope="session")
+def api(control_plane: ControlPlane) -> Iterator[Api]:
+    """A client that sends and returns plain dicts, with the administrator's rights."""
+    with control_plane.api() as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def api_client(admin_kubeconfig: Path) -> "Iterator[kubernetes.client.ApiClient]":
+    """The official client's connection, for any of its typed APIs."""
+    # Imported here because it takes seconds, and most tests need no API server.
+    import kubernetes
+
+    configuration = kubernetes.client.Configuration()
+    kubernetes.config.load_kube_config(str(admin_kubeconfig), client_configuration=configuration)
+    with kubernetes.client.ApiClient(configuration) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def core_v1(api_client: "kubernetes.client.ApiClient") -> "kubernetes.client.CoreV1Api":
+    """The official client's core API."""
+    import kubernetes
+
+    return kubernetes.client.CoreV1Api(api_client)
+
+
+@pytest.fixture
+def namespace(api: Api) -> Iterator[str]:
+    """The name of a namespace of this test alone; it is removed afterwards with all it holds."""
+    name = create_namespace(api)
+    yield name
+    remove_namespace(api, name)
+
+
+@pytest.fixture
+def add_nodes(api: Api) -> Iterator[Callable[..., None]]:
+    """Call it with nodes to create them on the API server; they are deleted after the test."""
+    names: list[str] = []
+
+    def add(*nodes: Mapping[str, Any]) -> None:
+        for node in nodes:
+            api.post("/api/v1/nodes", node)
+            names.append(node["metadata"]["name"])
+
+    yield add
+    for name in names:
+        api.delete(f"/api/v1/nodes/{name}")
+
+
+@pytest.fixture
+def add_pods(api: Api, namespace: str) -> Callable[..., None]:
+    """Call it with pods to create them in this test's namespace, whatever namespace they name."""
+
+    def add(*pods: Mapping[str, Any]) -> None:
+        for pod in pods:
+            metadata = pod["metadata"] | {"namespace": namespace}
+            api.post(f"/api/v1/namespaces/{namespace}/pods", {**pod, "metadata": metadata})
+
+    return add

@@ -1,0 +1,82 @@
+"""Which control-plane programs the tests use, which versions of them, and where they lie on this machine.
+
+The builder puts the programs where this module says, the control plane takes them from there. A folder named by
+`KUBEBUILDER_ASSETS` goes before the cache, so programs that a machine already has are not built again.
+"""
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+KUBERNETES_MODULE = "k8s.io/kubernetes"
+KUBERNETES_VERSION = "1.37.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """One program of the control plane and the Go package it is built from."""
+
+    name: str
+    module: str
+    version: str
+    package: str
+
+
+def _kubernetes(name: str) -> Binary:
+    return Binary(name, KUBERNETES_MODULE, KUBERNETES_VERSION, f"{KUBERNETES_MODULE}/cmd/{name}")
+
+
+BINARIES = {
+    binary.name: binary
+    for binary in (
+        _kubernetes("kube-apiserver"),
+        _kubernetes("kube-scheduler"),
+        _kubernetes("kube-controller-manager"),
+        Binary("etcd", "go.etcd.io/etcd/server/v3", "3.6.16", "go.etcd.io/etcd/server/v3"),
+        Binary("helm", "helm.sh/helm/v4", "4.3.1", "helm.sh/helm/v4/cmd/helm"),
+    )
+}
+
+
+class MissingBinaryError(RuntimeError):
+    """A program that the tests need is not on this machine; the text says how to get it."""
+
+
+def cache_folder() -> Path:
+    """The folder the built programs are kept in, outside the repository and named after the Kubernetes version."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "muster" / "controlplane" / KUBERNETES_VERSION
+
+
+def version_stamp(binary: Binary) -> Path:
+    """The file beside a built program that names the version it was built from."""
+    return cache_folder() / f".{binary.name}.version"
+
+
+def find(binary: Binary) -> Path | None:
+    """The path of a program that is ready to run in the pinned version, or None where it has to be built."""
+    assets = os.environ.get("KUBEBUILDER_ASSETS")
+    if assets and (given := Path(assets) / binary.name).is_file():
+        return given
+    built, stamp = cache_folder() / binary.name, version_stamp(binary)
+    if built.is_file() and stamp.is_file() and stamp.read_text() == binary.version:
+        return built
+    return None
+
+
+def locate(name: str) -> Path:
+    """The path of the program `name`, a key of `BINARIES`; raises `MissingBinaryError` where it is not built yet."""
+    binary = BINARIES[name]
+    path = find(binary)
+    if path is None:
+        raise MissingBinaryError(f"{name} {binary.version} is not built: run `python -m tests.controlplane.build`")
+    return path
+
+
+def locate_kubectl() -> Path:
+    """The path of the machine's own kubectl, which is not built here; raises `MissingBinaryError` without one."""
+    path = shutil.which("kubectl")
+    if path is None:
+        raise MissingBinaryError("kubectl is not on the PATH: install it, the tests drive the API server with it")
+    return Path(path)

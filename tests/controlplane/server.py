@@ -1,0 +1,63 @@
+"""One server process of the control plane: starts it, waits until it serves, ends it.
+
+Every server runs in a process group of its own, so a Ctrl-C in the terminal reaches the test runner alone and a stop
+ends the server with all its children. A server is ended by SIGKILL: everything it holds is thrown away with it.
+"""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from tests.controlplane.guard import Guard
+
+READY_WITHIN_SECONDS = 120
+ASK_EVERY_SECONDS = 0.05
+LOG_TAIL_LINES = 40
+
+
+class StartError(RuntimeError):
+    """A server ended early or did not serve in time; the text closes with the end of its log."""
+
+
+class Server:
+    """A program that runs from the moment this object is made until `stop`, with its output in a log file."""
+
+    def __init__(self, command: Sequence[str], *, log: Path, guard: Guard) -> None:
+        self.name = Path(command[0]).name
+        self._log = log
+        self._guard = guard
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            )
+        guard.watch(self.pid)
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also the number of the process group."""
+        return self._process.pid
+
+    def wait_until(self, is_ready: Callable[[], bool]) -> None:
+        """Returns when `is_ready` holds; raises `StartError` where the process ends or takes too long before that."""
+        deadline = time.monotonic() + READY_WITHIN_SECONDS
+        while not is_ready():
+            if self._process.poll() is not None:
+                raise StartError(f"{self.name} ended with exit code {self._process.returncode}\n{self._log_tail()}")
+            if time.monotonic() > deadline:
+                raise StartError(f"{self.name} did not serve within {READY_WITHIN_SECONDS} s\n{self._log_tail()}")
+            time.sleep(ASK_EVERY_SECONDS)
+
+    def stop(self) -> None:
+        """Ends the process group and waits for its leader; without effect on a server that has ended."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+        self._guard.release(self.pid)
+
+    def _log_tail(self) -> str:
+        lines = self._log.read_text(errors="replace").splitlines()
+        return "\n".join([f"the end of {self._log}:", *lines[-LOG_TAIL_LINES:]])

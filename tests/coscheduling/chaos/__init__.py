@@ -1,0 +1,1 @@
+"""Random lives of many gangs, watched from outside."""

@@ -1,0 +1,67 @@
+"""Random lives of gangs: never started in part, never left waiting where they fit, never counted wrong.
+
+Watched from outside, by pods alone. A gang that lost a bound member from outside, or one that was being bound, is
+excused until it is whole again, and so is one of which more is asked while it runs or is about to.
+"""
+
+import asyncio
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.coscheduling.chaos.storm import BIND_ROUND_SECONDS, Storm, Weather
+
+
+def outlive(weather: Weather) -> Storm:
+    """Let a storm blow, and see that what the scheduler believes at its end is true."""
+
+    async def blow() -> Storm:
+        storm = Storm(weather)
+        try:
+            await storm.blow()
+            storm.world.check()
+        finally:
+            await storm.world.kill()
+        return storm
+
+    return asyncio.run(blow())
+
+
+def test_two_hundred_gangs_on_a_cluster_with_room_for_sixty_per_cent_of_them() -> None:
+    storm = outlive(Weather(seed=42, gangs=200, largest=40, share=0.6, deletions=150, node_losses=15))
+
+    assert storm.faults == []
+    assert storm.watch.longest <= BIND_ROUND_SECONDS
+    waiting = [group for group in storm.world.gangs.groups if storm.world.gangs.missing(group) > 0]
+    started = [group for group in storm.world.gangs.groups if storm.world.gangs.members.placed(group)]
+    assert len(waiting) > 40
+    assert len(started) > 40
+
+
+@pytest.mark.parametrize("placement", ["Transaction", "PodByPod"])
+@pytest.mark.parametrize("seed", range(5))
+def test_forty_gangs(seed: int, placement: str) -> None:
+    storm = outlive(Weather(seed=seed, gangs=40, largest=20, deletions=40, node_losses=6, placement=placement))
+
+    assert storm.faults == []
+
+
+@settings(max_examples=40)
+@given(
+    st.builds(
+        Weather,
+        seed=st.integers(0, 2**32),
+        gangs=st.integers(1, 12),
+        largest=st.integers(2, 8),
+        share=st.floats(0.2, 1.2),
+        seconds=st.floats(1, 60),
+        deletions=st.integers(0, 20),
+        node_losses=st.integers(0, 4),
+        ends=st.floats(0, 1),
+        changes=st.integers(0, 15),
+        placement=st.sampled_from(["Transaction", "PodByPod"]),
+    )
+)
+def test_any_weather(weather: Weather) -> None:
+    assert outlive(weather).faults == []

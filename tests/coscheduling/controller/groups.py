@@ -1,0 +1,164 @@
+"""PodGroups and their members as the API sends them, and what stands in for the API, the clock and the recorder."""
+
+import asyncio
+import heapq
+import itertools
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from muster.operator.kube.client import PatchType
+from muster.operator.kube.errors import ApiError, Conflict, NotFound
+from muster.operator.kube.series import EventKey
+from muster.operator.kube.transport import Reply
+from muster.operator.podgroups.pods import Member
+
+
+def pod_group(name: str = "train", *, namespace: str = "ml", min_member: int = 3, **spec: Any) -> dict[str, Any]:
+    """A PodGroup as a user writes it."""
+    return {
+        "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"minMember": min_member, **spec},
+    }
+
+
+def member(
+    phase: str = "Pending", *, group: str = "ml/train", node: bool | None = None, owners: tuple[str, ...] = ()
+) -> Member:
+    """A member; it has a node unless it is pending, or as told."""
+    placed = node if node is not None else phase != "Pending"
+    return Member(group, phase, placed and phase != "Failed", owners)
+
+
+@dataclass
+class Clock:
+    """Time that moves when a test says so, and calls who wanted to be called on its way."""
+
+    time: float = 1000.0
+    _timers: list[tuple[float, int, Callable[[], None], list[bool]]] = field(default_factory=list)
+    _order: Any = field(default_factory=itertools.count)
+
+    def now(self) -> float:
+        return self.time
+
+    def wall(self) -> float:
+        return 1_800_000_000 + self.time
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> "_Timer":
+        alive = [True]
+        heapq.heappush(self._timers, (self.time + seconds, next(self._order), callback, alive))
+        return _Timer(alive)
+
+    async def advance(self, seconds: float) -> None:
+        """Let so much time pass, and everybody act in it."""
+        await settle()
+        end = self.time + seconds
+        while self._timers and self._timers[0][0] <= end:
+            self.time, _, callback, alive = heapq.heappop(self._timers)
+            if alive[0]:
+                callback()
+            await settle()
+        self.time = end
+        await settle()
+
+
+@dataclass
+class _Timer:
+    alive: list[bool]
+
+    def cancel(self) -> None:
+        self.alive[0] = False
+
+
+async def settle() -> None:
+    """Let every task run until it waits for something that is not there."""
+    for _ in range(500):
+        await asyncio.sleep(0)
+
+
+class Recorder:
+    """Writes down the Events it is given."""
+
+    def __init__(self) -> None:
+        self.keys: list[EventKey] = []
+
+    def record(self, key: EventKey) -> None:
+        self.keys.append(key)
+
+    def told(self) -> list[tuple[str, str, str]]:
+        """Kind, reason and note of each, in order."""
+        return [(key.kind, key.reason, key.note) for key in self.keys]
+
+
+class FakeClient:
+    """Holds PodGroups, versions them, and applies merge patches to their statuses as the API server does.
+
+    `listen` is called with each PodGroup that changed, as kopf would. Without it, nobody hears of changes.
+    """
+
+    def __init__(self) -> None:
+        self.groups: dict[str, dict[str, Any]] = {}
+        self.patches: list[tuple[str, Any]] = []
+        self.errors: list[ApiError] = []
+        self.listen: Callable[[Mapping[str, Any]], None] | None = None
+        self.pods_listed = asyncio.Event()
+        self.pods_listed.set()
+        self._versions = itertools.count(1)
+
+    def put(self, body: dict[str, Any], **status: Any) -> dict[str, Any]:
+        """Create the PodGroup, or replace its spec."""
+        meta = body["metadata"]
+        known = self.groups.get(f"{meta['namespace']}/{meta['name']}")
+        generation, uid = (known["metadata"]["generation"] + 1, known["metadata"]["uid"]) if known else (1, "")
+        version = next(self._versions)
+        meta = {**meta, "uid": uid or f"uid-{version}", "resourceVersion": str(version), "generation": generation}
+        kept = known["status"] if known else {}
+        return self._keep({**body, "metadata": meta, "status": {**kept, **status}})
+
+    def delete(self, key: str) -> dict[str, Any]:
+        return self.groups.pop(key)
+
+    async def patch(self, path: str, body: bytes, *, kind: PatchType) -> Reply:
+        assert kind is PatchType.MERGE
+        *_, namespace, _, name, subresource = path.split("/")
+        assert subresource == "status"
+        change = json.loads(body)
+        self.patches.append((f"{namespace}/{name}", change["status"]))
+        await asyncio.sleep(0)
+        if self.errors:
+            raise self.errors.pop(0)
+        known = self.groups.get(f"{namespace}/{name}")
+        if known is None:
+            raise NotFound("not found", status=404)
+        if change["metadata"]["resourceVersion"] != known["metadata"]["resourceVersion"]:
+            raise Conflict("the object has been modified", status=409, reason="Conflict")
+        status = {key: value for key, value in {**known["status"], **change["status"]}.items() if value is not None}
+        meta = {**known["metadata"], "resourceVersion": str(next(self._versions))}
+        changed = self._keep({**known, "metadata": meta, "status": status})
+        return Reply(200, json.dumps(changed).encode())
+
+    async def get(self, path: str, *, params: Mapping[str, str]) -> Reply:
+        """An empty list of pods, once the test lets it come."""
+        await self.pods_listed.wait()
+        return Reply(200, b'{"metadata": {"resourceVersion": "1"}, "items": []}')
+
+    async def stream(self, path: str, *, params: Mapping[str, str], silence: float) -> Any:
+        @asynccontextmanager
+        async def silent() -> AsyncIterator[AsyncIterator[bytes]]:
+            yield self._nothing()
+
+        return silent()
+
+    async def _nothing(self) -> AsyncIterator[bytes]:
+        await asyncio.Event().wait()
+        yield b""
+
+    def _keep(self, group: dict[str, Any]) -> dict[str, Any]:
+        self.groups[f"{group['metadata']['namespace']}/{group['metadata']['name']}"] = group
+        if self.listen is not None:
+            self.listen(group)
+        return group

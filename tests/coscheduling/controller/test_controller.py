@@ -1,0 +1,322 @@
+"""The controller writes a status when it is another, at most once a second a group, and only while it leads."""
+
+from collections.abc import AsyncIterator
+from typing import Any, cast
+
+import pytest
+
+from muster.operator.kube.client import ApiClient
+from muster.operator.kube.errors import Forbidden, Rejected, TooManyRequests, Unreachable
+from muster.operator.podgroups.controller import PodGroupController
+from muster.plugins.coscheduling.board import Board, Reason, Verdict
+
+from .groups import Clock, FakeClient, Recorder, member, pod_group, settle
+
+PENDING, RUNNING, SUCCEEDED, FAILED = (member(phase) for phase in ("Pending", "Running", "Succeeded", "Failed"))
+
+
+class Stage:
+    """A controller with all it meets; `leads` says whether its process does."""
+
+    def __init__(self) -> None:
+        self.client = FakeClient()
+        self.board = Board()
+        self.recorder = Recorder()
+        self.clock = Clock()
+        self.leads = True
+        self.controller = PodGroupController(
+            cast("ApiClient", self.client), self.board, self.recorder, self.clock, leading=lambda: self.leads
+        )
+        self.client.listen = self.controller.group_seen
+
+    def status(self, key: str = "ml/train") -> dict[str, Any]:
+        status: dict[str, Any] = self.client.groups[key]["status"]
+        return status
+
+    def condition(self, key: str = "ml/train") -> tuple[str, str, str] | None:
+        """Status, reason and message."""
+        found = self.status(key).get("conditions")
+        return (found[0]["status"], found[0]["reason"], found[0]["message"]) if found else None
+
+    def writes(self, key: str = "ml/train") -> int:
+        return sum(1 for written, _ in self.client.patches if written == key)
+
+    def come(self, *members: Any) -> None:
+        for each in members:
+            self.controller.member_changed(None, each)
+
+    def become(self, old: Any, new: Any, times: int = 1) -> None:
+        for _ in range(times):
+            self.controller.member_changed(old, new)
+
+    def decide(self, reason: Reason, message: str, key: str = "ml/train") -> None:
+        self.board.post(key, Verdict(reason, message, self.clock.wall()))
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    """A stage whose controller works, and knows all members there are: none."""
+    made = Stage()
+    made.controller.start()
+    await settle()
+    yield made
+    await made.controller.stop()
+
+
+async def test_a_new_group_is_pending(stage: Stage) -> None:
+    stage.client.put(pod_group())
+    await settle()
+    assert stage.status()["phase"] == "Pending"
+    assert stage.condition() == ("False", "WaitingForPods", "0 of 3 pods exist")
+    assert stage.recorder.keys == []
+
+
+async def test_a_status_follows_the_members(stage: Stage) -> None:
+    stage.client.put(pod_group())
+    stage.come(PENDING, PENDING, PENDING)
+    await stage.clock.advance(1)
+    assert (stage.status()["phase"], stage.status()["scheduled"]) == ("Scheduling", 0)
+    stage.become(PENDING, RUNNING, times=3)
+    await stage.clock.advance(1)
+    assert (stage.status()["phase"], stage.status()["scheduled"], stage.status()["running"]) == ("Running", 3, 3)
+    stage.become(RUNNING, SUCCEEDED, times=2)
+    stage.become(RUNNING, FAILED)
+    await stage.clock.advance(1)
+    assert stage.status() == stage.status() | {"phase": "Failed", "running": 0, "succeeded": 2, "failed": 1}
+
+
+async def test_members_that_came_before_their_group_count(stage: Stage) -> None:
+    stage.come(PENDING, RUNNING)
+    stage.client.put(pod_group(min_member=1))
+    await settle()
+    assert (stage.status()["phase"], stage.status()["running"]) == ("Running", 1)
+
+
+async def test_a_group_is_written_at_most_once_a_second(stage: Stage) -> None:
+    stage.client.put(pod_group(min_member=40))
+    for _ in range(20):
+        stage.come(RUNNING, RUNNING)
+        await stage.clock.advance(0.25)
+    assert stage.writes() == 6
+    assert stage.status()["phase"] == "Running"
+    await stage.clock.advance(60)
+    assert stage.writes() == 6
+
+
+async def test_groups_do_not_wait_for_each_other(stage: Stage) -> None:
+    for number in range(20):
+        stage.client.put(pod_group(f"g{number}"))
+    await stage.clock.advance(0)
+    assert len(stage.client.patches) == 20
+
+
+async def test_groups_without_members_delay_nobody(stage: Stage) -> None:
+    stage.leads = False
+    for number in range(50):
+        stage.client.put(pod_group(f"empty{number}"))
+    stage.client.put(pod_group())
+    stage.come(RUNNING)
+    stage.leads = True
+    await stage.clock.advance(1)
+    assert stage.client.patches[0][0] == "ml/train"
+    assert len(stage.client.patches) == 51
+
+
+async def test_what_does_not_change_is_not_written(stage: Stage) -> None:
+    stage.client.put(pod_group(min_member=1))
+    stage.come(RUNNING)
+    await stage.clock.advance(5)
+    before = stage.writes()
+    stage.become(RUNNING, PENDING)
+    stage.become(PENDING, RUNNING)
+    await stage.clock.advance(5)
+    assert stage.writes() == before
+
+
+async def test_a_status_that_is_right_already_is_not_written_after_a_restart(stage: Stage) -> None:
+    stage.client.put(pod_group())
+    stage.come(PENDING)
+    await stage.clock.advance(1)
+    stage.controller.forget_groups()
+    stage.controller.group_seen(stage.client.groups["ml/train"])
+    await stage.clock.advance(5)
+    assert stage.writes() == 1
+
+
+async def test_nothing_is_written_before_all_members_are_known() -> None:
+    stage = Stage()
+    stage.client.pods_listed.clear()
+    stage.controller.start()
+    stage.client.put(pod_group(min_member=1), phase="Running", running=1)
+    await stage.clock.advance(60)
+    assert stage.client.patches == []
+    stage.come(RUNNING)
+    stage.client.pods_listed.set()
+    await stage.clock.advance(1)
+    assert (stage.status()["phase"], stage.status()["running"]) == ("Running", 1)
+    await stage.controller.stop()
+
+
+async def test_only_the_leader_writes_and_a_new_one_catches_up(stage: Stage) -> None:
+    stage.leads = False
+    stage.client.put(pod_group())
+    stage.come(PENDING, PENDING, PENDING)
+    stage.decide(Reason.UNSCHEDULABLE, "no room")
+    await stage.clock.advance(60)
+    assert (stage.client.patches, stage.recorder.keys) == ([], [])
+    stage.leads = True
+    await stage.clock.advance(1)
+    assert stage.condition() == ("False", "Unschedulable", "no room")
+    assert stage.recorder.told() == [("Warning", "Unschedulable", "no room")]
+
+
+async def test_the_schedulers_word_is_written_and_told(stage: Stage) -> None:
+    stage.client.put(pod_group())
+    stage.come(PENDING, PENDING)
+    stage.decide(Reason.WAITING_FOR_PODS, "2 of 3 pods exist")
+    await stage.clock.advance(1)
+    stage.come(PENDING)
+    stage.decide(Reason.UNSCHEDULABLE, "2 of 3 fit: 0/4 nodes are available")
+    await stage.clock.advance(1)
+    stage.decide(Reason.TIMEOUT, "given up after 10s")
+    await stage.clock.advance(1)
+    stage.decide(Reason.SCHEDULED, "3 of 3 pods are scheduled")
+    stage.become(PENDING, RUNNING, times=3)
+    await stage.clock.advance(1)
+    assert stage.condition() == ("True", "Scheduled", "3 of 3 pods are scheduled")
+    assert stage.recorder.told() == [
+        ("Warning", "Unschedulable", "WaitingForPods: 2 of 3 pods exist"),
+        ("Warning", "Unschedulable", "2 of 3 fit: 0/4 nodes are available"),
+        ("Warning", "Timeout", "given up after 10s"),
+        ("Normal", "Scheduled", "3 of 3 pods are scheduled"),
+    ]
+    assert {(key.regarding.kind, key.regarding.name, key.controller) for key in stage.recorder.keys} == {
+        ("PodGroup", "train", "muster")
+    }
+
+
+async def test_a_note_is_cut_to_what_the_api_takes(stage: Stage) -> None:
+    stage.client.put(pod_group(min_member=1))
+    stage.come(PENDING)
+    stage.decide(Reason.UNSCHEDULABLE, "x" * 5000)
+    await stage.clock.advance(1)
+    ((_, _, note),) = stage.recorder.told()
+    assert len(note) == 1024
+
+
+async def test_a_timeout_that_is_too_long_is_warned_of_once(stage: Stage) -> None:
+    stage.client.put(pod_group(scheduleTimeoutSeconds=3600))
+    await stage.clock.advance(5)
+    stage.come(PENDING)
+    await stage.clock.advance(5)
+    assert [reason for _, reason, _ in stage.recorder.told()] == ["TimeoutTooLong"]
+
+
+async def test_same_names_in_two_namespaces_do_not_mix(stage: Stage) -> None:
+    for namespace in ("one", "two"):
+        stage.client.put(pod_group(namespace=namespace, min_member=1))
+    stage.come(member("Running", group="one/train"), member("Failed", group="two/train"))
+    await stage.clock.advance(1)
+    assert (stage.status("one/train")["phase"], stage.status("one/train")["failed"]) == ("Running", 0)
+    assert (stage.status("two/train")["phase"], stage.status("two/train")["running"]) == ("Failed", 0)
+
+
+async def test_a_raised_minimum_is_judged_anew(stage: Stage) -> None:
+    stage.client.put(pod_group(min_member=2))
+    stage.come(RUNNING, RUNNING)
+    await stage.clock.advance(1)
+    assert stage.status()["phase"] == "Running"
+    stage.client.put(pod_group(min_member=3))
+    await stage.clock.advance(1)
+    assert (stage.status()["phase"], stage.status()["observedGeneration"]) == ("Pending", 2)
+
+
+async def test_a_deleted_group_is_left_alone(stage: Stage) -> None:
+    stage.client.put(pod_group())
+    await stage.clock.advance(1)
+    stage.controller.group_gone(stage.client.delete("ml/train"))
+    stage.come(RUNNING)
+    stage.decide(Reason.UNSCHEDULABLE, "no room")
+    await stage.clock.advance(60)
+    assert stage.writes() == 1
+
+
+async def test_a_group_that_went_unnoticed_is_forgotten_with_the_next_write(stage: Stage) -> None:
+    stage.client.put(pod_group())
+    await stage.clock.advance(1)
+    stage.client.delete("ml/train")
+    stage.come(RUNNING)
+    await stage.clock.advance(60)
+    stage.come(RUNNING)
+    await stage.clock.advance(60)
+    assert stage.writes() == 2
+
+
+async def test_a_group_that_was_made_again_is_another_group(stage: Stage) -> None:
+    stage.client.put(pod_group())
+    await stage.clock.advance(1)
+    first = stage.client.delete("ml/train")
+    stage.client.put(pod_group(min_member=5))
+    stage.controller.group_gone(first)
+    await stage.clock.advance(1)
+    assert stage.condition() == ("False", "WaitingForPods", "0 of 5 pods exist")
+
+
+async def test_a_status_is_never_written_to_another_version_than_it_was_computed_from(stage: Stage) -> None:
+    stage.client.put(pod_group(min_member=1))
+    stage.come(RUNNING)
+    await stage.clock.advance(1)
+    listen, stage.client.listen = stage.client.listen, None
+    raised = stage.client.put(pod_group(min_member=2))
+    stage.become(RUNNING, FAILED)
+    await stage.clock.advance(3)
+    assert stage.status()["phase"] == "Running"
+    assert listen is not None
+    listen(raised)
+    await stage.clock.advance(2)
+    assert (stage.status()["phase"], stage.status()["observedGeneration"]) == ("Pending", 2)
+
+
+async def test_while_the_api_takes_nothing_every_group_waits(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    stage.client.errors = [Unreachable("connection refused"), Forbidden("podgroups is forbidden", status=403)]
+    for number in range(10):
+        stage.client.put(pod_group(f"g{number}"))
+    await stage.clock.advance(9.9)
+    assert len(stage.client.patches) == 1
+    await stage.clock.advance(0.2)
+    assert len(stage.client.patches) == 2
+    await stage.clock.advance(10)
+    assert len(stage.client.patches) == 12
+    assert all(group["status"]["phase"] == "Pending" for group in stage.client.groups.values())
+    assert caplog.messages == ["statuses of PodGroups cannot be written: connection refused"]
+
+
+async def test_a_server_that_asks_for_time_gets_it(stage: Stage) -> None:
+    stage.client.errors = [TooManyRequests("slow down", status=429, retry_after=3)]
+    stage.client.put(pod_group())
+    await stage.clock.advance(2.9)
+    assert stage.writes() == 1
+    await stage.clock.advance(0.2)
+    assert (stage.writes(), stage.status()["phase"]) == (2, "Pending")
+
+
+async def test_a_status_that_is_not_accepted_holds_up_no_other_group(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage.client.errors = [Rejected("not this", status=422)]
+    stage.client.put(pod_group("odd"))
+    stage.client.put(pod_group())
+    await stage.clock.advance(1)
+    assert stage.status()["phase"] == "Pending"
+    assert caplog.messages == ["the status of PodGroup ml/odd was not accepted: not this"]
+    await stage.clock.advance(10)
+    assert stage.status("ml/odd")["phase"] == "Pending"
+
+
+async def test_a_fault_in_one_group_holds_up_no_other(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    stage.client.errors = [cast("Any", RuntimeError("a bug"))]
+    stage.client.put(pod_group("odd"))
+    stage.client.put(pod_group())
+    await stage.clock.advance(1)
+    assert stage.status()["phase"] == "Pending"
+    assert caplog.messages == ["the status of PodGroup ml/odd could not be computed"]

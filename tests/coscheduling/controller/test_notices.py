@@ -1,0 +1,84 @@
+"""Which steps of a group are worth an Event, and what it says."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from muster.operator.podgroups.notices import notices
+from muster.operator.podgroups.stored import StoredGroup, read
+from muster.plugins.coscheduling.board import Reason, Verdict
+from muster.plugins.coscheduling.model import SCHEDULED, Condition, PodGroupStatus
+
+from .groups import pod_group
+
+
+def group(**spec: Any) -> StoredGroup:
+    return read(msgspec.json.encode(pod_group(**spec)))
+
+
+def status(reason: str | None = None, message: str = "so it is", *, generation: int = 1) -> PodGroupStatus:
+    """A status whose condition has this reason; with none it has no condition."""
+    said = Condition(type=SCHEDULED, status=str(reason == "Scheduled"), reason=reason, message=message)
+    return PodGroupStatus(conditions=(said,) if reason else None, observed_generation=generation)
+
+
+def verdict(reason: str) -> Verdict:
+    return Verdict(Reason(reason), "so it is", 0.0)
+
+
+def told(before: PodGroupStatus, after: PodGroupStatus, word: Verdict | None, **spec: Any) -> list[tuple[str, ...]]:
+    return [tuple(notice) for notice in notices(group(**spec), before, after, word)]
+
+
+@pytest.mark.parametrize("before", [None, "Unschedulable", "WaitingForPods"])
+def test_a_group_that_is_scheduled_is_told_once(before: str | None) -> None:
+    scheduled = status("Scheduled")
+    assert told(status(before), scheduled, None) == [("Normal", "Scheduled", "so it is")]
+    assert told(scheduled, scheduled, None) == []
+
+
+def test_another_minimum_of_a_scheduled_group_is_no_news() -> None:
+    assert told(status("Scheduled"), status("Scheduled", "4 of 4 pods are scheduled"), None) == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "event"),
+    [
+        ("Unschedulable", ("Warning", "Unschedulable", "so it is")),
+        ("NotEnoughResources", ("Warning", "Unschedulable", "NotEnoughResources: so it is")),
+        ("GatedPods", ("Warning", "Unschedulable", "GatedPods: so it is")),
+        ("WaitingForPods", ("Warning", "Unschedulable", "WaitingForPods: so it is")),
+        ("Timeout", ("Warning", "Timeout", "so it is")),
+    ],
+)
+def test_each_refusal_is_told_with_its_reason(reason: str, event: tuple[str, ...]) -> None:
+    assert told(status(), status(reason), verdict(reason)) == [event]
+    assert told(status(reason), status(reason), verdict(reason)) == []
+
+
+def test_a_refusal_with_another_message_is_told_again() -> None:
+    before, after = status("Unschedulable", "0/5 nodes"), status("Unschedulable", "0/6 nodes")
+    assert told(before, after, verdict("Unschedulable")) == [("Warning", "Unschedulable", "0/6 nodes")]
+
+
+@pytest.mark.parametrize("word", [None, verdict("Scheduled")])
+def test_a_group_that_the_scheduler_did_not_turn_away_is_not_spoken_of(word: Verdict | None) -> None:
+    assert told(status(), status("WaitingForPods"), word) == []
+
+
+def test_a_condition_that_is_taken_back_is_no_event() -> None:
+    assert told(status("Scheduled"), status(), verdict("Unschedulable")) == []
+
+
+def test_a_timeout_that_is_too_long_is_told_once_for_each_spec() -> None:
+    warning = ("Warning", "TimeoutTooLong", "spec.scheduleTimeoutSeconds of 901 is cut to 900 (15m)")
+    new, first, second = PodGroupStatus(), status(), status(generation=2)
+    assert told(new, first, None, scheduleTimeoutSeconds=901) == [warning]
+    assert told(first, first, None, scheduleTimeoutSeconds=901) == []
+    assert told(first, second, None, scheduleTimeoutSeconds=901) == [warning]
+
+
+@pytest.mark.parametrize("seconds", [None, 0, -5, 900])
+def test_a_timeout_that_is_kept_is_not_warned_of(seconds: int | None) -> None:
+    assert told(PodGroupStatus(), status(), None, scheduleTimeoutSeconds=seconds) == []

@@ -1,0 +1,1 @@
+"""PodGroups and pods as other projects' operators create them."""

@@ -1,0 +1,100 @@
+"""The condition `Scheduled`: what the pods show goes before what the scheduler said, and its last word stands."""
+
+import pytest
+
+from muster.plugins.coscheduling.board import Reason, Verdict
+from muster.plugins.coscheduling.conditions import dated, refused, statement
+from muster.plugins.coscheduling.model import SCHEDULED, Condition
+from muster.plugins.coscheduling.phases import Counts
+
+from .situations import NOW, members
+
+NO_ROOM = Verdict(Reason.UNSCHEDULABLE, "2 of the 3 members that it needs fit", NOW)
+DONE = Verdict(Reason.SCHEDULED, "3 of 3 pods are scheduled", NOW)
+
+
+def denial(reason: str, message: str = "so it was") -> Condition:
+    return Condition(type=SCHEDULED, status="False", reason=reason, message=message)
+
+
+TRUE = Condition(type=SCHEDULED, status="True", reason="Scheduled", message="3 of 3 pods are scheduled")
+
+
+def say(
+    group: Counts, verdict: Verdict | None = None, previous: Condition | None = None, *, ended: bool = False
+) -> tuple[str, str | None, str | None] | None:
+    said = statement(group, 3, ended=ended, verdict=verdict, previous=previous)
+    return None if said is None else (said.status, said.reason, said.message)
+
+
+@pytest.mark.parametrize("verdict", [None, DONE, NO_ROOM])
+def test_a_group_is_scheduled_when_its_quorum_has_nodes_whatever_was_said(verdict: Verdict | None) -> None:
+    assert say(members(starting=1, running=2), verdict) == ("True", "Scheduled", "3 of 3 pods are scheduled")
+
+
+def test_members_beyond_the_quorum_do_not_change_the_message() -> None:
+    assert say(members(waiting=4, running=5)) == ("True", "Scheduled", "3 of 3 pods are scheduled")
+
+
+@pytest.mark.parametrize("verdict", [None, DONE, NO_ROOM])
+def test_a_group_that_lacks_members_waits_for_them_whatever_was_said(verdict: Verdict | None) -> None:
+    assert say(members(waiting=2), verdict, TRUE) == ("False", "WaitingForPods", "2 of 3 pods exist")
+
+
+@pytest.mark.parametrize("reason", [reason for reason in Reason if reason is not Reason.SCHEDULED])
+def test_the_schedulers_word_is_passed_on(reason: Reason) -> None:
+    assert say(members(waiting=3), Verdict(reason, "because", NOW)) == ("False", reason.value, "because")
+
+
+def test_nothing_is_said_of_a_group_that_was_not_tried_yet() -> None:
+    assert say(members(waiting=3)) is None
+
+
+def test_a_group_that_is_just_being_bound_is_not_scheduled_yet() -> None:
+    assert say(members(waiting=1, starting=2), DONE) is None
+
+
+def test_the_last_refusal_stands_until_the_scheduler_speaks_again() -> None:
+    assert say(members(waiting=3), None, denial("NotEnoughResources")) == ("False", "NotEnoughResources", "so it was")
+
+
+@pytest.mark.parametrize("outdated", [TRUE, denial("WaitingForPods", "2 of 3 pods exist")])
+def test_what_the_members_disprove_is_taken_back(outdated: Condition) -> None:
+    assert say(members(waiting=3), None, outdated) is None
+
+
+def test_nothing_new_is_said_of_a_group_that_has_ended() -> None:
+    assert say(members(), NO_ROOM, TRUE, ended=True) == ("True", "Scheduled", "3 of 3 pods are scheduled")
+    assert say(members(failed=3), NO_ROOM, None, ended=True) is None
+
+
+@pytest.mark.parametrize(
+    ("verdict", "previous", "answer"),
+    [
+        (NO_ROOM, None, True),
+        (NO_ROOM, TRUE, True),
+        (DONE, denial("Unschedulable"), False),
+        (Verdict(Reason.WAITING_FOR_PODS, "", NOW), None, False),
+        (None, denial("Timeout"), True),
+        (None, denial("WaitingForPods"), False),
+        (None, TRUE, False),
+        (None, None, False),
+    ],
+)
+def test_members_are_refused_when_that_is_the_last_that_was_heard(
+    verdict: Verdict | None, previous: Condition | None, answer: bool
+) -> None:
+    assert refused(verdict, previous) is answer
+
+
+def test_a_condition_is_dated_when_its_status_changes() -> None:
+    now = dated(TRUE, denial("Unschedulable"), generation=7, now=0.9)
+    assert now.last_transition_time == "1970-01-01T00:00:00Z"
+    assert now.observed_generation == 7
+
+
+def test_a_condition_keeps_its_date_when_only_its_reason_changes() -> None:
+    before = dated(denial("WaitingForPods"), None, generation=1, now=NOW)
+    after = dated(denial("Unschedulable"), before, generation=2, now=NOW + 60)
+    assert after.last_transition_time == before.last_transition_time
+    assert after.observed_generation == 2

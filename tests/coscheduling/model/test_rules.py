@@ -1,0 +1,71 @@
+"""What a PodGroup may ask for, and how a mistake is told."""
+
+from typing import Any
+
+import pytest
+
+from muster.plugins.coscheduling.model import problems
+
+QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$', got "
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        None,
+        {},
+        {"minMember": 1},
+        {"minMember": None, "minResources": None, "scheduleTimeoutSeconds": None},
+        {"scheduleTimeoutSeconds": 0},
+        {"scheduleTimeoutSeconds": 100_000},
+        {"minResources": {}},
+        {"minResources": {"cpu": "500m", "memory": "1.5Gi", "nvidia.com/gpu": 8}},
+        {"minMember": 3, "ofSomeLaterVersion": True},
+    ],
+)
+def test_what_a_group_may_ask_for_is_no_problem(spec: Any) -> None:
+    assert problems({"spec": spec}) == []
+
+
+def test_a_group_without_a_spec_is_no_problem() -> None:
+    assert problems({}) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ({"minMember": 0}, "spec.minMember: Invalid value: 0: should be greater than or equal to 1"),
+        ({"minMember": -3}, "spec.minMember: Invalid value: -3: should be greater than or equal to 1"),
+        ({"minMember": "3"}, 'spec.minMember: Invalid value: "3": should be a valid integer'),
+        ({"minMember": True}, "spec.minMember: Invalid value: true: should be a valid integer"),
+        (
+            {"scheduleTimeoutSeconds": -1},
+            "spec.scheduleTimeoutSeconds: Invalid value: -1: should be greater than or equal to 0",
+        ),
+        (
+            {"minResources": {"cpu": "two"}},
+            f"spec.minResources[cpu]: Invalid value: \"two\": {QUANTITY}'two'",
+        ),
+        (
+            {"minResources": {"nvidia.com/gpu": 1.5}},
+            "spec.minResources[nvidia.com/gpu]: Invalid value: 1.5: should be an integer or a string",
+        ),
+        (
+            {"minResources": {"cpu": True}},
+            "spec.minResources[cpu]: Invalid value: true: should be an integer or a string",
+        ),
+        ({"minResources": []}, "spec.minResources: Invalid value: []: should be a valid dictionary"),
+    ],
+)
+def test_a_mistake_is_told_with_the_path_of_its_field(spec: dict[str, Any], problem: str) -> None:
+    assert problems({"spec": spec}) == [problem]
+
+
+def test_every_mistake_is_told() -> None:
+    found = problems({"spec": {"minMember": 0, "scheduleTimeoutSeconds": -1, "minResources": {"cpu": "x", "gpu": ""}}})
+    assert [line.partition(":")[0] for line in found] == [
+        "spec.minMember",
+        "spec.minResources[cpu]",
+        "spec.minResources[gpu]",
+        "spec.scheduleTimeoutSeconds",
+    ]

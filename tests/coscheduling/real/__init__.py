@@ -1,0 +1,1 @@
+"""Gangs with the real `muster run` on a real API server."""

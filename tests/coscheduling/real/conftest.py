@@ -1,0 +1,131 @@
+"""Fixtures of these tests: PodGroups that are served, `muster run` that may read them, and one test's own namespace."""
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from tests.controlplane.api import Api
+from tests.controlplane.plane import MUSTER, ControlPlane
+from tests.coscheduling.real.gangs import GangCluster
+from tests.coscheduling.world import configuration
+from tests.e2e.muster_process import MusterProcess, Options
+
+DEFINITION = Path(__file__).parents[3] / "deploy" / "crds" / "scheduling.x-k8s.io_podgroups.yaml"
+ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+ROLE = "muster-coscheduling"
+RIGHTS: Mapping[str, Any] = {
+    "metadata": {"name": ROLE},
+    "rules": [
+        {"apiGroups": ["scheduling.x-k8s.io"], "resources": ["podgroups"], "verbs": ["get", "list", "watch"]},
+        {"apiGroups": ["scheduling.x-k8s.io"], "resources": ["podgroups/status"], "verbs": ["patch"]},
+    ],
+}
+_numbers = itertools.count(1)
+
+AddNodes = Callable[..., None]
+
+
+class StartMuster(Protocol):
+    """Starts a `muster run` for one test."""
+
+    def __call__(
+        self,
+        *names: str,
+        args: Mapping[str, object] | None = None,
+        plugins: tuple[str, ...] = (),
+        kubeconfig: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> MusterProcess: ...
+
+
+def unique_name() -> str:
+    """A schedulerName that no other process of these tests answers to."""
+    return f"gangs-{next(_numbers)}"
+
+
+def define(plane: ControlPlane) -> None:
+    """Installs the definition of PodGroups, and returns when they are served."""
+    plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(DEFINITION))
+    plane.kubectl("wait", "--for=condition=Established", "-f", str(DEFINITION), "--timeout=60s")
+
+
+@pytest.fixture(scope="module")
+def rights(control_plane: ControlPlane, muster_kubeconfig: Path) -> Iterator[Path]:
+    """A kubeconfig that may read PodGroups and write their status."""
+    with control_plane.api() as api:
+        api.post(ROLES, RIGHTS)
+        control_plane.grant(MUSTER, ROLE)
+        yield muster_kubeconfig
+        api.delete(f"{ROLES}/{ROLE}")
+
+
+@pytest.fixture(scope="module")
+def served(control_plane: ControlPlane, rights: Path) -> Path:
+    """The same, when PodGroups are served."""
+    define(control_plane)
+    return rights
+
+
+@pytest.fixture(scope="module")
+def muster(served: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterProcess]:
+    """One `muster run` for all tests of a module; nothing goes wrong in it."""
+    log = tmp_path_factory.mktemp("muster") / "muster.log"
+    process = MusterProcess(Options(kubeconfig=served, log=log, names=[unique_name()]))
+    try:
+        process.wait_until_ready()
+        yield process
+    finally:
+        process.stop()
+    assert process.errors == []
+
+
+@pytest.fixture
+def start_muster(served: Path, tmp_path: Path) -> Iterator[StartMuster]:
+    """Call it to start a `muster run` for this test alone, with arguments of Coscheduling, and wait until it is ready.
+
+    Other `plugins` run after Coscheduling; `environment` is where they are found.
+    """
+    processes: list[MusterProcess] = []
+
+    def start(
+        *names: str,
+        args: Mapping[str, object] | None = None,
+        plugins: tuple[str, ...] = (),
+        kubeconfig: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> MusterProcess:
+        number = len(processes)
+        config = None
+        if args is not None or plugins:
+            config = tmp_path / f"config-{number}.yaml"
+            config.write_bytes(configuration(args or {}, more=plugins))
+        options = Options(
+            kubeconfig=kubeconfig or served,
+            log=tmp_path / f"muster-{number}.log",
+            names=names or (unique_name(),),
+            config=config,
+            environment=environment,
+        )
+        process = MusterProcess(options)
+        processes.append(process)
+        process.wait_until_ready()
+        return process
+
+    yield start
+    for process in processes:
+        process.stop()
+
+
+@pytest.fixture
+def gangs(control_plane: ControlPlane, api: Api, namespace: str, muster: MusterProcess) -> GangCluster:
+    """The test's own namespace; its pods are for the module's process."""
+    return GangCluster(control_plane, api, namespace, muster.name)
+
+
+@pytest.fixture
+def make_gangs(control_plane: ControlPlane, api: Api, namespace: str) -> Callable[[str], GangCluster]:
+    """The test's own namespace, with pods for a scheduler of this name."""
+    return lambda scheduler: GangCluster(control_plane, api, namespace, scheduler)

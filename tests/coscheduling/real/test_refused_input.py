@@ -1,0 +1,61 @@
+"""What the API itself refuses in a PodGroup, and what it lets through that the scheduler then has to live with."""
+
+import pytest
+
+from tests.builders import make_node, make_pod
+from tests.controlplane.api import ApiError
+from tests.coscheduling.objects import make_members
+from tests.coscheduling.real.conftest import AddNodes
+from tests.coscheduling.real.gangs import GangCluster
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("min_member", 0, "spec.minMember"),
+        ("min_member", -1, "spec.minMember"),
+        ("min_member", 2**31, "spec.minMember"),
+        ("min_resources", {"cpu": "a lot"}, "spec.minResources.cpu"),
+        ("min_resources", {"memory": "1 Gi"}, "spec.minResources.memory"),
+        ("timeout", "soon", "spec.scheduleTimeoutSeconds"),
+    ],
+)
+def test_the_api_refuses_it_with_the_path_of_the_field(
+    gangs: GangCluster, field: str, value: object, said: str
+) -> None:
+    asked = {"min_member": 1, field: value}
+
+    with pytest.raises(ApiError) as refused:
+        gangs.add_group("g", **asked)  # type: ignore[arg-type]
+
+    assert refused.value.code == 422
+    assert said in str(refused.value)
+
+
+def test_a_timeout_below_nothing_is_let_through_and_is_none(gangs: GangCluster, add_nodes: AddNodes) -> None:
+    add_nodes(make_node("one"))
+    gangs.add_group("g", 2, timeout=-5)
+    gangs.add(*make_members("g", 2))
+
+    gangs.wait_until_started("g", 2)
+
+
+def test_a_podgroup_that_names_no_minmember_is_let_through_and_holds_nobody(
+    gangs: GangCluster, add_nodes: AddNodes
+) -> None:
+    add_nodes(make_node("one"))
+    gangs.add_group("g")
+    gangs.add(*make_members("g", 1))
+
+    gangs.wait_until_started("g", 1)
+
+
+def test_labels_on_pods_of_another_scheduler_are_left_alone(gangs: GangCluster, add_nodes: AddNodes) -> None:
+    add_nodes(make_node("one"))
+    gangs.add_group("g", 2)
+    gangs.create(*make_members("g", 3), scheduler="somebody-else")
+    gangs.add(make_pod("ours"))
+    gangs.wait_until_bound("ours")
+
+    assert gangs.nodes("g") == {}
+    assert [gangs.said(f"g-{number}") for number in range(3)] == [[], [], []]

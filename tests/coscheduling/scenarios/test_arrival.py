@@ -1,0 +1,156 @@
+"""Members and PodGroups that come late, in pieces, in any order: the gang starts with the one that completes it."""
+
+import pytest
+
+from tests.builders import make_node
+from tests.coscheduling.conftest import MakeWorld
+from tests.coscheduling.objects import make_members
+from tests.coscheduling.world import World
+
+
+@pytest.mark.parametrize("placement", ["Transaction", "PodByPod"])
+@pytest.mark.parametrize("members", [3, 30])
+async def test_members_that_trickle_in_start_with_the_last_one(
+    make_world: MakeWorld, placement: str, members: int
+) -> None:
+    world = make_world({"placement": placement})
+    world.add_nodes(make_node("a", cpu="100"))
+    world.add_group("g", members)
+    for pod in make_members("g", members):
+        await world.run(30 / members)
+        assert world.bound() == []
+        world.add(pod)
+    await world.settle()
+
+    assert len(world.bound("g")) == members
+
+
+async def test_a_podgroup_that_comes_after_its_pods_starts_them_at_once(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="100"))
+    for pod in make_members("g", 10):
+        world.add(pod)
+        await world.run(3)
+    world.add_group("g", 10)
+    await world.settle()
+
+    assert len(world.bound("g")) == 10
+
+
+async def test_a_podgroup_that_comes_between_its_pods_starts_them_with_the_last(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="100"))
+    pods = make_members("g", 10)
+    world.add(*pods[:5])
+    await world.run(10)
+    world.add_group("g", 10)
+    await world.run(10)
+    assert world.bound() == []
+    world.add(*pods[5:])
+    await world.settle()
+
+    assert len(world.bound("g")) == 10
+
+
+async def test_members_that_come_while_others_wait_are_told_the_number_of_that_moment(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="100"))
+    world.add_group("g", 5)
+    keys = []
+    for pod in make_members("g", 4):
+        keys += world.add(pod)
+        await world.run(2)
+
+    for key in keys:
+        name = key.partition("/")[2]
+        assert world.notes(key)[-1] == (
+            f"0/1 nodes are available: pre-filter pod {name} cannot find enough sibling pods, "
+            "current pods number: 4, minMember of group: 5."
+        )
+        assert world.conditions[key] == ("Unschedulable", world.notes(key)[-1])
+
+
+async def test_members_that_come_fast_are_not_told_for_each_of_them(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="100"))
+    world.add_group("g", 10)
+    for pod in make_members("g", 10):
+        world.add(pod)
+        await world.run(0.05)
+
+    assert len(world.bound("g")) == 10
+    assert [event for event in world.events if event[1] == "FailedScheduling"] == []
+
+
+async def test_what_was_about_to_be_said_is_not_said_of_a_pod_that_is_gone(world: World) -> None:
+    world.add_nodes(make_node("a"))
+    world.add_group("g", 2)
+    [key] = world.add(make_members("g", 1)[0])
+    await world.run(0.5)
+    world.delete(key)
+    await world.run(5)
+
+    assert world.events == []
+    assert world.conditions == {}
+
+
+async def test_what_was_about_to_be_said_is_not_said_of_a_pod_that_is_being_bound(world: World) -> None:
+    world.add_nodes(make_node("a"))
+    world.add_group("g", 2)
+    pods = make_members("g", 2)
+    world.add(pods[0])
+    await world.run(0.9)
+    world.binder.latency = lambda: 5.0
+    world.add(pods[1])
+    await world.run(20)
+
+    assert [reason for _, reason, _ in world.events] == ["Scheduled", "Scheduled"]
+    assert world.conditions == {}
+
+
+async def test_members_of_one_gang_may_name_several_schedulers_of_ours(make_world: MakeWorld) -> None:
+    world = make_world(names=("muster", "scheduler-plugins-scheduler"))
+    world.add_nodes(make_node("a", cpu="100"))
+    world.add_group("g", 4)
+    pods = make_members("g", 4)
+    for pod in pods[2:]:
+        pod.scheduler("scheduler-plugins-scheduler")
+    world.add(*pods)
+    await world.settle()
+
+    assert len(world.bound("g")) == 4
+    world.check()
+
+
+async def test_members_that_come_one_by_one_to_a_gang_that_runs_are_bound_one_by_one(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="4"))
+    world.add_group("g", 2)
+    pods = make_members("g", 6)
+    world.add(*pods[:2])
+    await world.settle()
+    for number, pod in enumerate(pods[2:], start=3):
+        world.add(pod)
+        await world.settle()
+        assert len(world.bound("g")) == min(number, 4)
+
+
+async def test_of_more_members_than_needed_as_many_start_as_fit(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="5"))
+    world.add_group("g", 3)
+    world.add(*make_members("g", 8))
+    await world.settle()
+    assert len(world.bound("g")) == 5
+
+    world.add_nodes(make_node("b", cpu="3"))
+    await world.run(15)
+    assert len(world.bound("g")) == 8
+    world.check()
+
+
+async def test_370_pods_start_in_one_go_on_400_nodes(world: World) -> None:
+    world.add_nodes(*(make_node(f"n-{number}", cpu="1") for number in range(400)))
+    world.add_group("g", 370)
+    world.add(*make_members("g", 370))
+    assert world.engine.scheduler.step()
+    assert not world.engine.scheduler.step()
+    await world.settle()
+
+    assert len(world.bound("g")) == 370
+    assert world.notes("default/g-0") == []
+    world.check()

@@ -1,0 +1,352 @@
+"""Groups that change while they wait and while they run, and names that are used again."""
+
+import pytest
+
+from tests.builders import make_node, make_pod
+from tests.coscheduling.board_reader import word
+from tests.coscheduling.conftest import MakeWorld
+from tests.coscheduling.objects import make_member, make_members
+from tests.coscheduling.world import World
+
+
+@pytest.fixture
+def room(world: World) -> World:
+    """A world with room for a hundred."""
+    world.add_nodes(make_node("a", cpu="100"))
+    return world
+
+
+async def test_a_minmember_that_is_lowered_starts_the_members_that_wait(room: World) -> None:
+    room.add_group("g", 5)
+    room.add(*make_members("g", 3))
+    await room.run(20)
+    assert room.bound() == []
+
+    room.change_group("default/g", minMember=3)
+    await room.settle()
+    assert len(room.bound("g")) == 3
+
+
+async def test_a_minmember_that_is_lowered_helps_a_gang_that_did_not_fit(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="3"))
+    world.add_group("g", 5)
+    world.add(*make_members("g", 5))
+    await world.run(20)
+    assert world.bound() == []
+
+    world.change_group("default/g", minMember=3)
+    await world.settle()
+    assert len(world.bound("g")) == 3
+
+
+async def test_a_minmember_that_is_raised_while_members_wait_is_what_counts(room: World) -> None:
+    room.add_group("g", 5)
+    room.add(*make_members("g", 3))
+    await room.run(5)
+    room.change_group("default/g", minMember=7)
+    pods = make_members("g", 7)
+    room.add(*pods[3:6])
+    await room.run(20)
+    assert room.bound() == []
+
+    room.add(pods[6])
+    await room.settle()
+    assert len(room.bound("g")) == 7
+
+
+async def test_a_minmember_that_is_raised_while_the_gang_runs_disturbs_nobody_and_holds_for_new_members(
+    room: World,
+) -> None:
+    room.add_group("g", 3)
+    room.add(*make_members("g", 3))
+    await room.settle()
+    room.change_group("default/g", minMember=5)
+    await room.run(10)
+    assert len(room.bound("g")) == 3
+
+    [fourth] = room.add(make_member("fourth", "g"))
+    await room.run(10)
+    assert room.node_of(fourth) == ""
+    assert room.notes(fourth)[-1].endswith("current pods number: 4, minMember of group: 5.")
+    room.add(make_member("fifth", "g"))
+    await room.settle()
+    assert len(room.bound("g")) == 5
+
+
+async def test_members_that_wait_singly_are_placed_together_once_the_gang_needs_more_of_them(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="3"))
+    world.add_group("g", 3)
+    world.add(*make_members("g", 6))
+    await world.run(5)
+    assert len(world.bound("g")) == 3
+
+    world.change_group("default/g", minMember=6)
+    world.add_nodes(make_node("b", cpu="2"))
+    await world.run(30)
+    assert len(world.bound("g")) == 3
+    assert world.engine.cache.assumed_count == 0
+    world.add_nodes(make_node("c", cpu="1"))
+    await world.run(30)
+    assert len(world.bound("g")) == 6
+
+
+async def test_a_podgroup_that_asks_for_more_than_is_left_after_a_scale_down_says_so(room: World) -> None:
+    """KubeRay never updates its PodGroup: after a scale-down its minMember is more than pods exist."""
+    room.add_group("ray", 5)
+    keys = room.add(*make_members("ray", 5))
+    await room.settle()
+    room.delete(*keys[2:])
+    await room.run(10)
+    assert len(room.bound("ray")) == 2
+
+    [key] = room.add(make_member("again", "ray"))
+    await room.run(10)
+    assert room.notes(key)[-1].endswith("current pods number: 3, minMember of group: 5.")
+    assert word(room, "ray") == ("WaitingForPods", "3 of 5 pods exist")
+    room.change_group("default/ray", minMember=3)
+    await room.settle()
+    assert room.node_of(key) == "a"
+
+
+async def test_a_name_in_two_namespaces_is_two_groups(room: World) -> None:
+    room.add_group("g", 3, namespace="one")
+    room.add_group("g", 2, namespace="two")
+    room.add(*make_members("g", 2, namespace="one"), *make_members("g", 2, namespace="two"))
+    await room.settle()
+
+    assert (room.bound("g", "one"), len(room.bound("g", "two"))) == ([], 2)
+
+
+async def test_a_name_that_is_used_again_after_its_gang_failed_starts_again(room: World) -> None:
+    room.add_group("g", 3)
+    for life in range(3):
+        keys = room.add(*(make_member(f"life-{life}-{number}", "g") for number in range(3)))
+        await room.settle()
+        assert all(room.node_of(key) for key in keys)
+        for key in keys:
+            room.set_phase(key, "Failed")
+        await room.run(60)
+
+
+async def test_a_podgroup_that_is_made_again_at_once_is_another_group(room: World) -> None:
+    room.add_group("g", 3)
+    room.add(*make_members("g", 3))
+    await room.settle()
+    room.api.delete("groups", "default/g")
+    room.add_group("g", 4)
+    [key] = room.add(make_member("fourth", "g"))
+    await room.settle()
+
+    assert room.node_of(key) == "a"
+    room.check()
+
+
+async def test_the_age_of_a_gang_begins_anew_with_its_next_life(room: World) -> None:
+    room.add_group("g", 3)
+    keys = room.add(*make_members("g", 2))
+    await room.run(100)
+    assert room.gangs.age("default/g") == 100
+    room.delete(*keys)
+    await room.run(100)
+    room.add(*make_members("g", 2))
+    await room.run(5)
+
+    assert room.gangs.age("default/g") == 5
+
+
+async def test_a_member_that_is_deleted_while_its_siblings_run_is_replaced_alone(room: World) -> None:
+    room.add_group("g", 3)
+    keys = room.add(*make_members("g", 3))
+    await room.settle()
+    room.delete(keys[1])
+    await room.run(5)
+    [successor] = room.add(make_member("successor", "g"))
+    await room.settle()
+
+    assert room.node_of(successor) == "a"
+    room.check()
+
+
+async def test_the_successor_of_a_member_that_is_still_ending_need_not_wait_for_its_end(room: World) -> None:
+    room.add_group("g", 3)
+    keys = room.add(*make_members("g", 3))
+    await room.settle()
+    room.terminate(keys[0])
+    [successor] = room.add(make_member("successor", "g"))
+    await room.settle()
+
+    assert room.node_of(successor) == "a"
+
+
+async def test_two_members_that_are_lost_are_replaced_together_or_not_at_all(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="4"))
+    world.add_group("g", 4)
+    keys = world.add(*make_members("g", 4))
+    await world.settle()
+    world.delete(*keys[:2])
+    world.add(make_pod("other").requests(cpu="1").node("a"))
+    world.add(make_member("one", "g"), make_member("two", "g"))
+    await world.run(30)
+    assert len(world.bound("g")) == 2
+    assert world.engine.cache.assumed_count == 0
+
+    world.delete("default/other")
+    await world.run(15)
+    assert len(world.bound("g")) == 4
+
+
+async def test_members_that_waited_singly_hold_nothing_when_the_quorum_needs_more_of_them(world: World) -> None:
+    """What waited one by one beyond the quorum becomes part of it, and part of its transaction."""
+    world.add_nodes(make_node("a", cpu="4"))
+    world.add_group("g", 4)
+    world.add(*make_members("g", 6))
+    await world.run(30)
+    world.add(make_pod("other").requests(cpu="1").priority(10))
+    world.delete(*world.bound("g")[:2])
+    await world.run(30)
+    assert world.node_of("default/other") == "a"
+    assert len(world.bound("g")) == 2
+    assert world.engine.cache.assumed_count == 0
+
+    world.delete("default/other")
+    await world.run(15)
+    assert len(world.bound("g")) == 4
+    world.check()
+
+
+async def test_members_that_have_ended_are_no_part_of_a_quorum(room: World) -> None:
+    room.add_group("g", 6)
+    room.add(make_member("ended", "g").node("a").phase("Succeeded"))
+    keys = room.add(*make_members("g", 5))
+    await room.run(30)
+
+    assert room.bound("g") == ["default/ended"]
+    assert room.notes(keys[0])[-1].endswith("current pods number: 5, minMember of group: 6.")
+
+
+async def test_gated_members_hold_the_quorum_that_needs_them_and_start_it_when_let_go(room: World) -> None:
+    room.add_group("g", 3)
+    pods = make_members("g", 3)
+    keys = room.add(pods[0], pods[1], pods[2].gate("quota"))
+    await room.run(30)
+    assert room.bound() == []
+    assert room.notes(keys[0])[-1] == (
+        "0/1 nodes are available: pre-filter pod g-0 cannot proceed due to gated pods in the same PodGroup: g-2."
+    )
+
+    room.api.change("pods", keys[2], lambda pod: pod["spec"].update(schedulingGates=[]))
+    await room.settle()
+    assert len(room.bound("g")) == 3
+
+
+async def test_a_gang_starts_without_gated_members_that_it_does_not_need(room: World) -> None:
+    room.add_group("g", 3)
+    keys = room.add(*make_members("g", 3), make_member("gated", "g").gate("quota"))
+    await room.settle()
+    assert sorted(room.bound("g")) == sorted(keys[:3])
+
+    room.api.change("pods", keys[3], lambda pod: pod["spec"].update(schedulingGates=[]))
+    await room.settle()
+    assert len(room.bound("g")) == 4
+
+
+async def test_a_pod_that_is_labelled_later_joins_and_completes_its_gang(room: World) -> None:
+    room.add_group("g", 3)
+    room.add(*make_members("g", 2))
+    [late] = room.add(make_pod("late").requests(cpu="1000"))
+    await room.run(5)
+    room.api.change("pods", late, lambda pod: pod["spec"]["containers"][0]["resources"]["requests"].update(cpu="1"))
+    room.relabel(late, "g")
+    await room.run(5)
+
+    assert len(room.bound("g")) == 3
+
+
+async def test_a_running_pod_that_is_labelled_counts_in_its_gang(room: World) -> None:
+    room.add_group("g", 3)
+    room.add(*make_members("g", 2))
+    [runs] = room.add(make_pod("runs").requests(cpu="1").node("a"))
+    await room.run(5)
+    assert room.bound("g") == []
+
+    room.relabel(runs, "g")
+    await room.run(5)
+    assert len(room.bound("g")) == 3
+
+
+async def test_a_member_that_changes_to_another_group_leaves_the_first_short(room: World) -> None:
+    room.add_group("g", 3)
+    room.add_group("h", 2)
+    keys = room.add(make_member("g-0", "g"), make_member("g-1", "g"), make_member("h-0", "h"))
+    await room.run(5)
+    room.relabel(keys[1], "h")
+    room.add(make_member("g-2", "g"))
+    await room.run(5)
+
+    assert len(room.bound("h")) == 2
+    assert room.bound("g") == []
+    room.check()
+
+
+async def test_members_of_other_schedulers_that_change_groups_are_forgotten_in_the_first(room: World) -> None:
+    room.add_group("g", 2)
+    theirs = make_member("theirs", "g").scheduler("somebody-else")
+    [foreign] = room.add(theirs)
+    room.relabel(foreign, "h")
+    room.add(make_member("ours", "g"))
+    await room.run(5)
+
+    assert len(room.gangs.members.of("default/g")) == 1
+    assert room.notes("default/ours")[-1].endswith("current pods number: 1, minMember of group: 2.")
+    room.delete(foreign)
+    assert len(room.gangs.members.of("default/h")) == 0
+
+
+async def test_when_the_node_of_a_member_is_lost_its_successor_finds_another(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="1"), make_node("b", cpu="1"))
+    world.add_group("g", 2)
+    world.add(*make_members("g", 2))
+    await world.settle()
+    [lost] = [key for key in world.bound() if world.node_of(key) == "b"]
+    world.api.delete("nodes", "b")
+    world.delete(lost)
+    world.add(make_member("successor", "g"))
+    await world.run(10)
+    assert len(world.bound("g")) == 1
+
+    world.add_nodes(make_node("c", cpu="1"))
+    await world.run(5)
+    assert len(world.bound("g")) == 2
+
+
+@pytest.mark.parametrize("placement", ["Transaction", "PodByPod"])
+async def test_a_gang_that_was_turned_away_without_nodes_starts_when_they_come(
+    make_world: MakeWorld, placement: str
+) -> None:
+    world = make_world({"placement": placement})
+    world.add_group("g", 3)
+    keys = world.add(*make_members("g", 3))
+    await world.run(1)
+    assert "no nodes available to schedule pods" in world.notes(keys[0])[-1]
+
+    world.add_nodes(make_node("a"))
+    await world.run(30)
+    assert len(world.bound("g")) == 3
+
+
+async def test_everything_of_a_group_is_forgotten_with_it(room: World) -> None:
+    for name in ("one", "two"):
+        room.add_group(name, 3, min_resources={"cpu": "1000"})
+        room.add(*make_members(name, 3))
+    await room.run(10)
+    for key in [*room.api.pods]:
+        room.delete(key)
+    for key in [*room.api.objects["groups"]]:
+        room.api.delete("groups", key)
+    await room.run(10)
+
+    gangs = room.gangs
+    assert (gangs.groups, gangs._lives, gangs.members._groups, gangs.members._group_of) == ({}, {}, {}, {})
+    assert gangs.holds._until == {}
+    assert len(gangs._denied) == len(gangs._permitted) == 0
+    assert word(room, "one") == ("", "")

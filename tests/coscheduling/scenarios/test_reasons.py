@@ -1,0 +1,114 @@
+"""What keeps a gang from starting is said in the words of whoever does, not hidden behind talk of groups."""
+
+from muster.framework.contract import Code, CycleState, FilterPlugin, NodeView, PreFilterPlugin, Status, Verdicts
+from muster.framework.model.pod_info import PodInfo
+from tests.builders import make_node
+from tests.coscheduling.board_reader import word
+from tests.coscheduling.conftest import MakeWorld
+from tests.coscheduling.objects import make_member, make_members
+from tests.coscheduling.world import World
+
+MISSING_CLAIM = 'persistentvolumeclaim "data" not found'
+
+
+class ClaimCheck(PreFilterPlugin):
+    """Turns pods away as VolumeBinding does when a claim is missing."""
+
+    name = "ClaimCheck"
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+        return Status.unresolvable(MISSING_CLAIM) if pod.name.endswith("-1") else None
+
+
+class Broken(FilterPlugin):
+    """A plugin with a bug."""
+
+    name = "Broken"
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
+        raise RuntimeError("a bug")
+
+
+async def test_the_reason_of_another_plugin_is_what_all_members_are_told(make_world: MakeWorld) -> None:
+    world = make_world(plugins={"ClaimCheck": ClaimCheck})
+    world.add_nodes(make_node("a"), make_node("b"))
+    world.add_group("g", 3)
+    keys = world.add(*make_members("g", 3))
+    await world.settle()
+
+    for key in keys:
+        assert world.notes(key) == [
+            "pod group default/g is unschedulable, 1 of the 3 members that it needs fit: "
+            f"0/2 nodes are available: {MISSING_CLAIM}."
+        ]
+    assert word(world, "g") == ("Unschedulable", world.notes(keys[0])[0])
+
+
+async def test_reasons_of_nodes_are_counted_node_by_node(world: World) -> None:
+    world.add_nodes(
+        make_node("full", cpu="0"),
+        make_node("tainted").taint("dedicated", "other"),
+        make_node("cordoned").unschedulable(),
+        make_node("room", cpu="1"),
+    )
+    world.add_group("g", 2)
+    [first, _] = world.add(*make_members("g", 2))
+    await world.settle()
+
+    assert world.notes(first) == [
+        "pod group default/g is unschedulable, 1 of the 2 members that it needs fit: "
+        "0/4 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, "
+        "2 Insufficient cpu."
+    ]
+
+
+async def test_a_plugins_bug_is_called_an_error_and_tried_again(make_world: MakeWorld) -> None:
+    world = make_world(plugins={"Broken": Broken})
+    world.add_nodes(make_node("a"))
+    world.add_group("g", 2)
+    keys = world.add(*make_members("g", 2))
+    await world.settle()
+    assert world.conditions[keys[0]][0] == "SchedulerError"
+    assert "a bug" in world.conditions[keys[0]][1]
+    told = len(world.notes(keys[0]))
+
+    await world.run(60)
+    assert len(world.notes(keys[0])) > told
+    assert world.engine.cache.assumed_count == 0
+
+
+async def test_a_member_beyond_the_quorum_is_told_its_own_reason(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="2"))
+    world.add_group("g", 2)
+    world.add(*make_members("g", 2), make_member("huge", "g", cpu="64"))
+    await world.settle()
+
+    assert len(world.bound("g")) == 2
+    assert world.notes("default/huge") == ["0/1 nodes are available: 1 Insufficient cpu."]
+
+
+async def test_members_that_another_scheduler_does_not_bind_are_waited_for_and_that_is_said(world: World) -> None:
+    world.add_nodes(make_node("a"))
+    world.add_group("g", 3)
+    keys = world.add(*make_members("g", 2), make_member("theirs", "g").scheduler("somebody-else"))
+    await world.run(30)
+    assert world.bound() == []
+    assert world.notes(keys[0])[-1] == "not enough members of the pod group are waiting to be scheduled"
+    assert world.conditions[keys[0]][0] == "Unschedulable"
+
+    world.api.bind(keys[2], "a")
+    await world.settle()
+    assert len(world.bound()) == 3
+
+
+async def test_an_error_is_an_error_for_the_group_and_all_else_turns_it_away(world: World) -> None:
+    reject = world.plugin().reject_group
+    world.add_group("g", 3)
+    for cause, code in (
+        (Status.unschedulable("x"), Code.UNSCHEDULABLE),
+        (Status.unresolvable("x"), Code.UNSCHEDULABLE),
+        (Status.failure("x"), Code.ERROR),
+        (Status.pending("x"), Code.PENDING),
+        (Status.pending(), Code.PENDING),
+    ):
+        assert reject("default/g", cause, placed=1, missing=3).code is code

@@ -1,0 +1,166 @@
+"""What is wrong or odd in PodGroups and labels harms nobody but the group itself."""
+
+import pytest
+
+from muster.framework.contract.events import ASSIGNED_POD_ADD, UNSCHEDULED_POD_ADD
+from muster.framework.observer import NullObserver
+from tests.builders import make_node, make_pod
+from tests.coscheduling.conftest import MakeWorld
+from tests.coscheduling.objects import make_group, make_member, make_members, typed_group
+from tests.coscheduling.world import World
+
+
+@pytest.fixture
+def room(world: World) -> World:
+    """A world with room for a hundred."""
+    world.add_nodes(make_node("a", cpu="100"))
+    return world
+
+
+@pytest.mark.parametrize("min_member", [None, 0, -3])
+async def test_a_minmember_of_nothing_lets_every_member_go_by_itself(room: World, min_member: int | None) -> None:
+    room.add_group("g", min_member)
+    room.add(*make_members("g", 2))
+    await room.settle()
+
+    assert len(room.bound("g")) == 2
+    room.check()
+
+
+@pytest.mark.parametrize("seconds", [0, -1, -(2**31)])
+async def test_a_timeout_of_nothing_is_none(room: World, seconds: int) -> None:
+    room.add_group("g", 2, timeout=seconds)
+
+    assert room.gangs.wait_seconds("default/g") == 60
+
+
+async def test_a_timeout_that_never_ends_ends_after_a_quarter_of_an_hour(room: World) -> None:
+    room.add_group("g", 2, timeout=2**31 - 1)
+
+    assert room.gangs.wait_seconds("default/g") == 900
+
+
+async def test_a_minmember_that_no_cluster_can_meet_waits_and_harms_nobody(room: World) -> None:
+    room.add_group("g", 2**31 - 1)
+    room.add(*make_members("g", 3))
+    [other] = room.add(make_pod("other"))
+    await room.run(60)
+
+    assert room.bound() == [other]
+
+
+@pytest.mark.parametrize("amount", ["", "a lot", "1e", "--1", "1 Gi", "0x10"])
+async def test_quantities_that_cannot_be_read_are_the_groups_own_trouble(room: World, amount: str) -> None:
+    room.add_group("broken", 1, min_resources={"memory": amount})
+    room.add_group("fine", 1, min_resources={"memory": "1Gi"})
+    [broken] = room.add(make_member("b", "broken"))
+    [fine] = room.add(make_member("f", "fine"))
+    await room.run(60)
+
+    assert room.bound() == [fine]
+    assert "spec.minResources: " in room.notes(broken)[-1]
+    room.change_group("default/broken", minResources={"memory": "1Gi"})
+    await room.settle()
+    assert room.node_of(broken) == "a"
+
+
+async def test_amounts_below_nothing_ask_for_nothing(room: World) -> None:
+    room.add_group("g", 1, min_resources={"cpu": "-5", "memory": 0})
+    [key] = room.add(make_member("p", "g"))
+    await room.settle()
+
+    assert room.node_of(key) == "a"
+
+
+async def test_resources_that_no_node_has_are_missing_in_full(room: World) -> None:
+    room.add_group("g", 1, min_resources={"example.com/quantum": 2})
+    [key] = room.add(make_member("p", "g"))
+    await room.run(5)
+
+    assert room.notes(key)[-1].startswith("0/1 nodes are available: resource gap: map[example.com/quantum:2].")
+
+
+async def test_a_podgroup_without_a_spec_is_one_that_asks_for_nothing() -> None:
+    group = make_group("g")
+    del group["spec"]
+
+    assert typed_group(group).spec.min_member == 0
+
+
+async def test_fields_that_muster_does_not_know_are_passed_over() -> None:
+    group = make_group("g", 3)
+    group["spec"]["preemptionPolicy"] = "Never"
+    group["status"] = {"phase": "Running", "running": 3, "somethingElse": {}}
+
+    assert typed_group(group).spec.min_member == 3
+
+
+async def test_pods_of_another_scheduler_with_the_label_are_never_touched(room: World) -> None:
+    room.add_group("g", 2)
+    room.add(*(pod.scheduler("somebody-else") for pod in make_members("g", 5)))
+    await room.run(60)
+
+    assert room.bound() == []
+    assert room.events == []
+    assert room.gangs.waiting_groups() == 1
+
+
+async def test_a_label_with_odd_characters_is_just_a_name(room: World) -> None:
+    name = "a.b-c_D" * 9
+    room.add_group(name, 1)
+    [key] = room.add(make_member("p", name))
+    await room.settle()
+
+    assert room.node_of(key) == "a"
+
+
+async def test_ten_thousand_podgroups_without_pods_leave_scheduling_as_it_is(make_world: MakeWorld) -> None:
+    world = make_world()
+    world.add_nodes(make_node("a", cpu="100"))
+    for number in range(10_000):
+        world.add_group(f"empty-{number}", 3, min_resources={"cpu": "1"})
+    world.add_group("g", 3, min_resources={"cpu": "3"})
+    world.add(*make_members("g", 3), make_pod("other"))
+    await world.settle()
+
+    assert len(world.bound()) == 4
+    assert world.gangs.waiting_groups() == 0
+    for number in range(10_000):
+        world.api.delete("groups", f"default/empty-{number}")
+    assert len(world.gangs.groups) == 1
+
+
+class GroupAttempts(NullObserver):
+    """Counts attempts of groups."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def group_attempt(self, result: str, *, profile: str, seconds: float) -> None:
+        self.count += 1
+
+
+async def test_a_thousand_gangs_that_wait_for_members_are_not_tried_while_others_are_bound(
+    make_world: MakeWorld,
+) -> None:
+    attempts = GroupAttempts()
+    world = make_world(observer=attempts)
+    world.add_nodes(*(make_node(f"n-{number}", cpu="100") for number in range(10)))
+    for number in range(1000):
+        world.add_group(f"g-{number}", 2)
+        world.add(make_member(f"g-{number}-0", f"g-{number}"))
+    await world.run(2)
+    before = attempts.count
+    keys = world.add(*(make_pod(f"p-{number}") for number in range(500)))
+    await world.run(60)
+
+    assert set(keys) <= set(world.bound())
+    assert attempts.count == before
+
+
+async def test_a_thousand_pods_that_wait_for_a_podgroup_are_not_asked_about_each_other(make_world: MakeWorld) -> None:
+    """The plugin is told of a pod's coming, so nobody need ask those that are gated whether it helps them."""
+    registered = make_world().plugin().events_to_register()
+
+    assert not any(registration.event.matches(UNSCHEDULED_POD_ADD) for registration in registered)
+    assert not any(registration.event.matches(ASSIGNED_POD_ADD) for registration in registered)

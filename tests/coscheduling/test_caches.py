@@ -1,0 +1,203 @@
+"""What the plugin remembers of a group for a while: that it was denied, set back, or let through."""
+
+from muster.framework.contract import CycleState, NodeView
+from muster.framework.observer import NullObserver
+from tests.builders import make_node, make_pod
+from tests.coscheduling.conftest import MakeWorld
+from tests.coscheduling.objects import make_member, make_members
+from tests.coscheduling.world import World
+
+DENIED = "0/2 nodes are available: pod with pgName: default/g last failed in 3s, deny.."
+GAP = "0/1 nodes are available: resource gap: map[cpu:2]."
+
+
+class CountingObserver(NullObserver):
+    """Counts denials and attempts of groups."""
+
+    def __init__(self) -> None:
+        self.denied = 0
+        self.attempts: list[str] = []
+
+    def group_denied(self) -> None:
+        self.denied += 1
+
+    def group_attempt(self, result: str, *, profile: str, seconds: float) -> None:
+        self.attempts.append(result)
+
+
+def said(world: World, key: str) -> str:
+    """What PreFilter says to a pod; empty when it passes."""
+    info = world.engine.pods.mine(key)
+    assert info is not None
+    snapshot = world.engine.cache.snapshot
+    status = world.plugin().pre_filter(CycleState(), info, NodeView(snapshot, snapshot.live_rows()))
+    return "" if status is None else status.message
+
+
+async def test_a_group_that_lacks_resources_is_denied_for_three_seconds_and_then_looked_at_again(
+    make_world: MakeWorld,
+) -> None:
+    observer = CountingObserver()
+    world = make_world(observer=observer)
+    world.add_nodes(make_node("a", cpu="2"))
+    world.add_group("g", 2, min_resources={"cpu": "4"})
+    keys = world.add(*make_members("g", 2))
+    await world.settle()
+    assert said(world, keys[0]).startswith("pod with pgName: default/g last failed in 3s, deny.")
+
+    await world.run(2.9)
+    assert said(world, keys[0]) != ""
+    await world.run(0.2)
+    assert observer.attempts == ["unschedulable"] * 2
+    assert {note for key in keys for note in world.notes(key)} == {GAP}
+
+
+async def test_a_denied_group_whose_pods_are_tried_all_the_same_is_turned_away_without_a_look(
+    make_world: MakeWorld,
+) -> None:
+    observer = CountingObserver()
+    world = make_world(observer=observer)
+    world.add_nodes(make_node("a", cpu="2"))
+    world.add_group("g", 2, min_resources={"cpu": "4"})
+    keys = world.add(*make_members("g", 2))
+    await world.settle()
+    world.engine.queue.activate([info for key in keys if (info := world.engine.pods.mine(key)) is not None])
+    world.add_nodes(make_node("b", cpu="8"))
+    await world.settle()
+
+    assert observer.denied == 2
+    assert world.bound() == []
+    await world.run(2)
+    assert world.notes(keys[0])[-1] == DENIED
+    await world.run(2)
+    assert len(world.bound()) == 2
+
+
+async def test_how_long_a_denial_lasts_can_be_said(make_world: MakeWorld) -> None:
+    world = make_world({"deniedPGExpirationTimeSeconds": 20})
+    world.add_nodes(make_node("a", cpu="2"))
+    world.add_group("g", 2, min_resources={"cpu": "4"})
+    keys = world.add(*make_members("g", 2))
+    await world.run(19)
+    assert "last failed in 20s, deny." in said(world, keys[0])
+
+    world.add_nodes(make_node("b", cpu="8"))
+    await world.settle()
+    assert world.bound() == []
+    await world.run(2)
+    assert len(world.bound()) == 2
+
+
+async def test_without_denials_room_helps_at_once_and_nothing_is_tried_before(make_world: MakeWorld) -> None:
+    observer = CountingObserver()
+    world = make_world({"deniedPGExpirationTimeSeconds": 0}, observer=observer)
+    world.add_nodes(make_node("a", cpu="2"))
+    world.add_group("g", 2, min_resources={"cpu": "4"})
+    world.add(*make_members("g", 2))
+    await world.run(60)
+    assert observer.attempts == ["unschedulable"]
+
+    world.add_nodes(make_node("b", cpu="8"))
+    await world.settle()
+    assert len(world.bound()) == 2
+
+
+async def test_denial_is_over_although_timers_fire_a_millisecond_early(make_world: MakeWorld) -> None:
+    world = make_world()
+    on_time = world.clock.call_later
+    world.clock.call_later = lambda seconds, callback: on_time(seconds - 0.001, callback)  # type: ignore[method-assign]
+    world.add_nodes(make_node("a", cpu="2"))
+    world.add_group("g", 2, min_resources={"cpu": "4"})
+    world.add(*make_members("g", 2))
+    await world.run(1)
+    world.add_nodes(make_node("b", cpu="8"))
+    await world.run(3)
+
+    assert len(world.bound()) == 2
+
+
+async def test_members_beyond_the_quorum_that_were_denied_are_tried_when_that_is_over(make_world: MakeWorld) -> None:
+    world = make_world()
+    world.add_nodes(make_node("a", cpu="2"))
+    world.add_group("app", 1, min_resources={"cpu": "2"})
+    world.add(make_member("driver", "app"))
+    await world.settle()
+    world.add(make_pod("other").requests(cpu="1"))
+    await world.settle()
+    await world.run(60)
+    [executor] = world.add(make_member("executor", "app"))
+    await world.run(1)
+    assert world.notes(executor) == ["0/1 nodes are available: resource gap: map[cpu:1]."]
+
+    world.delete("default/other")
+    await world.run(5)
+    assert world.node_of(executor) == "a"
+
+
+async def test_minresources_that_were_free_are_not_counted_again_for_siblings(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="4"))
+    world.add_group("g", 1, min_resources={"cpu": "4"})
+    keys = world.add(*make_members("g", 2, cpu="2"))
+    assert said(world, keys[0]) == ""
+
+    world.add(make_pod("other").requests(cpu="3").node("a"))
+
+    assert said(world, keys[1]) == ""
+    world.clock.move_to(world.clock.now() + 60)
+    assert said(world, keys[1]) == "resource gap: map[cpu:3]"
+
+
+async def test_a_group_that_found_no_place_counts_its_resources_again(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="3"), make_node("b", cpu="3"))
+    world.add_group("g", 2, min_resources={"cpu": "6"})
+    keys = world.add(*make_members("g", 2, cpu="3"))
+    assert said(world, keys[0]) == ""
+    world.add(make_pod("other").requests(cpu="1").node("a"))
+    await world.run(1)
+
+    assert world.notes(keys[0]) == [
+        "pod group default/g is unschedulable, 1 of the 2 members that it needs fit: "
+        "0/2 nodes are available: 2 Insufficient cpu."
+    ]
+    assert said(world, keys[0]) == "resource gap: map[cpu:1]"
+
+
+async def test_with_a_backoff_a_group_that_found_no_place_is_left_alone_for_that_time(make_world: MakeWorld) -> None:
+    world = make_world({"podGroupBackoffSeconds": 20})
+    world.add_nodes(make_node("a", cpu="1"))
+    world.add_group("g", 2)
+    keys = world.add(*make_members("g", 2))
+    await world.settle()
+    assert said(world, keys[0]) == "podGroup default/g failed recently"
+
+    world.add_nodes(make_node("b", cpu="1"))
+    await world.run(19.9)
+    assert world.bound() == []
+    await world.run(0.2)
+    assert len(world.bound()) == 2
+
+
+async def test_without_a_backoff_room_helps_as_soon_as_the_pods_own_backoff_is_over(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="1"))
+    world.add_group("g", 2)
+    world.add(*make_members("g", 2))
+    await world.settle()
+    world.add_nodes(make_node("b", cpu="1"))
+    await world.run(2)
+
+    assert len(world.bound()) == 2
+
+
+async def test_what_was_remembered_of_a_group_does_not_hold_for_a_new_one_of_its_name(make_world: MakeWorld) -> None:
+    world = make_world({"deniedPGExpirationTimeSeconds": 1000, "podGroupBackoffSeconds": 1000})
+    world.add_nodes(make_node("a", cpu="2"))
+    group = world.add_group("g", 2, min_resources={"cpu": "4"})
+    world.add(*make_members("g", 2))
+    await world.run(1)
+    assert world.bound() == []
+
+    world.api.delete("groups", group)
+    await world.run(1)
+    world.add_group("g", 2)
+    await world.settle()
+    assert len(world.bound()) == 2

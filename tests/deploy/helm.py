@@ -1,0 +1,77 @@
+"""Helm, as the tests run it: with a home of its own, on this repository's chart."""
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.controlplane.binaries import locate
+
+REPOSITORY = Path(__file__).parents[2]
+CHART = REPOSITORY / "charts" / "muster"
+RELEASE, NAMESPACE = "muster", "muster-system"
+
+Manifest = dict[str, Any]
+
+
+class HelmError(RuntimeError):
+    """Helm refused; the text is what it said."""
+
+
+class Helm:
+    """Runs Helm; `kubeconfig` is for the commands that need a cluster."""
+
+    def __init__(self, home: Path, kubeconfig: Path | None = None) -> None:
+        self._environment = {"PATH": os.environ["PATH"], "HOME": str(home), "KUBECONFIG": str(kubeconfig or os.devnull)}
+
+    def template(self, values: Mapping[str, Any] = {}, *, namespace: str = NAMESPACE) -> list[Manifest]:
+        """What the chart renders to with these values."""
+        text = self._run("template", RELEASE, str(CHART), f"--namespace={namespace}", values=values)
+        return [manifest for manifest in yaml.safe_load_all(text) if manifest]
+
+    def lint(self, values: Mapping[str, Any] = {}) -> str:
+        """What Helm has to say of the chart; raises where it finds a fault or gives a warning."""
+        return self._run("lint", "--strict", str(CHART), values=values)
+
+    def install(self, values: Mapping[str, Any] = {}, *options: str) -> str:
+        """Installs the release, which must not be there; returns its notes with what precedes them."""
+        return self._run("install", RELEASE, str(CHART), *_WHERE, "--create-namespace", *options, values=values)
+
+    def upgrade(self, values: Mapping[str, Any] = {}) -> str:
+        """Changes the release that is there."""
+        return self._run("upgrade", RELEASE, str(CHART), *_WHERE, values=values)
+
+    def uninstall(self) -> str:
+        """Removes the release, if it is there."""
+        return self._run("uninstall", RELEASE, *_WHERE, "--ignore-not-found")
+
+    def _run(self, *arguments: str, values: Mapping[str, Any] | None = None) -> str:
+        given = [] if values is None else ["--values=-"]
+        done = subprocess.run(
+            [str(locate("helm")), *arguments, *given],
+            input=json.dumps(values or {}),
+            env=self._environment,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise HelmError(done.stderr.strip())
+        return done.stdout
+
+
+_WHERE = (f"--namespace={NAMESPACE}",)
+
+
+def name_of(manifest: Manifest) -> str:
+    """`Kind/name`."""
+    return f"{manifest['kind']}/{manifest['metadata']['name']}"
+
+
+def pick(manifests: list[Manifest], name: str) -> Manifest:
+    """The one manifest of this `Kind/name`."""
+    [found] = [manifest for manifest in manifests if name_of(manifest) == name]
+    return found

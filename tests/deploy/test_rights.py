@@ -1,0 +1,186 @@
+"""The installed release at work: with the token of its own ServiceAccount, and no right too few or too many."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.builders import make_node, make_pod
+from tests.controlplane.api import Api
+from tests.controlplane.plane import ControlPlane
+from tests.deploy.audit import SERVICE_ACCOUNT, Audit, Right, granted
+from tests.deploy.helm import NAMESPACE, RELEASE, REPOSITORY, Helm
+from tests.deploy.image import Image
+from tests.deploy.pod import Replica, mount, service_account_token
+from tests.e2e.eventually import eventually
+from tests.namespaces import create_namespace, remove_namespace
+
+FIRST_GANG = REPOSITORY / "deploy" / "examples" / "first-gang.yaml"
+MEMBERS = [f"first-gang-{number}" for number in range(3)]
+READER = {"kind": "ServiceAccount", "name": "prometheus", "namespace": NAMESPACE}
+_RBAC = "/apis/rbac.authorization.k8s.io/v1"
+
+
+@pytest.fixture(scope="module")
+def release(admin: Api, cluster_helm: Helm) -> Iterator[str]:
+    """The chart, installed as it is, with someone who may read its metrics. What it told the user."""
+    notes = cluster_helm.install({"rbac": {"metricsReaders": [READER]}})
+    admin.post(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", {"metadata": {"name": READER["name"]}})
+    yield notes
+    cluster_helm.uninstall()
+
+
+@pytest.fixture(scope="module")
+def replica(
+    release: str, image: Image, cluster: ControlPlane, admin: Api, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Replica]:
+    """A replica that leads, on two nodes."""
+    for name in ("one", "two"):
+        admin.post("/api/v1/nodes", make_node(name))
+    replica = Replica(image.muster, mount(cluster, admin, tmp_path_factory.mktemp("replica")))
+    try:
+        replica.wait_until_ready()
+        yield replica
+    finally:
+        code = replica.stop()
+    assert code == 0
+    for name in ("one", "two"):
+        admin.delete(f"/api/v1/nodes/{name}")
+
+
+@pytest.fixture(scope="module")
+def workspace(admin: Api) -> Iterator[str]:
+    """A user's namespace."""
+    name = create_namespace(admin)
+    yield name
+    remove_namespace(admin, name)
+
+
+@pytest.fixture(scope="module")
+def gang(replica: Replica, cluster: ControlPlane, admin: Api, workspace: str) -> dict[str, Any]:
+    """The example's PodGroup, once its status says that it is scheduled."""
+    cluster.kubectl("--namespace", workspace, "apply", "--filename", str(FIRST_GANG))
+
+    def scheduled() -> dict[str, Any] | None:
+        path = f"/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{workspace}/podgroups/first-gang"
+        group: dict[str, Any] = admin.get(path)
+        return group if group.get("status", {}).get("scheduled") == len(MEMBERS) else None
+
+    group = eventually(scheduled)
+    assert group is not None
+    return group
+
+
+@pytest.fixture(scope="module")
+def misfit(replica: Replica, admin: Api, workspace: str) -> list[dict[str, Any]]:
+    """The events on a pod that fits nowhere, once it has been tried three times."""
+    pods = f"/api/v1/namespaces/{workspace}/pods"
+    passing = ("passing-1", "passing-2")
+    for name in passing:
+        admin.post(pods, _without_uid(make_pod(name).requests(cpu="1")))
+        eventually(lambda name=name: admin.get(f"{pods}/{name}")["spec"].get("nodeName"))  # type: ignore[misc]
+    admin.post(pods, _without_uid(make_pod("misfit").requests(cpu="64")))
+    eventually(lambda: _sightings(_events(admin, workspace, "misfit")) == 1)
+    for tries, name in enumerate(passing, start=2):
+        # It makes room, though not enough: worth another try.
+        admin.delete(f"{pods}/{name}", gracePeriodSeconds=0)
+        eventually(lambda tries=tries: _sightings(_events(admin, workspace, "misfit")) == tries)  # type: ignore[misc]
+    return _events(admin, workspace, "misfit")
+
+
+@pytest.fixture(scope="module")
+def lease(replica: Replica, admin: Api) -> dict[str, Any]:
+    """The replica's lease, once it was renewed."""
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{RELEASE}"
+    first = admin.get(path)
+    eventually(lambda: admin.get(path)["spec"]["renewTime"] != first["spec"]["renewTime"])
+    return dict(first)
+
+
+def test_the_example_gang_is_bound_and_its_group_says_so(gang: dict[str, Any], admin: Api, workspace: str) -> None:
+    pods = admin.get(f"/api/v1/namespaces/{workspace}/pods", labelSelector="scheduling.x-k8s.io/pod-group=first-gang")
+    assert [pod["metadata"]["name"] for pod in pods["items"] if pod["spec"].get("nodeName")] == MEMBERS
+    [condition] = gang["status"]["conditions"]
+    assert (condition["type"], condition["status"]) == ("Scheduled", "True")
+    reasons = [[event["reason"] for event in _events(admin, workspace, name)] for name in (*MEMBERS, "first-gang")]
+    assert reasons == [["Scheduled"]] * 4
+
+
+def test_a_pod_that_fits_nowhere_says_so_in_its_condition_and_in_events_that_count(
+    misfit: list[dict[str, Any]], admin: Api, workspace: str
+) -> None:
+    pod = admin.get(f"/api/v1/namespaces/{workspace}/pods/misfit")
+    [condition] = pod["status"]["conditions"]
+    assert (condition["status"], condition["reason"]) == ("False", "Unschedulable")
+    told = {condition["message"], *(event["note"] for event in misfit)}
+    assert told == {"0/2 nodes are available: 2 Insufficient cpu."}
+    assert {event["reason"] for event in misfit} == {"FailedScheduling"}
+    assert any("series" in event for event in misfit)
+
+
+def test_metrics_are_for_those_whom_the_chart_lets_read_them(replica: Replica, admin: Api) -> None:
+    reader = service_account_token(admin, READER["name"])
+    status, text = replica.page("/metrics", reader)
+    assert status == 200
+    assert f'leader_election_master_status{{name="{RELEASE}"}} 1.0' in text
+    assert replica.page("/metrics")[0] == 403
+    assert replica.page("/metrics", service_account_token(admin, RELEASE))[0] == 403
+    assert replica.page("/metrics", "made-up")[0] == 401
+
+
+def test_the_lease_is_in_the_namespace_of_the_release(lease: dict[str, Any]) -> None:
+    assert (lease["metadata"]["namespace"], lease["metadata"]["name"]) == (NAMESPACE, RELEASE)
+    assert lease["spec"]["holderIdentity"]
+
+
+@pytest.mark.usefixtures("gang", "misfit", "lease")
+def test_no_right_is_lacking_and_none_is_needless(replica: Replica, admin: Api, audit: Audit) -> None:
+    replica.page("/metrics", service_account_token(admin, READER["name"]))
+    assert audit.refused() == []
+    assert granted(_rules(admin)) - audit.used() == set()
+
+
+@pytest.mark.usefixtures("gang", "misfit")
+def test_nothing_is_wrong_in_the_log(replica: Replica) -> None:
+    assert replica.complaints() == []
+
+
+def test_no_right_concerns_secrets_and_none_is_a_wildcard(release: str, admin: Api) -> None:
+    rights = granted(_rules(admin))
+    assert Right("", "pods/binding", "create") in rights
+    assert not [right for right in rights if "*" in right or right.resource == "secrets"]
+
+
+def test_the_notes_say_what_to_do_next(release: str) -> None:
+    assert "schedulerName muster" in release
+    assert f"kubectl --namespace {NAMESPACE} get lease {RELEASE}" in release
+    assert "kind: PodGroup" in release
+
+
+def _rules(admin: Api) -> list[dict[str, Any]]:
+    """The rules of all roles that are bound to the ServiceAccount."""
+    namespace, name = SERVICE_ACCOUNT.split(":")[2:]
+    rules = []
+    for binding in (*admin.get(f"{_RBAC}/clusterrolebindings")["items"], *admin.get(f"{_RBAC}/rolebindings")["items"]):
+        if not any((each.get("namespace"), each["name"]) == (namespace, name) for each in binding.get("subjects", ())):
+            continue
+        role = binding["roleRef"]
+        where = f"/namespaces/{binding['metadata']['namespace']}" if role["kind"] == "Role" else ""
+        rules += admin.get(f"{_RBAC}{where}/{role['kind'].lower()}s/{role['name']}")["rules"]
+    return rules
+
+
+def _events(admin: Api, namespace: str, about: str) -> list[dict[str, Any]]:
+    listed = admin.get(f"/apis/events.k8s.io/v1/namespaces/{namespace}/events")["items"]
+    return [event for event in listed if event["regarding"]["name"] == about]
+
+
+def _sightings(events: list[dict[str, Any]]) -> int:
+    """How often the events were seen, all together."""
+    return sum(event.get("series", {"count": 1})["count"] for event in events)
+
+
+def _without_uid(pod: dict[str, Any]) -> dict[str, Any]:
+    """The pod without what only the API server may give; its namespace is that of the path."""
+    metadata = {key: value for key, value in pod["metadata"].items() if key not in ("uid", "namespace")}
+    return {**pod, "metadata": metadata}

@@ -1,0 +1,106 @@
+"""What each value of the chart changes in what is installed, and what the chart refuses."""
+
+from typing import Any
+
+import pytest
+
+from tests.deploy.helm import Helm, HelmError, name_of, pick
+from tests.deploy.tables import at, cases, nested
+
+Case = dict[str, Any]
+
+DEFAULT = {
+    "ClusterRole/muster",
+    "ClusterRoleBinding/muster",
+    "ConfigMap/muster",
+    "CustomResourceDefinition/podgroups.scheduling.x-k8s.io",
+    "Deployment/muster",
+    "PodDisruptionBudget/muster",
+    "ResourceQuota/muster-critical-pods",
+    "Role/muster-leader-election",
+    "RoleBinding/muster-leader-election",
+    "Service/muster",
+    "ServiceAccount/muster",
+}
+ABBREVIATIONS = {"container": "spec.template.spec.containers.0", "pod": "spec.template.spec"}
+
+
+def test_lint_finds_no_fault(helm: Helm) -> None:
+    assert "0 chart(s) failed" in helm.lint()
+
+
+def test_the_defaults_install_what_every_cluster_needs(helm: Helm) -> None:
+    assert {name_of(manifest) for manifest in helm.template()} == DEFAULT
+
+
+@pytest.mark.parametrize("case", cases("switches.yaml"))
+def test_a_switch_adds_and_removes_what_it_is_for(helm: Helm, case: Case) -> None:
+    rendered = {name_of(manifest) for manifest in helm.template(nested(case["set"]))}
+    assert rendered - DEFAULT == set(case.get("adds", ()))
+    assert DEFAULT - rendered == set(case.get("removes", ()))
+
+
+@pytest.mark.parametrize("case", cases("effects.yaml"))
+def test_a_value_arrives_where_it_is_for(helm: Helm, case: Case) -> None:
+    manifests = helm.template(nested(case["set"]))
+    for place, expected in case["gives"].items():
+        name, path = place.split(" ")
+        first, dot, rest = path.partition(".")
+        path = ABBREVIATIONS.get(first, first) + dot + rest
+        assert (place, at(pick(manifests, name), path)) == (place, expected)
+
+
+@pytest.mark.parametrize("case", cases("refusals.yaml"))
+def test_a_wrong_value_is_refused_with_its_name(helm: Helm, case: Case) -> None:
+    with pytest.raises(HelmError) as refusal:
+        helm.template(nested(case["set"]))
+    assert case["names"] in str(refusal.value)
+
+
+def test_all_switches_go_together(helm: Helm) -> None:
+    on = {"networkPolicy", "serviceMonitor", "prometheusRule", "grafanaDashboard", "webhook"}
+    rendered = {name_of(manifest) for manifest in helm.template({switch: {"enabled": True} for switch in on})}
+    assert len(rendered - DEFAULT) == len(on) + len({"the webhook's certificate"})
+
+
+def test_no_quota_is_made_in_kube_system(helm: Helm) -> None:
+    rendered = {name_of(manifest) for manifest in helm.template(namespace="kube-system")}
+    assert DEFAULT - rendered == {"ResourceQuota/muster-critical-pods"}
+
+
+def test_reviews_of_tokens_are_granted_only_where_they_are_asked_for(helm: Helm) -> None:
+    def groups(values: Case) -> set[str]:
+        rules = pick(helm.template(values), "ClusterRole/muster")["rules"]
+        return {group for rule in rules for group in rule["apiGroups"]}
+
+    plain = groups({"serving": {"plainHttp": True}})
+    assert groups({}) - plain == {"authentication.k8s.io", "authorization.k8s.io"}
+
+
+def test_a_changed_configuration_rolls_the_deployment(helm: Helm) -> None:
+    def checksum(values: Case) -> Any:
+        deployment = pick(helm.template(values), "Deployment/muster")
+        return at(deployment, "spec.template.metadata.annotations.checksum/config")
+
+    assert checksum({}) == checksum({"scheduler": {"image": "other"}}) != checksum({"schedulerNames": ["other"]})
+
+
+@pytest.mark.parametrize("off", ["scheduler.leaderElect", "config.leaderElection.leaderElect"])
+def test_replicas_without_an_election_are_refused(helm: Helm, off: str) -> None:
+    with pytest.raises(HelmError, match=r"scheduler\.replicaCount is 2 and leader election is off"):
+        helm.template(nested({off: False}))
+
+
+def test_what_selects_pods_stays_the_same_in_every_version(helm: Helm) -> None:
+    """The selector of a Deployment cannot be changed by an upgrade."""
+    labels = {"app.kubernetes.io/name": "muster", "app.kubernetes.io/instance": "muster"}
+    manifests = helm.template(nested({"networkPolicy.enabled": True, "serviceMonitor.enabled": True}))
+    for name, path in {
+        "Deployment/muster": "spec.selector.matchLabels",
+        "Service/muster": "spec.selector",
+        "PodDisruptionBudget/muster": "spec.selector.matchLabels",
+        "NetworkPolicy/muster": "spec.podSelector.matchLabels",
+        "ServiceMonitor/muster": "spec.selector.matchLabels",
+    }.items():
+        assert at(pick(manifests, name), path) == labels
+    assert at(pick(manifests, "Deployment/muster"), "spec.template.metadata.labels") == labels

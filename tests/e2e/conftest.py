@@ -1,0 +1,116 @@
+"""Fixtures of the tests that run the real process: Muster itself, and the cluster as one test sees it."""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+import yaml
+
+from tests.controlplane.api import Api
+from tests.controlplane.plane import ControlPlane
+from tests.e2e.cluster import Cluster
+from tests.e2e.installing import install_example_plugins
+from tests.e2e.muster_process import MusterProcess, Options
+
+_numbers = itertools.count(1)
+
+
+class StartMuster(Protocol):
+    """Starts a `muster run` that answers to these names, or to one that nobody else has; see `Options`."""
+
+    def __call__(
+        self,
+        *names: str,
+        config: Path | None = None,
+        kubeconfig: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        ready: bool = True,
+    ) -> MusterProcess: ...
+
+
+def unique_name() -> str:
+    """A schedulerName that no other process of this session answers to."""
+    return f"muster-{next(_numbers)}"
+
+
+@pytest.fixture(scope="module")
+def muster(muster_kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterProcess]:
+    """One `muster run` for all tests of a module, with a schedulerName of its own; nothing goes wrong in it."""
+    name = unique_name()
+    log = tmp_path_factory.mktemp("muster") / "muster.log"
+    process = MusterProcess(Options(kubeconfig=muster_kubeconfig, log=log, names=[name]))
+    try:
+        process.wait_until_ready()
+        yield process
+    finally:
+        process.stop()
+    assert process.errors == []
+
+
+@pytest.fixture
+def start_muster(muster_kubeconfig: Path, tmp_path: Path) -> Iterator[StartMuster]:
+    """Call it to start a `muster run` for this test alone, and to wait until it is `ready`."""
+    processes: list[MusterProcess] = []
+
+    def start(
+        *names: str,
+        config: Path | None = None,
+        kubeconfig: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        ready: bool = True,
+    ) -> MusterProcess:
+        options = Options(
+            kubeconfig=kubeconfig or muster_kubeconfig,
+            log=tmp_path / f"muster-{len(processes)}.log",
+            names=names or (unique_name(),),
+            config=config,
+            environment=environment,
+        )
+        process = MusterProcess(options)
+        processes.append(process)
+        if ready:
+            process.wait_until_ready()
+        return process
+
+    yield start
+    for process in processes:
+        process.stop()
+
+
+@pytest.fixture
+def cluster(control_plane: ControlPlane, api: Api, namespace: str) -> Cluster:
+    """The test's own namespace with its pods."""
+    return Cluster(control_plane, api, namespace)
+
+
+@pytest.fixture(scope="session")
+def with_example_plugins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a process beside which the package of example plugins is installed."""
+    return install_example_plugins(tmp_path_factory.mktemp("example-plugins"))
+
+
+class WriteConfig(Protocol):
+    """Writes a KubeSchedulerConfiguration with one profile and returns its path."""
+
+    def __call__(self, *plugins: str, name: str, **fields: object) -> Path: ...
+
+
+@pytest.fixture
+def write_config(tmp_path: Path) -> WriteConfig:
+    """Call it with plugins to enable at all their points, the schedulerName and more fields of the configuration."""
+
+    def write(*plugins: str, name: str, **fields: object) -> Path:
+        enabled = {"multiPoint": {"enabled": [{"name": plugin} for plugin in plugins]}}
+        config = {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "leaderElection": {"leaderElect": False},
+            "profiles": [{"schedulerName": name, "plugins": enabled}],
+        }
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(yaml.safe_dump(config | fields))
+        return path
+
+    return write

@@ -1,0 +1,136 @@
+"""An API server that refuses, breaks off or talks nonsense costs time, never a pod: all are bound once it is well."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.builders import make_node, make_pod
+from tests.controlplane.plane import MUSTER, ControlPlane
+from tests.e2e.cluster import Cluster
+from tests.e2e.conftest import StartMuster, unique_name
+from tests.e2e.eventually import eventually
+from tests.e2e.faulty_api import BrokenOff, Fault, FaultyApi, Garbage, Refusal, is_binding, is_discovery, is_list
+from tests.e2e.muster_process import MusterProcess, Options
+
+AddNodes = Callable[..., None]
+
+FAULTS: dict[str, Fault] = {
+    "401": Refusal(401, "Unauthorized"),
+    "403": Refusal(403, "forbidden by the test"),
+    "429": Refusal(429, "too many requests", {"Retry-After": "1"}),
+    "500": Refusal(500, "internal trouble"),
+    "503": Refusal(503, "not just now"),
+    "garbage": Garbage(),
+    "a connection that breaks": BrokenOff(),
+}
+BINDING_FAULTS = {name: fault for name, fault in FAULTS.items() if not isinstance(fault, Garbage)}
+STARTING_FAULTS = {name: FAULTS[name] for name in ("401", "403", "500", "garbage")}
+each_fault = pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
+
+
+@pytest.fixture(scope="module")
+def faulty_api(control_plane: ControlPlane, muster_kubeconfig: Path) -> Iterator[FaultyApi]:
+    """The API server with its moods."""
+    with FaultyApi(control_plane, MUSTER) as api:
+        yield api
+
+
+@pytest.fixture(scope="module")
+def patient(faulty_api: FaultyApi, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterProcess]:
+    """Muster at that API server."""
+    folder = tmp_path_factory.mktemp("patient")
+    kubeconfig = faulty_api.kubeconfig(folder / "kubeconfig")
+    process = MusterProcess(Options(kubeconfig=kubeconfig, log=folder / "muster.log", names=[unique_name()]))
+    try:
+        process.wait_until_ready()
+        yield process
+    finally:
+        process.stop()
+    assert "Traceback" not in process.log
+
+
+@each_fault
+def test_pods_created_while_nothing_works_are_bound_afterwards_in_spite_of(
+    fault: Fault, faulty_api: FaultyApi, patient: MusterProcess, cluster: Cluster, add_nodes: AddNodes
+) -> None:
+    add_nodes(make_node("one"))
+    with faulty_api.trouble(fault):
+        faulty_api.cut_watches()
+        eventually(lambda: faulty_api.met >= 2)
+        cluster.create(make_pod("web"), scheduler=patient.name)
+
+    assert cluster.wait_until_bound("web") == ["one"]
+
+
+@pytest.mark.parametrize("fault", BINDING_FAULTS.values(), ids=BINDING_FAULTS.keys())
+def test_a_binding_that_fails_is_tried_again_after(
+    fault: Fault, faulty_api: FaultyApi, patient: MusterProcess, cluster: Cluster, add_nodes: AddNodes
+) -> None:
+    add_nodes(make_node("one"))
+    with faulty_api.trouble(fault, on=is_binding):
+        cluster.create(make_pod("web"), scheduler=patient.name)
+        eventually(lambda: faulty_api.met)
+
+    assert cluster.wait_until_bound("web") == ["one"]
+    assert len(eventually(lambda: cluster.events("web", "Scheduled"))) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"garbage\n",
+        b"\xff\xfe\n",
+        b'{"type": "ADDED"}\n',
+        b'{"type": "BOOKMARK", "object": 7}\n',
+        b"[" * 10_000 + b"\n",
+    ],
+    ids=["no JSON", "no text", "an event about nothing", "a bookmark of nothing", "a bottomless list"],
+)
+def test_what_no_api_server_would_say_in_a_watch_leads_to_a_new_list(
+    line: bytes, faulty_api: FaultyApi, patient: MusterProcess, cluster: Cluster, add_nodes: AddNodes
+) -> None:
+    add_nodes(make_node("one"))
+    eventually(lambda: faulty_api.watching >= 2)
+
+    faulty_api.say_in_watches(line)
+    cluster.create(make_pod("web"), scheduler=patient.name)
+
+    assert cluster.wait_until_bound("web") == ["one"]
+
+
+@pytest.mark.parametrize("fault", STARTING_FAULTS.values(), ids=STARTING_FAULTS.keys())
+def test_readyz_says_what_is_missing_and_muster_begins_when_it_gets_it_after(
+    fault: Fault,
+    faulty_api: FaultyApi,
+    start_muster: StartMuster,
+    cluster: Cluster,
+    add_nodes: AddNodes,
+    tmp_path: Path,
+) -> None:
+    add_nodes(make_node("one"))
+    kubeconfig = faulty_api.kubeconfig(tmp_path / "kubeconfig")
+    with faulty_api.trouble(fault, on=is_list):
+        muster = start_muster(kubeconfig=kubeconfig, ready=False)
+        cluster.create(make_pod("web"), scheduler=muster.name)
+        eventually(lambda: faulty_api.met >= 3)
+        eventually(lambda: "pods (" in muster.page("/readyz")[1])
+        status, text = muster.page("/readyz")
+
+    assert status == 500
+    assert "[-]sched-handler-sync failed: handlers are not fully synchronized: nodes (" in text
+    assert muster.page("/livez") == (200, "ok")
+    assert cluster.wait_until_bound("web") == ["one"]
+    assert muster.page("/readyz") == (200, "ok")
+
+
+@pytest.mark.parametrize("fault", [Garbage(), BrokenOff()], ids=["garbage", "a connection that breaks"])
+def test_a_server_that_cannot_even_say_what_it_serves_ends_the_process_with_a_clear_last_line_because_of(
+    fault: Fault, faulty_api: FaultyApi, start_muster: StartMuster, tmp_path: Path
+) -> None:
+    with faulty_api.trouble(fault, on=is_discovery):
+        muster = start_muster(kubeconfig=faulty_api.kubeconfig(tmp_path / "kubeconfig"), ready=False)
+
+        assert muster.wait() == 1
+
+    assert "the operator cannot go on: " in muster.log.splitlines()[-1]

@@ -1,0 +1,1 @@
+"""Plugins that are no part of Muster."""

@@ -1,0 +1,54 @@
+"""A process of which a part has failed cannot go on: it ends, and whoever runs it starts it anew."""
+
+import asyncio
+
+import pytest
+
+from muster.operator.kube.auth import StaticAuth
+from muster.operator.kube.credentials import Connection
+from muster.operator.kube.informer import Informer
+from muster.operator.leader.elector import Alone
+from muster.operator.process.loop import SchedulingLoop
+from muster.operator.process.process import Process
+from muster.operator.process.settings import assemble, muster_configuration
+from muster.operator.process.watches import Watches
+from tests.controlplane.ports import free_port
+
+
+async def broken(_: object) -> None:
+    raise RuntimeError("a bug")
+
+
+async def complete(_: object) -> None:
+    pass
+
+
+@pytest.mark.parametrize("part", [SchedulingLoop, Informer, Alone])
+async def test_a_process_ends_when_a_part_of_it_fails(
+    part: type, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(part, "run", broken)
+    monkeypatch.setattr(Watches, "complete", complete)
+    nobody = Connection(f"http://127.0.0.1:{free_port()}", auth=StaticAuth())
+    process = Process(assemble(muster_configuration()), nobody)
+
+    process.start()
+    async with asyncio.timeout(10):
+        await process.over.wait()
+    await process.stop()
+    await process.close()
+
+    assert process.failed
+    assert any(record.exc_info and "a bug" in str(record.exc_info[1]) for record in caplog.records)
+
+
+async def test_a_process_that_is_stopped_has_not_failed() -> None:
+    nobody = Connection(f"http://127.0.0.1:{free_port()}", auth=StaticAuth())
+    process = Process(assemble(muster_configuration()), nobody)
+
+    process.start()
+    await process.stop()
+    await process.close()
+
+    assert process.over.is_set()
+    assert not process.failed

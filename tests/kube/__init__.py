@@ -1,0 +1,1 @@
+"""The wire to the Kubernetes API, tested against a server that misbehaves on demand."""

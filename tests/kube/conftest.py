@@ -1,0 +1,74 @@
+"""Fixtures of the wire's tests: the fake server, clients for it, and time that passes without waiting."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from muster.operator.kube.auth import StaticAuth
+from muster.operator.kube.client import ApiClient
+from muster.operator.kube.credentials import Connection
+from muster.operator.kube.transport import Transport
+
+from .fake_api import FakeApi
+
+
+@dataclass
+class Time:
+    """A clock that moves only when someone sleeps, and then at once. Starts at `now` seconds."""
+
+    now: float = 1000.0
+    slept: list[float] = field(default_factory=list)
+
+    def clock(self) -> float:
+        return self.now
+
+    def nanos(self) -> int:
+        return round(self.now * 1e9)
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_loop_but_the_tests_own() -> None:
+    """Python 3.11 makes an event loop for pytest-asyncio's first look at the current one, and nobody closes it."""
+    asyncio.set_event_loop(None)
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeApi]:
+    server = FakeApi()
+    await server.start()
+    yield server
+    await server.stop()
+
+
+@pytest.fixture
+async def transport(fake: FakeApi) -> AsyncIterator[Transport]:
+    async with Transport(Connection(fake.url, auth=StaticAuth())) as made:
+        yield made
+
+
+@pytest.fixture
+def client(transport: Transport) -> ApiClient:
+    return ApiClient(transport)
+
+
+@pytest.fixture
+def certificate() -> Path:
+    """A self-signed certificate for 127.0.0.1, localhost and kubernetes.test, which is its own authority."""
+    return Path(__file__).parent / "data" / "certificate.pem"
+
+
+@pytest.fixture
+def private_key() -> Path:
+    return Path(__file__).parent / "data" / "key.pem"

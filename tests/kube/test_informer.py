@@ -1,0 +1,417 @@
+"""An informer follows a server that pages, expires, breaks off, refuses and talks nonsense."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from itertools import pairwise
+
+import pytest
+
+from muster.operator.kube.client import ApiClient
+from muster.operator.kube.errors import ApiError, Forbidden, ServerError, Unauthorized
+from muster.operator.kube.informer import Informer, Phase, Resource, Timing
+
+from .conftest import Time
+from .fake_api import Ending, FakeApi, Gate, Json, Raw, Stream, status_answer, until
+from .things import PATH, Journal, Thing, bookmark, error_frame, frame, page, thing
+
+RESOURCE = Resource(PATH, Thing)
+LOGGER = "muster.operator.kube.informer"
+HOLD = Stream()
+
+Following = Callable[..., Awaitable[tuple[Informer[Thing], Journal]]]
+
+
+@pytest.fixture
+async def follow(client: ApiClient, time: Time) -> AsyncIterator[Following]:
+    """Starts an informer that sleeps in virtual time; it is cancelled after the test."""
+    tasks: list[asyncio.Task[None]] = []
+
+    async def start(resource: Resource[Thing] = RESOURCE, *, silence: float = 30) -> tuple[Informer[Thing], Journal]:
+        journal = Journal()
+        timing = Timing(sleep=time.sleep, random=lambda: 0.0, clock=time.clock, silence=silence)
+        informer = Informer(client, resource, journal, timing=timing)
+        tasks.append(asyncio.create_task(informer.run()))
+        return informer, journal
+
+    yield start
+    for task in tasks:
+        task.cancel()
+    for result in await asyncio.gather(*tasks, return_exceptions=True):
+        assert isinstance(result, asyncio.CancelledError)
+
+
+async def test_the_list_is_told_first_and_then_the_watch_goes_on_from_it(fake: FakeApi, follow: Following) -> None:
+    fake.on("GET", PATH, Json(page([thing("a", 3), thing("b", 4)], 10)))
+    fake.on("WATCH", PATH, Stream([frame("ADDED", thing("c", 11)), frame("DELETED", thing("a", 12))]))
+    informer, journal = await follow()
+    await journal.reads("+a@3", "+b@4", "+c@11", "-a@12")
+    assert informer.synced.is_set()
+    assert informer.status.phase is Phase.WATCHING
+    assert fake.asked_for("WATCH", PATH)[0].query["resourceVersion"] == "10"
+    assert sorted(item.metadata.name for item in informer.list()) == ["b", "c"]
+    assert informer.get("ns/b") is not None
+    assert informer.get("ns/a") is None
+
+
+async def test_it_counts_as_synced_only_when_the_whole_list_is_told(fake: FakeApi, follow: Following) -> None:
+    last_page = Gate(Json(page([thing("b")], 10)))
+    fake.on("GET", PATH, Json(page([thing("a")], 10, "more")), last_page)
+    fake.on("WATCH", PATH, HOLD)
+    informer, journal = await follow()
+    await until(lambda: last_page.waiting)
+    assert journal.entries == []
+    assert not informer.synced.is_set()
+    last_page.opened.set()
+    await until(informer.synced.is_set)
+    assert journal.entries == ["+a@1", "+b@1"]
+
+
+async def test_selectors_go_with_every_page_and_with_the_watch(fake: FakeApi, follow: Following) -> None:
+    fake.on("GET", PATH, Json(page([thing("a")], 10, "token/2")), Json(page([], 10)))
+    fake.on("WATCH", PATH, HOLD)
+    await follow(Resource(PATH, Thing, field_selector="spec.nodeName!=", label_selector="app in (a, b)"))
+    await until(lambda: fake.asked_for("WATCH", PATH))
+    first, second = fake.asked_for("GET", PATH)
+    selectors = {"fieldSelector": "spec.nodeName!=", "labelSelector": "app in (a, b)"}
+    assert first.query == {**selectors, "limit": "500"}
+    assert second.query == {**selectors, "limit": "500", "continue": "token/2"}
+    assert fake.asked_for("WATCH", PATH)[0].query == {
+        **selectors,
+        "watch": "true",
+        "allowWatchBookmarks": "true",
+        "resourceVersion": "10",
+        "timeoutSeconds": "300",
+    }
+
+
+async def test_an_expired_continue_token_restarts_the_list_at_once(
+    fake: FakeApi, follow: Following, time: Time
+) -> None:
+    fake.on(
+        "GET",
+        PATH,
+        Json(page([thing("a")], 10, "old")),
+        status_answer(410, "Expired", "the provided continue parameter is too old"),
+        Json(page([thing("b")], 20)),
+    )
+    fake.on("WATCH", PATH, HOLD)
+    _, journal = await follow()
+    await journal.reads("+b@1")
+    assert "continue" not in fake.asked_for("GET", PATH)[2].query
+    assert time.slept == []
+
+
+async def test_a_stream_cut_in_the_middle_of_a_line_resumes_without_loss(
+    fake: FakeApi, follow: Following, time: Time
+) -> None:
+    change = frame("ADDED", thing("b", 12))
+    fake.on("GET", PATH, Json(page([], 10)))
+    fake.on(
+        "WATCH",
+        PATH,
+        Stream([frame("ADDED", thing("a", 11)), change[:20]], Ending.CUT),
+        Stream([change]),
+    )
+    _, journal = await follow()
+    await journal.reads("+a@11", "+b@12")
+    assert [asked.query["resourceVersion"] for asked in fake.asked_for("WATCH", PATH)] == ["10", "11"]
+    assert len(fake.asked_for("GET", PATH)) == 1
+
+
+async def test_a_bookmark_moves_the_version_to_resume_at(fake: FakeApi, follow: Following) -> None:
+    fake.on("GET", PATH, Json(page([], 10)))
+    fake.on("WATCH", PATH, Stream([bookmark(77)], Ending.END), HOLD)
+    await follow()
+    await until(lambda: len(fake.asked_for("WATCH", PATH)) == 2)
+    assert fake.asked_for("WATCH", PATH)[1].query["resourceVersion"] == "77"
+
+
+EXPIRED_INSIDE = Stream([error_frame(410, "Expired")], Ending.END)
+EXPIRED_OUTSIDE = status_answer(410, "Expired", "too old resource version: 10 (500)")
+
+
+@pytest.mark.parametrize("expired", [EXPIRED_INSIDE, EXPIRED_OUTSIDE], ids=["in the stream", "as the answer"])
+async def test_after_a_410_the_differences_to_a_new_list_are_told(
+    fake: FakeApi, follow: Following, time: Time, expired: Stream | Json
+) -> None:
+    fake.on(
+        "GET",
+        PATH,
+        Json(page([thing("gone", 1), thing("same", 2), thing("changed", 3), thing("reborn", 4, uid="old")], 10)),
+        Json(page([thing("same", 2), thing("changed", 13), thing("reborn", 14, uid="new"), thing("new", 15)], 20)),
+    )
+    fake.on("WATCH", PATH, expired, HOLD)
+    _, journal = await follow()
+    await journal.reads(
+        "+gone@1", "+same@2", "+changed@3", "+reborn@4", "-gone@1", "~changed@13", "-reborn@4", "+reborn@14", "+new@15"
+    )
+    assert time.slept == []
+    await until(lambda: len(fake.asked_for("WATCH", PATH)) == 2)
+    assert fake.asked_for("WATCH", PATH)[1].query["resourceVersion"] == "20"
+
+
+@pytest.mark.parametrize("expired", [EXPIRED_INSIDE, EXPIRED_OUTSIDE], ids=["in the stream", "as the answer"])
+async def test_a_server_that_expires_every_version_is_asked_slower_and_slower(
+    fake: FakeApi, follow: Following, time: Time, expired: Stream | Json
+) -> None:
+    fake.on("GET", PATH, Json(page([], 10)))
+    fake.on("WATCH", PATH, expired, expired, expired, expired, HOLD)
+    informer, _ = await follow()
+    await until(lambda: len(fake.asked_for("WATCH", PATH)) == 5)
+    assert time.slept == [0.8, 1.6, 3.2]
+    assert informer.synced.is_set()
+
+
+@pytest.mark.parametrize(
+    "nonsense", [b"<html>502</html>\n", b'{"type":"ADDED","object":{"metadata":{\n', b"\xff\xfe\n"]
+)
+async def test_garbage_in_a_stream_is_logged_and_nothing_is_lost(
+    fake: FakeApi, follow: Following, time: Time, nonsense: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    fake.on("GET", PATH, Json(page([], 10)), Json(page([thing("a", 15)], 20)))
+    fake.on("WATCH", PATH, Stream([nonsense, frame("ADDED", thing("a", 15))]), HOLD)
+    _, journal = await follow()
+    await journal.reads("+a@15")
+    assert time.slept == [0.8]
+    assert "not a watch event" in caplog.text
+    await until(lambda: len(fake.asked_for("WATCH", PATH)) == 2)
+    assert fake.asked_for("WATCH", PATH)[1].query["resourceVersion"] == "20"
+
+
+async def test_a_list_that_is_garbage_is_asked_for_again(fake: FakeApi, follow: Following, time: Time) -> None:
+    fake.on("GET", PATH, Raw(b"<html>welcome</html>"), Json(page([thing("a")], 20)))
+    fake.on("WATCH", PATH, HOLD)
+    _, journal = await follow()
+    await journal.reads("+a@1")
+    assert time.slept == [0.8]
+
+
+async def test_an_error_event_leads_to_a_new_list(fake: FakeApi, follow: Following, time: Time) -> None:
+    fake.on("GET", PATH, Json(page([], 10)), Json(page([thing("a")], 20)))
+    fake.on("WATCH", PATH, Stream([error_frame(500, "InternalError")], Ending.END), HOLD)
+    _, journal = await follow()
+    await journal.reads("+a@1")
+    assert time.slept == [0.8]
+
+
+async def test_too_many_requests_inside_a_stream_only_resumes_it(fake: FakeApi, follow: Following, time: Time) -> None:
+    fake.on("GET", PATH, Json(page([], 10)))
+    fake.on(
+        "WATCH",
+        PATH,
+        Stream([error_frame(429, "TooManyRequests")], Ending.END),
+        Stream([frame("ADDED", thing("a", 11))]),
+    )
+    _, journal = await follow()
+    await journal.reads("+a@11")
+    assert time.slept == [0.8]
+    assert len(fake.asked_for("GET", PATH)) == 1
+
+
+REFUSALS = [
+    (status_answer(401, "Unauthorized", "Unauthorized"), Unauthorized),
+    (status_answer(403, "Forbidden", 'things is forbidden: User "muster" cannot list'), Forbidden),
+    (status_answer(500, "InternalError", "etcdserver: leader changed"), ServerError),
+]
+
+
+@pytest.mark.parametrize(("refusal", "error"), REFUSALS)
+async def test_a_refused_list_is_retried_for_ever_and_logged_once(
+    fake: FakeApi,
+    follow: Following,
+    time: Time,
+    refusal: Json,
+    error: type[ApiError],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, LOGGER)
+    last = Gate(refusal)
+    fake.on("GET", PATH, refusal, refusal, refusal, refusal, refusal, refusal, last, Json(page([thing("a")], 10)))
+    fake.on("WATCH", PATH, HOLD)
+    informer, journal = await follow()
+    await until(lambda: last.waiting)
+    assert time.slept == [0.8, 1.6, 3.2, 6.4, 12.8, 25.6]
+    assert isinstance(informer.status.error, error)
+    assert not informer.synced.is_set()
+    message = str(informer.status.error)
+    assert message == refusal.payload["message"]
+    last.opened.set()
+    await journal.reads("+a@1")
+    await until(lambda: informer.status.error is None)
+    assert time.slept[-1] == 30
+    assert [record.message for record in caplog.records if record.name == LOGGER] == [
+        f"{PATH}: {message}",
+        f"{PATH}: synced, 1 objects",
+        f"{PATH}: works again",
+    ]
+
+
+async def test_another_kind_of_failure_is_logged_again(
+    fake: FakeApi, follow: Following, caplog: pytest.LogCaptureFixture
+) -> None:
+    forbidden = status_answer(403, "Forbidden", "no")
+    broken = status_answer(500, "InternalError", "boom")
+    fake.on("GET", PATH, forbidden, broken, broken, forbidden, Json(page([thing("a")], 10)))
+    fake.on("WATCH", PATH, HOLD)
+    _, journal = await follow()
+    await journal.reads("+a@1")
+    warnings = [record.message for record in caplog.records if record.levelno == logging.WARNING]
+    assert warnings == [f"{PATH}: no", f"{PATH}: boom", f"{PATH}: no"]
+
+
+async def test_it_waits_as_long_as_a_429_asks(fake: FakeApi, follow: Following, time: Time) -> None:
+    busy = status_answer(429, "TooManyRequests", "try again", Retry_After="7")
+    fake.on("GET", PATH, busy, Json(page([], 10)))
+    fake.on("WATCH", PATH, busy, HOLD)
+    await follow()
+    await until(lambda: len(fake.asked_for("WATCH", PATH)) == 2)
+    assert time.slept == [7, 7]
+
+
+async def test_a_refused_watch_is_retried_without_a_new_list(fake: FakeApi, follow: Following, time: Time) -> None:
+    refused = status_answer(403, "Forbidden", "cannot watch")
+    fake.on("GET", PATH, Json(page([], 10)))
+    fake.on("WATCH", PATH, refused, refused, Stream([frame("ADDED", thing("a", 11))]))
+    informer, journal = await follow()
+    await journal.reads("+a@11")
+    assert len(fake.asked_for("GET", PATH)) == 1
+    assert time.slept == [0.8, 1.6]
+    assert informer.status.error is None
+
+
+@pytest.mark.parametrize("code", [400, 404, 504])
+async def test_a_version_the_server_cannot_serve_leads_to_a_new_list(
+    fake: FakeApi, follow: Following, code: int
+) -> None:
+    fake.on("GET", PATH, Json(page([], 10)), Json(page([thing("a")], 20)))
+    fake.on("WATCH", PATH, status_answer(code, "Timeout", "Too large resource version: 10, current: 5"), HOLD)
+    _, journal = await follow()
+    await journal.reads("+a@1")
+
+
+async def test_a_watch_that_ends_at_once_again_and_again_is_not_hammered(
+    fake: FakeApi, follow: Following, time: Time
+) -> None:
+    fake.on("GET", PATH, Json(page([], 10)))
+    ended = Stream([], Ending.END)
+    fake.on("WATCH", PATH, ended, ended, ended, HOLD)
+    await follow()
+    await until(lambda: len(fake.asked_for("WATCH", PATH)) == 4)
+    assert time.slept == [0.8, 1.6, 3.2]
+
+
+async def test_a_watch_that_ends_after_events_is_resumed_at_once(fake: FakeApi, follow: Following, time: Time) -> None:
+    fake.on("GET", PATH, Json(page([], 10)))
+    fake.on(
+        "WATCH",
+        PATH,
+        Stream([frame("ADDED", thing("a", 11))], Ending.END),
+        Stream([frame("ADDED", thing("b", 12))]),
+    )
+    _, journal = await follow()
+    await journal.reads("+a@11", "+b@12")
+    assert time.slept == []
+
+
+async def test_a_silent_watch_is_opened_anew(fake: FakeApi, follow: Following) -> None:
+    fake.on("GET", PATH, Json(page([], 10)))
+    fake.on("WATCH", PATH, Stream([bookmark(30)]), Stream([frame("ADDED", thing("a", 31))]))
+    informer, journal = await follow(silence=0.05)
+    await journal.reads("+a@31")
+    assert fake.asked_for("WATCH", PATH)[1].query["resourceVersion"] == "30"
+    assert informer.status.error is None
+
+
+async def test_a_watch_that_is_silent_from_the_start_leads_to_a_new_list(fake: FakeApi, follow: Following) -> None:
+    fake.on("GET", PATH, Json(page([thing("a", 9)], 900)), Json(page([thing("b", 2)], 10)))
+    fake.on("WATCH", PATH, HOLD)
+    informer, journal = await follow(silence=0.05)
+    await journal.reads("+a@9", "-a@9", "+b@2")
+    assert informer.status.error is None
+
+
+async def test_a_kind_that_is_not_served_holds_nobody_up_and_is_followed_once_it_is(
+    fake: FakeApi, follow: Following, time: Time
+) -> None:
+    served = Gate(Json(page([thing("a")], 10)))
+    fake.on("GET", PATH, Raw(b"404 page not found\n", 404), served)
+    fake.on("WATCH", PATH, HOLD)
+    informer, journal = await follow()
+    await until(lambda: served.waiting)
+    assert informer.synced.is_set()
+    assert time.slept == [0.8]
+    served.opened.set()
+    await journal.reads("+a@1")
+
+
+async def test_a_core_kind_that_is_not_found_is_waited_for(fake: FakeApi, follow: Following) -> None:
+    served = Gate(Json(page([], 10)))
+    fake.on("GET", "/api/v1/things", Raw(b"404 page not found\n", 404), served)
+    fake.on("WATCH", "/api/v1/things", HOLD)
+    informer, _ = await follow(Resource("/api/v1/things", Thing))
+    await until(lambda: served.waiting)
+    assert not informer.synced.is_set()
+    served.opened.set()
+    await until(informer.synced.is_set)
+
+
+async def test_objects_are_kept_while_their_kind_is_not_found(fake: FakeApi, follow: Following) -> None:
+    back = Gate(Json(page([thing("a"), thing("b", 12)], 20)))
+    fake.on("GET", PATH, Json(page([thing("a")], 10)), Raw(b"default backend - 404", 404), back)
+    fake.on("WATCH", PATH, EXPIRED_INSIDE, HOLD)
+    _, journal = await follow()
+    await until(lambda: back.waiting)
+    assert journal.entries == ["+a@1"]
+    back.opened.set()
+    await journal.reads("+a@1", "+b@12")
+
+
+async def test_waits_go_on_growing_while_watches_open_but_fail_inside(
+    fake: FakeApi, follow: Following, time: Time, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = Stream([error_frame(500, "InternalError")], Ending.END)
+    fake.on("GET", PATH, Json(page([], 10)))
+    fake.on("WATCH", PATH, broken, broken, broken, HOLD)
+    await follow()
+    await until(lambda: len(fake.asked_for("WATCH", PATH)) == 4)
+    assert time.slept == [0.8, 1.6, 3.2]
+    assert len([record for record in caplog.records if record.levelno == logging.WARNING]) == 1
+
+
+async def test_an_unreadable_object_is_named_and_the_others_go_on(
+    fake: FakeApi, follow: Following, caplog: pytest.LogCaptureFixture
+) -> None:
+    odd = {**thing("odd", 12), "size": "huge"}
+    fake.on("GET", PATH, Json(page([thing("odd", 2), {**thing("worse", 3), "size": "huge"}], 10)))
+    fake.on("WATCH", PATH, Stream([frame("MODIFIED", odd), frame("MODIFIED", odd), frame("ADDED", thing("a", 13))]))
+    _, journal = await follow()
+    await journal.reads("+odd@2", "+a@13")
+    assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [
+        f"{PATH}: ns/worse is not readable, its change is left out: Expected `int`, got `str` - at `$.size`",
+        f"{PATH}: ns/odd is not readable, its change is left out: Expected `int`, got `str` - at `$.object.size`",
+    ]
+    assert len(fake.asked_for("GET", PATH)) == 1
+
+
+async def test_an_object_that_became_unreadable_is_kept_by_a_list_and_can_still_be_deleted(
+    fake: FakeApi, follow: Following
+) -> None:
+    odd = {**thing("odd", 12), "size": "huge"}
+    fake.on("GET", PATH, Json(page([thing("odd", 2)], 10)), Json(page([odd, thing("a", 13)], 20)))
+    fake.on("WATCH", PATH, EXPIRED_INSIDE, Stream([frame("DELETED", odd)]))
+    _, journal = await follow()
+    await journal.reads("+odd@2", "+a@13", "-odd@2")
+
+
+async def test_a_burst_leaves_room_for_other_tasks(fake: FakeApi, follow: Following) -> None:
+    burst = b"".join(frame("ADDED", thing(f"t{number}", 11 + number)) for number in range(1000))
+    heard_at_turn: list[int] = []
+    fake.on("GET", PATH, Json(page([], 10)))
+    fake.on("WATCH", PATH, Stream([burst]))
+    _, journal = await follow()
+    while len(journal.entries) < 1000:
+        heard_at_turn.append(len(journal.entries))
+        await asyncio.sleep(0)
+    steps = [after - before for before, after in pairwise(heard_at_turn)]
+    assert max(steps) <= 200

@@ -1,0 +1,66 @@
+"""Every plugin says the same of a node, whether it is asked about that node, about some or about all."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muster.framework.cache.view import NodeView
+from muster.framework.contract import CycleState, FilterPlugin, Plugin, ScorePlugin, Status
+from muster.framework.model.pod_info import PodInfo
+from muster.plugins.catalog import IN_TREE
+from tests.builders import PodDict
+from tests.plugins.cluster import Cluster, info
+from tests.plugins.clusters import clusters, pods
+
+FILTERS = [plugin for plugin in IN_TREE.values() if issubclass(plugin, FilterPlugin)]
+SCORES = [plugin for plugin in IN_TREE.values() if issubclass(plugin, ScorePlugin)]
+
+
+def views(cluster: Cluster) -> st.SearchStrategy[list[int]]:
+    """Some of the cluster's rows, in any order."""
+    return st.lists(st.sampled_from(cluster.snapshot.live_rows().tolist()), unique=True)
+
+
+def verdicts(plugin: FilterPlugin, pod: PodInfo, nodes: NodeView) -> list[Status | None]:
+    found = plugin.filter(CycleState(), pod, nodes)
+    assert found.codes.dtype == np.int32
+    assert found.codes.shape == (len(nodes),)
+    return [found.table[code] if code else None for code in found.codes.tolist()]
+
+
+def scores(plugin: ScorePlugin, pod: PodInfo, nodes: NodeView) -> list[int]:
+    found = plugin.score(CycleState(), pod, nodes)
+    assert found.dtype == np.int64
+    assert found.shape == (len(nodes),)
+    return [int(score) for score in found]
+
+
+@pytest.mark.parametrize("kind", FILTERS, ids=lambda plugin: plugin.name)
+@settings(max_examples=40)
+@given(cluster=clusters(), pod=pods("incoming"), data=st.data())
+def test_verdicts_do_not_depend_on_who_else_is_asked_about(
+    kind: type[Plugin], cluster: Cluster, pod: PodDict, data: st.DataObject
+) -> None:
+    plugin, incoming, snapshot = cluster.plugin(kind), info(pod), cluster.snapshot
+    assert isinstance(plugin, FilterPlugin)
+    everywhere = verdicts(plugin, incoming, NodeView(snapshot, None))
+    some = data.draw(views(cluster))
+    assert verdicts(plugin, incoming, NodeView(snapshot, np.array(some, np.intp))) == [everywhere[row] for row in some]
+    for row in some:
+        assert verdicts(plugin, incoming, NodeView(snapshot, np.array([row]))) == [everywhere[row]]
+
+
+@pytest.mark.parametrize("kind", SCORES, ids=lambda plugin: plugin.name)
+@settings(max_examples=40)
+@given(cluster=clusters(), pod=pods("incoming"), data=st.data())
+def test_scores_do_not_depend_on_who_else_is_asked_about(
+    kind: type[Plugin], cluster: Cluster, pod: PodDict, data: st.DataObject
+) -> None:
+    plugin, incoming, snapshot = cluster.plugin(kind), info(pod), cluster.snapshot
+    assert isinstance(plugin, ScorePlugin)
+    everywhere = scores(plugin, incoming, NodeView(snapshot, None))
+    some = data.draw(views(cluster))
+    assert scores(plugin, incoming, NodeView(snapshot, np.array(some, np.intp))) == [everywhere[row] for row in some]
+    for row in some:
+        assert scores(plugin, incoming, NodeView(snapshot, np.array([row]))) == [everywhere[row]]

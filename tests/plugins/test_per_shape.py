@@ -1,0 +1,38 @@
+"""PerShape: what plugins work out once a shape."""
+
+from muster.framework.contract import PerShape
+from muster.framework.model.pod_info import PodInfo
+from tests.builders import make_pod
+from tests.plugins.cluster import info
+
+
+class Deriving:
+    """Counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, pod: PodInfo) -> str:
+        self.asked.append(pod.name)
+        return f"worked out for {pod.name}"
+
+
+def test_pods_of_one_shape_share_a_value() -> None:
+    derive = Deriving()
+    values = PerShape(derive)
+    first, second = info(make_pod("a").requests(cpu="1")), info(make_pod("b").requests(cpu="1"))
+    assert values.of(first) == values.of(second) == values.of(first) == "worked out for a"
+    assert derive.asked == ["a"]
+
+
+def test_pods_of_other_shapes_have_values_of_their_own() -> None:
+    values = PerShape(Deriving())
+    assert values.of(info(make_pod("a").requests(cpu="1"))) == "worked out for a"
+    assert values.of(info(make_pod("b").requests(cpu="2"))) == "worked out for b"
+
+
+def test_a_value_is_forgotten_with_the_last_pod_of_its_shape() -> None:
+    derive = Deriving()
+    values = PerShape(derive)
+    values.of(info(make_pod("a").requests(cpu="1")))
+    assert values.of(info(make_pod("b").requests(cpu="1"))) == "worked out for b"

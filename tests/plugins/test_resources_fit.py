@@ -1,0 +1,161 @@
+"""NodeResourcesFit: the filter rule by rule, and the events that may help. Scores are in the tests of strategies."""
+
+import pytest
+
+from muster.framework.config.args import NodeResourcesFitArgs
+from muster.framework.contract import Hint, Resource, Status
+from muster.plugins.resources.fit import NodeResourcesFit
+from tests.builders import NodeDict, PodDict, make_node, make_pod
+from tests.plugins.cluster import Cluster, info, typed
+
+GPU = "example.com/gpu"
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    """One node of 2 cores, 4Gi and 2 GPUs, on which half of everything is used."""
+    cluster = Cluster(make_node("n", cpu="2", memory="4Gi", pods="2").resources({GPU: "2"}))
+    cluster.place("n", make_pod("there").requests({"cpu": "1", "memory": "2Gi", GPU: "1"}))
+    return cluster
+
+
+def why(cluster: Cluster, pod: PodDict, args: NodeResourcesFitArgs | None = None) -> Status | None:
+    return cluster.rejected(cluster.plugin(NodeResourcesFit, args), pod).get("n")
+
+
+def test_a_pod_that_takes_all_that_is_left_fits(cluster: Cluster) -> None:
+    assert why(cluster, make_pod("web").requests({"cpu": "1", "memory": "2Gi", GPU: "1"})) is None
+
+
+def test_one_thousandth_of_a_core_too_much_does_not_fit(cluster: Cluster) -> None:
+    assert why(cluster, make_pod("web").requests(cpu="1001m")) == Status.unschedulable("Insufficient cpu")
+
+
+def test_everything_that_is_short_is_named_in_order(cluster: Cluster) -> None:
+    cluster.place("n", make_pod("second"))
+    asked = {GPU: "2", "memory": "3Gi", "cpu": "2", "example.com/a": "0"}
+    assert why(cluster, make_pod("web").requests(asked)) == Status.unschedulable(
+        "Too many pods", "Insufficient cpu", "Insufficient memory", f"Insufficient {GPU}"
+    )
+
+
+def test_nothing_helps_when_even_the_empty_node_is_too_small(cluster: Cluster) -> None:
+    pod = make_pod("web").requests({"cpu": "2", GPU: "3"})
+    assert why(cluster, pod) == Status.unresolvable("Insufficient cpu", f"Insufficient {GPU}")
+
+
+def test_a_resource_that_the_node_does_not_offer_is_short_for_good(cluster: Cluster) -> None:
+    pod = make_pod("web").requests({"hugepages-2Mi": "2Mi", "ephemeral-storage": "1"})
+    assert why(cluster, pod) == Status.unresolvable("Insufficient ephemeral-storage", "Insufficient hugepages-2Mi")
+
+
+def test_a_pod_that_asks_for_nothing_needs_only_a_place(cluster: Cluster) -> None:
+    cluster.snapshot.resources.requested[:] = 10**15
+    assert why(cluster, make_pod("web")) is None
+    assert why(cluster, make_pod("web").requests({"cpu": "0", GPU: "0"})) is None
+    cluster.place("n", make_pod("second"))
+    assert why(cluster, make_pod("web")) == Status.unschedulable("Too many pods")
+
+
+def test_what_is_not_asked_for_does_not_matter_however_short_it_is(cluster: Cluster) -> None:
+    cluster.place("n", make_pod("bound by hand").requests(memory="100Gi"))
+    cluster.add(make_node("n", cpu="2", memory="4Gi", pods="9"))
+    assert why(cluster, make_pod("web").requests(cpu="1")) is None
+
+
+def test_names_that_no_scheduler_knows_are_not_looked_at(cluster: Cluster) -> None:
+    assert why(cluster, make_pod("web").requests({"storage": "1Ti"})) is None
+
+
+def test_init_containers_sidecars_and_overhead_count(cluster: Cluster) -> None:
+    pod = make_pod("web").requests(cpu="500m").init_container("log", {"cpu": "300m"}, sidecar=True)
+    assert why(cluster, pod.overhead(cpu="200m")) is None
+    assert why(cluster, pod.overhead(cpu="201m")) == Status.unschedulable("Insufficient cpu")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        NodeResourcesFitArgs(ignored_resources=("example.com/gpu", "example.com/fpga")),
+        NodeResourcesFitArgs(ignored_resource_groups=("example.com",)),
+    ],
+)
+def test_ignored_extended_resources_are_not_looked_at(cluster: Cluster, args: NodeResourcesFitArgs) -> None:
+    assert why(cluster, make_pod("web").requests({GPU: "9", "example.com/fpga": "1"}), args) is None
+    pod = make_pod("web").requests({GPU: "9", "example.org/gpu": "1"})
+    assert why(cluster, pod, args) == Status.unresolvable("Insufficient example.org/gpu")
+
+
+def test_only_extended_resources_can_be_ignored(cluster: Cluster) -> None:
+    args = NodeResourcesFitArgs(ignored_resources=("cpu", "hugepages-2Mi"), ignored_resource_groups=("kubernetes.io",))
+    pod = make_pod("web").requests({"cpu": "3", "hugepages-2Mi": "2Mi", "kubernetes.io/batch": "1"})
+    assert why(cluster, pod, args) == Status.unresolvable(
+        "Insufficient cpu", "Insufficient hugepages-2Mi", "Insufficient kubernetes.io/batch"
+    )
+
+
+def test_more_resources_than_an_int64_has_bits_can_be_short_at_once(cluster: Cluster) -> None:
+    many = {f"example.com/r{index:02}": "1" for index in range(80)}
+    status = why(cluster, make_pod("web").requests(many))
+    assert status == Status.unresolvable(*(f"Insufficient {name}" for name in many))
+
+
+def test_a_resource_that_nobody_has_named_before_is_no_trouble_for_other_pods(cluster: Cluster) -> None:
+    plugin = cluster.plugin(NodeResourcesFit)
+    before = make_pod("web").requests(cpu="1")
+    assert cluster.rejected(plugin, before) == {}
+    assert cluster.rejected(plugin, make_pod("new").requests({"example.com/new": "1"})).keys() == {"n"}
+    assert cluster.rejected(plugin, before) == {}
+
+
+def test_the_nodes_of_a_growing_cluster_are_all_judged() -> None:
+    cluster = Cluster(*(make_node(f"n{index}", cpu=str(index % 3)) for index in range(200)))
+    rejected = cluster.rejected(cluster.plugin(NodeResourcesFit), make_pod("web").requests(cpu="1500m"))
+    assert rejected.keys() == {f"n{index}" for index in range(200) if index % 3 < 2}
+
+
+def hint(kind: Resource, pod: PodDict, old: object, new: object) -> Hint:
+    registrations = Cluster().plugin(NodeResourcesFit).events_to_register()
+    (function,) = (each.hint for each in registrations if each.event.resource is kind and each.hint is not None)
+    return function(info(pod), old, new)
+
+
+WEB = make_pod("web").requests({"cpu": "2", GPU: "1"})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (None, make_node("n", cpu="2").resources({GPU: "1"}), Hint.QUEUE),
+        (None, make_node("n", cpu="1").resources({GPU: "1"}), Hint.SKIP),
+        (None, make_node("n", cpu="2"), Hint.SKIP),
+        (None, make_node("n", cpu="2", pods="0").resources({GPU: "1"}), Hint.SKIP),
+        (make_node("n", cpu="1").resources({GPU: "1"}), make_node("n", cpu="2").resources({GPU: "1"}), Hint.QUEUE),
+        (make_node("n", cpu="2"), make_node("n", cpu="2").resources({GPU: "1"}), Hint.QUEUE),
+        (
+            make_node("n", cpu="2", pods="1").resources({GPU: "1"}),
+            make_node("n", cpu="2", pods="2").resources({GPU: "1"}),
+            Hint.QUEUE,
+        ),
+        (
+            make_node("n", cpu="2", memory="1Gi").resources({GPU: "1"}),
+            make_node("n", cpu="2", memory="2Gi").resources({GPU: "1"}),
+            Hint.SKIP,
+        ),
+    ],
+)
+def test_a_node_helps_if_it_offers_more_of_what_is_wanted_and_enough(
+    old: NodeDict | None, new: NodeDict, expected: Hint
+) -> None:
+    assert hint(Resource.NODE, WEB, None if old is None else typed(old), typed(new)) is expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [({"cpu": "2"}, {"cpu": "1"}, Hint.QUEUE), ({"memory": "2Gi"}, {"memory": "1Gi"}, Hint.SKIP), ({}, {}, Hint.SKIP)],
+)
+def test_a_pod_that_shrinks_helps_if_it_gives_back_what_is_wanted(
+    before: dict[str, str], after: dict[str, str], expected: Hint
+) -> None:
+    old, new = (info(make_pod("other").requests(requests).node("n")) for requests in (before, after))
+    assert hint(Resource.ASSIGNED_POD, WEB, old, new) is expected

@@ -1,0 +1,48 @@
+"""The algebra of taints and tolerations."""
+
+import pytest
+
+from muster.framework.model.node import Taint
+from muster.framework.model.pod import Toleration
+from muster.framework.model.tolerations import kept_off, tolerates, untolerated
+
+TAINT = Taint(key="spot", value="a", effect="NoSchedule")
+
+
+@pytest.mark.parametrize(
+    ("toleration", "covered"),
+    [
+        (Toleration(key="spot", operator="Equal", value="a", effect="NoSchedule"), True),
+        (Toleration(key="spot", value="a"), True),
+        (Toleration(key="spot", operator="Exists"), True),
+        (Toleration(operator="Exists"), True),
+        (Toleration(operator="Exists", effect="NoSchedule"), True),
+        (Toleration(value="a"), True),
+        (Toleration(key="spot", value="b"), False),
+        (Toleration(key="spot", value=""), False),
+        (Toleration(key="spot", operator="Exists", effect="NoExecute"), False),
+        (Toleration(key="gpu", operator="Exists"), False),
+        (Toleration(key="spot", operator="Gt", value="0"), False),
+        (Toleration(key="spot", operator="Like", value="a"), False),
+    ],
+)
+def test_a_toleration_covers_a_taint_by_key_value_and_effect(toleration: Toleration, covered: bool) -> None:
+    assert tolerates(toleration, TAINT) is covered
+
+
+def test_numbers_are_not_compared() -> None:
+    five = Taint(key="sla", value="5", effect="NoSchedule")
+    assert not tolerates(Toleration(key="sla", operator="Gt", value="3"), five)
+    assert not tolerates(Toleration(key="sla", operator="Lt", value="9"), five)
+
+
+def test_only_taints_of_the_asked_effects_are_counted() -> None:
+    taints = [TAINT, Taint(key="gpu", effect="PreferNoSchedule"), Taint(key="old", effect="PreferNoSchedule")]
+    assert untolerated(taints, [], "PreferNoSchedule") == 2
+    assert untolerated(taints, [Toleration(key="gpu", operator="Exists")], "PreferNoSchedule", "NoSchedule") == 2
+
+
+def test_a_pod_is_kept_off_by_one_hard_taint_among_tolerated_ones() -> None:
+    tolerations = [Toleration(key="spot", operator="Exists")]
+    assert not kept_off([TAINT, Taint(key="gpu", effect="PreferNoSchedule")], tolerations)
+    assert kept_off([TAINT, Taint(key="gpu", effect="NoExecute")], tolerations)

@@ -1,0 +1,1 @@
+"""Tests of the scheduling queue. Time is a number that the tests move."""

@@ -1,0 +1,179 @@
+"""A queue whose clock, gates, groups and registrations are in the test's hands."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from muster.framework.contract.events import EventRegistration
+from muster.framework.contract.handle import Timer
+from muster.framework.contract.queued_pod import QueuedPod
+from muster.framework.contract.status import Status
+from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.observer import EntityType, NullObserver
+from muster.framework.queue.backoff import BackoffPolicy
+from muster.framework.queue.entry import Entry, Place, Rejection
+from muster.framework.queue.queue import SchedulingQueue
+from muster.framework.queue.rules import QueueRules, QueueSettings
+from tests.builders import PodDict, make_pod
+
+GROUP = "scheduling.x-k8s.io/pod-group"
+ERROR = Rejection(error=True)
+
+
+def rejected_by(*plugins: str) -> Rejection:
+    """A rejection by plugins that wait for an event."""
+    return Rejection(frozenset(plugins))
+
+
+def pending_on(*plugins: str) -> Rejection:
+    """A rejection by plugins that answered PENDING."""
+    return Rejection(frozenset(), frozenset(plugins))
+
+
+def pod(name: str | PodDict, *, group: str = "", priority: int = 0, uid: str = "") -> PodInfo:
+    """A typed pod."""
+    plain = make_pod(name) if isinstance(name, str) else name
+    if group:
+        plain.labels({GROUP: group})
+    if priority:
+        plain["spec"]["priority"] = priority
+    if uid:
+        plain["metadata"]["uid"] = uid
+    return PodInfo(msgspec.convert(plain, Pod))
+
+
+class ManualClock:
+    """Time that passes when it is told to."""
+
+    def __init__(self, now: float = 1000.0) -> None:
+        self.time = now
+
+    def now(self) -> float:
+        return self.time
+
+    def wall(self) -> float:
+        return self.time
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        raise AssertionError("the queue holds no timer")
+
+
+class CountingObserver(NullObserver):
+    """Adds up what the queue reports."""
+
+    def __init__(self) -> None:
+        self.pods: Counter[tuple[str, str]] = Counter()
+        self.entities: Counter[tuple[str, str, EntityType]] = Counter()
+        self.held: Counter[str] = Counter()
+
+    def queue_incoming(self, queue: str, event: str, *, entity: EntityType, pods: int) -> None:
+        self.pods[queue, event] += pods
+        self.entities[queue, event, entity] += 1
+
+    def unschedulable_pods(self, plugin: str, *, profile: str, change: int) -> None:
+        self.held[plugin] += change
+
+
+class Harness:
+    """The queue with its surroundings.
+
+    Attributes:
+        closed: by plugin, the names of pods that its PreEnqueue does not let in.
+        unknown: groups that do not exist yet; their pods are pods by themselves.
+        asked: each question to PreEnqueue: the pod's name and the plugin to ask first.
+        woken: how often the queue said that it is ready.
+    """
+
+    def __init__(
+        self,
+        registrations: Mapping[str, Sequence[EventRegistration]] | None = None,
+        *,
+        backoff: BackoffPolicy | None = None,
+    ) -> None:
+        self.clock = ManualClock()
+        self.closed: dict[str, set[str]] = {}
+        self.unknown: set[str] = set()
+        self.asked: list[tuple[str, str]] = []
+        self.woken = 0
+        self.observer = CountingObserver()
+        self.queue = SchedulingQueue(
+            QueueRules(sort_key, self._pre_enqueue, self._group_of, {"muster": registrations or {}}),
+            QueueSettings(backoff=backoff or BackoffPolicy()),
+            clock=self.clock,
+            observer=self.observer,
+            on_ready=self._wake,
+        )
+
+    def add(self, *names: str, group: str = "", priority: int = 0) -> list[PodInfo]:
+        """Add pods a millisecond apart."""
+        infos = [pod(name, group=group, priority=priority) for name in names]
+        for info in infos:
+            self.queue.add(info)
+            self.clock.time += 0.001
+        return infos
+
+    def pop(self) -> Entry:
+        """Pop an entry that must be there."""
+        entry = self.queue.pop()
+        assert entry is not None
+        return entry
+
+    def pop_names(self) -> list[str]:
+        """Pop an entry; the names of its pods, none when nothing is ready."""
+        entry = self.queue.pop()
+        return [] if entry is None else [member.info.name for member in entry.members.values()]
+
+    def drain(self) -> list[list[str]]:
+        """Pop until nothing is ready."""
+        popped = []
+        while names := self.pop_names():
+            popped.append(names)
+        return popped
+
+    def fail(self, entry: Entry, rejection: Rejection) -> None:
+        """All pods of an entry failed together."""
+        self.queue.requeue_together(list(entry.members.values()), rejection)
+
+    def wait(self, rejection: Rejection, *names: str, group: str = "") -> list[PodInfo]:
+        """Add pods, try them and let them fail; those of a group together."""
+        infos = self.add(*names, group=group)
+        entries = []
+        while (entry := self.queue.pop()) is not None:
+            entries.append(entry)
+        for entry in entries:
+            self.fail(entry, rejection)
+        return infos
+
+    def at(self, seconds: float) -> None:
+        """So many seconds later, flush."""
+        self.clock.time += seconds
+        self.queue.flush(self.clock.time)
+
+    def place(self, info: PodInfo) -> Place | None:
+        """Where the pod is."""
+        return self.queue.place_of(info.uid)
+
+    def open(self, plugin: str) -> None:
+        """Its PreEnqueue lets everything in from now on."""
+        self.closed.pop(plugin)
+
+    def _wake(self) -> None:
+        self.woken += 1
+
+    def _group_of(self, info: PodInfo) -> str | None:
+        group = info.labels.get(GROUP)
+        return None if group in self.unknown else group
+
+    def _pre_enqueue(self, info: PodInfo, first: str) -> Status | None:
+        self.asked.append((info.name, first))
+        for plugin in sorted(self.closed, key=lambda name: name != first):
+            if info.name in self.closed[plugin]:
+                return Status.unresolvable("not yet").by(plugin)
+        return None
+
+
+def sort_key(queued: QueuedPod) -> tuple[int, float, str]:
+    """Priority first, then who came earlier."""
+    return -queued.info.priority, queued.timestamp, queued.info.key

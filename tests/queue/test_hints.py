@@ -1,0 +1,187 @@
+"""Whom an event helps."""
+
+from collections.abc import Callable
+
+import pytest
+
+from muster.framework.contract.events import (
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    NODE_ADD,
+    UNSCHEDULABLE_TIMEOUT,
+    Action,
+    ClusterEvent,
+    EventRegistration,
+    Hint,
+    Resource,
+)
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.queue.entry import Place, Rejection
+from tests.queue.harness import Harness, pending_on, rejected_by
+
+ANY_POD = ClusterEvent(Resource.POD, Action.ADD | Action.DELETE)
+ANYTHING = ClusterEvent(Resource.WILDCARD, Action.ALL)
+
+
+def answering(hint: Hint) -> Callable[[PodInfo, object, object], Hint]:
+    return lambda pod, old, new: hint
+
+
+def broken(pod: PodInfo, old: object, new: object) -> Hint:
+    raise RuntimeError("bug in the hint")
+
+
+def forbidden(pod: PodInfo, old: object, new: object) -> Hint:
+    raise AssertionError("nobody may ask")
+
+
+def test_an_event_that_the_rejecting_plugin_registered_moves_the_pod_to_backoff() -> None:
+    harness = Harness({"P": [EventRegistration(NODE_ADD)]})
+    [info] = harness.wait(rejected_by("P"), "a")
+    assert harness.place(info) is Place.UNSCHEDULABLE
+
+    harness.queue.move_all(NODE_ADD, None, object())
+
+    assert harness.place(info) is Place.BACKOFF
+    assert harness.observer.pods["backoff", "NodeAdd"] == 1
+
+
+def test_a_pod_whose_backoff_is_over_goes_straight_to_active() -> None:
+    harness = Harness({"P": [EventRegistration(NODE_ADD)]})
+    [info] = harness.wait(rejected_by("P"), "a")
+    harness.clock.time += 3
+
+    harness.queue.move_all(NODE_ADD, None, object())
+
+    assert harness.place(info) is Place.ACTIVE
+
+
+def test_an_event_helps_a_pending_plugin_at_once() -> None:
+    harness = Harness({"P": [EventRegistration(NODE_ADD)]})
+    [info] = harness.wait(pending_on("P"), "a")
+
+    harness.queue.move_all(NODE_ADD, None, object())
+
+    assert harness.place(info) is Place.ACTIVE
+
+
+def test_a_pending_plugin_that_is_not_helped_does_not_speed_up_another_that_is() -> None:
+    harness = Harness(
+        {"Pending": [EventRegistration(NODE_ADD, answering(Hint.SKIP))], "Other": [EventRegistration(NODE_ADD)]}
+    )
+    [info] = harness.add("a")
+    harness.fail(harness.pop(), Rejection(frozenset({"Other"}), frozenset({"Pending"})))
+
+    harness.queue.move_all(NODE_ADD, None, object())
+
+    assert harness.place(info) is Place.BACKOFF
+
+
+@pytest.mark.parametrize(
+    ("registered", "happened", "helps"),
+    [
+        (NODE_ADD, NODE_ADD, True),
+        (NODE_ADD, ASSIGNED_POD_ADD, False),
+        (ASSIGNED_POD_DELETE, ASSIGNED_POD_ADD, False),
+        (ANY_POD, ASSIGNED_POD_ADD, True),
+        (ANYTHING, NODE_ADD, True),
+        (NODE_ADD, UNSCHEDULABLE_TIMEOUT, True),
+    ],
+)
+def test_registrations_match_by_resource_and_action(
+    registered: ClusterEvent, happened: ClusterEvent, helps: bool
+) -> None:
+    harness = Harness({"P": [EventRegistration(registered)]})
+    [info] = harness.wait(rejected_by("P"), "a")
+
+    harness.queue.move_all(happened, None, None)
+
+    assert (harness.place(info) is Place.BACKOFF) == helps
+
+
+def test_a_hint_gets_the_pod_and_both_versions_and_may_skip() -> None:
+    asked: list[tuple[str, object, object]] = []
+
+    def hint(pod: PodInfo, old: object, new: object) -> Hint:
+        asked.append((pod.name, old, new))
+        return Hint.SKIP
+
+    harness = Harness({"P": [EventRegistration(NODE_ADD, hint)]})
+    [info] = harness.wait(rejected_by("P"), "a")
+
+    harness.queue.move_all(NODE_ADD, "before", "after")
+
+    assert asked == [("a", "before", "after")]
+    assert harness.place(info) is Place.UNSCHEDULABLE
+
+
+def test_one_of_several_registrations_for_the_same_event_is_enough() -> None:
+    harness = Harness({"P": [EventRegistration(NODE_ADD, answering(Hint.SKIP)), EventRegistration(NODE_ADD)]})
+    [info] = harness.wait(rejected_by("P"), "a")
+
+    harness.queue.move_all(NODE_ADD, None, None)
+
+    assert harness.place(info) is Place.BACKOFF
+
+
+def test_a_broken_hint_counts_as_queue_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    harness = Harness({"P": [EventRegistration(NODE_ADD, broken)]})
+    [info] = harness.wait(rejected_by("P"), "a")
+
+    harness.queue.move_all(NODE_ADD, None, None)
+
+    assert harness.place(info) is Place.BACKOFF
+    assert [record.message for record in caplog.records] == ["QueueingHintFn returns error"]
+    assert caplog.records[0].exc_info is not None
+
+
+def test_a_plugin_without_registrations_is_helped_by_every_event() -> None:
+    harness = Harness({"Other": []})
+    [info] = harness.wait(rejected_by("P"), "a")
+
+    harness.queue.move_all(NODE_ADD, None, None)
+
+    assert harness.place(info) is Place.BACKOFF
+
+
+def test_a_plugin_that_registers_nothing_is_helped_by_the_wildcard_only() -> None:
+    harness = Harness({"P": []})
+    [info] = harness.wait(rejected_by("P"), "a")
+
+    harness.queue.move_all(NODE_ADD, None, None)
+    assert harness.place(info) is Place.UNSCHEDULABLE
+    harness.queue.move_all(UNSCHEDULABLE_TIMEOUT, None, None)
+    assert harness.place(info) is Place.BACKOFF
+
+
+def test_only_the_plugins_that_rejected_a_pod_are_asked() -> None:
+    harness = Harness({"P": [EventRegistration(NODE_ADD)], "Q": [EventRegistration(NODE_ADD, forbidden)]})
+    [info] = harness.wait(rejected_by("P"), "a")
+
+    harness.queue.move_all(NODE_ADD, None, None)
+
+    assert harness.place(info) is Place.BACKOFF
+
+
+def test_an_event_that_nobody_registered_for_asks_nobody_however_many_wait() -> None:
+    harness = Harness({"P": [EventRegistration(NODE_ADD, forbidden)]})
+    infos = harness.wait(rejected_by("P"), *(f"pod-{number}" for number in range(100)))
+
+    harness.queue.move_all(ASSIGNED_POD_ADD, None, None)
+
+    assert {harness.place(info) for info in infos} == {Place.UNSCHEDULABLE}
+
+
+def test_each_pod_is_asked_about_once_though_two_plugins_rejected_it() -> None:
+    asked: list[str] = []
+
+    def hint(pod: PodInfo, old: object, new: object) -> Hint:
+        asked.append(pod.name)
+        return Hint.QUEUE
+
+    harness = Harness({"P": [EventRegistration(NODE_ADD, hint)], "Q": [EventRegistration(NODE_ADD, hint)]})
+    harness.wait(rejected_by("P", "Q"), "a", "b")
+
+    harness.queue.move_all(NODE_ADD, None, None)
+
+    assert asked == ["a", "b"]

@@ -1,0 +1,1 @@
+"""What is the sandbox's own: its stand-ins, its memory, loading, and stock clients at work on it."""

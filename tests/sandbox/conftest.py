@@ -1,0 +1,29 @@
+"""A running sandbox, and kubectl at work on it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from muster.operator.sandbox import Sandbox
+from tests.sandbox.kubectl import Kubectl
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_loop_but_the_tests_own() -> None:
+    """Python 3.11 makes an event loop for pytest-asyncio's first look at the current one, and nobody closes it."""
+    asyncio.set_event_loop(None)
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[Sandbox]:
+    """A sandbox with its stand-ins at work."""
+    async with Sandbox() as running:
+        yield running
+
+
+@pytest.fixture
+def kubectl(sandbox: Sandbox, tmp_path: Path) -> Kubectl:
+    """The machine's kubectl, talking to the sandbox."""
+    return Kubectl(sandbox.kubeconfig(tmp_path / "kubeconfig"), tmp_path / "cache")

@@ -1,0 +1,193 @@
+"""The API server decides who reads a page, and is asked no more often than it must be."""
+
+import json
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+
+from muster.operator.serving import Decision, ReviewAuthorizer
+
+PROMETHEUS = {"username": "system:serviceaccount:mon:prometheus", "uid": "u1", "groups": ["system:authenticated"]}
+TOKENS = "/apis/authentication.k8s.io/v1/tokenreviews"
+ACCESS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+
+@dataclass
+class Timer:
+    """A monotonic clock that stands still until it is set."""
+
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Reviewer:
+    """An API server that knows some tokens and what users may read, and remembers what it was asked."""
+
+    users: dict[str, dict[str, Any]] = field(default_factory=lambda: {"good": PROMETHEUS})
+    grants: set[tuple[str, str]] = field(default_factory=lambda: {(PROMETHEUS["username"], "/metrics")})  # type: ignore[arg-type]
+    down: set[str] = field(default_factory=set)
+    asked: list[tuple[str, Any]] = field(default_factory=list)
+
+    async def post(self, path: str, body: bytes) -> bytes:
+        review = json.loads(body)
+        self.asked.append((path, review))
+        if path in self.down:
+            raise ConnectionError("connection refused")
+        return json.dumps({**review, "status": self._status(path, review["spec"])}).encode()
+
+    def _status(self, path: str, spec: dict[str, Any]) -> dict[str, Any]:
+        if path == ACCESS:
+            return {"allowed": (spec["user"], spec["nonResourceAttributes"]["path"]) in self.grants}
+        user = self.users.get(spec["token"])
+        return {"authenticated": False} if user is None else {"authenticated": True, "user": user}
+
+    @property
+    def paths(self) -> list[str]:
+        return [path for path, _ in self.asked]
+
+
+@pytest.fixture
+def reviewer() -> Reviewer:
+    return Reviewer()
+
+
+@pytest.fixture
+def timer() -> Timer:
+    return Timer()
+
+
+@pytest.fixture
+def authorizer(reviewer: Reviewer, timer: Timer) -> ReviewAuthorizer:
+    return ReviewAuthorizer(reviewer, timer=timer)
+
+
+async def test_a_known_user_with_the_right_gets_in(authorizer: ReviewAuthorizer) -> None:
+    assert (await authorizer.authorize("good", "/metrics")).allowed
+
+
+async def test_the_reviews_carry_the_token_and_then_the_user_the_verb_and_the_path(
+    authorizer: ReviewAuthorizer, reviewer: Reviewer
+) -> None:
+    await authorizer.authorize("good", "/metrics")
+    assert reviewer.asked == [
+        (TOKENS, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": "good"}}),
+        (
+            ACCESS,
+            {
+                "apiVersion": "authorization.k8s.io/v1",
+                "kind": "SubjectAccessReview",
+                "spec": {
+                    "nonResourceAttributes": {"path": "/metrics", "verb": "get"},
+                    "user": PROMETHEUS["username"],
+                    "uid": "u1",
+                    "groups": ["system:authenticated"],
+                },
+            },
+        ),
+    ]
+
+
+async def test_extra_attributes_of_the_user_are_passed_on(authorizer: ReviewAuthorizer, reviewer: Reviewer) -> None:
+    extra = {"authentication.kubernetes.io/node-name": ["n1"]}
+    reviewer.users["good"] = {**PROMETHEUS, "extra": extra}
+    await authorizer.authorize("good", "/metrics")
+    assert reviewer.asked[1][1]["spec"]["extra"] == extra
+
+
+async def test_a_known_user_without_the_right_is_forbidden_by_name(authorizer: ReviewAuthorizer) -> None:
+    assert await authorizer.authorize("good", "/configz") == Decision(
+        HTTPStatus.FORBIDDEN,
+        'forbidden: User "system:serviceaccount:mon:prometheus" cannot get path "/configz"',
+    )
+
+
+async def test_a_bad_token_is_unauthorized_and_its_rights_are_not_asked_for(
+    authorizer: ReviewAuthorizer, reviewer: Reviewer
+) -> None:
+    assert await authorizer.authorize("bad", "/metrics") == Decision(HTTPStatus.UNAUTHORIZED, "Unauthorized")
+    assert reviewer.paths == [TOKENS]
+
+
+async def test_without_a_token_the_anonymous_user_is_asked_for_and_forbidden(
+    authorizer: ReviewAuthorizer, reviewer: Reviewer
+) -> None:
+    decision = await authorizer.authorize(None, "/metrics")
+    assert decision == Decision(HTTPStatus.FORBIDDEN, 'forbidden: User "system:anonymous" cannot get path "/metrics"')
+    ((path, review),) = reviewer.asked
+    assert path == ACCESS
+    assert (review["spec"]["user"], review["spec"]["groups"]) == ("system:anonymous", ["system:unauthenticated"])
+
+
+async def test_what_is_granted_to_the_unauthenticated_needs_no_token(
+    authorizer: ReviewAuthorizer, reviewer: Reviewer
+) -> None:
+    reviewer.grants.add(("system:anonymous", "/metrics"))
+    assert (await authorizer.authorize(None, "/metrics")).allowed
+
+
+@pytest.mark.parametrize(
+    ("token", "path"), [("good", "/metrics"), ("good", "/configz"), ("bad", "/metrics"), (None, "/metrics")]
+)
+async def test_an_answer_holds_for_ten_seconds(
+    authorizer: ReviewAuthorizer, reviewer: Reviewer, timer: Timer, token: str | None, path: str
+) -> None:
+    first = await authorizer.authorize(token, path)
+    questions = len(reviewer.asked)
+    timer.now += 9.9
+    assert await authorizer.authorize(token, path) == first
+    assert len(reviewer.asked) == questions
+    timer.now += 0.2
+    assert await authorizer.authorize(token, path) == first
+    assert len(reviewer.asked) == 2 * questions
+
+
+async def test_a_right_taken_away_is_gone_after_ten_seconds(
+    authorizer: ReviewAuthorizer, reviewer: Reviewer, timer: Timer
+) -> None:
+    await authorizer.authorize("good", "/metrics")
+    reviewer.grants.clear()
+    assert (await authorizer.authorize("good", "/metrics")).allowed
+    timer.now += 10.1
+    assert (await authorizer.authorize("good", "/metrics")).status is HTTPStatus.FORBIDDEN
+
+
+async def test_a_second_page_asks_for_the_right_only(authorizer: ReviewAuthorizer, reviewer: Reviewer) -> None:
+    await authorizer.authorize("good", "/metrics")
+    await authorizer.authorize("good", "/configz")
+    assert reviewer.paths == [TOKENS, ACCESS, ACCESS]
+
+
+async def test_two_tokens_do_not_share_answers(authorizer: ReviewAuthorizer) -> None:
+    assert (await authorizer.authorize("good", "/metrics")).allowed
+    assert not (await authorizer.authorize("bad", "/metrics")).allowed
+    assert not (await authorizer.authorize(None, "/metrics")).allowed
+
+
+@pytest.mark.parametrize(
+    ("path", "decision"),
+    [
+        (TOKENS, Decision(HTTPStatus.UNAUTHORIZED, "Unauthorized")),
+        (ACCESS, Decision(HTTPStatus.INTERNAL_SERVER_ERROR, 'Internal Server Error: "/metrics": connection refused')),
+    ],
+)
+async def test_nobody_gets_in_while_the_api_server_is_down_and_the_failure_is_not_remembered(
+    authorizer: ReviewAuthorizer, reviewer: Reviewer, path: str, decision: Decision
+) -> None:
+    reviewer.down = {path}
+    assert await authorizer.authorize("good", "/metrics") == decision
+    reviewer.down = set()
+    assert (await authorizer.authorize("good", "/metrics")).allowed
+
+
+async def test_an_answer_that_is_no_review_lets_nobody_in(timer: Timer) -> None:
+    class Confused:
+        async def post(self, path: str, body: bytes) -> bytes:
+            return b'{"kind": "Status"}'
+
+    decision = await ReviewAuthorizer(Confused(), timer=timer).authorize("good", "/metrics")
+    assert decision.status is HTTPStatus.UNAUTHORIZED

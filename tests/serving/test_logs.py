@@ -1,0 +1,207 @@
+"""Lines of the log: their form, who is heard at which verbosity, and what never gets into them."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from datetime import datetime
+
+import pytest
+
+from muster.operator.logs import JsonFormatter, Log, Style, TextFormatter, configure, level, redact
+
+MOMENT = datetime(2026, 11, 21, 9, 40, 1, 123456).timestamp()
+
+
+@pytest.fixture(autouse=True)
+def restored() -> Iterator[None]:
+    """Puts the loggers back as pytest wants them."""
+    names = ("", "muster", "kopf", "aiohttp.access")
+    loggers = [logging.getLogger(name) for name in names]
+    before = [(logger, logger.level, list(logger.handlers)) for logger in loggers]
+    yield
+    for logger, was, handlers in before:
+        logger.setLevel(was)
+        logger.handlers[:] = handlers
+
+
+def record(message: str = "Bound pod", severity: int = logging.INFO, **extra: object) -> logging.LogRecord:
+    made = logging.LogRecord("muster.operator.binder", severity, "/src/binder.py", 42, message, (), None)
+    made.created = MOMENT
+    made.process = 123
+    vars(made).update(extra)
+    return made
+
+
+def text(made: logging.LogRecord) -> str:
+    return TextFormatter().format(made)
+
+
+def logged(style: Style = "text", verbosity: int = 0) -> io.StringIO:
+    stream = io.StringIO()
+    configure(verbosity=verbosity, style=style, stream=stream)
+    return stream
+
+
+def test_a_line_has_the_header_of_klog_and_its_pairs() -> None:
+    line = text(record(pairs={"pod": "shop/web", "attempts": 2, "gang": False, "node": None}))
+    assert line == (
+        'I1121 09:40:01.123456     123 binder.py:42] "Bound pod" pod="shop/web" attempts=2 gang=false node=null'
+    )
+
+
+@pytest.mark.parametrize(
+    ("severity", "letter"),
+    [(logging.CRITICAL, "E"), (logging.ERROR, "E"), (logging.WARNING, "W"), (logging.INFO, "I"), (level(10), "I")],
+)
+def test_the_first_letter_is_the_severity(severity: int, letter: str) -> None:
+    assert text(record(severity=severity))[0] == letter
+
+
+def test_quotes_and_line_breaks_in_values_stay_on_the_line() -> None:
+    assert text(record(pairs={"message": 'a "b"\nc'})).endswith(r'message="a \"b\"\nc"')
+
+
+def test_errors_and_other_objects_are_written_as_their_text() -> None:
+    assert text(record(pairs={"err": ValueError("no node")})).endswith('err="no node"')
+
+
+def test_a_line_of_a_library_is_left_as_it_is() -> None:
+    assert text(record("Initial authentication has finished.")).endswith("] Initial authentication has finished.")
+
+
+def test_a_line_of_kopf_says_which_object_it_is_about() -> None:
+    reference = {"kind": "PodGroup", "namespace": "shop", "name": "train", "uid": "u"}
+    assert text(record("Handled", k8s_ref=reference)).endswith('"Handled" kind="PodGroup" object="shop/train"')
+
+
+def test_a_json_line_is_one_object() -> None:
+    line = JsonFormatter().format(record(severity=level(2), pairs={"pod": "shop/web", "msg": "not this"}))
+    assert json.loads(line) == {
+        "ts": round(MOMENT * 1000, 3),
+        "level": "info",
+        "logger": "muster.operator.binder",
+        "caller": "binder.py:42",
+        "msg": "Bound pod",
+        "v": 2,
+        "pod": "shop/web",
+    }
+
+
+def test_a_json_error_has_no_verbosity_and_carries_its_traceback() -> None:
+    stream = logged("json", verbosity=4)
+    try:
+        raise ValueError("no node")
+    except ValueError as error:
+        Log("muster.operator.binder").error("Binding failed", error, pod="shop/web")
+    line = json.loads(stream.getvalue())
+    assert (line["level"], line["err"], line["pod"], "v" in line) == ("error", "no node", "shop/web", False)
+    assert line["stacktrace"].startswith("Traceback")
+    assert line["stacktrace"].endswith("ValueError: no node")
+
+
+def test_below_verbosity_four_an_error_is_one_line() -> None:
+    stream = logged(verbosity=3)
+    Log("muster.operator.binder").error("Binding failed", ValueError("no node"))
+    assert stream.getvalue().endswith('"Binding failed" err="no node"\n')
+    assert stream.getvalue().count("\n") == 1
+
+
+def test_a_line_names_the_place_that_logged_it() -> None:
+    stream = logged()
+    log = Log("muster.operator.binder")
+    log.info("here")
+    log.warning("and here")
+    log.error("and there")
+    assert [line.split()[3].partition(":")[0] for line in stream.getvalue().splitlines()] == ["test_logs.py"] * 3
+
+
+@pytest.mark.parametrize("verbosity", range(11))
+def test_a_line_shows_from_its_verbosity_on(verbosity: int) -> None:
+    stream = logged("json", verbosity)
+    log = Log("muster.operator.binder")
+    for v in range(11):
+        log.info("line", v=v)
+    assert [json.loads(line)["v"] for line in stream.getvalue().splitlines()] == list(range(verbosity + 1))
+
+
+@pytest.mark.parametrize(
+    ("verbosity", "heard"),
+    [(0, ["warning"]), (3, ["warning"]), (4, ["info", "warning"]), (8, ["debug", "info", "warning"])],
+)
+def test_libraries_are_quiet_at_normal_verbosity(verbosity: int, heard: list[str]) -> None:
+    stream = logged(verbosity=verbosity)
+    library = logging.getLogger("kopf.objects")
+    library.debug("debug")
+    library.info("info")
+    library.warning("warning")
+    assert [line.rpartition(" ")[2] for line in stream.getvalue().splitlines()] == heard
+
+
+def test_access_logs_are_off_at_every_verbosity() -> None:
+    stream = logged(verbosity=10)
+    logging.getLogger("aiohttp.access").info("GET /metrics")
+    assert stream.getvalue() == ""
+
+
+def test_configuring_twice_does_not_log_twice() -> None:
+    first, second = logged(), logged()
+    Log("muster").info("once")
+    assert (first.getvalue(), second.getvalue().count("once")) == ("", 1)
+
+
+JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJtdXN0ZXIifQ.c2lnbmF0dXJl"
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Authorization: Bearer abcdef1234567890", "Authorization: <redacted>"),
+        ("sent bearer abcdef1234567890 along", "sent bearer <redacted> along"),
+        (f"got {JWT} back", "got <redacted> back"),
+        ("{'Authorization': 'Basic dXNlcjpw', 'a': 1}", "{'Authorization': '<redacted>', 'a': 1}"),
+        ('password="two words" user="eve"', 'password="<redacted>" user="eve"'),
+        (r'token="with \" quote" a=1', 'token="<redacted>" a=1'),
+        ('{"id_token":"abc","n":1}', '{"id_token":"<redacted>","n":1}'),
+        (r'{"msg":"{\"password\":\"x y\"}"}', r'{"msg":"{\"password\":\"<redacted>\"}"}'),
+        ("GET /api?access_token=abc&watch=1", "GET /api?access_token=<redacted>&watch=1"),
+        ("client-key-data: LS0tLS1CRUdJTg==", "client-key-data: <redacted>"),
+        ("https://eve:secret@host:6443/api", "https://eve:<redacted>@host:6443/api"),
+    ],
+)
+def test_secrets_are_taken_out(said: str, kept: str) -> None:
+    assert redact(said) == kept
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "0/3 nodes are available: 3 Insufficient cpu.",
+        "https://127.0.0.1:6443/api/v1/pods?watch=1",
+        '{"tokens":3,"maxToken":5}',
+        "TokenReview failed: connection refused",
+        'pod="shop/token-service" node="n1"',
+    ],
+)
+def test_what_is_no_secret_stays(said: str) -> None:
+    assert redact(said) == said
+
+
+@pytest.mark.parametrize("style", ["text", "json"])
+def test_no_secret_gets_through_in_message_pair_or_traceback(style: Style) -> None:
+    stream = logged(style, verbosity=4)
+    try:
+        raise ConnectionError(f"401 with Authorization: Bearer {JWT}")
+    except ConnectionError as error:
+        Log("muster").error(f"Request failed, token={JWT}", error, password="hunter2", header=f"Bearer {JWT}")
+    assert "hunter2" not in stream.getvalue()
+    assert "c2lnbmF0dXJl" not in stream.getvalue()
+    assert stream.getvalue().count("<redacted>") >= 4
+
+
+def test_redacted_json_is_still_json() -> None:
+    stream = logged("json")
+    Log("muster").info('sent {"token": "abc def"} and password=x', token="abc", headers={"Authorization": "Bearer abc"})
+    line = json.loads(stream.getvalue())
+    assert line["msg"] == 'sent {"token": "<redacted>"} and password=<redacted>'
+    assert (line["token"], line["headers"]) == ("<redacted>", {"Authorization": "<redacted>"})

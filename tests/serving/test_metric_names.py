@@ -1,0 +1,151 @@
+"""Every stable and beta metric of kube-scheduler 1.37 is there, spelled, labelled and bucketed as there.
+
+The table is transcribed from kube-scheduler's reference by hand; the code under test does not see it.
+"""
+
+from dataclasses import dataclass
+
+import pytest
+
+from muster.framework.contract.status import Code
+from muster.framework.observer import NullObserver, Observer
+from muster.operator.metrics import EngineMetrics, State, StateMetrics, blocks, registry_of
+from tests.serving.scraping import Scrape, scrape
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    type: str
+    level: str
+    labels: frozenset[str] = frozenset()
+    buckets: tuple[float, float, int] | None = None
+
+
+def row(name: str, kind: str, level: str, labels: str = "", buckets: tuple[float, float, int] | None = None) -> Row:
+    return Row(name, kind, level, frozenset(labels.split()), buckets)
+
+
+A = (0.001, 2, 15)
+P = (0.00001, 1.5, 20)
+
+TABLE = (
+    row("scheduler_schedule_attempts_total", "counter", "STABLE", "result profile"),
+    row("scheduler_scheduling_attempt_duration_seconds", "histogram", "STABLE", "result profile", A),
+    row("scheduler_preemption_victims", "histogram", "STABLE", "", (1, 2, 7)),
+    row("scheduler_preemption_attempts_total", "counter", "STABLE"),
+    row("scheduler_pending_pods", "gauge", "STABLE", "queue"),
+    row("scheduler_pod_scheduling_attempts", "histogram", "STABLE", "", (1, 2, 5)),
+    row(
+        "scheduler_framework_extension_point_duration_seconds",
+        "histogram",
+        "STABLE",
+        "extension_point status profile",
+        (0.0001, 2, 12),
+    ),
+    row("scheduler_queue_incoming_pods_total", "counter", "STABLE", "queue event"),
+    row("scheduler_scheduling_algorithm_duration_seconds", "histogram", "BETA", "", A),
+    row("scheduler_goroutines", "gauge", "BETA", "operation"),
+    row("scheduler_pod_scheduling_sli_duration_seconds", "histogram", "BETA", "attempts", (0.01, 2, 20)),
+    row("scheduler_plugin_execution_duration_seconds", "histogram", "BETA", "plugin extension_point status", P),
+    row("scheduler_permit_wait_duration_seconds", "histogram", "BETA", "result", A),
+    row("scheduler_unschedulable_pods", "gauge", "BETA", "plugin profile"),
+    row("scheduler_plugin_evaluation_total", "counter", "BETA", "plugin extension_point profile"),
+    row("scheduler_event_handling_duration_seconds", "histogram", "ALPHA", "event", (0.0001, 2, 12)),
+    row("scheduler_queued_entities", "gauge", "ALPHA", "queue type"),
+    row("scheduler_queue_incoming_entities_total", "counter", "ALPHA", "queue event type"),
+    row("scheduler_cache_size", "gauge", "ALPHA", "type"),
+    row("scheduler_pod_scheduled_after_flush_total", "counter", "ALPHA"),
+    row("scheduler_podgroup_schedule_attempts_total", "counter", "ALPHA", "result profile"),
+    row("scheduler_podgroup_scheduling_attempt_duration_seconds", "histogram", "ALPHA", "result profile", A),
+    row("scheduler_podgroup_scheduling_algorithm_duration_seconds", "histogram", "ALPHA", "", A),
+    row("leader_election_master_status", "gauge", "ALPHA", "name"),
+)
+
+
+def everything_once(observer: Observer) -> None:
+    observer.attempt("scheduled", profile="muster", seconds=0.1)
+    observer.algorithm_seconds(0.1)
+    observer.group_attempt("waiting_on_preemption", profile="muster", seconds=0.1)
+    observer.group_algorithm_seconds(0.1)
+    observer.extension_point("Filter", Code.SUCCESS, profile="muster", seconds=0.1)
+    observer.plugin_execution("NodeResourcesFit", point="Filter", status=Code.SUCCESS, seconds=0.1)
+    observer.plugin_evaluated("NodeResourcesFit", point="Filter", profile="muster")
+    observer.bound(attempts=1, sli_seconds=0.1, after_flush=False)
+    observer.permit_wait(Code.SUCCESS, seconds=0.1)
+    observer.queue_incoming("active", "UnscheduledPodAdd", entity="pod", pods=1)
+    observer.unschedulable_pods("NodeResourcesFit", profile="muster", change=1)
+    observer.goroutines("binding", change=1)
+    observer.event_handled("NodeAdd", seconds=0.1)
+
+
+@pytest.fixture(scope="module")
+def exposed() -> Scrape:
+    engine = EngineMetrics()
+    everything_once(engine)
+    state = State(
+        pending_pods=lambda: {"active": 1},
+        queued_entities=lambda: {("active", "pod"): 1},
+        cache_size=lambda: {"nodes": 1},
+        leading=lambda: {"muster": True},
+    )
+    return scrape(blocks(registry_of(engine, StateMetrics(state))))
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
+def test_a_metric_has_the_type_and_stability_level_of_kube_scheduler(exposed: Scrape, row: Row) -> None:
+    assert exposed.types[row.name] == row.type
+    assert f"# HELP {row.name} [{row.level}] " in exposed.text
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
+def test_a_metric_has_exactly_the_labels_of_kube_scheduler(exposed: Scrape, row: Row) -> None:
+    name = f"{row.name}_count" if row.type == "histogram" else row.name
+    assert [set(sample.labels) for sample in exposed.samples if sample.name == name] == [row.labels]
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if row.buckets], ids=lambda row: row.name)
+def test_a_histogram_has_exactly_the_buckets_of_kube_scheduler(exposed: Scrape, row: Row) -> None:
+    assert row.buckets is not None
+    bound, factor, count = row.buckets
+    expected = []
+    for _ in range(count):
+        expected.append(bound)
+        bound *= factor
+    found = [sample.labels["le"] for sample in exposed.samples if sample.name == f"{row.name}_bucket"]
+    assert [float(le) for le in found] == [*expected, float("inf")]
+
+
+COUNTED = {"muster_podgroup_denied_total", "muster_podgroup_quorum_duration_seconds"}
+OWN = {
+    "muster_podgroup_denied_total": "counter",
+    "muster_podgroup_quorum_duration_seconds": "histogram",
+    "muster_waiting_podgroups": "gauge",
+}
+
+
+def test_no_metric_is_exposed_that_kube_scheduler_does_not_have_but_for_those_in_our_own_name(exposed: Scrape) -> None:
+    found = {name for name in exposed.types if not name.startswith("process_")}
+    assert found == {row.name for row in TABLE} | OWN.keys()
+    assert {name: exposed.types[name] for name in OWN} == OWN
+
+
+def test_no_created_series_are_exposed(exposed: Scrape) -> None:
+    assert "_created" not in exposed.text
+
+
+def test_the_process_reports_its_memory_and_processor_time(exposed: Scrape) -> None:
+    assert exposed.value("process_resident_memory_bytes") > 0
+    assert exposed.value("process_cpu_seconds_total") > 0
+
+
+def test_before_anything_happens_only_metrics_without_labels_stand_at_zero() -> None:
+    fresh = scrape(blocks(registry_of(EngineMetrics())))
+    ours = {name for name in fresh.types if not name.startswith("process_")}
+    assert ours == {row.name for row in TABLE if not row.labels} | COUNTED
+    assert fresh.value("scheduler_preemption_attempts_total") == 0
+    assert fresh.value("scheduler_preemption_victims_count") == 0
+
+
+def test_the_null_observer_takes_every_report() -> None:
+    everything_once(NullObserver())

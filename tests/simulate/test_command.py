@@ -1,0 +1,136 @@
+"""The command line of `muster simulate`."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from muster.operator.cli import main
+from tests.builders import PodDict, make_node, make_pod
+from tests.controlplane.api import Api
+from tests.simulate.rehearsing import member, pod_group
+
+NODES = [make_node("one", cpu="2"), make_node("two", cpu="2")]
+
+
+def simulate(*arguments: object, stdin: object = None) -> Result:
+    text = None if stdin is None else json.dumps(stdin)
+    return CliRunner().invoke(main, ["simulate", *map(str, arguments)], input=text)
+
+
+def listed(*items: object) -> dict[str, object]:
+    return {"kind": "List", "items": items}
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    path = tmp_path / "dump.json"
+    path.write_text(json.dumps(listed(*NODES)))
+    return path
+
+
+def gang(size: int) -> dict[str, object]:
+    return listed(pod_group("gang", size), *(member(f"m-{n}", "gang").requests(cpu="1") for n in range(size)))
+
+
+def test_all_that_fits_ends_with_0(dump: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.json", tmp_path / "second.yaml"
+    first.write_text(json.dumps(gang(3)))
+    second.write_text("kind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: main}]}")
+    result = simulate("-f", first, "-f", second, "--from", dump, "-o", "json")
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    assert answer["fits"] is True
+    assert answer["missing"] is None
+    assert [pod["pod"] for pod in answer["pods"]] == ["default/m-0", "default/m-1", "default/m-2", "default/web"]
+    assert answer["pods"][0] == {"pod": "default/m-0", "group": "default/gang", "node": "one", "reason": ""}
+
+
+def test_what_does_not_fit_ends_with_1_and_says_what_is_missing(dump: Path) -> None:
+    result = simulate("-f", "-", "--from", dump, "-o", "json", stdin=gang(7))
+    assert result.exit_code == 1
+    answer = json.loads(result.stdout)
+    assert answer["fits"] is False
+    assert {pod["node"] for pod in answer["pods"]} == {""}
+    assert {pod["reason"] for pod in answer["pods"]} == {
+        "pod group default/gang is unschedulable, 4 of the 7 members that it needs fit: "
+        "0/2 nodes are available: 2 Insufficient cpu."
+    }
+    allocatable = {"cpu": "2", "memory": "32Gi", "pods": "110"}
+    assert answer["missing"] == {"nodes": 2, "like": "one", "allocatable": allocatable}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "ending"),
+    [
+        (gang(2), ["2 of 2 pods would be scheduled."]),
+        (
+            gang(6),
+            [
+                "0 of 6 pods would be scheduled.",
+                "1 more node like one (2 cpu, 32Gi memory, 110 pods) would make the rest fit.",
+            ],
+        ),
+        (
+            gang(7),
+            [
+                "0 of 7 pods would be scheduled.",
+                "2 more nodes like one (2 cpu, 32Gi memory, 110 pods) would make the rest fit.",
+            ],
+        ),
+        (
+            listed(make_pod("large").requests(cpu="3")),
+            ["0 of 1 pods would be scheduled.", "More nodes of the shapes that the cluster has would not help."],
+        ),
+        (listed(make_pod("gated").gate("example.com/quota")), ["0 of 1 pods would be scheduled."]),
+    ],
+)
+def test_people_read_a_table_and_a_verdict(dump: Path, wanted: dict[str, object], ending: list[str]) -> None:
+    output = " ".join(simulate("-f", "-", "--from", dump, stdin=wanted).stdout.split())
+    assert output.endswith(" ".join(ending))
+
+
+def test_the_table_loses_nothing_of_long_names_and_reasons(dump: Path) -> None:
+    pod = make_pod(f"a-{'very-' * 15}long-name").requests(cpu="3")
+    output = simulate("-f", "-", "--from", dump, stdin=pod).stdout
+    rows = [[cell.strip() for cell in line.split("│")] for line in output.splitlines() if line.startswith("│")]
+    assert "".join(row[1] for row in rows) == f"default/{pod.name}"
+    assert " ".join(row[4] for row in rows if row[4]) == "0/2 nodes are available: 2 Insufficient cpu."
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a: [", "wanted.yaml: "),
+        ("kind: Pod\nmetadata: {name: web}\nspec: {containers: 3}", "wanted.yaml: Pod web: "),
+        (None, "wanted.yaml: No such file or directory"),
+    ],
+)
+def test_bad_input_ends_with_2_and_its_name(dump: Path, tmp_path: Path, content: str | None, message: str) -> None:
+    file = tmp_path / "wanted.yaml"
+    if content is not None:
+        file.write_text(content)
+    result = simulate("-f", file, "--from", dump)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: {tmp_path}/{message}")
+
+
+def test_a_configuration_file_is_obeyed(dump: Path, tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text("kind: Nonsense")
+    assert simulate("-f", "-", "--from", dump, "--config", config, stdin=make_pod("web")).exit_code == 2
+
+
+def test_the_live_cluster_is_read_and_left_alone(
+    api: Api, namespace: str, admin_kubeconfig: Path, tmp_path: Path
+) -> None:
+    api.post("/api/v1/nodes", make_node("live", cpu="1"))
+    try:
+        pod = PodDict(make_pod("web", namespace=namespace).requests(cpu="1"))
+        result = simulate("-f", "-", "--kubeconfig", admin_kubeconfig, "-o", "json", stdin=pod)
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)["pods"][0]["node"] == "live"
+        assert api.get(f"/api/v1/namespaces/{namespace}/pods")["items"] == []
+    finally:
+        api.delete("/api/v1/nodes/live")

@@ -1,0 +1,131 @@
+"""What counts as pods, nodes and groups in what people write and what kubectl prints."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from muster.operator.simulate.manifests import ManifestError, Objects, read
+from tests.builders import make_node, make_pod
+from tests.simulate.rehearsing import objects, pod_group
+
+
+def names(found: Objects) -> list[str]:
+    return [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in found.pods]
+
+
+def workload(kind: str, name: str = "web", **spec: object) -> dict[str, Any]:
+    template = {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "2"}}}]},
+    }
+    return {"kind": kind, "metadata": {"name": name, "namespace": "prod"}, "spec": {"template": template, **spec}}
+
+
+def test_a_stream_of_yaml_documents_is_read_in_order() -> None:
+    documents = [make_pod("one"), None, pod_group("gang", 3), {"kind": "ConfigMap"}, make_pod("two")]
+    found = read(yaml.safe_dump_all(json.loads(json.dumps(documents))), "file.yaml")
+    assert names(found) == ["default/one", "default/two"]
+    assert [(group.metadata.name, group.spec.min_member) for group in found.groups] == [("gang", 3)]
+
+
+@pytest.mark.parametrize("kind", ["List", "PodList"])
+def test_a_list_of_kubectl_or_of_the_api_is_taken_apart(kind: str) -> None:
+    pod = dict(make_pod("one"))
+    if kind == "PodList":
+        del pod["kind"], pod["apiVersion"]
+    assert names(read(json.dumps({"kind": kind, "items": [pod]}), "dump")) == ["default/one"]
+
+
+def test_lists_in_lists_are_taken_apart() -> None:
+    assert names(objects({"kind": "List", "items": [make_pod("one")]}, make_pod("two"))) == [
+        "default/one",
+        "default/two",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "pods"),
+    [
+        ("Deployment", {"replicas": 3}, 3),
+        ("Deployment", {}, 1),
+        ("ReplicaSet", {"replicas": 0}, 0),
+        ("StatefulSet", {"replicas": 2}, 2),
+        ("Job", {"parallelism": 4}, 4),
+        ("Job", {"parallelism": 4, "completions": 2}, 2),
+        ("Job", {"parallelism": 4, "completions": 9}, 4),
+        ("Job", {"completions": None}, 1),
+    ],
+)
+def test_a_workload_stands_for_the_pods_that_run_at_once(kind: str, spec: dict[str, Any], pods: int) -> None:
+    found = objects(workload(kind, **spec))
+    assert names(found) == [f"prod/web-{index}" for index in range(pods)]
+    assert all(pod.metadata.labels == {"app": "web"} for pod in found.pods)
+    assert len({pod.metadata.uid for pod in found.pods}) == pods
+
+
+def test_objects_without_a_namespace_are_in_the_default_one() -> None:
+    pod, group = make_pod("one"), pod_group("gang", 1)
+    del pod["metadata"]["namespace"], group["metadata"]["namespace"]
+    found = objects(pod, group)
+    assert names(found) == ["default/one"]
+    assert found.groups[0].metadata.namespace == "default"
+
+
+def test_pods_whose_names_the_api_generates_are_told_apart() -> None:
+    pods = [make_pod("") for _ in range(3)]
+    for pod in pods:
+        pod["metadata"] = {"generateName": "worker-"}
+    assert names(objects(*pods)) == ["default/worker-0", "default/worker-1", "default/worker-2"]
+
+
+def test_nulls_are_the_same_as_nothing() -> None:
+    text = """
+    kind: Pod
+    metadata: {name: one, labels: null}
+    spec:
+      nodeSelector: null
+      tolerations:
+      containers: [{name: main, resources: {requests: null}}]
+    """
+    [pod] = read(text, "file.yaml").pods
+    assert pod.spec.node_selector == {}
+    assert pod.spec.tolerations == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [", "file.yaml: "),
+        ("kind: Pod\nmetadata: {name: one}\nspec: {containers: 3}", "file.yaml: Pod one: "),
+        ("kind: Deployment\nmetadata: {name: one}\nspec: 7", "file.yaml: Deployment one: "),
+        (
+            "kind: Pod\nmetadata: {name: one}\nspec: {containers: [{resources: {requests: {cpu: many}}}]}",
+            "file.yaml: Pod one: quantities must match the regular expression",
+        ),
+        (
+            "kind: Node\nmetadata: {name: one}\nstatus: {allocatable: {cpu: 1 core}}",
+            "file.yaml: Node one: quantities must match the regular expression",
+        ),
+        ("kind: PodGroup\nmetadata: {name: one}\nspec: {minMember: three}", "file.yaml: PodGroup one: "),
+    ],
+)
+def test_what_cannot_be_read_is_named(text: str, message: str) -> None:
+    with pytest.raises(ManifestError) as raised:
+        read(text, "file.yaml")
+    assert str(raised.value).startswith(message)
+
+
+def test_nodes_are_read() -> None:
+    assert [node.metadata.name for node in objects(make_node("one"), make_node("two")).nodes] == ["one", "two"]
+
+
+def test_a_dump_of_kubectl_reads_as_the_same_objects_one_by_one() -> None:
+    bound = make_pod("bound").requests(cpu="1").node("one").phase("Running")
+    broken = make_pod("broken").node("one").labels({"a": "b"})
+    broken["spec"]["tolerations"] = None
+    nameless = make_pod("nameless").node("one")
+    del nameless["metadata"]["uid"], nameless["metadata"]["namespace"]
+    found = [make_node("one"), bound, broken, nameless, make_pod("waiting").limits(cpu="2"), pod_group("gang", 2)]
+    assert objects(*found) == read(yaml.safe_dump_all(json.loads(json.dumps(found))), "file.yaml")

@@ -1,0 +1,133 @@
+"""How many nodes are missing: no more than it takes, as found by trying every number."""
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.framework.model.meta import ObjectMeta
+from muster.framework.model.node import Node
+from muster.operator.simulate.manifests import Objects
+from tests.builders import NodeDict, PodDict, make_node, make_pod
+from tests.simulate.rehearsing import (
+    member,
+    objects,
+    place,
+    pod_group,
+    simulate,
+    with_bound,
+    with_nodes,
+)
+
+
+def copies(node: NodeDict, count: int) -> list[Node]:
+    """New nodes of the same shape."""
+    [plain] = objects(node).nodes
+    return [
+        msgspec.structs.replace(
+            plain, metadata=ObjectMeta(name=name, labels={**plain.metadata.labels, "kubernetes.io/hostname": name})
+        )
+        for name in (f"copy-{number}" for number in range(count))
+    ]
+
+
+async def fits(cluster: Objects, wanted: Objects, node: NodeDict, count: int) -> bool:
+    """Whether all are placed with so many nodes like `node` more."""
+    return all((await place(with_nodes(cluster, copies(node, count)), wanted)).values())
+
+
+async def test_nothing_is_missing_when_all_fit() -> None:
+    _, missing = await simulate(objects(make_node("one")), objects(make_pod("web")))
+    assert missing is None
+
+
+async def test_nothing_is_missing_that_no_node_like_those_would_bring() -> None:
+    placements, missing = await simulate(
+        objects(make_node("one", cpu="4"), make_node("gpu").resources({"example.com/gpu": "1"}).unschedulable()),
+        objects(make_pod("large").requests(cpu="5"), make_pod("gpu").requests({"example.com/gpu": "1"})),
+    )
+    assert all(placement.lacks_nodes for placement in placements.values())
+    assert missing is None
+
+
+async def test_of_several_shapes_the_one_of_which_fewest_are_needed_is_named() -> None:
+    cluster = objects(make_node("small", cpu="1"), make_node("smaller", cpu="1"), make_node("large", cpu="8"))
+    _, missing = await simulate(cluster, objects(*(make_pod(f"p-{n}").requests(cpu="1") for n in range(20))))
+    assert missing is not None
+    assert (missing.nodes, missing.like) == (2, "large")
+    assert missing.allocatable == {"cpu": "8", "memory": "32Gi", "pods": "110"}
+
+
+async def test_of_shapes_that_need_equally_many_the_most_common_is_named() -> None:
+    nodes = [make_node("large", cpu="9"), make_node("one", cpu="4"), make_node("two", cpu="4")]
+    _, missing = await simulate(objects(*nodes), objects(*(make_pod(f"p-{n}").requests(cpu="3") for n in range(6))))
+    assert missing is not None
+    assert (missing.nodes, missing.like) == (1, "one")
+
+
+async def test_labels_taints_and_ports_count() -> None:
+    east, west = make_node("east").zone("east").taint("dedicated"), make_node("west").zone("west")
+    pods = [make_pod(f"p-{n}").host_port(80).node_selector({"topology.kubernetes.io/zone": "east"}) for n in range(4)]
+    _, missing = await simulate(objects(west, east), objects(*(pod.tolerate("dedicated") for pod in pods)))
+    assert missing is not None
+    assert (missing.nodes, missing.like) == (3, "east")
+
+
+async def test_what_a_group_asks_for_as_a_whole_counts() -> None:
+    gang = [member(f"m-{number}", "gang").requests(cpu="1") for number in range(4)]
+    _, missing = await simulate(
+        objects(make_node("one", cpu="4")), objects(pod_group("gang", 4, minResources={"cpu": "10"}), *gang)
+    )
+    assert missing is not None
+    assert missing.nodes == 2
+
+
+async def test_pods_that_wait_for_something_else_need_no_node() -> None:
+    gated = [make_pod(f"g-{number}").requests(cpu="4").gate("example.com/quota") for number in range(5)]
+    _, missing = await simulate(objects(make_node("one", cpu="4")), objects(*gated, make_pod("web").requests(cpu="4")))
+    assert missing is None
+    large = [make_pod(f"web-{number}").requests(cpu="4") for number in range(3)]
+    _, missing = await simulate(objects(make_node("one", cpu="4")), objects(*gated, *large))
+    assert missing is not None
+    assert missing.nodes == 2
+
+
+NODES = st.lists(
+    st.builds(
+        lambda cpu, memory: {"cpu": str(cpu), "memory": f"{memory}Gi"}, cpu=st.integers(1, 4), memory=st.integers(1, 4)
+    ),
+    min_size=1,
+    max_size=3,
+)
+REQUESTS = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 3)), min_size=3, max_size=7)
+
+
+def make_pods(requests: list[tuple[int, int]], members: int) -> list[PodDict]:
+    """A pod for each request; the first `members` are a gang."""
+    pods = [make_pod(f"p-{n}").requests(cpu=str(cpu), memory=f"{memory}Gi") for n, (cpu, memory) in enumerate(requests)]
+    return [pod.labels({"scheduling.x-k8s.io/pod-group": "gang"}) if n < members else pod for n, pod in enumerate(pods)]
+
+
+@given(sizes=NODES, requests=REQUESTS, members=st.integers(0, 7))
+async def test_the_answer_is_what_trying_every_number_finds(
+    sizes: list[dict[str, str]], requests: list[tuple[int, int]], members: int
+) -> None:
+    members = min(members, len(requests))
+    nodes = [make_node(f"node-{number}", **size) for number, size in enumerate(sizes)]
+    cluster, pods = objects(*nodes, pod_group("gang", members or 1)), make_pods(requests, members)
+    placements, missing = await simulate(cluster, objects(*pods))
+
+    now = with_bound(cluster, pods, {name: placement.node for name, placement in placements.items()})
+    rest = objects(*(pod for pod in pods if not placements[pod.name].node))
+    found = [await least(now, rest, node) for node in nodes]
+    numbers = [number for number in found if number is not None]
+    assert (None if missing is None else missing.nodes) == (min(numbers, default=None) if rest.pods else None)
+    if missing is not None:
+        assert found[[node.name for node in nodes].index(missing.like)] == missing.nodes
+
+
+async def least(cluster: Objects, wanted: Objects, node: NodeDict) -> int | None:
+    """The least number of nodes like `node` with which all are placed, up to one for each pod."""
+    for count in range(len(wanted.pods) + 1):
+        if await fits(cluster, wanted, node, count):
+            return count
+    return None

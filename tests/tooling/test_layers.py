@@ -1,0 +1,76 @@
+"""The direction of imports: the contracts hold for this tree, and each of them notices when it is broken."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+ROOMS = ("framework", "operator", "plugins")
+LAYERS = "The process knows the plugins, the plugins know the engine"
+ENGINE = "The engine talks to nothing outside"
+PLUGINS = "Plugins talk to nothing outside"
+FAMILIES = "A plugin family knows no other family"
+
+
+def lint_imports(tree: Path) -> subprocess.CompletedProcess[str]:
+    """Runs the project's contracts on the packages in `tree/muster`, and on no installed Muster (hence `-S`)."""
+    command = [sys.executable, "-S", "-c", "from importlinter.cli import lint_imports_command as run; run()"]
+    options = ["--no-cache", f"--config={REPOSITORY / 'pyproject.toml'}"]
+    environment = os.environ | {"PYTHONPATH": f"{tree}:{sysconfig.get_path('purelib')}", "COLUMNS": "200"}
+    return subprocess.run([*command, *options], cwd=tree, env=environment, capture_output=True, text=True)
+
+
+def write_tree(tree: Path, modules: Mapping[str, str]) -> None:
+    """Writes the least that has every room, and `modules`: path below `muster/` to content."""
+    least = {
+        "framework/__init__.py": "",
+        "operator/cli/__init__.py": "",
+        "plugins/__init__.py": "",
+        "plugins/catalog.py": "import muster.plugins.ports",
+        "plugins/ports/__init__.py": "",
+    }
+    for path, content in {**least, **modules}.items():
+        file = tree / "muster" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+
+
+def test_this_tree_keeps_every_contract(tmp_path: Path) -> None:
+    (tmp_path / "muster").mkdir()
+    for room in ROOMS:
+        (tmp_path / "muster" / room).symlink_to(REPOSITORY / room)
+
+    result = lint_imports(tmp_path)
+
+    assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "contract"),
+    [
+        ("framework/queue.py", "import muster.plugins", LAYERS),
+        ("framework/queue.py", "import muster.operator.cli", LAYERS),
+        ("plugins/nodes/__init__.py", "import muster.operator.cli", LAYERS),
+        ("framework/queue.py", "import aiohttp", ENGINE),
+        ("framework/queue.py", "from kubernetes import client", ENGINE),
+        ("framework/queue.py", "import kopf", ENGINE),
+        ("framework/queue.py", "import prometheus_client", ENGINE),
+        ("plugins/nodes/__init__.py", "import kopf", PLUGINS),
+        ("plugins/nodes/__init__.py", "import aiohttp", PLUGINS),
+        ("plugins/nodes/__init__.py", "import kubernetes", PLUGINS),
+        ("plugins/nodes/__init__.py", "import muster.plugins.ports", FAMILIES),
+        ("plugins/nodes/__init__.py", "import muster.plugins.catalog", FAMILIES),
+    ],
+)
+def test_an_import_against_a_contract_is_found(tmp_path: Path, path: str, content: str, contract: str) -> None:
+    write_tree(tmp_path, {path: content})
+
+    result = lint_imports(tmp_path)
+
+    assert result.returncode == 1
+    assert [line.startswith(contract) for line in result.stdout.splitlines() if " BROKEN" in line] == [True]
