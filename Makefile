@@ -1,0 +1,56 @@
+# Every command that people and CI run. Each makes what it needs first: a machine with Python 3.11 or newer, Go, kubectl
+# and make is enough.
+
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+INSTALLED := $(VENV)/.installed
+ROOMS := framework operator plugins
+# The rooms under their import names, for tools that do not follow an editable install's mapping.
+LINKS := $(ROOMS:%=build/typing/muster/%)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint lint-style lint-types lint-imports bench bench-gangs venv control-plane
+
+help: ## List the commands
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: $(INSTALLED) ## Show Muster at work on a cluster of its own in this terminal
+	$(VENV)/bin/muster demo
+
+test: $(INSTALLED) control-plane ## Run every test against a real API server
+	$(RUN) -m pytest $(PYTEST_ARGS)
+
+lint: lint-style lint-types lint-imports ## Check style, types and the direction of imports
+
+lint-style: $(INSTALLED)
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+lint-types: $(INSTALLED) $(LINKS)
+	$(VENV)/bin/mypy
+
+lint-imports: $(INSTALLED) $(LINKS)
+	PYTHONPATH=build/typing $(VENV)/bin/lint-imports
+
+bench: $(INSTALLED) control-plane ## Measure Muster and kube-scheduler side by side on single pods
+	$(RUN) -m bench.drain $(BENCH_ARGS)
+
+bench-gangs: $(INSTALLED) control-plane ## Measure Muster on groups of pods
+	$(RUN) -m bench.gangs $(BENCH_ARGS)
+
+venv: $(INSTALLED) ## Install Muster and its tools into .venv
+
+control-plane: $(INSTALLED) ## Build the Kubernetes programs that the tests run, unless they are there
+	@command -v kubectl >/dev/null || { echo "kubectl is not on the PATH: install it, the tests need it" >&2; exit 1; }
+	@$(RUN) -m tests.controlplane.build
+
+$(INSTALLED): constraints.txt pyproject.toml setup.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
+	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint]'
+	@touch $@
+
+build/typing/muster/%:
+	@mkdir -p $(@D)
+	@ln -sfn ../../../$* $@
