@@ -63,10 +63,14 @@ class Client:
             if response.status >= _ERRORS_FROM:
                 await _body(response)
             unfinished = b""
-            async for chunk in response.content.iter_any():
-                *lines, unfinished = (unfinished + chunk).split(b"\n")
-                if lines:
-                    yield lines
+            try:
+                async for chunk in response.content.iter_any():
+                    *lines, unfinished = (unfinished + chunk).split(b"\n")
+                    if lines:
+                        yield lines
+            finally:
+                if response.connection is not None and response.connection.transport is not None:
+                    response.connection.transport.abort()  # a farewell by TLS may last longer than the event loop
 
     def _url(self, path: str, query: dict[str, str] | None = None) -> URL:
         return URL(f"{self._server}{path}?{urlencode(query)}" if query else self._server + path, encoded=True)

@@ -1,8 +1,7 @@
 """The way to one API server: sends requests, opens streams, renews credentials, translates failures into `errors`.
 
-`client.ApiClient` is what others use; several clients with limits of their own may share a transport. Streams, and all
-that goes through a proxy, go over an aiohttp session; other requests over `direct`, which costs far less CPU time.
-Nothing is asked for that is not needed: no cookies, no compression, no redirects.
+`client.ApiClient` is what others use; several clients with limits of their own may share a transport. Nothing is asked
+for that is not needed: no cookies, no compression, no redirects.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
-from .direct import Direct, Request
 from .errors import (
     ApiError,
     ConnectionRefused,
@@ -30,7 +28,6 @@ from .errors import (
     Unreachable,
     error_from_response,
 )
-from .http_answer import NoAnswerError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -59,6 +56,15 @@ class Reply(NamedTuple):
     body: bytes
 
 
+class _Request(NamedTuple):
+    """What to send; `path` is percent-encoded."""
+
+    method: str
+    path: str
+    body: bytes | None = None
+    content_type: str | None = None
+
+
 class Transport:
     """The connections. Make it inside a running event loop, close it there; usable as an async context manager."""
 
@@ -66,9 +72,6 @@ class Transport:
         self._connection = connection
         self._base = connection.server
         self._closed = False
-        self._direct = (
-            Direct(connection, headers=_DEFAULT_HEADERS, make_socket=_socket) if connection.proxy is None else None
-        )
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, socket_factory=_socket),
             headers=_DEFAULT_HEADERS,
@@ -88,8 +91,6 @@ class Transport:
         """Close all connections. Requests under way fail with Unreachable."""
         self._closed = True
         await self._session.close()
-        if self._direct is not None:
-            await self._direct.close()
 
     async def request(
         self,
@@ -105,14 +106,9 @@ class Transport:
 
         Raises ApiError. After a 401 the credentials are renewed and the request is sent once more.
         """
-        request = Request(method, path, body, content_type)
+        request = _Request(method, path, body, content_type)
 
         async def send(headers: Headers) -> Reply:
-            if self._direct is not None:
-                status, answer, retry_after, _ = await self._direct.send(request, headers, within=within)
-                if status < _FIRST_BAD:
-                    return Reply(status, answer)
-                raise error_from_response(status, answer, retry_after)
             response = await self._open(request, headers, _whole(within))
             async with response:
                 return Reply(response.status, await response.read())
@@ -125,13 +121,13 @@ class Transport:
 
         Raises ApiError on entry and, TimedOut or Unreachable, from the chunks. Leaving closes the connection.
         """
-        request = Request("GET", path, None, None)
+        request = _Request("GET", path)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT, sock_read=silence)
         response = await self._authorised(lambda headers: self._open(request, headers, timeout))
         try:
             yield self._chunks(response)
         finally:
-            response.close()
+            _cut(response)
 
     async def _chunks(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         try:
@@ -155,7 +151,7 @@ class Transport:
                 if fresh is headers:
                     raise
             return await send(fresh)
-        except (aiohttp.ClientError, OSError, NoAnswerError) as error:
+        except (aiohttp.ClientError, OSError) as error:
             raise _translated(error, self._base) from error
 
     async def _renewed(self, rejected: Headers | None) -> Headers:
@@ -170,8 +166,8 @@ class Transport:
             raise Unauthorized("the credentials that were issued have expired already", status=401)
         return headers
 
-    async def _open(self, request: Request, headers: Headers, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
-        """Over aiohttp: a response with a good status; its body is not read yet."""
+    async def _open(self, request: _Request, headers: Headers, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
+        """A response with a good status; its body is not read yet."""
         connection, proxy = self._connection, self._connection.proxy
         merged = CIMultiDict(headers)
         options: dict[str, Any] = {}
@@ -197,6 +193,14 @@ class Transport:
         async with response:
             body = await response.read()
         raise error_from_response(response.status, body, response.headers.get("Retry-After"))
+
+
+def _cut(response: aiohttp.ClientResponse) -> None:
+    """Ends a response of which more would come, at once: a farewell by TLS may last longer than the event loop."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    response.close()
 
 
 @lru_cache
