@@ -105,3 +105,15 @@ def add_pods(api: Api, namespace: str) -> Callable[..., None]:
             api.post(f"/api/v1/namespaces/{namespace}/pods", {**pod, "metadata": metadata})
 
     return add
+
+
+@pytest.fixture
+def priority_classes(api: Api, namespace: str) -> Iterator[dict[str, str]]:
+    """The names of two priority classes, `low` and `high`."""
+    names = {kind: f"{namespace}-{kind}" for kind in ("low", "high")}
+    path = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    for value, name in enumerate(names.values(), start=1):
+        api.post(path, {"metadata": {"name": name}, "value": value})
+    yield names
+    for name in names.values():
+        api.delete(f"{path}/{name}")

@@ -67,6 +67,13 @@ class Api:
         """Deletes an object, or all of a list; with `gracePeriodSeconds=0` at once, also pods that a node has."""
         return self._request("DELETE", path, query)
 
+    def watch(self, path: str, **query: object) -> list[Any]:
+        """The events of a watch on the list at `path`, once the server has ended it: bound it by `timeoutSeconds`."""
+        answer, text = self._exchange("GET", f"{path}?{urlencode({'watch': 'true', **query})}", None, {})
+        if answer.status >= HTTPStatus.BAD_REQUEST:
+            raise ApiError(answer.status, text)
+        return [json.loads(line) for line in text.splitlines()]
+
     def is_ready(self, page: str = "/readyz") -> bool:
         """Whether the server answers and calls itself well on one of its health pages."""
         try:

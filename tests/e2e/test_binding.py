@@ -2,32 +2,18 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import kubernetes
-import pytest
 
 from tests.builders import make_node, make_pod
-from tests.controlplane.api import Api
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import StartMuster, unique_name
 from tests.e2e.eventually import eventually
 from tests.e2e.muster_process import MusterProcess
 
 AddNodes = Callable[..., None]
-
-
-@pytest.fixture
-def priority_classes(api: Api, namespace: str) -> Iterator[dict[str, str]]:
-    """The names of two priority classes, `low` and `high`."""
-    names = {kind: f"{namespace}-{kind}" for kind in ("low", "high")}
-    path = "/apis/scheduling.k8s.io/v1/priorityclasses"
-    for value, name in enumerate(names.values(), start=1):
-        api.post(path, {"metadata": {"name": name}, "value": value})
-    yield names
-    for name in names.values():
-        api.delete(f"{path}/{name}")
 
 
 def test_a_pod_that_kubectl_creates_is_bound(muster: MusterProcess, cluster: Cluster, add_nodes: AddNodes) -> None:

@@ -12,6 +12,7 @@ from tests.controlplane.plane import MUSTER, ControlPlane
 from tests.coscheduling.real.gangs import GangCluster
 from tests.coscheduling.world import configuration
 from tests.e2e.muster_process import MusterProcess, Options
+from tests.namespaces import create_namespace, remove_namespace
 
 DEFINITION = Path(__file__).parents[3] / "deploy" / "crds" / "scheduling.x-k8s.io_podgroups.yaml"
 ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
@@ -129,3 +130,11 @@ def gangs(control_plane: ControlPlane, api: Api, namespace: str, muster: MusterP
 def make_gangs(control_plane: ControlPlane, api: Api, namespace: str) -> Callable[[str], GangCluster]:
     """The test's own namespace, with pods for a scheduler of this name."""
     return lambda scheduler: GangCluster(control_plane, api, namespace, scheduler)
+
+
+@pytest.fixture
+def elsewhere(control_plane: ControlPlane, api: Api, muster: MusterProcess) -> Iterator[GangCluster]:
+    """A second namespace, with pods for the module's process."""
+    name = create_namespace(api)
+    yield GangCluster(control_plane, api, name, muster.name)
+    remove_namespace(api, name)

@@ -37,6 +37,11 @@ class GangCluster(Cluster):
         """Creates pods for this cluster's scheduler."""
         self.create(*pods, scheduler=self.scheduler)
 
+    def set_phase(self, pod: str, phase: str) -> None:
+        """Says what a kubelet would say of the pod."""
+        path = f"/api/v1/namespaces/{self.namespace}/pods/{pod}/status"
+        self.api.patch(path, {"status": {"phase": phase}})
+
     def pods(self) -> list[Any]:
         """All pods."""
         listed: list[Any] = self.api.get(f"/api/v1/namespaces/{self.namespace}/pods")["items"]

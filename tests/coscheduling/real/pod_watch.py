@@ -1,57 +1,38 @@
-"""A watch on one namespace's pods by somebody who is not Muster, in a thread of its own."""
+"""What a watch on one namespace's pods tells somebody who is not Muster."""
 
-import json
-import threading
-import time
-from typing import Any, Self
+from typing import Any
 
-from tests.controlplane.plane import ControlPlane
+from tests.controlplane.api import Api
 from tests.coscheduling.chaos.watch import GangWatch
 
 
 class PodWatch:
-    """Tells a `GangWatch` of every change of a pod, for as long as the block lasts. Ask nothing of it before the end.
+    """Tells a `GangWatch` of every change of a pod, in the order in which the API server made them.
 
-    Times are those at which changes arrive here.
+    The time is the number of bindings so far: it says how many others were bound while a gang was, on any machine.
     """
 
-    def __init__(self, plane: ControlPlane, namespace: str, gangs: GangWatch) -> None:
-        self._api = plane.api()
+    def __init__(self, api: Api, namespace: str, gangs: GangWatch) -> None:
+        self._api = api
         self._path = f"/api/v1/namespaces/{namespace}/pods"
+        self._version: str = api.get(self._path)["metadata"]["resourceVersion"]
         self._gangs = gangs
-        self._thread = threading.Thread(target=self._follow)
-        self._lock = threading.Lock()
-        self._error: Exception | None = None
+        self._bound: set[str] = set()
 
-    def __enter__(self) -> Self:
-        listed = self._api.get(self._path)
-        self._stream = self._api.stream(self._path, watch="true", resourceVersion=listed["metadata"]["resourceVersion"])
-        self._thread.start()
-        return self
+    def read(self) -> None:
+        """Take in what has happened, and what happens within a second."""
+        for change in self._api.watch(self._path, resourceVersion=self._version, timeoutSeconds=1):
+            self._take(change["type"], change["object"])
+        self._gangs.look(len(self._bound))
 
-    def __exit__(self, *_: object) -> None:
-        self._stream.close()
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-
-    def group_added(self, key: str, needed: int) -> None:
-        """There is about to be a PodGroup."""
-        with self._lock:
-            self._gangs.group_changed(key, needed, time.monotonic())
-
-    def _follow(self) -> None:
-        try:
-            for line in self._stream:
-                self._take(json.loads(line))
-        except Exception as error:
-            self._error = error
-
-    def _take(self, change: dict[str, Any]) -> None:
-        pod = change["object"]
-        key = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
-        with self._lock:
-            if change["type"] == "DELETED":
-                self._gangs.pod_gone(key, pod, time.monotonic())
-            else:
-                self._gangs.pod_changed(key, pod, time.monotonic())
+    def _take(self, kind: str, pod: dict[str, Any]) -> None:
+        assert kind in ("ADDED", "MODIFIED", "DELETED"), pod
+        metadata = pod["metadata"]
+        self._version = metadata["resourceVersion"]
+        key = f"{metadata['namespace']}/{metadata['name']}"
+        if pod["spec"].get("nodeName"):
+            self._bound.add(key)
+        if kind == "DELETED":
+            self._gangs.pod_gone(key, pod, len(self._bound))
+        else:
+            self._gangs.pod_changed(key, pod, len(self._bound))

@@ -27,6 +27,7 @@ def test_two_of_three_wait_and_say_so_and_the_third_starts_them_all(gangs: GangC
     assert gangs.wait_until_started("train", 3) == dict.fromkeys(("train-0", "train-1", "train-2"), "one")
     eventually(lambda: "Successfully assigned" in gangs.describe("train-2"))
     assert gangs.events("train-2", "FailedScheduling") == []
+    eventually(lambda: "Scheduled" in gangs.kubectl("describe", "podgroup", "train"))
 
 
 def test_three_pods_with_room_for_two_hold_nothing_that_a_smaller_pod_could_use(
@@ -43,6 +44,7 @@ def test_three_pods_with_room_for_two_hold_nothing_that_a_smaller_pod_could_use(
         assert gangs.wait_until_unschedulable(f"train-{number}") == said
         eventually(lambda number=number: said in gangs.describe(f"train-{number}"))  # type: ignore[misc]
 
+    eventually(lambda: said in gangs.kubectl("describe", "podgroup", "train"))
     gangs.add(make_pod("small").requests(cpu="2"))
     assert gangs.wait_until_bound("small") == ["one"]
     assert gangs.nodes("train") == {}
