@@ -1,7 +1,8 @@
 """One log format for the whole process, with levels and pairs as Kubernetes components have them.
 
-The process calls `configure` once at its start. Muster's own modules write through a `Log`: a sentence that is the same
-each time, and what differs as pairs. Libraries write through stdlib logging into the same handler and are kept quiet.
+The process calls `configure` once at its start. Muster's own modules write a sentence that is the same each time, and
+what differs as pairs: `log.info("Bound pod", extra={"pairs": {"pod": "ns/a"}})`. Libraries write into the same handler
+and are kept quiet.
 
 Verbosity is kube-scheduler's `-v`: at 0 what an operator must know, at 2 a line for each decision, at 4 what libraries
 have to say, at 10 everything. Bearer tokens, passwords and keys are taken out of every line, wherever it came from.
@@ -24,37 +25,10 @@ MOST_VERBOSE = 10
 _TRACEBACKS_FROM = 4
 _LIBRARIES_FROM = 4
 _LIBRARIES_DEBUG_FROM = 8
+_KOPFS_OWN = "kopf._"
 
 _PAIRS = "pairs"
 _SEVERITIES = ((logging.ERROR, "E", "error"), (logging.WARNING, "W", "warning"), (logging.NOTSET, "I", "info"))
-
-
-class Log:
-    """A module's way to the log: `log = Log(__name__)`, then `log.info("Bound pod", v=2, pod="ns/a", node="n1")`."""
-
-    __slots__ = ("_logger",)
-
-    def __init__(self, name: str) -> None:
-        self._logger = logging.getLogger(name)
-
-    def info(self, message: str, *, v: int = 0, **pairs: object) -> None:
-        """A line from verbosity `v` on; costs a third of a microsecond below it."""
-        self._write(level(v), message, pairs, None)
-
-    def warning(self, message: str, **pairs: object) -> None:
-        """A line that someone should look at, at every verbosity."""
-        self._write(logging.WARNING, message, pairs, None)
-
-    def error(self, message: str, error: BaseException | None = None, **pairs: object) -> None:
-        """A line about a failure. The error goes in as the pair `err`, with its traceback from verbosity 4 on."""
-        if error is not None:
-            pairs["err"] = error
-        traced = self._logger.isEnabledFor(level(_TRACEBACKS_FROM))
-        self._write(logging.ERROR, message, pairs, error if traced else None)
-
-    def _write(self, severity: int, message: str, pairs: Mapping[str, object], error: BaseException | None) -> None:
-        if self._logger.isEnabledFor(severity):
-            self._logger.log(severity, message, extra={_PAIRS: pairs}, exc_info=error, stacklevel=3)
 
 
 def level(verbosity: int) -> int:
@@ -74,11 +48,20 @@ def configure(*, verbosity: int, style: Style, stream: TextIO) -> None:
     """
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
+    if verbosity < _TRACEBACKS_FROM:
+        handler.addFilter(_without_kopfs_traceback)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(_library_level(verbosity))
     logging.getLogger(OWN).setLevel(level(verbosity))
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
+
+
+def _without_kopfs_traceback(record: logging.LogRecord) -> bool:
+    """kopf tells where its own parts failed, which is what the API answered; failures in our handlers stay whole."""
+    if record.name.startswith(_KOPFS_OWN):
+        record.exc_info = record.exc_text = None
+    return True
 
 
 def _library_level(verbosity: int) -> int:
@@ -156,7 +139,7 @@ def _severity(record: logging.LogRecord) -> tuple[str, str]:
 
 
 def _pairs(record: logging.LogRecord) -> Mapping[str, object] | None:
-    """What a `Log` was given, or the object that a kopf record is about, or None for a plain record."""
+    """What was given beside the message, or the object that a kopf record is about, or None for a plain record."""
     pairs: Mapping[str, object] | None = getattr(record, _PAIRS, None)
     if pairs is not None:
         return pairs

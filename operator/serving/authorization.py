@@ -8,6 +8,7 @@ ten seconds. When the API server cannot be asked, nobody gets in.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,14 +18,12 @@ from typing import Protocol
 import msgspec
 from cachetools import TTLCache
 
-from ..logs import Log
-
 TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
 SUBJECT_ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 DECISION_SECONDS = 10.0
 _REMEMBERED = 4096
 
-_log = Log(__name__)
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class ReviewAuthorizer:
         try:
             user = _ANONYMOUS if token is None else await self._user(bearer, token)
         except Exception as error:
-            _log.error("Unable to authenticate the request", error)
+            log.error("Unable to authenticate the request", extra={"pairs": {"err": error}})
             user = None
         if user is None:
             return Decision(HTTPStatus.UNAUTHORIZED, "Unauthorized")
@@ -83,7 +82,8 @@ class ReviewAuthorizer:
         try:
             allowed = await self._may_get(user, path)
         except Exception as error:
-            _log.error("Unable to authorize the request", error, user=user.username, path=path)
+            pairs = {"user": user.username, "path": path, "err": error}
+            log.error("Unable to authorize the request", extra={"pairs": pairs})
             return Decision(HTTPStatus.INTERNAL_SERVER_ERROR, f'Internal Server Error: "{path}": {error}')
         decision = _ALLOWED if allowed else _forbidden(user, path)
         self._decisions[bearer, path] = decision

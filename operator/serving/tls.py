@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import ssl
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..logs import Log
-
 _VALID_DAYS = 365
 
-_log = Log(__name__)
+log = logging.getLogger(__name__)
 
 
 class CertificateError(Exception):
@@ -86,7 +85,8 @@ class _Files:
             if self._look() != self._seen:
                 self.read()
         except (OSError, CertificateError) as error:
-            _log.error("Unable to read the renewed serving certificate, keeping the one before", error)
+            pairs = {"err": error}
+            log.error("Unable to read the renewed serving certificate, keeping the one before", extra={"pairs": pairs})
         connection.context = self._context
 
     def _look(self) -> tuple[tuple[int, int], ...]:

@@ -8,8 +8,9 @@ from datetime import datetime
 
 import pytest
 
-from muster.operator.logs import JsonFormatter, Log, Style, TextFormatter, configure, level, redact
+from muster.operator.logs import JsonFormatter, Style, TextFormatter, configure, level, redact
 
+LOG = logging.getLogger("muster.operator.binder")
 MOMENT = datetime(2026, 11, 21, 9, 40, 1, 123456).timestamp()
 
 
@@ -89,39 +90,41 @@ def test_a_json_line_is_one_object() -> None:
 
 
 def test_a_json_error_has_no_verbosity_and_carries_its_traceback() -> None:
-    stream = logged("json", verbosity=4)
+    stream = logged("json")
     try:
         raise ValueError("no node")
-    except ValueError as error:
-        Log("muster.operator.binder").error("Binding failed", error, pod="shop/web")
+    except ValueError:
+        LOG.exception("Binding failed", extra={"pairs": {"pod": "shop/web"}})
     line = json.loads(stream.getvalue())
-    assert (line["level"], line["err"], line["pod"], "v" in line) == ("error", "no node", "shop/web", False)
+    assert (line["level"], line["pod"], "v" in line) == ("error", "shop/web", False)
     assert line["stacktrace"].startswith("Traceback")
     assert line["stacktrace"].endswith("ValueError: no node")
 
 
-def test_below_verbosity_four_an_error_is_one_line() -> None:
-    stream = logged(verbosity=3)
-    Log("muster.operator.binder").error("Binding failed", ValueError("no node"))
-    assert stream.getvalue().endswith('"Binding failed" err="no node"\n')
-    assert stream.getvalue().count("\n") == 1
-
-
-def test_a_line_names_the_place_that_logged_it() -> None:
-    stream = logged()
-    log = Log("muster.operator.binder")
-    log.info("here")
-    log.warning("and here")
-    log.error("and there")
-    assert [line.split()[3].partition(":")[0] for line in stream.getvalue().splitlines()] == ["test_logs.py"] * 3
+@pytest.mark.parametrize(
+    ("name", "verbosity", "traced"),
+    [
+        ("kopf._core.reactor.observation", 0, False),
+        ("kopf._core.reactor.observation", 4, True),
+        ("kopf.objects", 0, True),
+        ("muster.operator.process.tasks", 0, True),
+    ],
+)
+def test_where_kopf_itself_failed_is_told_from_verbosity_four_on(name: str, verbosity: int, traced: bool) -> None:
+    stream = logged(verbosity=verbosity)
+    try:
+        raise ValueError("garbage")
+    except ValueError as error:
+        logging.getLogger(name).exception(f"It has failed: {error}")
+    assert "It has failed: garbage" in stream.getvalue()
+    assert ("Traceback" in stream.getvalue()) == traced
 
 
 @pytest.mark.parametrize("verbosity", range(11))
 def test_a_line_shows_from_its_verbosity_on(verbosity: int) -> None:
     stream = logged("json", verbosity)
-    log = Log("muster.operator.binder")
     for v in range(11):
-        log.info("line", v=v)
+        LOG.log(level(v), "line")
     assert [json.loads(line)["v"] for line in stream.getvalue().splitlines()] == list(range(verbosity + 1))
 
 
@@ -146,7 +149,7 @@ def test_access_logs_are_off_at_every_verbosity() -> None:
 
 def test_configuring_twice_does_not_log_twice() -> None:
     first, second = logged(), logged()
-    Log("muster").info("once")
+    LOG.info("once")
     assert (first.getvalue(), second.getvalue().count("once")) == ("", 1)
 
 
@@ -193,7 +196,8 @@ def test_no_secret_gets_through_in_message_pair_or_traceback(style: Style) -> No
     try:
         raise ConnectionError(f"401 with Authorization: Bearer {JWT}")
     except ConnectionError as error:
-        Log("muster").error(f"Request failed, token={JWT}", error, password="hunter2", header=f"Bearer {JWT}")
+        pairs = {"err": error, "password": "hunter2", "header": f"Bearer {JWT}"}
+        LOG.exception(f"Request failed, token={JWT}", extra={"pairs": pairs})
     assert "hunter2" not in stream.getvalue()
     assert "c2lnbmF0dXJl" not in stream.getvalue()
     assert stream.getvalue().count("<redacted>") >= 4
@@ -201,7 +205,8 @@ def test_no_secret_gets_through_in_message_pair_or_traceback(style: Style) -> No
 
 def test_redacted_json_is_still_json() -> None:
     stream = logged("json")
-    Log("muster").info('sent {"token": "abc def"} and password=x', token="abc", headers={"Authorization": "Bearer abc"})
+    pairs = {"token": "abc", "headers": {"Authorization": "Bearer abc"}}
+    LOG.info('sent {"token": "abc def"} and password=x', extra={"pairs": pairs})
     line = json.loads(stream.getvalue())
     assert line["msg"] == 'sent {"token": "<redacted>"} and password=<redacted>'
     assert (line["token"], line["headers"]) == ("<redacted>", {"Authorization": "<redacted>"})
