@@ -58,6 +58,10 @@ class ResourceColumns:
         known = self._index.get(resource)
         return 0 if known is None else int(column[known, row])
 
+    def offered_in_all(self) -> dict[str, int]:
+        """What all nodes offer together, by resource."""
+        return dict(zip(self.names, self.allocatable.sum(axis=1).tolist(), strict=True))
+
     def set_allocatable(self, row: int, amounts: Mapping[str, int]) -> None:
         """The node in `row` now offers exactly these amounts."""
         indices = {self.index(resource): amount for resource, amount in amounts.items() if resource != PODS}

@@ -48,6 +48,17 @@ class Attempt:
         """The pod as it was when the attempt began."""
         return self.queued.info
 
+    @property
+    def profile(self) -> str:
+        """The schedulerName of the profile that decides for the pod."""
+        return self.pod.pod.spec.scheduler_name
+
+    def begin_anew(self) -> None:
+        """Forget what was decided so far; nothing may be held."""
+        self.state = CycleState(sampled=self.state.sampled)
+        self.node_name, self.status, self.nominated = "", None, None
+        self.rejectors, self.pending = set(), set()
+
     def fail(self, status: Status, diagnosis: Diagnosis | None = None) -> Attempt:
         """The pod found no node. Without a diagnosis, PostFilter had no say and the nomination is over."""
         self.status = status

@@ -87,12 +87,14 @@ def build_engine(
     plugins = [plugin for profile in built.values() for plugin in profile.plugins.values()]
     followers = [plugin for plugin in plugins if isinstance(plugin, PodFollower)]
     pods = PodIntake(cache, queue, waiting, foreign, tuple(built), followers)
+    cycles = {
+        name: SchedulingCycle(search, cache, waiting, ports.clock, ports.observer) for name, search in searches.items()
+    }
     lanes = {}
     for name, search in searches.items():
-        cycle = SchedulingCycle(search, cache, waiting, ports.clock, ports.observer)
         binding = BindingCycle(search, cache, waiting, foreign, ports.clock, ports.observer)
         group = built[name].group
-        lanes[name] = Lane(cycle, binding, GangCycle(cycle, snapshot, group) if group is not None else None)
+        lanes[name] = Lane(cycles[name], binding, GangCycle(cycles, snapshot, group) if group is not None else None)
     return Engine(
         cache=cache,
         queue=queue,

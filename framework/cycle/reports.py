@@ -35,13 +35,22 @@ class Decision:
     wall: float
 
 
+@dataclass(slots=True)
+class _HeldBack:
+    """What will be told of a pod when the timer ends, see `Reports.failed`."""
+
+    timer: Timer
+    status: Status
+    nominated: str | None
+
+
 class Reports:
     """Writes through the ports. `current` gives the latest version of a pod by its key, None for one that is gone."""
 
     def __init__(self, ports: Ports, current: Callable[[str], PodInfo | None]) -> None:
         self._ports = ports
         self._current = current
-        self._held_back: dict[str, Timer] = {}
+        self._held_back: dict[str, _HeldBack] = {}
         self._last: LRUCache[str, Decision] = LRUCache(_REMEMBERED)
 
     def last(self, key: str) -> Decision | None:
@@ -65,19 +74,24 @@ class Reports:
 
     def failed(self, pod: PodInfo, status: Status, nominated: str | None) -> None:
         """An attempt failed; `nominated` as in `ConditionWriter.unscheduled`."""
-        self._drop(pod.uid)
         self._remember(pod, status, "")
-        if status.code is Code.PENDING:
-            tell = partial(self._tell_later, pod, status, nominated)
-            self._held_back[pod.uid] = self._ports.clock.call_later(PATIENCE_SECONDS, tell)
-        else:
+        if status.code is not Code.PENDING:
+            self._drop(pod.uid)
             self._tell(pod, status, nominated)
+            return
+        held_back = self._held_back.get(pod.uid)
+        if held_back is None:
+            timer = self._ports.clock.call_later(PATIENCE_SECONDS, partial(self._tell_now, pod))
+            self._held_back[pod.uid] = _HeldBack(timer, status, nominated)
+        else:
+            held_back.status, held_back.nominated = status, nominated
 
-    def _tell_later(self, pod: PodInfo, status: Status, nominated: str | None) -> None:
-        del self._held_back[pod.uid]
+    def _tell_now(self, pod: PodInfo) -> None:
+        """The patience with a pod that waits is over: the latest reason is told."""
+        held_back = self._held_back.pop(pod.uid)
         current = self._current(pod.key)
         if current is not None and current.uid == pod.uid and not current.node_name:
-            self._tell(current, status, nominated)
+            self._tell(current, held_back.status, held_back.nominated)
 
     def _tell(self, pod: PodInfo, status: Status, nominated: str | None) -> None:
         reason = "Unschedulable" if status.rejected else "SchedulerError"
@@ -94,6 +108,6 @@ class Reports:
         )
 
     def _drop(self, uid: str) -> None:
-        timer = self._held_back.pop(uid, None)
-        if timer is not None:
-            timer.cancel()
+        held_back = self._held_back.pop(uid, None)
+        if held_back is not None:
+            held_back.timer.cancel()

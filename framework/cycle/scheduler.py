@@ -17,6 +17,7 @@ from ..contract.events import ASSIGNED_POD_DELETE
 from ..contract.queued_pod import QueuedPod
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
+from ..observer import GroupResult
 from ..queue.queue import SchedulingQueue
 from .attempt import Attempt
 from .binding import BindingCycle
@@ -68,18 +69,18 @@ class Scheduler:
         entry = self._queue.pop()
         if entry is None:
             return False
-        lane = self._lanes[entry.profile]
         attempts = [
-            self._begin(lane, member, after_flush=entry.flushed)
+            self._begin(member, after_flush=entry.flushed)
             for member in entry.members.values()
             if self._eligible(member)
         ]
-        if attempts and entry.group is not None and lane.gang is not None:
-            self._run_gang(lane.binding, lane.gang, entry.group, attempts)
+        gang = self._lanes[entry.profile].gang
+        if attempts and entry.group is not None and gang is not None:
+            self._run_gang(gang, entry.group, attempts)
         else:
             for attempt in attempts:
-                lane.scheduling.run(attempt)
-                self._conclude(lane, attempt)
+                self._lanes[attempt.profile].scheduling.run(attempt)
+                self._conclude(attempt)
         return True
 
     def _eligible(self, queued: QueuedPod) -> bool:
@@ -92,22 +93,20 @@ class Scheduler:
         self._queue.done(pod.uid)
         return False
 
-    def _begin(self, lane: Lane, queued: QueuedPod, *, after_flush: bool) -> Attempt:
+    def _begin(self, queued: QueuedPod, *, after_flush: bool) -> Attempt:
+        lane = self._lanes[queued.info.pod.spec.scheduler_name]
         attempt = lane.scheduling.begin(queued, sampled=self._ports.random() < _SAMPLED_SHARE)
         attempt.sequence = self._foreign.sequence
         attempt.after_flush = after_flush
         return attempt
 
-    def _run_gang(self, binding: BindingCycle, gang: GangCycle, group: str, attempts: Sequence[Attempt]) -> None:
+    def _run_gang(self, gang: GangCycle, group: str, attempts: Sequence[Attempt]) -> None:
         began = self._ports.clock.now()
         outcome = gang.run(group, attempts)
         seconds = self._ports.clock.now() - began
         self._ports.observer.group_algorithm_seconds(seconds)
-        self._ports.observer.group_attempt(
-            "unschedulable" if outcome.together else "scheduled",
-            profile=attempts[0].pod.pod.spec.scheduler_name,
-            seconds=seconds,
-        )
+        result = _failure(outcome) if gang.lacks_quorum(group) or not outcome.held else "scheduled"
+        self._ports.observer.group_attempt(result, profile=attempts[0].profile, seconds=seconds)
         if outcome.together:
             self._failed(outcome.failed)
         else:
@@ -115,14 +114,14 @@ class Scheduler:
                 self._failed([attempt])
         if outcome.held:
             self.reports.held(attempt.pod for attempt in outcome.held)
-            self._ports.spawn(self._bind_gang(binding, gang, group, outcome))
+            self._ports.spawn(self._bind_gang(gang, group, outcome))
 
-    def _conclude(self, lane: Lane, attempt: Attempt) -> None:
+    def _conclude(self, attempt: Attempt) -> None:
         if attempt.status is not None:
             self._failed([attempt])
         else:
             self.reports.held([attempt.pod])
-            self._ports.spawn(self._bind(lane.binding, attempt))
+            self._ports.spawn(self._bind(attempt))
 
     @contextmanager
     def _binding(self) -> Iterator[None]:
@@ -133,40 +132,43 @@ class Scheduler:
         finally:
             self._ports.observer.goroutines("binding", change=-1)
 
-    async def _bind(self, binding: BindingCycle, attempt: Attempt) -> None:
+    async def _bind(self, attempt: Attempt) -> None:
         with self._binding():
-            await binding.permitted(attempt)
+            await self._binding_of(attempt).permitted(attempt)
             if attempt.status is None:
-                await self._finish(binding, attempt)
+                await self._finish(attempt)
             else:
                 self._released([attempt])
 
-    async def _bind_gang(self, binding: BindingCycle, gang: GangCycle, group: str, outcome: GangOutcome) -> None:
+    async def _bind_gang(self, gang: GangCycle, group: str, outcome: GangOutcome) -> None:
         with self._binding():
-            await self._bind_together(binding, gang, group, outcome)
+            await self._bind_together(gang, group, outcome)
 
-    async def _bind_together(self, binding: BindingCycle, gang: GangCycle, group: str, outcome: GangOutcome) -> None:
+    async def _bind_together(self, gang: GangCycle, group: str, outcome: GangOutcome) -> None:
         """Bind members that were placed in one transaction; when that loses the quorum meanwhile, none is bound."""
         attempts = outcome.held
-        await asyncio.gather(*(binding.permitted(attempt) for attempt in attempts))
+        await asyncio.gather(*(self._binding_of(attempt).permitted(attempt) for attempt in attempts))
         for attempt in attempts:
             if attempt.status is None and not self._is_there(attempt.pod):
-                binding.removed(attempt)
+                self._binding_of(attempt).removed(attempt)
         lost = [attempt for attempt in attempts if attempt.status is not None]
         spoiler = outcome.spoiler or next(iter(lost), None)
         if spoiler is not None and gang.lacks_quorum(group):
             for attempt in attempts:
                 if attempt.status is None:
-                    binding.withdraw(attempt, spoiler)
+                    self._binding_of(attempt).withdraw(attempt, spoiler)
             self._released(attempts)
             return
         if lost:
             self._released(lost)
-        await asyncio.gather(*(self._finish(binding, attempt) for attempt in attempts if attempt.status is None))
+        await asyncio.gather(*(self._finish(attempt) for attempt in attempts if attempt.status is None))
 
-    async def _finish(self, binding: BindingCycle, attempt: Attempt) -> None:
+    def _binding_of(self, attempt: Attempt) -> BindingCycle:
+        return self._lanes[attempt.profile].binding
+
+    async def _finish(self, attempt: Attempt) -> None:
         self._queue.done(attempt.pod.uid)
-        await binding.bind(attempt)
+        await self._binding_of(attempt).bind(attempt)
         if attempt.status is None:
             self._bound(attempt)
         else:
@@ -175,7 +177,7 @@ class Scheduler:
     def _bound(self, attempt: Attempt) -> None:
         pod, now, observer = attempt.pod, self._ports.clock.now(), self._ports.observer
         self.reports.bound(pod, attempt.node_name)
-        observer.attempt("scheduled", profile=pod.pod.spec.scheduler_name, seconds=now - attempt.started)
+        observer.attempt("scheduled", profile=attempt.profile, seconds=now - attempt.started)
         observer.bound(
             attempts=attempt.queued.attempts,
             sli_seconds=now - attempt.queued.first_seen,
@@ -199,7 +201,7 @@ class Scheduler:
             status = attempt.status or Status.failure()
             self._ports.observer.attempt(
                 "unschedulable" if status.rejected else "error",
-                profile=attempt.pod.pod.spec.scheduler_name,
+                profile=attempt.profile,
                 seconds=now - attempt.started,
             )
             pairs = {"pod": attempt.pod.key, "reason": status.message}
@@ -228,3 +230,9 @@ class Scheduler:
         """Whether the pod has not been deleted."""
         current = self._pods.mine(pod.key)
         return current is not None and current.uid == pod.uid and not current.terminating
+
+
+def _failure(outcome: GangOutcome) -> GroupResult:
+    """What a gang's attempt that did not start it came to, as a label of metrics."""
+    statuses = [attempt.status for attempt in outcome.failed if attempt.status is not None]
+    return "unschedulable" if all(status.rejected for status in statuses) else "error"

@@ -13,6 +13,7 @@ import numpy as np
 from ..cache.snapshot import Snapshot
 from ..cache.view import NodeView, Rows
 from ..contract.cycle_state import CycleState
+from ..contract.group import GroupPlugin
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
 from ..model.pod_info import PodInfo
@@ -67,7 +68,7 @@ class Search:
             return Feasible(PreFiltered(), np.zeros(0, np.intp), status=status)
         listed = NodeView(snapshot, snapshot.live_rows())
         since = self._timing.now()
-        pre_filtered = run_pre_filter(self.profile, state, pod, listed, self._timing)
+        pre_filtered = run_pre_filter(self.profile.pre_filter, state, pod, listed, self._timing)
         self._timing.point("PreFilter", pre_filtered.status, since)
         if pre_filtered.status is not None:
             return self._turned_away(pre_filtered, pre_filtered.status, listed)
@@ -103,13 +104,17 @@ class Search:
         return int(found.rows[int(scored.totals.argmax())])
 
     def recheck(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """None when the pod, which must not be counted on the node, could go there now; else the first rejection."""
+        """None when the pod, which must not be counted on the node, could go there now; else the first rejection.
+
+        What its group lacks is not asked again: a place that is still good is not lost over it.
+        """
         snapshot = self._snapshot
         row = snapshot.live_row_of(node_name)
         if row is None:
             return Status.unresolvable(f'nodeinfo not found for node name "{node_name}"')
         listed = NodeView(snapshot, snapshot.live_rows())
-        pre_filtered = run_pre_filter(self.profile, state, pod, listed, self._timing)
+        plugins = (plugin for plugin in self.profile.pre_filter if not isinstance(plugin, GroupPlugin))
+        pre_filtered = run_pre_filter(plugins, state, pod, listed, self._timing)
         if pre_filtered.status is not None:
             return pre_filtered.status
         if pre_filtered.node_names is not None and node_name not in pre_filtered.node_names:

@@ -47,11 +47,12 @@ class HintTable:
         """Whether the event may help a pod that this plugin rejected."""
         return event.wildcard or bool(self._hints(rejector, event))
 
-    def helps(self, rejector: Rejector, pods: Collection[PodInfo], happening: Happening) -> bool:
+    def helps(self, plugin: str, pods: Collection[PodInfo], happening: Happening) -> bool:
         """Whether the plugin wants any of `pods`, which it rejected, to be tried again now."""
-        for hint in self._hints(rejector, happening.event):
-            if hint is None or any(_says_queue(hint, pod, rejector[1], happening) for pod in pods):
-                return True
+        for pod in pods:
+            for hint in self._hints((pod.pod.spec.scheduler_name, plugin), happening.event):
+                if hint is None or _says_queue(hint, pod, plugin, happening):
+                    return True
         return False
 
     def decide(self, entry: Entry, happening: Happening) -> Decision:
@@ -62,9 +63,9 @@ class HintTable:
         if event.wildcard:
             return Decision.AFTER_BACKOFF
         pods = entry.witnesses() if target is None else (entry.members[target].info,)
-        if any(self.helps((entry.profile, plugin), pods, happening) for plugin in entry.pending_plugins):
+        if any(self.helps(plugin, pods, happening) for plugin in entry.pending_plugins):
             return Decision.AT_ONCE
-        if any(self.helps((entry.profile, plugin), pods, happening) for plugin in entry.unschedulable_plugins):
+        if any(self.helps(plugin, pods, happening) for plugin in entry.unschedulable_plugins):
             return Decision.AFTER_BACKOFF
         return Decision.STAY
 

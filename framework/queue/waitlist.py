@@ -319,7 +319,7 @@ class Waitlist:
     def _ask_again(self, pod: GatedPod, happening: Happening) -> bool:
         """Let a gated pod join if it is helped and nothing else keeps it out; whether it joined."""
         event = happening.event
-        if not (event.wildcard or self._hints.helps(pod.rejector, (pod.member.info,), happening)):
+        if not (event.wildcard or self._hints.helps(pod.plugin, (pod.member.info,), happening)):
             return False
         return self._let_in(pod, Decision.AFTER_BACKOFF, event.label)
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..cache.view import NodeView
 from ..contract.cycle_state import CycleState
-from ..contract.plugin import PreFilterResult
+from ..contract.plugin import PreFilterPlugin, PreFilterResult
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from .errors import error_in
-from .profile import Profile
 from .timing import Timing
 
 
@@ -34,13 +33,15 @@ class PreFiltered:
     rejectors: frozenset[str] = frozenset()
 
 
-def run_pre_filter(profile: Profile, state: CycleState, pod: PodInfo, nodes: NodeView, timing: Timing) -> PreFiltered:
-    """Ask every PreFilter plugin in order and join their answers."""
+def run_pre_filter(
+    plugins: Iterable[PreFilterPlugin], state: CycleState, pod: PodInfo, nodes: NodeView, timing: Timing
+) -> PreFiltered:
+    """Ask the plugins in order and join their answers."""
     skipped: set[str] = set()
     narrowed: frozenset[str] | None = None
     narrowing: list[str] = []
     rejection: Status | None = None
-    for plugin in profile.pre_filter:
+    for plugin in plugins:
         since = timing.sample(state)
         answer = plugin.pre_filter(state, pod, nodes)
         timing.plugin(plugin.name, "PreFilter", answer if isinstance(answer, Status) else None, since)

@@ -26,9 +26,15 @@ _HOPS = 10
 
 
 def configuration(
-    args: Mapping[str, object] = {}, names: Sequence[str] = ("muster",), more: Sequence[str] = ()
+    args: Mapping[str, object] = {},
+    names: Sequence[str] = ("muster",),
+    more: Sequence[str] = (),
+    without: Mapping[str, Sequence[str]] = {},
 ) -> bytes:
-    """A KubeSchedulerConfiguration with Coscheduling in every profile, and the plugins `more` after it."""
+    """A KubeSchedulerConfiguration with Coscheduling in every profile, and the plugins `more` after it.
+
+    `without` names Filter plugins that a profile does without, by the profile's name.
+    """
     enabled = [{"name": name} for name in ("Coscheduling", *more)]
     profile = {
         "plugins": {"multiPoint": {"enabled": enabled, "disabled": [{"name": "PrioritySort"}]}},
@@ -40,6 +46,9 @@ def configuration(
         "leaderElection": {"leaderElect": False},
         "profiles": [{"schedulerName": name, **profile} for name in names],
     }
+    for each in document["profiles"]:
+        missing = [{"name": plugin} for plugin in without.get(each["schedulerName"], ())]
+        each["plugins"] = {**each["plugins"], "filter": {"disabled": missing}}
     return yaml.safe_dump(document).encode()
 
 
@@ -61,6 +70,7 @@ class World:
         *,
         names: Sequence[str] = ("muster",),
         plugins: Mapping[str, type[Plugin]] = {},
+        without: Mapping[str, Sequence[str]] = {},
         observer: Observer | None = None,
         seed: int = 0,
     ) -> None:
@@ -71,7 +81,7 @@ class World:
         self.slices: Callable[[], int] = lambda: 0
         self.events: list[tuple[str, str, str]] = []
         self.conditions: dict[str, tuple[str, str]] = {}
-        self._configuration = configuration(args, names, tuple(plugins))
+        self._configuration = configuration(args, names, tuple(plugins), without)
         self._plugins = plugins
         self._observer = observer or NullObserver()
         self._random = Random(seed)

@@ -78,6 +78,16 @@ async def test_members_that_come_fast_are_not_told_for_each_of_them(world: World
     assert [event for event in world.events if event[1] == "FailedScheduling"] == []
 
 
+async def test_members_that_come_slowly_do_not_keep_each_other_from_being_told(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="100"))
+    world.add_group("g", 200)
+    for pod in make_members("g", 10):
+        world.add(pod)
+        await world.run(0.3)
+
+    assert "current pods number: 2, minMember of group: 200." in world.notes("default/g-0")[0]
+
+
 async def test_what_was_about_to_be_said_is_not_said_of_a_pod_that_is_gone(world: World) -> None:
     world.add_nodes(make_node("a"))
     world.add_group("g", 2)

@@ -1,7 +1,20 @@
 """What keeps a gang from starting is said in the words of whoever does, not hidden behind talk of groups."""
 
-from muster.framework.contract import Code, CycleState, FilterPlugin, NodeView, PreFilterPlugin, Status, Verdicts
+import pytest
+
+from muster.framework.contract import (
+    Code,
+    CycleState,
+    FilterPlugin,
+    NodeView,
+    Plugin,
+    PreFilterPlugin,
+    ReservePlugin,
+    Status,
+    Verdicts,
+)
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.observer import GroupResult, NullObserver
 from tests.builders import make_node
 from tests.coscheduling.board_reader import word
 from tests.coscheduling.conftest import MakeWorld
@@ -27,6 +40,28 @@ class Broken(FilterPlugin):
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
         raise RuntimeError("a bug")
+
+
+class Unreserving(ReservePlugin):
+    """Lets the last member have no node that was chosen for it."""
+
+    name = "Unreserving"
+
+    def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        return Status.unschedulable("taken") if pod.name.endswith("-2") else None
+
+    def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Nothing was reserved."""
+
+
+class GroupResults(NullObserver):
+    """Remembers what attempts of groups came to."""
+
+    def __init__(self) -> None:
+        self.seen: list[GroupResult] = []
+
+    def group_attempt(self, result: GroupResult, *, profile: str, seconds: float) -> None:
+        self.seen.append(result)
 
 
 async def test_the_reason_of_another_plugin_is_what_all_members_are_told(make_world: MakeWorld) -> None:
@@ -112,3 +147,20 @@ async def test_an_error_is_an_error_for_the_group_and_all_else_turns_it_away(wor
         (Status.pending(), Code.PENDING),
     ):
         assert reject("default/g", cause, placed=1, missing=3).code is code
+
+
+@pytest.mark.parametrize(
+    ("plugin", "result"),
+    [(None, "scheduled"), (ClaimCheck, "unschedulable"), (Unreserving, "unschedulable"), (Broken, "error")],
+)
+async def test_an_attempt_counts_as_what_became_of_the_group(
+    make_world: MakeWorld, plugin: type[Plugin] | None, result: GroupResult
+) -> None:
+    results = GroupResults()
+    world = make_world(plugins={} if plugin is None else {plugin.name: plugin}, observer=results)
+    world.add_nodes(make_node("a"))
+    world.add_group("g", 3)
+    world.add(*make_members("g", 3))
+    await world.settle()
+
+    assert set(results.seen) == {result}

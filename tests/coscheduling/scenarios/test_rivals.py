@@ -3,7 +3,7 @@
 import pytest
 
 from tests.builders import make_node, make_pod
-from tests.coscheduling.objects import make_members
+from tests.coscheduling.objects import make_member, make_members
 from tests.coscheduling.world import World
 
 
@@ -69,6 +69,24 @@ async def test_a_change_that_leaves_room_disturbs_nobody(world: World) -> None:
 
     assert len(world.bound("g")) == 3
     assert world.events[0][1] == "Scheduled"
+
+
+async def test_a_change_that_leaves_room_disturbs_nobody_though_the_group_is_short_of_resources_by_now(
+    world: World,
+) -> None:
+    world.add_nodes(make_node("a", cpu="4"), make_node("b", cpu="4"))
+    world.add_group("app", 1, min_resources={"cpu": "2"})
+    [first] = world.add(make_member("first", "app", cpu="2"))
+    assert world.engine.scheduler.step()
+    world.change_group("default/app", minResources={"cpu": "40"})
+    world.add(make_member("second", "app", cpu="2"))
+    assert world.engine.scheduler.step()
+    node = {info.key: node for info, node in world.engine.cache.placements()}[first]
+    take(world, node)
+    await world.settle()
+
+    assert world.node_of(first) == node
+    assert world.notes(first) == []
 
 
 async def test_a_node_that_is_cordoned_between_decision_and_binding_is_not_used(world: World) -> None:
