@@ -195,7 +195,7 @@ class Scheduler:
         """Bring pods that failed for one reason back to the queue, and say why they wait."""
         back = [attempt for attempt in attempts if self._still_waits(attempt)]
         if back:
-            self._queue.requeue_together([attempt.queued for attempt in back], back[0].rejection())
+            self._queue.requeue([attempt.queued for attempt in back], back[0].rejection())
         now = self._ports.clock.now()
         for attempt in attempts:
             status = attempt.status or Status.failure()

@@ -55,7 +55,6 @@ class Gates:
         self._hints = hints
         self._observer = observer
         self._pods: dict[GatedPod, None] = {}
-        self._groups: dict[str, dict[GatedPod, None]] = {}
         self._index: RejectorIndex[GatedPod] = RejectorIndex()
 
     def __len__(self) -> int:
@@ -70,19 +69,12 @@ class Gates:
         """Keep a pod out."""
         self._pods[pod] = None
         self._index.add(pod, (pod.rejector,))
-        if pod.group is not None:
-            self._groups.setdefault(pod.group, {})[pod] = None
         self._observe(pod, 1)
 
     def discard(self, pod: GatedPod) -> None:
         """Take out a pod that is here; it must be as it was when it was added."""
         del self._pods[pod]
         self._index.discard(pod, (pod.rejector,))
-        if pod.group is not None:
-            siblings = self._groups[pod.group]
-            del siblings[pod]
-            if not siblings:
-                del self._groups[pod.group]
         self._observe(pod, -1)
 
     def concerned_by(self, event: ClusterEvent) -> list[GatedPod]:
@@ -92,10 +84,6 @@ class Gates:
     def since_before(self, moment: float) -> list[GatedPod]:
         """Pods that came, or were last asked about by the clock, before `moment`."""
         return [pod for pod in self._pods if max(pod.member.timestamp, pod.asked) < moment]
-
-    def of_group(self, group: str) -> list[Member]:
-        """The group's gated pods, in the order they came."""
-        return [pod.member for pod in self._groups.get(group, ())]
 
     def _observe(self, pod: GatedPod, change: int) -> None:
         profile, plugin = pod.rejector

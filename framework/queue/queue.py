@@ -128,11 +128,7 @@ class SchedulingQueue:
         """The pod's attempt is over, or so far that no event matters to it any more. It may still be requeued."""
         self._flights.end(uid)
 
-    def requeue(self, queued: QueuedPod, rejection: Rejection) -> None:
-        """Bring back one pod that failed; see `requeue_together`."""
-        self.requeue_together((queued,), rejection)
-
-    def requeue_together(self, pods: Iterable[QueuedPod], rejection: Rejection) -> None:
+    def requeue(self, pods: Iterable[QueuedPod], rejection: Rejection) -> None:
         """Bring back pods that failed in one attempt for one reason, be they in flight or done.
 
         Pods of a group join its entry if it has one by now, and become its entry otherwise. A pod that was deleted in
@@ -202,10 +198,6 @@ class SchedulingQueue:
             return Place.IN_FLIGHT
         at = self._waitlist.register.at.get(uid)
         return None if at is None else at.place
-
-    def gated(self, group: str) -> list[QueuedPod]:
-        """The group's gated pods, in the order they came."""
-        return [*self._waitlist.gates.of_group(group)]
 
     def counts(self) -> dict[str, int]:
         """Pods by the part they wait in: active, backoff, unschedulable, gated."""

@@ -134,7 +134,7 @@ class Harness:
 
     def fail(self, entry: Entry, rejection: Rejection) -> None:
         """All pods of an entry failed together."""
-        self.queue.requeue_together(list(entry.members.values()), rejection)
+        self.queue.requeue(list(entry.members.values()), rejection)
 
     def wait(self, rejection: Rejection, *names: str, group: str = "") -> list[PodInfo]:
         """Add pods, try them and let them fail; those of a group together."""

@@ -111,12 +111,10 @@ def test_a_gated_sibling_is_no_member_until_it_is_let_in() -> None:
     harness.closed["Gate"] = {"g2"}
     first, second = harness.add("g1", "g2", group="g")
     assert harness.place(second) is Place.GATED
-    assert [queued.info for queued in harness.queue.gated("g")] == [second]
     harness.fail(harness.pop(), rejected_by("Gang"))
 
     harness.open("Gate")
     harness.queue.move_all(NODE_ADD, None, None)
-    assert harness.queue.gated("g") == []
     assert harness.place(first) is harness.place(second) is Place.BACKOFF
     assert harness.drain() == [["g1", "g2"]]
 
@@ -160,7 +158,7 @@ def test_members_that_fail_one_after_another_come_back_as_one_entry() -> None:
     harness = Harness(ON_SIBLING)
     harness.add("g1", "g2", "g3", group="g")
     for member in harness.pop().members.values():
-        harness.queue.requeue(member, ERROR)
+        harness.queue.requeue([member], ERROR)
         harness.clock.time += 0.2
 
     assert harness.queue.entity_counts()["backoff", "podgroup"] == 1
@@ -176,9 +174,9 @@ def test_a_member_that_fails_late_joins_its_siblings_in_backoff() -> None:
     first, second = harness.pop().members.values()
     harness.queue.done(first.info.uid)
     harness.queue.done(second.info.uid)
-    harness.queue.requeue(first, ERROR)
+    harness.queue.requeue([first], ERROR)
     harness.clock.time += 0.5
-    harness.queue.requeue(second, rejected_by("Fit"))
+    harness.queue.requeue([second], rejected_by("Fit"))
 
     assert harness.place(first.info) is harness.place(second.info) is Place.ERROR_BACKOFF
 
@@ -187,9 +185,9 @@ def test_a_member_that_fails_late_joins_its_siblings_in_the_active_queue() -> No
     harness = Harness()
     harness.add("g1", "g2", group="g")
     first, second = harness.pop().members.values()
-    harness.queue.requeue(first, ERROR)
+    harness.queue.requeue([first], ERROR)
     harness.at(5)
-    harness.queue.requeue(second, rejected_by("Fit"))
+    harness.queue.requeue([second], rejected_by("Fit"))
 
     assert harness.drain() == [["g1", "g2"]]
 
@@ -199,7 +197,7 @@ def test_a_member_that_fails_late_makes_a_new_entry_when_its_siblings_are_done()
     harness.add("g1", "g2", group="g")
     first, second = harness.pop().members.values()
     harness.queue.done(first.info.uid)
-    harness.queue.requeue(second, ERROR)
+    harness.queue.requeue([second], ERROR)
     harness.at(5)
 
     assert harness.drain() == [["g2"]]
@@ -209,8 +207,8 @@ def test_rejections_of_members_one_after_another_add_up() -> None:
     harness = Harness(ON_SIBLING)
     harness.add("g1", "g2", group="g")
     first, second = harness.pop().members.values()
-    harness.queue.requeue(first, rejected_by("Gang"))
-    harness.queue.requeue(second, rejected_by("Fit"))
+    harness.queue.requeue([first], rejected_by("Gang"))
+    harness.queue.requeue([second], rejected_by("Fit"))
     assert harness.place(first.info) is Place.UNSCHEDULABLE
     assert harness.observer.held == {"Gang": 2, "Fit": 2}
 
@@ -222,18 +220,18 @@ def test_the_last_failure_of_a_member_counts_for_the_groups_backoff_and_time_lim
     harness = Harness({**ON_SIBLING, "Never": []})
     harness.add("g1", "g2", group="g")
     first, second = harness.pop().members.values()
-    harness.queue.requeue(first, rejected_by("Never"))
+    harness.queue.requeue([first], rejected_by("Never"))
     harness.at(100)
-    harness.queue.requeue(second, rejected_by("Fit"))
+    harness.queue.requeue([second], rejected_by("Fit"))
     harness.at(250)
     assert harness.place(first.info) is Place.UNSCHEDULABLE
     harness.at(60)
     assert harness.place(first.info) is Place.ACTIVE
 
     harness.pop()
-    harness.queue.requeue(first, rejected_by("Never"))
+    harness.queue.requeue([first], rejected_by("Never"))
     harness.at(10)
-    harness.queue.requeue(second, rejected_by("Fit"))
+    harness.queue.requeue([second], rejected_by("Fit"))
     harness.queue.move_all(NODE_ADD, None, None)
     assert harness.place(first.info) is Place.BACKOFF
 
@@ -242,8 +240,8 @@ def test_an_error_of_one_member_makes_the_waiting_group_try_again_after_backoff(
     harness = Harness(ON_SIBLING)
     harness.add("g1", "g2", group="g")
     first, second = harness.pop().members.values()
-    harness.queue.requeue(first, rejected_by("Fit"))
-    harness.queue.requeue(second, ERROR)
+    harness.queue.requeue([first], rejected_by("Fit"))
+    harness.queue.requeue([second], ERROR)
 
     assert harness.place(first.info) is harness.place(second.info) is Place.ERROR_BACKOFF
     assert harness.observer.held == {"Fit": 0}
@@ -255,9 +253,9 @@ def test_what_a_late_member_missed_wakes_the_group_it_joins() -> None:
     harness = Harness(ON_SIBLING)
     harness.add("g1", "g2", group="g")
     first, second = harness.pop().members.values()
-    harness.queue.requeue(first, rejected_by("Gang"))
+    harness.queue.requeue([first], rejected_by("Gang"))
     harness.queue.move_all(NODE_ADD, None, None)
-    harness.queue.requeue(second, rejected_by("Fit"))
+    harness.queue.requeue([second], rejected_by("Fit"))
 
     assert harness.place(first.info) is harness.place(second.info) is Place.BACKOFF
 
@@ -267,9 +265,9 @@ def test_a_late_member_whose_pending_plugin_was_helped_hurries_the_group() -> No
     harness.add("g1", "g2", group="g")
     first, second = harness.pop().members.values()
     harness.queue.move_all(NODE_ADD, None, None)
-    harness.queue.requeue(first, rejected_by("Fit"))
+    harness.queue.requeue([first], rejected_by("Fit"))
     assert harness.place(first.info) is Place.BACKOFF
-    harness.queue.requeue(second, pending_on("Fit"))
+    harness.queue.requeue([second], pending_on("Fit"))
 
     assert harness.place(first.info) is harness.place(second.info) is Place.ACTIVE
 
@@ -278,9 +276,9 @@ def test_a_late_member_that_is_gated_by_then_does_not_join() -> None:
     harness = Harness()
     harness.add("g1", "g2", group="g")
     first, second = harness.pop().members.values()
-    harness.queue.requeue(first, ERROR)
+    harness.queue.requeue([first], ERROR)
     harness.closed["Gate"] = {"g2"}
-    harness.queue.requeue(second, ERROR)
+    harness.queue.requeue([second], ERROR)
 
     assert harness.place(first.info) is Place.ERROR_BACKOFF
     assert harness.place(second.info) is Place.GATED

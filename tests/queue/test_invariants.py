@@ -163,7 +163,7 @@ class QueueMachine(RuleBasedStateMachine):
     def fail_after_done(self, pick: int, rejection: Rejection) -> None:
         queued, flown = self.finished.pop(sorted(self.finished)[pick % len(self.finished)])
         queued.info = self.known[queued.info.uid] = flown.info  # the caller's to do, once the pod is done
-        self.queue.requeue(queued, rejection)
+        self.queue.requeue([queued], rejection)
         self.model.fail([flown], rejection)
 
     @precondition(lambda self: self.popped)
@@ -171,7 +171,7 @@ class QueueMachine(RuleBasedStateMachine):
     def fail_too_late(self, pick: int, rejection: Rejection) -> None:
         uid = sorted(self.popped)[pick % len(self.popped)]
         if uid not in self.known:
-            self.queue.requeue(self.popped.pop(uid), rejection)  # deleted in flight: nothing may come of it
+            self.queue.requeue([self.popped.pop(uid)], rejection)  # deleted in flight: nothing may come of it
 
     # Other things happen.
 
@@ -222,12 +222,6 @@ class QueueMachine(RuleBasedStateMachine):
         assert {plugin: held for plugin, held in self.harness.observer.held.items() if held} == self.model.held()
 
     @invariant()
-    def gated_pods_are_listed_by_group(self) -> None:
-        for group in ("g", "h"):
-            listed = {queued.info.uid for queued in self.queue.gated(group)}
-            assert listed == {each.info.uid for each in self.model.gated if each.gate == group}
-
-    @invariant()
     def a_loop_that_found_nothing_is_woken_when_there_is_something(self) -> None:
         if self.woken_when_empty is not None and self.model.next() is not None:
             assert self.harness.woken > self.woken_when_empty
@@ -259,7 +253,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     def _fail(self, pods: list[ModelPod], rejection: Rejection) -> None:
         if pods:
-            self.queue.requeue_together([self.popped.pop(each.info.uid) for each in pods], rejection)
+            self.queue.requeue([self.popped.pop(each.info.uid) for each in pods], rejection)
             self.model.fail(pods, rejection)
 
     @staticmethod

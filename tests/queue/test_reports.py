@@ -87,7 +87,7 @@ def test_pods_that_join_an_entry_are_reported_without_the_rest_of_it() -> None:
     harness.add("g1", "g2", "g3", group="g")
     assert harness.observer.pods["active", "UnscheduledPodAdd"] == 3
     for member in harness.pop().members.values():
-        harness.queue.requeue(member, rejected_by("P"))
+        harness.queue.requeue([member], rejected_by("P"))
 
     assert harness.observer.pods["unschedulable", "ScheduleAttemptFailure"] == 3
 

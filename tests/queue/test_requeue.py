@@ -185,7 +185,7 @@ def test_the_same_pod_named_twice_comes_back_once() -> None:
     harness = Harness()
     harness.add("a")
     [member] = harness.pop().members.values()
-    harness.queue.requeue_together([member, member], ERROR)
+    harness.queue.requeue([member, member], ERROR)
 
     assert harness.queue.counts()["backoff"] == 1
     harness.at(5)
@@ -197,7 +197,7 @@ def test_only_pods_that_were_popped_can_come_back() -> None:
     info = pod("a")
 
     with pytest.raises(TypeError, match="pod default/a was not handed out by the queue"):
-        harness.queue.requeue(QueuedPod(info, 0.0, 0.0), ERROR)
+        harness.queue.requeue([QueuedPod(info, 0.0, 0.0)], ERROR)
 
 
 def test_every_pop_counts_as_an_attempt_and_first_seen_stays() -> None:
@@ -206,7 +206,7 @@ def test_every_pop_counts_as_an_attempt_and_first_seen_stays() -> None:
     first = next(iter(harness.pop().members.values()))
     assert (first.attempts, first.first_seen, first.timestamp) == (1, 1000.0, 1000.0)
     harness.clock.time = 1007.5
-    harness.queue.requeue(first, ERROR)
+    harness.queue.requeue([first], ERROR)
     harness.at(5)
     again = next(iter(harness.pop().members.values()))
 
@@ -229,7 +229,7 @@ def test_one_pod_of_a_batch_does_not_hide_what_another_missed() -> None:
     entries = [harness.pop()]
     harness.queue.move_all(NODE_ADD, None, None)
     entries.append(harness.pop())
-    harness.queue.requeue_together([m for e in reversed(entries) for m in e.members.values()], rejected_by("P"))
+    harness.queue.requeue([m for e in reversed(entries) for m in e.members.values()], rejected_by("P"))
 
     assert {harness.place(first), harness.place(second)} == {Place.BACKOFF}
 
