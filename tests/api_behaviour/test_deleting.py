@@ -1,5 +1,7 @@
 """How objects end."""
 
+from typing import Any
+
 from tests.api_behaviour.objects import binding, config_map, pod_group
 from tests.api_behaviour.server import Server
 from tests.builders import make_pod
@@ -60,7 +62,13 @@ async def test_the_time_of_a_pod_can_only_be_shortened(server: Server) -> None:
     await _bound_pod(server)
 
     periods = []
-    for query in ({"gracePeriodSeconds": 20}, {"gracePeriodSeconds": 25}, {}, {"gracePeriodSeconds": 10}):
+    queries: tuple[dict[str, Any], ...] = (
+        {"gracePeriodSeconds": 20},
+        {"gracePeriodSeconds": 25},
+        {},
+        {"gracePeriodSeconds": 10},
+    )
+    for query in queries:
         answer = await server.delete(server.pods("web"), **query)
         periods.append(answer.body["metadata"]["deletionGracePeriodSeconds"])
 

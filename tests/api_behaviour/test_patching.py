@@ -1,5 +1,7 @@
 """The patch formats."""
 
+from typing import Any
+
 import pytest
 
 from tests.api_behaviour.objects import config_map, deployment, pod_group
@@ -7,7 +9,7 @@ from tests.api_behaviour.server import JSON_PATCH, MERGE, STRATEGIC, Server
 from tests.builders import make_pod
 
 
-def _container_names(answer_body: dict) -> list[str]:
+def _container_names(answer_body: dict[str, Any]) -> list[str]:
     return [container["name"] for container in answer_body["spec"]["template"]["spec"]["containers"]]
 
 

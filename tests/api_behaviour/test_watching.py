@@ -213,8 +213,8 @@ async def test_a_watch_that_takes_bookmarks_gets_one_before_its_time_is_up(serve
     path = server.path("configmaps")
     created = await server.post(path, config_map("a", {}))
 
-    query = {"resourceVersion": created.version, "allowWatchBookmarks": "true", "timeoutSeconds": 3}
-    async with server.watch(path, **query) as watch:
+    since = created.version
+    async with server.watch(path, resourceVersion=since, allowWatchBookmarks="true", timeoutSeconds=3) as watch:
         await server.delete(f"{path}/a")
         (first, gone), (second, bookmark) = await watch.next(), await watch.next()
         rest = await watch.rest()

@@ -13,6 +13,7 @@ from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.plugins.coscheduling.api import PodGroup
+from muster.plugins.coscheduling.conditions import timestamp
 from tests.coscheduling.clock import VirtualClock
 
 Object = dict[str, Any]
@@ -103,12 +104,14 @@ class FakeApi:
         return watcher
 
     def put(self, kind: str, obj: Mapping[str, Any]) -> str:
-        """Create an object, or replace it. A new one gets a UID of its own. Returns its key."""
+        """Create an object, or replace it. A new one gets a UID and the time of its own. Returns its key."""
         meta = obj["metadata"]
         key = f"{meta['namespace']}/{meta['name']}" if kind != "nodes" else meta["name"]
         known = self.objects[kind].get(key)
         uid = known["metadata"]["uid"] if known is not None else f"uid-{next(self._numbers)}"
-        stored = {**deepcopy(dict(obj)), "metadata": {**meta, "uid": uid, "resourceVersion": str(next(self._numbers))}}
+        born = known["metadata"]["creationTimestamp"] if known is not None else timestamp(self._clock.wall())
+        given = {"uid": uid, "resourceVersion": str(next(self._numbers)), "creationTimestamp": born}
+        stored = {**deepcopy(dict(obj)), "metadata": {**meta, **given}}
         self.objects[kind][key] = stored
         self.tell(kind, key, stored)
         return key

@@ -37,7 +37,7 @@ def test_arguments_are_read_by_the_names_that_scheduler_plugins_gives_them() -> 
 
     assert World(said).gangs.args == CoschedulingArgs(
         permit_waiting_time_seconds=10,
-        denied_pg_expiration_time_seconds=5,
+        deniedPGExpirationTimeSeconds=5,
         pod_group_backoff_seconds=7,
         pod_group_reject_percentage=20,
         placement="PodByPod",

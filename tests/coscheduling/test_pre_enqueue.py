@@ -1,5 +1,8 @@
 """PreEnqueue: a pod whose label names no PodGroup waits outside of the queue, says so once, and costs nothing."""
 
+from functools import partial
+from typing import Any
+
 import pytest
 
 from tests.builders import make_node, make_pod
@@ -8,6 +11,10 @@ from tests.coscheduling.objects import make_member, make_members
 from tests.coscheduling.world import World
 
 UNSEEN = 'waiting for pods\'s pod group "g" to appear in scheduling queue'
+
+
+def renumber(number: int, pod: dict[str, Any]) -> None:
+    pod["metadata"]["labels"].update(n=str(number))
 
 
 async def test_a_pod_of_no_group_is_not_held_back(world: World) -> None:
@@ -38,7 +45,7 @@ async def test_every_pod_that_waits_for_its_podgroup_gets_an_event_of_its_own(wo
 async def test_pods_that_change_while_they_wait_are_not_told_again(world: World) -> None:
     [key] = world.add(make_member("g-0", "g"))
     for number in range(5):
-        world.api.change("pods", key, lambda pod, n=number: pod["metadata"]["labels"].update(n=str(n)))
+        world.api.change("pods", key, partial(renumber, number))
         await world.run(10)
 
     assert world.notes(key) == [UNSEEN]

@@ -19,7 +19,7 @@ from muster.plugins.catalog import DEFAULTS, KNOWN_UNIMPLEMENTED, discover, exte
 from muster.plugins.coscheduling.gangs import Gangs
 from muster.plugins.coscheduling.plugin import SHARED, Coscheduling
 from tests.coscheduling.clock import VirtualClock
-from tests.coscheduling.fake_api import FakeApi, FakeBinder
+from tests.coscheduling.fake_api import FakeApi, FakeBinder, Handler
 from tests.coscheduling.objects import GROUP_LABEL, make_group
 
 _HOPS = 10
@@ -36,19 +36,22 @@ def configuration(
     `without` names Filter plugins that a profile does without, by the profile's name.
     """
     enabled = [{"name": name} for name in ("Coscheduling", *more)]
-    profile = {
-        "plugins": {"multiPoint": {"enabled": enabled, "disabled": [{"name": "PrioritySort"}]}},
-        "pluginConfig": [{"name": "Coscheduling", "args": dict(args)}],
-    }
+    everywhere = {"enabled": enabled, "disabled": [{"name": "PrioritySort"}]}
+
+    def profile(name: str) -> dict[str, object]:
+        disabled = [{"name": plugin} for plugin in without.get(name, ())]
+        return {
+            "schedulerName": name,
+            "plugins": {"multiPoint": everywhere, "filter": {"disabled": disabled}},
+            "pluginConfig": [{"name": "Coscheduling", "args": dict(args)}],
+        }
+
     document = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
         "leaderElection": {"leaderElect": False},
-        "profiles": [{"schedulerName": name, **profile} for name in names],
+        "profiles": [profile(name) for name in names],
     }
-    for each in document["profiles"]:
-        missing = [{"name": plugin} for plugin in without.get(each["schedulerName"], ())]
-        each["plugins"] = {**each["plugins"], "filter": {"disabled": missing}}
     return yaml.safe_dump(document).encode()
 
 
@@ -104,7 +107,7 @@ class World:
         )
         self.engine = build(self._configuration, self._plugins, ports)
         [groups] = self.engine.objects.values()
-        handlers = {"pods": self.engine.pods, "nodes": self.engine.nodes, "groups": groups}
+        handlers: dict[str, Handler] = {"pods": self.engine.pods, "nodes": self.engine.nodes, "groups": groups}
         self._watcher = self.api.watch(handlers, lambda: self.latency())
 
     async def kill(self) -> None:

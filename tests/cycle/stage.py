@@ -61,7 +61,8 @@ class Stage:
             events=lambda name: self,
             observer=observer or NullObserver(),
         )
-        registry = {plugin.name: plugin for plugin in (PrioritySort, DefaultBinder, *plugins)}
+        everyone: tuple[type[Plugin], ...] = (PrioritySort, DefaultBinder, *plugins)
+        registry = {plugin.name: plugin for plugin in everyone}
         self.engine: Engine = build_engine(default_configuration(), [profile], registry, ports)
 
     # The cluster.
@@ -194,7 +195,7 @@ def profile_of(
     plugins: Sequence[type[Plugin]], *, weights: Mapping[str, int] = {}, percentage: int | None = None
 ) -> ResolvedProfile:
     """A profile with these plugins in this order, in front of PrioritySort and DefaultBinder where they need it."""
-    everyone = (*plugins, PrioritySort, DefaultBinder)
+    everyone: tuple[type[Plugin], ...] = (*plugins, PrioritySort, DefaultBinder)
     points = {
         point: tuple(
             PluginRef(plugin.name, weights.get(plugin.name, 1) if point == "score" else 0)

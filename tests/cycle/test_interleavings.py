@@ -20,6 +20,7 @@ from muster.framework.contract import Status
 from muster.framework.cycle.engine import Engine
 from muster.framework.cycle.ports import Ports
 from muster.framework.model.pod_info import PodInfo
+from muster.operator.kube.store import Handler
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 from tests.coscheduling.clock import VirtualClock
 from tests.coscheduling.objects import GROUP_LABEL, make_group
@@ -81,7 +82,7 @@ class Interleavings(RuleBasedStateMachine):
     def begin(self, nodes: list[NodeDict], grouped: bool) -> None:
         self.engine = self.start(self)
         [groups] = self.engine.objects.values()
-        handlers = {"pods": self.engine.pods, "nodes": self.engine.nodes, "groups": groups}
+        handlers: dict[str, Handler[Any]] = {"pods": self.engine.pods, "nodes": self.engine.nodes, "groups": groups}
         self.api = Rival(handlers, self.loop)
         for node in nodes:
             self.api.put("nodes", node)
@@ -227,7 +228,7 @@ class Interleavings(RuleBasedStateMachine):
         self.api.refuse(pick % len(self.api.requests))
         self.breathe()
 
-    @precondition(lambda self: len(self.engine.waiting))
+    @precondition(lambda self: bool(self.engine.waiting))
     @rule(pick=picks, allowed=st.booleans())
     def settle_a_held_pod(self, pick: int, allowed: bool) -> None:
         waiting = list(self.engine.waiting)

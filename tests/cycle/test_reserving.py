@@ -102,7 +102,7 @@ async def test_a_pod_that_has_to_wait_keeps_its_place_and_is_bound_when_it_is_al
     await stage.settle()
     waiting = stage.engine.waiting.get(stage.uid(WEB))
     assert waiting is not None
-    assert (waiting.node_name, waiting.pending_plugins) == ("one", {"A", "B"})
+    assert (waiting.node_name, waiting.pending_plugins) == ("one", frozenset({"A", "B"}))
 
     waiting.allow("A")
     await stage.settle()

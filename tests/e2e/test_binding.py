@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import kubernetes
 
@@ -43,11 +44,11 @@ def test_a_pod_that_the_official_client_creates_is_bound_and_an_event_says_so(
     core_v1.create_namespaced_pod(cluster.namespace, client.V1Pod(metadata=client.V1ObjectMeta(name="web"), spec=spec))
 
     cluster.wait_until_bound("web")
-    pod = core_v1.read_namespaced_pod("web", cluster.namespace)
+    pod: Any = core_v1.read_namespaced_pod("web", cluster.namespace)
     assert pod.spec.node_name == "one"
     assert [(each.type, each.status) for each in pod.status.conditions] == [("PodScheduled", "True")]
     events = client.EventsV1Api(api_client)
-    listed = eventually(lambda: events.list_namespaced_event(cluster.namespace).items)
+    listed: Any = eventually(lambda: events.list_namespaced_event(cluster.namespace).items)
     assert [(event.type, event.reason, event.action, event.note) for event in listed] == [
         ("Normal", "Scheduled", "Binding", f"Successfully assigned {cluster.namespace}/web to one")
     ]

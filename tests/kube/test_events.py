@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.framework.model.meta import ObjectMeta
-from muster.framework.model.pod import Pod
+from muster.framework.model.pod import Pod, PodMeta
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.events import Ambient, EventRecorder, ProfileEvents, cut_note
@@ -25,7 +24,7 @@ Start = Callable[..., EventRecorder]
 
 
 def make_pod(name: str = "web-0", *, namespace: str = "shop", version: str = "41") -> PodInfo:
-    return PodInfo(Pod(ObjectMeta(name=name, namespace=namespace, uid=f"uid-{name}", resource_version=version)))
+    return PodInfo(Pod(PodMeta(name=name, namespace=namespace, uid=f"uid-{name}", resource_version=version)))
 
 
 def report(events: ProfileEvents, pod: PodInfo, note: str = "no room") -> None:

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.framework.model.meta import ObjectMeta
-from muster.framework.model.pod import Pod, PodCondition, PodStatus
+from muster.framework.model.pod import Pod, PodCondition, PodMeta, PodStatus
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.outcome import Outcome, Result
 from muster.operator.kube.pod_status import StatusWriter, plan_patch
@@ -16,7 +15,7 @@ from .conftest import Time
 from .fake_api import FakeApi, Json, status_answer
 
 NOW = 1_800_000_000.9
-META = ObjectMeta(name="web-0", namespace="shop", uid="uid-1", generation=3)
+META = PodMeta(name="web-0", namespace="shop", uid="uid-1", generation=3)
 WAITING = PodCondition("PodScheduled", "False", "Unschedulable", "0/1 nodes are available.")
 PATH = "/api/v1/namespaces/shop/pods/web-0/status"
 

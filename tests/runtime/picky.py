@@ -52,7 +52,8 @@ class Choosy(PreFilterPlugin, FilterPlugin, ScorePlugin):
         return Verdicts.where(nodes.indices() % 3 != len(pod.name) % 3, self._table)
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
-        return 50 + 50 * (nodes.indices() % 2 == len(pod.name) % 2)
+        scores: Scores = 50 + 50 * (nodes.indices() % 2 == len(pod.name) % 2)
+        return scores
 
 
 class Late(FilterPlugin):

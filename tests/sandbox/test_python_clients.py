@@ -31,7 +31,7 @@ def _use_official_client(kubeconfig: Path) -> tuple[list[str], Any, list[str]]:
     configuration = kubernetes.client.Configuration()
     kubernetes.config.load_kube_config(str(kubeconfig), client_configuration=configuration)
     with kubernetes.client.ApiClient(configuration) as client:
-        core = kubernetes.client.CoreV1Api(client)
+        core: Any = kubernetes.client.CoreV1Api(client)
         nodes = [node.metadata.name for node in core.list_node().items]
         pod = core.create_namespaced_pod("default", make_pod("web"))
         events = kubernetes.watch.Watch().stream(core.list_namespaced_pod, "default", timeout_seconds=1)
@@ -42,11 +42,11 @@ async def test_a_kopf_operator_reconciles_pod_groups(sandbox: Sandbox) -> None:
     registry, stop = kopf.OperatorRegistry(), asyncio.Event()
     sandbox.store.create(POD_GROUPS, pod_group("gang", minMember=2), namespace="default")
 
-    @kopf.on.login(registry=registry)  # type: ignore[untyped-decorator]
+    @kopf.on.login(registry=registry)
     async def login(**_: Any) -> kopf.ConnectionInfo:
         return kopf.ConnectionInfo(server=sandbox.url)
 
-    @kopf.on.event("podgroups.scheduling.x-k8s.io", registry=registry)  # type: ignore[untyped-decorator]
+    @kopf.on.event("podgroups.scheduling.x-k8s.io", registry=registry)
     async def report(status: kopf.Status, patch: kopf.Patch, **_: Any) -> None:
         patch.status["phase"] = "Pending"
         if status.get("phase"):

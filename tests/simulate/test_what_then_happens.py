@@ -116,8 +116,8 @@ def test_every_pod_goes_where_it_was_said_or_is_told_what_was_said(
     for node in plan.nodes:
         cluster.api.post("/api/v1/nodes", node)
     cluster.create(*(pod for pod, _ in plan.there), scheduler="nobody")
-    for pod, node in plan.there:
-        cluster.bind(pod.name, node)
+    for pod, its_node in plan.there:
+        cluster.bind(pod.name, its_node)
     wanted = [in_namespace(found, cluster.namespace) for found in (*plan.groups, *plan.pods)]
     answer = simulate(tmp_path, cluster.kubectl("get", "nodes,pods,podgroups", "-A", "-o", "json"), wanted)
     said = {pod["pod"].partition("/")[2]: (pod["node"], pod["reason"]) for pod in answer["pods"]}

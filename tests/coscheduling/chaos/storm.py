@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from random import Random
 from typing import Any
@@ -85,10 +86,10 @@ class Storm:
             cpu = random.choice((1, 1, 2, 4))
             asked += size * cpu
             needed = size if random.random() < 0.7 else random.randint(1, size)
-            self._at(start + random.random() * weather.seconds / 2, lambda n=name, m=needed: self._add_group(n, m))
+            self._at(start + random.random() * weather.seconds / 2, partial(self._add_group, name, needed))
             for member in range(size):
                 pod = make_member(f"{name}-{member}", name, cpu=str(cpu))
-                self._at(start + random.random() * weather.seconds / 2, lambda p=pod: self.world.add(p))
+                self._at(start + random.random() * weather.seconds / 2, partial(self.world.add, pod))
         for number in range(max(1, round(asked * weather.share / _CORES))):
             self.world.add_nodes(make_node(f"node-{number}", cpu=str(_CORES), pods="1000"))
         for _ in range(weather.deletions):
@@ -135,7 +136,7 @@ class Storm:
         node = self.world.api.objects["nodes"][name]
         self.world.api.delete("nodes", name)
         for key in self._on(name):
-            self._later(lambda k=key: self.world.delete(k))
+            self._later(partial(self.world.delete, key))
         self._later(lambda: self._bring_back(name, node))
 
     def _bring_back(self, name: str, node: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigur
 CERTIFICATE = Path(__file__).parents[2] / "kube" / "data" / "certificate.pem"
 KEY = CERTIFICATE.with_name("key.pem")
 
-TIMEOUT = {"scheduleTimeoutSeconds": -1}
+TIMEOUT: dict[str, Any] = {"scheduleTimeoutSeconds": -1}
 GOOD, BAD = pod_group(), pod_group(**TIMEOUT)
 NEGATIVE = "spec.scheduleTimeoutSeconds: Invalid value: -1: should be greater than or equal to 0"
 MINIMUM = "spec.minMember: Invalid value: 0: should be greater than or equal to 1"

@@ -78,8 +78,8 @@ def test_nothing_is_lost_and_nothing_comes_early_or_late(steps: list[tuple[str, 
                 due.pop(key, None)
             case int(now):
                 came = set()
-                while (key := agenda.pop(now)) is not None:
-                    came.add(key)
+                while (ready := agenda.pop(now)) is not None:
+                    came.add(ready)
                 assert came == {key for key, at in due.items() if at <= now}
                 due = {key: at for key, at in due.items() if at > now}
         assert len(agenda) == len(due)

@@ -52,7 +52,8 @@ def create_group(api: Api, name: str) -> bool:
 
 def status(api: Api, name: str) -> dict[str, Any]:
     found: dict[str, Any] = api.get(f"{GROUPS}/namespaces/default/podgroups/{name}")
-    return found.get("status", {})
+    status: dict[str, Any] = found.get("status", {})
+    return status
 
 
 async def test_the_definition_may_be_missing_and_be_deleted(

@@ -30,7 +30,8 @@ class Cluster:
 
     def status(self, group: str) -> dict[str, Any]:
         found: dict[str, Any] = self._api.get(f"{GROUPS}/namespaces/{self.namespace}/podgroups/{group}")
-        return found.get("status", {})
+        status: dict[str, Any] = found.get("status", {})
+        return status
 
     def shows(self, group: str, **fields: object) -> Callable[[], bool]:
         """Whether the group's status has these fields."""

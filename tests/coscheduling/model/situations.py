@@ -3,8 +3,8 @@
 from hypothesis import strategies as st
 
 from muster.plugins.coscheduling.board import Reason, Verdict
-from muster.plugins.coscheduling.model import SCHEDULED, Condition, PodGroupStatus
-from muster.plugins.coscheduling.phases import Counts, Phase
+from muster.plugins.coscheduling.model import SCHEDULED, Condition, Phase, PodGroupStatus
+from muster.plugins.coscheduling.phases import Counts
 from muster.plugins.coscheduling.status import Observation
 
 NOW = 1_800_000_000.0

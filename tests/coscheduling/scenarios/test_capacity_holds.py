@@ -1,5 +1,7 @@
 """Gangs that exist through minResources only, as Spark's: a driver first, executors when it runs."""
 
+import pytest
+
 from tests.builders import make_node, make_pod
 from tests.coscheduling.conftest import MakeWorld
 from tests.coscheduling.objects import make_member
@@ -120,3 +122,71 @@ async def test_three_apps_start_as_far_as_their_resources_go(world: World) -> No
     await world.run(10)
 
     assert len(world.bound()) == 2
+
+
+async def test_members_that_have_ended_are_not_held_for_although_nobody_looked_while_they_ran(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="4"))
+    world.add_group("one", 2, min_resources={"cpu": "4"}, timeout=900)
+    [first, _] = world.add(make_member("one-0", "one", cpu="2"), make_member("one-1", "one", cpu="2"))
+    await world.run(10)
+    world.set_phase(first, "Succeeded")
+    world.add_group("two", 1, min_resources={"cpu": "2"})
+    [waits] = world.add(make_member("two-0", "two", cpu="2"))
+    await world.settle()
+
+    assert world.bound("two") == [waits]
+
+
+@pytest.mark.parametrize("overlap", [True, False])
+async def test_the_successor_of_the_last_member_of_a_job_that_is_nearly_done_holds_nothing_for_the_others(
+    world: World, overlap: bool
+) -> None:
+    world.add_nodes(make_node("a", cpu="10"))
+    world.add_group("one", 1, min_resources={"cpu": "10"}, timeout=600)
+    keys = world.add(*(make_member(f"one-{number}", "one") for number in range(10)))
+    await world.settle()
+    for key in keys[1:]:
+        world.set_phase(key, "Succeeded")
+    if overlap:
+        world.terminate(keys[0])
+    else:
+        world.delete(keys[0])
+    world.add(make_member("successor", "one"))
+    await world.settle()
+    assert "default/successor" in world.bound("one")
+    world.add_group("two", 1, min_resources={"cpu": "4"})
+    world.add(make_member("two-0", "two", cpu="4"))
+    await world.settle()
+
+    assert world.bound("two") == ["default/two-0"]
+
+
+async def test_what_is_kept_no_more_is_not_kept_again_for_an_executor_that_comes_too_late(
+    make_world: MakeWorld,
+) -> None:
+    world = make_world({"permitWaitingTimeSeconds": 30})
+    two_apps(world)
+    world.add(make_member("one-driver", "one"))
+    await world.run(31)
+    world.add(*executors("one", 1))
+    await world.settle()
+    world.add(make_member("two-driver", "two"))
+    await world.settle()
+
+    assert world.bound("two") == ["default/two-driver"]
+
+
+async def test_an_app_whose_driver_lost_its_node_holds_again_when_it_has_another(make_world: MakeWorld) -> None:
+    world = make_world({"permitWaitingTimeSeconds": 30})
+    two_apps(world)
+    world.binder.latency = lambda: 100.0
+    world.add(make_member("one-driver", "one"))
+    world.api.fail_binding = lambda pod, node: "not now"
+    await world.run(101)
+    world.api.fail_binding = lambda pod, node: None
+    world.binder.latency = lambda: 0.0
+    await world.until(lambda: bool(world.bound("one")), within=120)
+    [waits] = world.add(make_member("two-driver", "two"))
+    await world.run(1)
+
+    assert world.notes(waits) == ["0/2 nodes are available: resource gap: map[cpu:2]."]
