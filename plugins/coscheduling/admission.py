@@ -86,29 +86,11 @@ class Admission:
         complete = all(known.get(resource, 0) >= amount for resource, amount in need.items())
         rows = usable_rows(snapshot, members.of(group) if complete else None)
         need = {**need, PODS: self._gangs.min_member(group)}
-        return gap(snapshot, rows, need, members.placed_pods(group), self._held_by_others(group))
+        return gap(snapshot, rows, need, members.placed_pods(group), self._kept_for_others(group))
 
-    def _held_by_others(self, group: str) -> dict[str, int]:
-        """What other groups that have begun still lack of their minResources."""
-        held: dict[str, int] = {}
-        for other in self._gangs.members.with_places():
-            if other == group or not self._gangs.reserves(other):
-                continue
-            lacking = self._lacking(other)
-            if not lacking:
-                self._gangs.reserve_no_more(other)
-            for resource, amount in lacking.items():
-                held[resource] = held.get(resource, 0) + amount
-        return held
-
-    def _lacking(self, group: str) -> dict[str, int]:
-        """What the group's members have not claimed of its minResources; nothing if those cannot be read."""
-        found = self._gangs.groups.get(group)
-        if found is None or not found.spec.min_resources:
-            return {}
-        try:
-            need = wanted(found.spec.min_resources)
-        except QuantityError:
-            return {}
-        used = requested(self._gangs.members.placed_pods(group))
-        return {resource: n - used.get(resource, 0) for resource, n in need.items() if n > used.get(resource, 0)}
+    def _kept_for_others(self, group: str) -> dict[str, int]:
+        total: dict[str, int] = {}
+        for kept in self._gangs.reservations.of_others(group):
+            for resource, amount in kept.amounts.items():
+                total[resource] = total.get(resource, 0) + amount
+        return total

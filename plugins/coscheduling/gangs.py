@@ -20,6 +20,7 @@ from .args import DEFAULT_WAIT_SECONDS, CoschedulingArgs
 from .board import Board, Reason, Verdict
 from .holds import Holds
 from .members import Members
+from .reservations import Reservations
 
 _GROUPS_CACHED = 100_000
 _LONGEST_SETBACK_SECONDS = 10.0
@@ -33,7 +34,6 @@ class _Life:
         first_seen: when its first member was seen.
         failed: when it last found no place; None while it has not.
         failures: how often it has found none since it last had its quorum.
-        progressed: when a member last got a node; None once nothing of minResources is held for others any more.
         told: whether it was said that the quorum is bound.
         fresh: whether a member has come since the group was last tried.
     """
@@ -41,7 +41,6 @@ class _Life:
     first_seen: float
     failed: float | None = None
     failures: int = 0
-    progressed: float | None = None
     told: bool = False
     fresh: bool = False
 
@@ -54,6 +53,7 @@ class Gangs:
         board: the last verdict on each group.
         groups: the PodGroups by `namespace/name`.
         holds: members that Permit holds; the plugin keeps it.
+        reservations: what is kept for members that are still to come.
     """
 
     def __init__(self, args: CoschedulingArgs, clock: Clock) -> None:
@@ -63,6 +63,7 @@ class Gangs:
         self.board = Board()
         self.groups: dict[str, PodGroup] = {}
         self.holds = Holds()
+        self.reservations = Reservations(self.members, self.wait_seconds, clock)
         self._lives: dict[str, _Life] = {}
         self._denied: TTLCache[str, bool] = _cache(args.denied_pg_expiration_time_seconds, clock)
         self._backed_off: TTLCache[str, bool] = _cache(args.pod_group_backoff_seconds, clock)
@@ -79,7 +80,7 @@ class Gangs:
             return
         life = self._life(group)
         if old is None and new is not None and new.node_name:
-            life.progressed = self._clock.now()
+            self.reservations.found_bound(group, new)
             life.told = life.told or self._quorum_bound(group)
         elif not self._quorum_bound(group):
             life.told = False
@@ -92,6 +93,8 @@ class Gangs:
             for cache in (self._denied, self._backed_off, self._permitted):
                 cache.pop(group, None)
             self.board.forget(group)
+            self.reservations.follow(group, None)
+        self.reservations.follow(group, new)
         if new is not None:
             self.groups[group] = new
             if group in self._lives:
@@ -170,7 +173,14 @@ class Gangs:
         self.members.place(pod)
         group = self.members.group_of(pod)
         if group is not None:
-            self._life(group).progressed = self._clock.now()
+            self.reservations.placed(group)
+
+    def displace(self, pod: PodInfo) -> None:
+        """A member's reservation was given up."""
+        self.members.displace(pod)
+        group = self.members.group_of(pod)
+        if group is not None:
+            self.reservations.displaced(group)
 
     def setback_seconds(self, group: str) -> float:
         """How long members are not called together after the last of so many failures."""
@@ -186,20 +196,6 @@ class Gangs:
         """The quorum is there: what failed before is forgotten."""
         life = self._life(group)
         life.failed, life.failures = None, 0
-
-    def reserves(self, group: str) -> bool:
-        """Whether what is left of the group's minResources is kept for members that are still to come.
-
-        So it is from the first member's placement until none was placed for as long as Permit would wait.
-        """
-        life = self._lives.get(group)
-        if life is None or life.progressed is None:
-            return False
-        return self._clock.now() - life.progressed < self.wait_seconds(group)
-
-    def reserve_no_more(self, group: str) -> None:
-        """The group has all of its minResources."""
-        self._life(group).progressed = None
 
     def bound(self, pod: PodInfo) -> str | None:
         """The API accepted a member's binding. The group, if it has its quorum bound with that."""

@@ -77,10 +77,6 @@ class Members:
         """The API accepted the member's binding."""
         self._of(pod).bound.add(pod.uid)
 
-    def with_places(self) -> Iterator[str]:
-        """Groups of which a member holds a node."""
-        return iter([group for group, members in self._groups.items() if members.placed])
-
     def of(self, group: str) -> Collection[PodInfo]:
         """All members."""
         return self._groups.get(group, _NOBODY).pods.values()

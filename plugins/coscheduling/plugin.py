@@ -188,7 +188,7 @@ class Coscheduling(
         group = group_key(pod)
         if group is None:
             return
-        self._gangs.members.displace(pod)
+        self._gangs.displace(pod)
         waited_until = self._gangs.holds.end(group, pod.uid)
         if group in self._gangs.groups and waited_until is not None and self.handle.clock.now() >= waited_until:
             self._give_up(group)
@@ -266,7 +266,7 @@ class Coscheduling(
             if waiting is not None and waiting.pending_plugins:
                 self._gangs.holds.end(group, uid)
                 waiting.reject(self.name, message)
-                self._gangs.members.displace(waiting.pod)
+                self._gangs.displace(waiting.pod)
                 rejected = True
         return rejected
 
@@ -275,4 +275,4 @@ class Coscheduling(
         for uid in self._gangs.holds.of(group):
             waiting = self.handle.waiting_pods.get(uid)
             if waiting is not None and not waiting.pending_plugins:
-                self._gangs.members.displace(waiting.pod)
+                self._gangs.displace(waiting.pod)

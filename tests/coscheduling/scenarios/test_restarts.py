@@ -119,7 +119,7 @@ async def test_capacity_that_was_kept_for_members_to_come_is_kept_after_a_restar
 async def test_an_old_job_of_which_most_has_ended_keeps_nothing_after_a_restart(make_world: MakeWorld) -> None:
     world = make_world()
     world.add_nodes(make_node("a", cpu="10"))
-    world.add_group("one", 10, min_resources={"cpu": "10"}, timeout=900)
+    world.add_group("one", 1, min_resources={"cpu": "10"}, timeout=900)
     keys = world.add(*make_members("one", 10))
     await world.run(5)
     for key in keys[:9]:
@@ -132,9 +132,10 @@ async def test_an_old_job_of_which_most_has_ended_keeps_nothing_after_a_restart(
     await world.settle()
 
     assert world.bound("two") == [waits]
-    world.delete(waits)
-    world.add(make_member("one-more", "one"))
+    world.delete(waits, keys[9])
+    world.add(make_member("successor", "one"))
     await world.settle()
     world.add(make_member("two-1", "two"))
     await world.settle()
+    assert world.bound("one") == [*keys[:9], "default/successor"]
     assert world.bound("two") == ["default/two-1"]
