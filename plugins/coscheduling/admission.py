@@ -17,7 +17,7 @@ from muster.framework.runtime.waiting import go_duration
 
 from . import messages
 from .board import Reason
-from .capacity import describe, gap, requested, usable_rows, wanted
+from .capacity import Mask, describe, free, gap, requested, usable_rows, wanted
 from .gangs import Gangs
 from .waking import Waking
 
@@ -86,11 +86,13 @@ class Admission:
         complete = all(known.get(resource, 0) >= amount for resource, amount in need.items())
         rows = usable_rows(snapshot, members.of(group) if complete else None)
         need = {**need, PODS: self._gangs.min_member(group)}
-        return gap(snapshot, rows, need, members.placed_pods(group), self._kept_for_others(group))
+        return gap(snapshot, rows, need, members.placed_pods(group), self._kept_for_others(group, rows))
 
-    def _kept_for_others(self, group: str) -> dict[str, int]:
-        total: dict[str, int] = {}
+    def _kept_for_others(self, group: str, rows: Mask) -> dict[str, int]:
+        """What of `rows` is kept for other groups: no more of each one's part than is free where its members may go."""
+        snapshot, total = self._handle.snapshot, dict[str, int]()
         for kept in self._gangs.reservations.of_others(group):
+            shared = rows & usable_rows(snapshot, self._gangs.members.of(kept.group))
             for resource, amount in kept.amounts.items():
-                total[resource] = total.get(resource, 0) + amount
+                total[resource] = total.get(resource, 0) + min(amount, free(snapshot, shared, resource))
         return total

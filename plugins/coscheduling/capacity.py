@@ -72,13 +72,14 @@ def gap(
     back = requested(given_back)
     missing = {}
     for resource, amount_needed in need.items():
-        free = _free(snapshot, rows, resource) + back.get(resource, 0) - held.get(resource, 0)
-        if free < amount_needed:
-            missing[resource] = amount_needed - free
+        left = max(0, free(snapshot, rows, resource) - held.get(resource, 0)) + back.get(resource, 0)
+        if left < amount_needed:
+            missing[resource] = amount_needed - left
     return missing
 
 
-def _free(snapshot: Snapshot, rows: Mask, resource: str) -> int:
+def free(snapshot: Snapshot, rows: Mask, resource: str) -> int:
+    """What of a resource is free on `rows` together; room for pods under `pods`."""
     resources, height = snapshot.resources, snapshot.height
     if resource == PODS:
         room = resources.allowed_pods[:height] - resources.pod_count[:height]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.builders import make_node, make_pod
+from tests.builders import PodDict, make_node, make_pod
 from tests.coscheduling.conftest import MakeWorld
-from tests.coscheduling.objects import make_member
+from tests.coscheduling.objects import make_member, make_members
 from tests.coscheduling.world import World
 
 
@@ -190,3 +190,34 @@ async def test_an_app_whose_driver_lost_its_node_holds_again_when_it_has_another
     await world.run(1)
 
     assert world.notes(waits) == ["0/2 nodes are available: resource gap: map[cpu:2]."]
+
+
+def in_pool(pool: str, *pods: PodDict) -> list[PodDict]:
+    """Pods that may use the nodes of one pool only."""
+    return [pod.node_selector({"pool": pool}) for pod in pods]
+
+
+async def test_what_is_kept_in_one_pool_is_not_missed_in_another(world: World) -> None:
+    world.add_nodes(make_node("x", cpu="8").labels(pool="x"), make_node("y", cpu="8").labels(pool="y"))
+    world.add_group("one", 1, min_resources={"cpu": "8"})
+    world.add_group("two", 2, min_resources={"cpu": "8"})
+    world.add(*in_pool("x", make_member("one-driver", "one")))
+    await world.settle()
+    world.add(*in_pool("y", *make_members("two", 2, cpu="4")))
+    await world.settle()
+
+    assert len(world.bound("two")) == 2
+
+
+async def test_more_is_never_kept_than_is_free(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="10"))
+    for app in ("one", "two"):
+        world.add_group(app, 1, min_resources={"cpu": "2"})
+    world.add(make_member("one-driver", "one"), make_member("two-driver", "two"))
+    await world.settle()
+    world.add(make_pod("other").requests(cpu="7").node("a"))
+    world.add_group("three", 1, min_resources={"cpu": "3"})
+    [waits] = world.add(make_member("three-driver", "three"))
+    await world.settle()
+
+    assert world.notes(waits) == ["0/1 nodes are available: resource gap: map[cpu:3]."]
