@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from muster.framework.contract import Handle, Status
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError
@@ -19,6 +21,7 @@ from . import messages
 from .board import Reason
 from .capacity import Mask, describe, free, gap, requested, usable_rows, wanted
 from .gangs import Gangs
+from .reservations import Kept
 from .waking import Waking
 
 
@@ -32,7 +35,7 @@ class Admission:
 
     def check(self, group: str, pod: PodInfo) -> Status | None:
         """None when members of `group` may be tried; `pod` is the one that is being tried."""
-        self._gangs.tried(group)
+        self._gangs.life(group).fresh = False
         return (
             self._recently_failed(group)
             or self._too_few(group, pod)
@@ -69,30 +72,30 @@ class Admission:
                 text = f"spec.minResources: {error}"
                 self._gangs.post(group, Reason.NOT_ENOUGH_RESOURCES, text)
                 return Status.unresolvable(text)
-            missing = self._gap(group, need)
+            kept = [*self._gangs.reservations.of_others(group)]
+            missing = self._gap(group, need, kept)
             if missing:
                 text = messages.resource_gap(describe(missing))
-                self._gangs.deny(group)
-                self._waking.after_failure(group)
+                self._waking.short_of_resources(group, kept_until=min((each.until for each in kept), default=None))
                 self._gangs.post(group, Reason.NOT_ENOUGH_RESOURCES, text)
                 return Status.unschedulable(text)
         self._gangs.permit(group)
         return None
 
-    def _gap(self, group: str, need: dict[str, int]) -> dict[str, int]:
+    def _gap(self, group: str, need: dict[str, int], kept: Iterable[Kept]) -> dict[str, int]:
         """Members that are still to come may use other nodes than those that are here, so then all nodes count."""
         snapshot, members = self._handle.snapshot, self._gangs.members
         known = requested(members.of(group))
         complete = all(known.get(resource, 0) >= amount for resource, amount in need.items())
         rows = usable_rows(snapshot, members.of(group) if complete else None)
         need = {**need, PODS: self._gangs.min_member(group)}
-        return gap(snapshot, rows, need, members.placed_pods(group), self._kept_for_others(group, rows))
+        return gap(snapshot, rows, need, members.placed_pods(group), self._amounts(kept, rows))
 
-    def _kept_for_others(self, group: str, rows: Mask) -> dict[str, int]:
-        """What of `rows` is kept for other groups: no more of each one's part than is free where its members may go."""
+    def _amounts(self, kept: Iterable[Kept], rows: Mask) -> dict[str, int]:
+        """What of `rows` is kept: no more of each group's part than is free where its members may go."""
         snapshot, total = self._handle.snapshot, dict[str, int]()
-        for kept in self._gangs.reservations.of_others(group):
-            shared = rows & usable_rows(snapshot, self._gangs.members.of(kept.group))
-            for resource, amount in kept.amounts.items():
+        for each in kept:
+            shared = rows & usable_rows(snapshot, self._gangs.members.of(each.group))
+            for resource, amount in each.amounts.items():
                 total[resource] = total.get(resource, 0) + min(amount, free(snapshot, shared, resource))
         return total

@@ -7,7 +7,7 @@ last failed. All of it is rebuilt from the API after a restart, but for the cach
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from cachetools import TTLCache
 
@@ -19,30 +19,11 @@ from .api import PodGroup
 from .args import DEFAULT_WAIT_SECONDS, CoschedulingArgs
 from .board import Board, Reason, Verdict
 from .holds import Holds
+from .life import Life
 from .members import Members
 from .reservations import Reservations
 
 _GROUPS_CACHED = 100_000
-_LONGEST_SETBACK_SECONDS = 10.0
-
-
-@dataclass(slots=True)
-class _Life:
-    """What is known of a group as long as it has members. Times are seconds on the engine's clock.
-
-    Attributes:
-        first_seen: when its first member was seen.
-        failed: when it last found no place; None while it has not.
-        failures: how often it has found none since it last had its quorum.
-        told: whether it was said that the quorum is bound.
-        fresh: whether a member has come since the group was last tried.
-    """
-
-    first_seen: float
-    failed: float | None = None
-    failures: int = 0
-    told: bool = False
-    fresh: bool = False
 
 
 class Gangs:
@@ -64,7 +45,7 @@ class Gangs:
         self.groups: dict[str, PodGroup] = {}
         self.holds = Holds()
         self.reservations = Reservations(self.members, self.wait_seconds, clock)
-        self._lives: dict[str, _Life] = {}
+        self._lives: dict[str, Life] = {}
         self._denied: TTLCache[str, bool] = _cache(args.denied_pg_expiration_time_seconds, clock)
         self._backed_off: TTLCache[str, bool] = _cache(args.pod_group_backoff_seconds, clock)
         self._permitted: TTLCache[str, bool] = _cache(self._default_wait(), clock)
@@ -78,7 +59,7 @@ class Gangs:
         group = self.members.group_of(new) if new is not None else None
         if group is None:
             return
-        life = self._life(group)
+        life = self._lives.setdefault(group, Life(self._clock.now()))
         if old is None and new is not None and new.node_name:
             self.reservations.found_bound(group, new)
             life.told = life.told or self._quorum_bound(group)
@@ -115,33 +96,21 @@ class Gangs:
         own = found.spec.schedule_timeout_seconds if found is not None else None
         return min(MAX_WAIT_SECONDS, float(own)) if own is not None and own > 0 else self._default_wait()
 
-    def time_of(self, group: str) -> float:
-        """The group's place in the queue: when it last failed, else when it was first seen."""
-        life = self._life(group)
-        return life.first_seen if life.failed is None else life.failed
+    def life(self, group: str) -> Life:
+        """What is known of the group's life; for a group without members, one that nobody else sees."""
+        return self._lives.get(group) or Life(self._clock.now())
 
     def age(self, group: str) -> float:
         """Seconds since its first member was seen."""
-        return self._clock.now() - self._life(group).first_seen
+        return self._clock.now() - self.life(group).first_seen
 
-    def member_came(self, group: str) -> None:
-        """There is a member that the group has not been tried with."""
-        self._life(group).fresh = True
-
-    def tried(self, group: str) -> None:
-        """The group is being tried."""
-        self._life(group).fresh = False
-
-    def is_fresh(self, group: str) -> bool:
-        """Whether the group lacks its quorum and has not been tried since the last member came."""
-        life = self._lives.get(group)
-        return life is not None and life.fresh and self.missing(group) > 0
+    def short_of_resources(self) -> Iterator[str]:
+        """Groups of which less than minResources was free at the last look."""
+        return iter([group for group, life in self._lives.items() if life.short])
 
     def failed(self, group: str) -> None:
         """The group found no place: others go first now, and with a backoff set it is left alone for a while."""
-        life = self._life(group)
-        life.failed = self._clock.now()
-        life.failures += 1
+        self.life(group).fail(self._clock.now())
         self._permitted.pop(group, None)
         if self.args.pod_group_backoff_seconds:
             self._backed_off[group] = True
@@ -155,6 +124,7 @@ class Gangs:
     def permit(self, group: str) -> None:
         """minResources was found to be free; siblings need not look again for a while."""
         self._permitted[group] = True
+        self.life(group).short = False
 
     def is_denied(self, group: str) -> bool:
         """Whether it was denied a moment ago."""
@@ -182,28 +152,18 @@ class Gangs:
         if group is not None:
             self.reservations.displaced(group)
 
-    def setback_seconds(self, group: str) -> float:
-        """How long members are not called together after the last of so many failures."""
-        failures = self._life(group).failures
-        return min(_LONGEST_SETBACK_SECONDS, 2.0 ** (failures - 1)) if failures else 0.0
-
     def is_set_back(self, group: str) -> bool:
-        """Whether that time is not over yet."""
-        failed = self._life(group).failed
-        return failed is not None and self._clock.now() - failed < self.setback_seconds(group)
-
-    def settle(self, group: str) -> None:
-        """The quorum is there: what failed before is forgotten."""
-        life = self._life(group)
-        life.failed, life.failures = None, 0
+        """Whether its members are not to be called together yet after they failed."""
+        life = self.life(group)
+        return life.failed is not None and self._clock.now() - life.failed < life.setback_seconds
 
     def bound(self, pod: PodInfo) -> str | None:
         """The API accepted a member's binding. The group, if it has its quorum bound with that."""
         self.members.bind(pod)
         group = self.members.group_of(pod)
-        if group is None or self._life(group).told or not self._quorum_bound(group):
+        if group is None or self.life(group).told or not self._quorum_bound(group):
             return None
-        self._life(group).told = True
+        self.life(group).told = True
         return group
 
     def post(self, group: str, reason: Reason, message: str) -> None:
@@ -220,12 +180,6 @@ class Gangs:
 
     def _default_wait(self) -> float:
         return min(MAX_WAIT_SECONDS, float(self.args.permit_waiting_time_seconds or DEFAULT_WAIT_SECONDS))
-
-    def _life(self, group: str) -> _Life:
-        life = self._lives.get(group)
-        if life is None:
-            life = self._lives[group] = _Life(self._clock.now())
-        return life
 
 
 def _cache(seconds: float, clock: Clock) -> TTLCache[str, bool]:

@@ -33,13 +33,13 @@ from muster.framework.model.pod_info import PodInfo
 from . import messages
 from .admission import Admission
 from .api import POD_GROUPS, PodGroup, group_key
-from .args import POD_BY_POD, TRANSACTION, CoschedulingArgs
+from .args import POD_BY_POD, CoschedulingArgs
 from .board import Reason
 from .gangs import Gangs
 from .waking import Waking
 
 SHARED = "Coscheduling"
-"""The key under which the plugins of all profiles share one `Gangs`."""
+"""The key under which the plugins of all profiles, whose arguments are the same, share one `Gangs`."""
 
 
 class Coscheduling(
@@ -63,9 +63,10 @@ class Coscheduling(
 
     def __init__(self, args: BaseModel | None, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._args = args if isinstance(args, CoschedulingArgs) else CoschedulingArgs()
-        self._gangs = handle.shared(SHARED, lambda: Gangs(self._args, handle.clock))
-        self._waking = Waking(self._gangs, handle)
+        own = args if isinstance(args, CoschedulingArgs) else CoschedulingArgs()
+        self._gangs = handle.shared(SHARED, lambda: Gangs(own, handle.clock))
+        self._waking = handle.shared(f"{SHARED}.waking", lambda: Waking(self._gangs, handle))
+        self._pod_by_pod = self._gangs.args.placement == POD_BY_POD
         self._admission = Admission(self._gangs, handle, self._waking)
         self._told_unseen: set[str] = set()
 
@@ -77,11 +78,11 @@ class Coscheduling(
         group = self._group(pod)
         if group is None:
             return -pod.priority, queued.timestamp, "", queued.timestamp, pod.key, pod.uid
-        return -pod.priority, self._gangs.time_of(group), group, queued.timestamp, pod.key, pod.uid
+        return -pod.priority, self._gangs.life(group).place_in_queue, group, queued.timestamp, pod.key, pod.uid
 
     def group_of(self, pod: PodInfo) -> str | None:
         """The group, as long as it lacks its quorum; later members are scheduled one by one."""
-        if self._args.placement != TRANSACTION:
+        if self._pod_by_pod:
             return None
         group = self._group(pod)
         return group if group is not None and self._gangs.missing(group) > 0 else None
@@ -132,7 +133,10 @@ class Coscheduling(
         known = self._gangs.groups.get(key)
         if known is not None and (new is None or known.metadata.uid != group.metadata.uid):
             self._reject_waiting(key, messages.NOT_FOUND)
+        kept = self._gangs.reservations.of(key)
         self._gangs.follow_group(key, group if new is not None else None)
+        if kept is not None:
+            self._waking.room_made()
         if new is None or (known is not None and (known.metadata.uid, known.spec) == (group.metadata.uid, group.spec)):
             return
         if self._gangs.missing(key) <= 0:
@@ -155,8 +159,7 @@ class Coscheduling(
         if cause.plugin == self.name or cause.code is Code.PENDING:
             return Status(cause.code, cause.reasons or (messages.NOT_ENOUGH_WAITING,))
         text = messages.group_unschedulable(group, placed, missing, cause.message)
-        self._gangs.failed(group)
-        self._waking.after_backoff(group)
+        self._waking.failed(group)
         self._gangs.post(group, Reason.UNSCHEDULABLE, text)
         return Status.unschedulable(text) if cause.rejected else Status.failure(text)
 
@@ -167,10 +170,10 @@ class Coscheduling(
         """
         group = self._group(pod)
         turned_away_here = self.name in diagnosis.unschedulable_plugins
-        if group is None or turned_away_here or self._args.placement == TRANSACTION:
+        if group is None or turned_away_here or not self._pod_by_pod:
             return None, Status.unschedulable()
         min_member, missing = self._gangs.min_member(group), self._gangs.missing(group)
-        if missing <= 0 or missing * 100 <= min_member * self._args.pod_group_reject_percentage:
+        if missing <= 0 or missing * 100 <= min_member * self._gangs.args.pod_group_reject_percentage:
             return None, Status.unschedulable()
         self._reject_waiting(group, messages.OPTIMISTIC)
         self._give_up(group)
@@ -193,9 +196,8 @@ class Coscheduling(
         if group in self._gangs.groups and waited_until is not None and self.handle.clock.now() >= waited_until:
             self._give_up(group)
             self._gangs.post(group, Reason.TIMEOUT, messages.timed_out(group, self._gangs.wait_seconds(group)))
-        if self._reject_waiting(group, messages.UNRESERVED) and self._args.placement == POD_BY_POD:
-            self._gangs.failed(group)
-            self._waking.after_failure(group)
+        if self._reject_waiting(group, messages.UNRESERVED) and self._pod_by_pod:
+            self._waking.failed(group)
 
     def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, float]:
         """Lets the member and all that wait go when the quorum holds nodes, else holds it."""
@@ -205,13 +207,13 @@ class Coscheduling(
         if self._gangs.missing(group) <= 0:
             self._discount_rejected(group)
         if self._gangs.missing(group) <= 0:
-            self._gangs.settle(group)
+            self._gangs.life(group).settle()
             self._allow_waiting(group)
             return None, 0.0
         seconds = self._gangs.wait_seconds(group)
         self._gangs.holds.add(group, pod.uid, self.handle.clock.now() + seconds)
         placed, min_member = self._gangs.members.placed(group), self._gangs.min_member(group)
-        if placed == 1 and self._args.placement == POD_BY_POD:
+        if placed == 1 and self._pod_by_pod:
             self._waking.first_placed(group)
         return Status.wait(messages.waits_at_permit(placed, min_member)), seconds
 
@@ -243,10 +245,8 @@ class Coscheduling(
         return group if group in self._gangs.groups else None
 
     def _give_up(self, group: str) -> None:
-        self._gangs.failed(group)
-        self._gangs.deny(group)
-        self._waking.after_failure(group)
-        self._waking.after_backoff(group)
+        self._waking.failed(group)
+        self._waking.denied(group)
 
     def _allow_waiting(self, group: str) -> None:
         for uid in self._gangs.holds.of(group):

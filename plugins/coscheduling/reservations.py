@@ -97,15 +97,19 @@ class Reservations:
 
     def of_others(self, group: str) -> Iterator[Kept]:
         """What is kept for groups other than this one."""
-        now = self._clock.now()
-        for other, reservation in self._groups.items():
-            if other == group or reservation.over or reservation.progressed is None or not self._members.placed(other):
-                continue
-            until = self._until(other, reservation.progressed)
-            lacking = self._lacking(other, reservation)
-            reservation.over = not lacking
-            if lacking and until > now:
-                yield Kept(other, lacking, until)
+        for other in self._groups:
+            kept = self.of(other) if other != group else None
+            if kept is not None:
+                yield kept
+
+    def of(self, group: str) -> Kept | None:
+        """What is kept for this group."""
+        reservation = self._groups.get(group)
+        if reservation is None or reservation.over or reservation.progressed is None or not self._members.placed(group):
+            return None
+        until, lacking = self._until(group, reservation.progressed), self._lacking(group, reservation)
+        reservation.over = not lacking
+        return Kept(group, lacking, until) if lacking and until > self._clock.now() else None
 
     def _until(self, group: str, progressed: float) -> float:
         return progressed + self._wait_seconds(group)

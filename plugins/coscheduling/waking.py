@@ -1,4 +1,4 @@
-"""When a group that was turned away is tried again.
+"""When a group that was turned away is tried again. One object wakes the groups of all profiles.
 
 What happens to its members and to its PodGroup the plugin sees itself, and wakes the one group that it concerns; asking
 every group about every pod would cost more than scheduling them. For room on nodes there are hints: this plugin's
@@ -15,14 +15,14 @@ from muster.framework.contract import Action, ClusterEvent, EventRegistration, H
 from muster.framework.model.pod_info import PodInfo
 
 from .api import group_key
-from .board import Reason
+from .args import POD_BY_POD
 from .gangs import Gangs
+
+SLACK_SECONDS = 0.01
+"""Timers of event loops may fire a millisecond early; what they wait for must be over then."""
 
 _GATHERING_SECONDS = 0.5
 """How often a group to which members keep coming is looked at, so that each is told what it waits for."""
-
-_SLACK_SECONDS = 0.01
-"""Timers of event loops may fire a millisecond early; what they wait for must be over then."""
 
 _RELABELLED = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_LABEL)
 _ROOM = (
@@ -35,21 +35,27 @@ _ROOM = (
 
 
 class Waking:
-    """Wakes groups for one profile's plugin."""
+    """Wakes groups. `handle` may be that of any profile: they differ in nothing that is used here."""
 
     def __init__(self, gangs: Gangs, handle: Handle) -> None:
         self._gangs = gangs
         self._handle = handle
         self._gathering: set[str] = set()
-        self._setbacks: dict[str, tuple[float, Timer]] = {}
+        self._looks: dict[str, tuple[float, Timer]] = {}
+        self._lapse: tuple[float, Timer] | None = None
 
     def registrations(self) -> Sequence[EventRegistration]:
         """The events, each with its hint."""
         return EventRegistration(_RELABELLED), *(EventRegistration(event, self._room_made) for event in _ROOM)
 
+    def activate(self, group: str) -> None:
+        """Try the members that have no node now; if the group is denied, once more when that is over."""
+        self._gangs.life(group).promising = True
+        self._handle.activate({pod.key: pod for pod in self._gangs.members.unplaced_pods(group)})
+
     def member_came(self, group: str) -> None:
         """A member came that may be one too few: unless the group is tried with it before, look in a moment."""
-        self._gangs.member_came(group)
+        self._gangs.life(group).fresh = True
         if group not in self._gathering:
             self._gathering.add(group)
             self._handle.clock.call_later(_GATHERING_SECONDS, partial(self._gathered, group))
@@ -59,46 +65,80 @@ class Waking:
         if not self._gangs.is_set_back(group):
             self.activate(group)
 
-    def after_failure(self, group: str) -> None:
-        """The group was denied or failed: look again when that is over, and later the more often it failed."""
-        denied = float(self._gangs.args.denied_pg_expiration_time_seconds) if self._gangs.is_denied(group) else 0.0
-        self._after(group, max(denied, self._gangs.setback_seconds(group)))
+    def failed(self, group: str) -> None:
+        """The group found no place: look again when it is left alone no more.
 
-    def after_backoff(self, group: str) -> None:
-        """The group was set back: if a backoff is configured, look again when it is over."""
-        self._after(group, float(self._gangs.args.pod_group_backoff_seconds))
+        Pod by pod its members do not fail together, so they are called together, later the more often they failed.
+        """
+        self._gangs.failed(group)
+        args = self._gangs.args
+        setback = self._gangs.life(group).setback_seconds if args.placement == POD_BY_POD else 0.0
+        self._look_in(group, max(setback, float(args.pod_group_backoff_seconds)))
 
-    def activate(self, group: str) -> None:
-        """Try the members that have no node now."""
-        self._handle.activate({pod.key: pod for pod in self._gangs.members.unplaced_pods(group)})
+    def denied(self, group: str) -> None:
+        """The group is turned away for a while: look again when that is over, if it is worthwhile then."""
+        self._gangs.deny(group)
+        self._look_in(group, float(self._gangs.args.denied_pg_expiration_time_seconds))
 
-    def _after(self, group: str, seconds: float) -> None:
-        """Wake the group after a time. Of several times for one group the latest counts."""
+    def short_of_resources(self, group: str, *, kept_until: float | None) -> None:
+        """Less than minResources is free: deny the group, and look again when that is over and room has come.
+
+        What is kept for others is room from `kept_until` on, seconds on the engine's clock.
+        """
+        self._gangs.life(group).fall_short()
+        self.denied(group)
+        if kept_until is not None:
+            self._await_lapse(kept_until)
+
+    def room_made(self) -> None:
+        """What was kept for a group is free for others."""
+        for group in self._gangs.short_of_resources():
+            self._gangs.life(group).promising = True
+            if not self._gangs.is_denied(group):
+                self.activate(group)
+
+    def _look_in(self, group: str, seconds: float) -> None:
+        """Look at the group after a time. Of several times for one group the latest counts."""
         if not seconds:
             return
         clock = self._handle.clock
         due = clock.now() + seconds
-        if group in self._setbacks:
-            pending, timer = self._setbacks[group]
+        if group in self._looks:
+            pending, timer = self._looks[group]
             if pending >= due:
                 return
             timer.cancel()
-        self._setbacks[group] = due, clock.call_later(seconds + _SLACK_SECONDS, partial(self._set_free, group))
+        self._looks[group] = due, clock.call_later(seconds + SLACK_SECONDS, partial(self._look, group))
+
+    def _look(self, group: str) -> None:
+        del self._looks[group]
+        if self._gangs.life(group).promising:
+            self.activate(group)
+
+    def _await_lapse(self, moment: float) -> None:
+        if self._lapse is not None:
+            pending, timer = self._lapse
+            if pending <= moment:
+                return
+            timer.cancel()
+        clock = self._handle.clock
+        self._lapse = moment, clock.call_later(moment - clock.now() + SLACK_SECONDS, self._lapsed)
+
+    def _lapsed(self) -> None:
+        self._lapse = None
+        self.room_made()
 
     def _gathered(self, group: str) -> None:
         self._gathering.discard(group)
-        if self._gangs.is_fresh(group):
-            self.activate(group)
-
-    def _set_free(self, group: str) -> None:
-        del self._setbacks[group]
-        if group in self._gangs.groups:
+        if self._gangs.life(group).fresh and self._gangs.missing(group) > 0:
             self.activate(group)
 
     def _room_made(self, pod: PodInfo, old: object, new: object) -> Hint:
-        """Room helps a group that was turned away for its minResources; one that is denied is woken by its time."""
+        """Room helps a group that lacked it at the last look; one that is denied is woken when that is over."""
         group = group_key(pod)
-        verdict = self._gangs.board.get(group) if group is not None else None
-        if group is None or verdict is None or verdict.reason is not Reason.NOT_ENOUGH_RESOURCES:
+        if group is None or not self._gangs.life(group).short:
             return Hint.SKIP
-        return Hint.SKIP if self._gangs.is_denied(group) else Hint.QUEUE
+        if self._gangs.is_denied(group):
+            self._gangs.life(group).promising = True
+            return Hint.SKIP
+        return Hint.QUEUE

@@ -3,6 +3,7 @@
 from muster.framework.contract import CycleState, NodeView
 from muster.framework.observer import NullObserver
 from tests.builders import make_node, make_pod
+from tests.coscheduling.board_reader import word
 from tests.coscheduling.conftest import MakeWorld
 from tests.coscheduling.objects import make_member, make_members
 from tests.coscheduling.world import World
@@ -34,7 +35,7 @@ def said(world: World, key: str) -> str:
     return "" if status is None else status.message
 
 
-async def test_a_group_that_lacks_resources_is_denied_for_three_seconds_and_then_looked_at_again(
+async def test_a_group_that_lacks_resources_is_denied_for_three_seconds_and_left_alone_until_room_comes(
     make_world: MakeWorld,
 ) -> None:
     observer = CountingObserver()
@@ -47,9 +48,45 @@ async def test_a_group_that_lacks_resources_is_denied_for_three_seconds_and_then
 
     await world.run(2.9)
     assert said(world, keys[0]) != ""
-    await world.run(0.2)
+    await world.run(250)
+    assert observer.attempts == ["unschedulable"]
+    assert [world.notes(key) for key in keys] == [[GAP], [GAP]]
+    world.add_nodes(make_node("b", cpu="2"))
+    await world.settle()
+    assert len(world.bound()) == 2
+
+
+async def test_room_that_comes_during_a_denial_and_does_not_suffice_is_looked_at_once(make_world: MakeWorld) -> None:
+    observer = CountingObserver()
+    world = make_world(observer=observer)
+    world.add_nodes(make_node("a", cpu="2"))
+    world.add_group("g", 2, min_resources={"cpu": "40"})
+    world.add(*make_members("g", 2))
+    await world.run(1)
+    world.add_nodes(make_node("b", cpu="2"))
+    await world.run(250)
+
     assert observer.attempts == ["unschedulable"] * 2
-    assert {note for key in keys for note in world.notes(key)} == {GAP}
+
+
+async def test_room_helps_although_something_else_was_said_of_the_group_meanwhile(make_world: MakeWorld) -> None:
+    world = make_world({"deniedPGExpirationTimeSeconds": 0})
+    world.add_nodes(make_node("a", cpu="2"))
+    world.add_group("app", 1, min_resources={"cpu": "2"})
+    world.binder.latency = lambda: 70.0
+    world.add(make_member("driver", "app"))
+    await world.run(61)
+    world.add(make_pod("other").requests(cpu="1").node("a"))
+    [executor] = world.add(make_member("executor", "app"))
+    await world.run(10)
+    assert word(world, "app") == ("NotEnoughResources", "resource gap: map[cpu:1]")
+    await world.run(100)
+    assert word(world, "app") == ("Scheduled", "1 of 1 pods are scheduled")
+
+    world.binder.latency = lambda: 0.0
+    world.delete("default/other")
+    await world.settle()
+    assert world.node_of(executor) == "a"
 
 
 async def test_a_denied_group_whose_pods_are_tried_all_the_same_is_turned_away_without_a_look(
@@ -61,16 +98,18 @@ async def test_a_denied_group_whose_pods_are_tried_all_the_same_is_turned_away_w
     world.add_group("g", 2, min_resources={"cpu": "4"})
     keys = world.add(*make_members("g", 2))
     await world.settle()
-    world.engine.queue.activate([info for key in keys if (info := world.engine.pods.mine(key)) is not None])
+    world.add(make_member("one-more", "g"))
+    world.clock.move_to(world.clock.now() + 0.6)  # the newcomer has made them all ready
+    assert world.places() == {"active": 3}
     world.add_nodes(make_node("b", cpu="8"))
     await world.settle()
 
-    assert observer.denied == 2
+    assert observer.denied == 3
     assert world.bound() == []
     await world.run(2)
     assert world.notes(keys[0])[-1] == DENIED
     await world.run(2)
-    assert len(world.bound()) == 2
+    assert len(world.bound()) == 3
 
 
 async def test_how_long_a_denial_lasts_can_be_said(make_world: MakeWorld) -> None:

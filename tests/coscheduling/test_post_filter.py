@@ -74,9 +74,9 @@ async def test_a_group_that_has_its_quorum_is_not_given_up_for_one_member_more(m
 async def test_a_group_that_was_given_up_goes_behind_others_in_the_queue(make_world: MakeWorld) -> None:
     world = await world_with_room(make_world, room=5, percentage=10)
 
-    assert world.gangs.time_of("default/g") == world.clock.now()
+    assert world.gangs.life("default/g").place_in_queue == world.clock.now()
     world.clock.move_to(world.clock.now() + 1)
-    assert world.gangs.time_of("default/g") == world.clock.now() - 1
+    assert world.gangs.life("default/g").place_in_queue == world.clock.now() - 1
 
 
 async def test_a_group_that_was_given_up_starts_whole_when_there_is_room(make_world: MakeWorld) -> None:

@@ -101,7 +101,7 @@ def test_a_group_that_failed_goes_behind_those_that_came_before_its_failure() ->
     world.gangs.failed("default/failing")
 
     assert order(world, other, failing) == ["o", "f"]
-    world.gangs.settle("default/failing")
+    world.gangs.life("default/failing").settle()
     assert order(world, other, failing) == ["f", "o"]
 
 

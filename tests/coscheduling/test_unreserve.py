@@ -241,3 +241,16 @@ async def test_a_member_that_changes_its_group_while_it_is_bound_counts_in_its_n
     assert world.gangs.members.placed("default/g") == 2
     assert world.gangs.members.placed("default/h") == 1
     world.check()
+
+
+async def test_siblings_that_were_turned_away_are_called_when_the_backoff_of_their_group_is_over(
+    make_world: MakeWorld,
+) -> None:
+    PickyReserve.refusals.clear()
+    PickyReserve.refusals["g-2"] = 1
+    args = {"placement": "PodByPod", "podGroupBackoffSeconds": 20}
+    world = make_world(args, plugins={"PickyReserve": PickyReserve})
+    of_three(world)
+    seconds = await world.until(lambda: len(world.bound("g")) == 3, within=60)
+
+    assert seconds == pytest.approx(20, abs=0.1)

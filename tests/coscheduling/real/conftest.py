@@ -3,27 +3,18 @@
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import pytest
 
 from tests.controlplane.api import Api
-from tests.controlplane.plane import MUSTER, ControlPlane
+from tests.controlplane.plane import ControlPlane
 from tests.coscheduling.real.gangs import GangCluster
 from tests.coscheduling.world import configuration
 from tests.e2e.muster_process import MusterProcess, Options
 from tests.namespaces import create_namespace, remove_namespace
 
 DEFINITION = Path(__file__).parents[3] / "deploy" / "crds" / "scheduling.x-k8s.io_podgroups.yaml"
-ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
-ROLE = "muster-coscheduling"
-RIGHTS: Mapping[str, Any] = {
-    "metadata": {"name": ROLE},
-    "rules": [
-        {"apiGroups": ["scheduling.x-k8s.io"], "resources": ["podgroups"], "verbs": ["get", "list", "watch"]},
-        {"apiGroups": ["scheduling.x-k8s.io"], "resources": ["podgroups/status"], "verbs": ["patch"]},
-    ],
-}
 _numbers = itertools.count(1)
 
 AddNodes = Callable[..., None]
@@ -54,20 +45,10 @@ def define(plane: ControlPlane) -> None:
 
 
 @pytest.fixture(scope="module")
-def rights(control_plane: ControlPlane, muster_kubeconfig: Path) -> Iterator[Path]:
-    """A kubeconfig that may read PodGroups and write their status."""
-    with control_plane.api() as api:
-        api.post(ROLES, RIGHTS)
-        control_plane.grant(MUSTER, ROLE)
-        yield muster_kubeconfig
-        api.delete(f"{ROLES}/{ROLE}")
-
-
-@pytest.fixture(scope="module")
-def served(control_plane: ControlPlane, rights: Path) -> Path:
-    """The same, when PodGroups are served."""
+def served(control_plane: ControlPlane, muster_kubeconfig: Path) -> Path:
+    """The scheduler's kubeconfig, when PodGroups are served."""
     define(control_plane)
-    return rights
+    return muster_kubeconfig
 
 
 @pytest.fixture(scope="module")

@@ -16,12 +16,12 @@ from tests.e2e.muster_process import MusterProcess, Options
 
 
 @pytest.fixture
-def undefined(control_plane: ControlPlane, rights: Path) -> Iterator[Path]:
+def undefined(control_plane: ControlPlane, muster_kubeconfig: Path) -> Iterator[Path]:
     """The kubeconfig of a muster on a server without PodGroups; they are defined again afterwards."""
     control_plane.kubectl("delete", "crd", "podgroups.scheduling.x-k8s.io", "--ignore-not-found", "--wait")
     with control_plane.api() as api:
         eventually(lambda: API.rpartition("/")[0] not in str(api.get("/apis")))
-    yield rights
+    yield muster_kubeconfig
     define(control_plane)
 
 

@@ -221,3 +221,25 @@ async def test_more_is_never_kept_than_is_free(world: World) -> None:
     await world.settle()
 
     assert world.notes(waits) == ["0/1 nodes are available: resource gap: map[cpu:3]."]
+
+
+@pytest.mark.parametrize("expiration", [0, 3, 100])
+async def test_who_waits_for_what_is_kept_is_tried_when_that_is_kept_no_more(
+    make_world: MakeWorld, expiration: int
+) -> None:
+    world = make_world({"deniedPGExpirationTimeSeconds": expiration})
+    two_apps(world)
+    world.add(make_member("one-driver", "one"), make_member("two-driver", "two"))
+    seconds = await world.until(lambda: bool(world.bound("two")), within=200)
+
+    assert seconds == pytest.approx(max(60, expiration), abs=0.1)
+
+
+async def test_who_waits_for_what_is_kept_is_tried_when_the_other_podgroup_goes(world: World) -> None:
+    two_apps(world)
+    world.add(make_member("one-driver", "one"), make_member("two-driver", "two"))
+    await world.run(10)
+    world.api.delete("groups", "default/one")
+    await world.settle()
+
+    assert world.bound("two") == ["default/two-driver"]
