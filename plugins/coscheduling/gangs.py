@@ -67,14 +67,20 @@ class Gangs:
             life.told = False
 
     def follow_group(self, group: str, new: PodGroup | None) -> None:
-        """A PodGroup came, changed or went. What was known of one that went does not hold for a later one."""
+        """A PodGroup came, changed or went.
+
+        What was known of one that went does not hold for a later one, nor what was answered when it asked for
+        something else.
+        """
         known = self.groups.pop(group, None)
-        if known is not None and (new is None or new.metadata.uid != known.metadata.uid):
+        another = known is not None and (new is None or new.metadata.uid != known.metadata.uid)
+        if another:
             self._lives.pop(group, None)
-            for cache in (self._denied, self._backed_off, self._permitted):
-                cache.pop(group, None)
             self.board.forget(group)
             self.reservations.follow(group, None)
+        if another or (known is not None and new is not None and new.spec != known.spec):
+            for cache in (self._denied, self._backed_off, self._permitted):
+                cache.pop(group, None)
         self.reservations.follow(group, new)
         if new is not None:
             self.groups[group] = new

@@ -240,3 +240,32 @@ async def test_what_was_remembered_of_a_group_does_not_hold_for_a_new_one_of_its
     world.add_group("g", 2)
     await world.settle()
     assert len(world.bound()) == 2
+
+
+async def test_a_group_that_asks_for_less_is_looked_at_at_once_although_it_was_denied_and_left_alone(
+    make_world: MakeWorld,
+) -> None:
+    world = make_world({"deniedPGExpirationTimeSeconds": 1000, "podGroupBackoffSeconds": 1000})
+    world.add_nodes(make_node("a", cpu="4"))
+    group = world.add_group("g", 3, min_resources={"cpu": "8"})
+    keys = world.add(*make_members("g", 3, cpu="2"))
+    await world.run(1)
+    world.change_group(group, minResources={"cpu": "4"})
+    await world.run(1)
+    assert said(world, keys[0]) == "podGroup default/g failed recently"
+
+    world.change_group(group, minMember=2)
+    await world.settle()
+    assert len(world.bound()) == 2
+
+
+async def test_a_group_that_asks_for_more_is_looked_at_again_although_it_was_let_through(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="4"))
+    group = world.add_group("g", 1, min_resources={"cpu": "2"})
+    [driver] = world.add(make_member("driver", "g"))
+    await world.settle()
+    world.change_group(group, minResources={"cpu": "400"})
+    world.add(make_member("executor", "g"))
+    await world.run(1)
+
+    assert world.bound() == [driver]
