@@ -76,6 +76,8 @@ def _explain_pod(pod: str, namespace: str | None, output: str, *, config: Path |
         raise click.ClickException(str(error)) from error
     if output == "json":
         found = {"pod": explained.pod.key, "profile": explained.profile, **as_json(explained.explanation)}
+        if explained.group:
+            found["group"] = explained.group
         click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))
         return
     console = Console()

@@ -19,6 +19,7 @@ from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.process.settings import Assembly, assemble
+from muster.plugins.coscheduling.api import PodGroup
 
 from .picture import picture
 
@@ -58,7 +59,8 @@ def _decide(case: _Case) -> dict[str, Any]:
     kinds = [(msgspec.json.decode(raw, type=_Kind).kind, raw) for raw in case.objects]
     nodes = [msgspec.json.decode(raw, type=Node) for kind, raw in kinds if kind == "Node"]
     pods = [msgspec.json.decode(raw, type=Pod) for kind, raw in kinds if kind == "Pod"]
-    engine = picture(assembly, nodes, pods)
+    groups = [msgspec.json.decode(raw, type=PodGroup) for kind, raw in kinds if kind == "PodGroup"]
+    engine = picture(assembly, nodes, pods, groups)
     search = engine.searches[assembly.profiles[0].scheduler_name]
     return {"id": case.id, **as_json(explain(search, engine.cache.snapshot, PodInfo(case.pod)))}
 

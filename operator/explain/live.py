@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 import msgspec
@@ -12,10 +11,12 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
-from muster.operator.kube.listing import list_all
 from muster.operator.kube.transport import Transport
 from muster.operator.process.settings import Assembly
-from muster.operator.process.watches import NODES, PODS
+from muster.operator.simulate.live import read_cluster
+from muster.operator.simulate.manifests import Objects
+from muster.operator.simulate.rehearsal import Rehearsal
+from muster.plugins.coscheduling.api import group_key
 
 from .picture import picture
 
@@ -28,13 +29,15 @@ class Explained:
         pod: the pod, as the API has it.
         profile: the schedulerName whose profile decided.
         nodes: how many nodes the cluster has.
-        explanation: the decision; for a pod that has a node, as if it were to be placed again.
+        explanation: the decision on the pod alone; for one that has a node, as if it were to be placed again.
+        group: why the pod goes nowhere although it alone could: what its PodGroup lacks; else "".
     """
 
     pod: PodInfo
     profile: str
     nodes: int
     explanation: Explanation
+    group: str
 
 
 async def explain_live(assembly: Assembly, connection: Connection, namespace: str, name: str) -> Explained:
@@ -46,10 +49,22 @@ async def explain_live(assembly: Assembly, connection: Connection, namespace: st
         client = ApiClient(transport)
         reply = await client.get(f"/api/v1/namespaces/{namespace}/pods/{name}")
         pod = PodInfo(msgspec.json.decode(reply.body, type=Pod))
-        nodes, pods = await asyncio.gather(list_all(client, NODES), list_all(client, PODS))
-    engine = picture(assembly, nodes, (other for other in pods if other.metadata.uid != pod.uid))
+    cluster = await read_cluster(connection)
+    cluster.pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), pod.pod]
+    engine = picture(assembly, cluster.nodes, cluster.pods, cluster.groups)
     names = [profile.scheduler_name for profile in assembly.profiles]
     wanted = pod.pod.spec.scheduler_name
     profile = wanted if wanted in names else names[0]
     explanation = explain(engine.searches[profile], engine.cache.snapshot, pod)
-    return Explained(pod, profile, len(nodes), explanation)
+    held_up = bool(explanation.chosen) and not pod.node_name and group_key(pod) is not None
+    group = await _with_its_group(assembly, cluster, pod) if held_up else ""
+    return Explained(pod, profile, len(cluster.nodes), explanation, group)
+
+
+async def _with_its_group(assembly: Assembly, cluster: Objects, pod: PodInfo) -> str:
+    """Why the pod goes nowhere when all members of its group that wait are tried as a whole; "" when it gets a node."""
+    infos = [PodInfo(each) for each in cluster.pods]
+    members = [each.pod for each in infos if group_key(each) == group_key(pod) and not each.node_name]
+    async with Rehearsal(assembly, cluster, Objects(pods=members)) as rehearsal:
+        placements = await rehearsal.place(rehearsal.pods)
+    return next(placement.reason for placement in placements if placement.pod.uid == pod.uid)

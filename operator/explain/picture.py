@@ -1,4 +1,4 @@
-"""A still picture of a cluster: an engine that knows nodes and pods and decides, but writes and binds nothing."""
+"""A still picture of a cluster: an engine that knows what is there and decides, but writes and binds nothing."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.process.settings import Assembly
+from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
 
 
-def picture(assembly: Assembly, nodes: Iterable[Node], pods: Iterable[Pod]) -> Engine:
-    """An engine that has seen these nodes and pods.
+def picture(assembly: Assembly, nodes: Iterable[Node], pods: Iterable[Pod], groups: Iterable[PodGroup] = ()) -> Engine:
+    """An engine that has seen these nodes, pods and PodGroups.
 
     Raises QuantityError when an amount in one of them cannot be parsed.
     """
@@ -32,6 +33,9 @@ def picture(assembly: Assembly, nodes: Iterable[Node], pods: Iterable[Pod]) -> E
     engine = build_engine(assembly.configuration, assembly.profiles, assembly.registry, ports)
     for node in nodes:
         engine.nodes.on_add(node)
+    if POD_GROUPS in engine.objects:
+        for group in groups:
+            engine.objects[POD_GROUPS].on_add(group)
     for pod in pods:
         engine.pods.on_add(pod)
     return engine

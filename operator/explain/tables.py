@@ -33,6 +33,8 @@ def render(explained: Explained) -> Iterator[RenderableType]:
         )
     if explanation.message:
         yield Text(explanation.message)
+    if explained.group:
+        yield Text(explained.group, style="red")
 
 
 def _rejections(explanation: Explanation) -> Table:

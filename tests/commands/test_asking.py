@@ -5,6 +5,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -14,14 +15,31 @@ from muster.operator.commands.completion import complete_for_kubectl
 from muster.operator.sandbox import Sandbox
 from muster.operator.sandbox.kinds import PODS, by_type
 from muster.operator.sandbox.nodes import NodeShape
-from tests.builders import make_pod
+from tests.builders import PodDict, make_pod
 
-_GROUP = {
-    "apiVersion": "scheduling.x-k8s.io/v1alpha1",
-    "kind": "PodGroup",
-    "metadata": {"name": "train", "namespace": "default"},
-    "spec": {"minMember": 3},
-}
+_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
+
+
+def _group(name: str, min_member: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"minMember": min_member},
+    }
+
+
+def _member(name: str, *, cpu: str) -> PodDict:
+    return make_pod(name).labels({_GROUP_LABEL: name.rpartition("-")[0]}).requests(cpu=cpu)
+
+
+_GROUPS = {"many": 5, "train": 3, "wide": 2}
+_PODS = [
+    make_pod("huge").requests(cpu="64"),
+    _member("train-0", cpu="1"),
+    *(_member(f"wide-{number}", cpu="3") for number in range(2)),
+    *(_member(f"many-{number}", cpu="2") for number in range(5)),
+]
 
 
 async def _serve(folder: Path, ready: Event, over: Event) -> None:
@@ -31,10 +49,10 @@ async def _serve(folder: Path, ready: Event, over: Event) -> None:
     assert group is not None
     async with sandbox:
         sandbox.kubeconfig(folder / "kubeconfig")
-        sandbox.store.create(group, _GROUP, namespace="default")
-        member = make_pod("train-0").labels({"scheduling.x-k8s.io/pod-group": "train"}).requests(cpu="1")
-        sandbox.store.create(PODS, dict(member), namespace="default")
-        sandbox.store.create(PODS, dict(make_pod("huge").requests(cpu="64")), namespace="default")
+        for name, min_member in _GROUPS.items():
+            sandbox.store.create(group, _group(name, min_member), namespace="default")
+        for pod in _PODS:
+            sandbox.store.create(PODS, dict(pod), namespace="default")
         ready.set()
         await asyncio.to_thread(over.wait)
 
@@ -85,6 +103,33 @@ def test_why_shows_a_table_by_default(kubeconfig: Path) -> None:
     assert "Insufficient cpu" in told.output
 
 
+def _explained(kubeconfig: Path, pod: str) -> Any:
+    return json.loads(_ask("why", f"pod/{pod}", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
+
+
+def test_why_counts_the_siblings_of_a_member_with_the_member_itself(kubeconfig: Path) -> None:
+    told = _explained(kubeconfig, "train-0")
+    assert told["prefilter"]["reasons"] == [
+        "pre-filter pod train-0 cannot find enough sibling pods, current pods number: 1, minMember of group: 3"
+    ]
+
+
+def test_why_finds_what_nodes_lack_for_a_member_of_a_complete_group(kubeconfig: Path) -> None:
+    told = _explained(kubeconfig, "wide-0")
+    assert "prefilter" not in told
+    assert told["message"] == "0/4 nodes are available: 4 Insufficient cpu."
+
+
+def test_why_tells_of_a_member_that_fits_alone_what_its_group_lacks(kubeconfig: Path) -> None:
+    verdict = (
+        "pod group default/many is unschedulable, 4 of the 5 members that it needs fit: "
+        "0/4 nodes are available: 4 Insufficient cpu."
+    )
+    told = _explained(kubeconfig, "many-0")
+    assert (len(told["feasible"]), told["group"]) == (4, verdict)
+    assert verdict in " ".join(_ask("why", "pod/many-0", "--kubeconfig", str(kubeconfig)).output.split())
+
+
 @pytest.mark.parametrize(
     ("name", "code", "text"),
     [
@@ -101,7 +146,7 @@ def test_why_says_what_is_not_there(kubeconfig: Path, name: str, code: int, text
 
 def test_groups_lists_every_group_of_the_namespace(kubeconfig: Path) -> None:
     told = json.loads(_ask("groups", "-A", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
-    assert [(each["metadata"]["name"], each["spec"]["minMember"]) for each in told] == [("train", 3)]
+    assert [(each["metadata"]["name"], each["spec"]["minMember"]) for each in told] == list(_GROUPS.items())
     assert "train" in _ask("groups", "--kubeconfig", str(kubeconfig)).output
     assert "train" not in _ask("groups", "-n", "kube-system", "--kubeconfig", str(kubeconfig)).output
 
