@@ -75,7 +75,8 @@ class Gangs:
         known = self.groups.pop(group, None)
         another = known is not None and (new is None or new.metadata.uid != known.metadata.uid)
         if another:
-            self._lives.pop(group, None)
+            if group in self._lives:
+                self._lives[group] = Life(self._clock.now())
             self.board.forget(group)
             self.reservations.follow(group, None)
         if another or (known is not None and new is not None and new.spec != known.spec):

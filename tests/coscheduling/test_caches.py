@@ -269,3 +269,18 @@ async def test_a_group_that_asks_for_more_is_looked_at_again_although_it_was_let
     await world.run(1)
 
     assert world.bound() == [driver]
+
+
+async def test_members_of_a_podgroup_that_was_made_again_are_woken_by_room_too(make_world: MakeWorld) -> None:
+    world = make_world({"deniedPGExpirationTimeSeconds": 0})
+    world.add_nodes(make_node("a", cpu="2"))
+    group = world.add_group("g", 2)
+    world.add(*make_members("g", 2, cpu="2"))
+    await world.settle()
+    world.api.delete("groups", group)
+    world.add_group("g", 2, min_resources={"cpu": "4"})
+    await world.run(5)
+    world.add_nodes(make_node("b", cpu="2"))
+    await world.settle()
+
+    assert len(world.bound()) == 2
