@@ -15,7 +15,7 @@ from muster.operator.kube.transport import Transport
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.live import read_cluster
 from muster.operator.simulate.manifests import Objects
-from muster.operator.simulate.rehearsal import Rehearsal
+from muster.operator.simulate.rehearsal import Rehearsal, as_new
 from muster.plugins.coscheduling.api import group_key
 
 from .picture import picture
@@ -50,12 +50,13 @@ async def explain_live(assembly: Assembly, connection: Connection, namespace: st
         reply = await client.get(f"/api/v1/namespaces/{namespace}/pods/{name}")
         pod = PodInfo(msgspec.json.decode(reply.body, type=Pod))
     cluster = await read_cluster(connection)
-    cluster.pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), pod.pod]
-    engine = picture(assembly, cluster.nodes, cluster.pods, cluster.groups)
     names = [profile.scheduler_name for profile in assembly.profiles]
     wanted = pod.pod.spec.scheduler_name
     profile = wanted if wanted in names else names[0]
-    explanation = explain(engine.searches[profile], engine.cache.snapshot, pod)
+    waiting = PodInfo(as_new(pod.pod, profile))
+    cluster.pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), waiting.pod]
+    engine = picture(assembly, cluster.nodes, cluster.pods, cluster.groups)
+    explanation = explain(engine.searches[profile], engine.cache.snapshot, waiting)
     held_up = bool(explanation.chosen) and not pod.node_name and group_key(pod) is not None
     group = await _with_its_group(assembly, cluster, pod) if held_up else ""
     return Explained(pod, profile, len(cluster.nodes), explanation, group)

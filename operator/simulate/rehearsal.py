@@ -143,10 +143,7 @@ class Rehearsal:
     def _waiting(self, pod: Pod) -> Pod:
         """The pod as if just created. One that does not choose Muster yet is tried by its first profile."""
         name = pod.spec.scheduler_name
-        spec = msgspec.structs.replace(
-            pod.spec, scheduler_name=name if name in self._names else self._names[0], node_name=""
-        )
-        return Pod(pod.metadata, spec)
+        return as_new(pod, name if name in self._names else self._names[0])
 
     async def _until_quiet(self) -> None:
         """Let time pass until nothing has been bound for as long as a pod may be set back."""
@@ -187,6 +184,12 @@ class Rehearsal:
         last = self._engine.scheduler.reports.last(pod.key)
         reason = last.message if last is not None else self._stage.told.get(pod.uid, _WAITS)
         return Placement(pod, group, "", reason, lacks_nodes=last is not None and last.code in _UNSCHEDULABLE)
+
+
+def as_new(pod: Pod, scheduler_name: str) -> Pod:
+    """The pod as if just created for this scheduler: without node and status."""
+    spec = msgspec.structs.replace(pod.spec, scheduler_name=scheduler_name, node_name="")
+    return Pod(pod.metadata, spec)
 
 
 def _key(found: Pod | PodGroup) -> str:

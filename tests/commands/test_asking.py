@@ -37,6 +37,7 @@ _GROUPS = {"many": 5, "train": 3, "wide": 2}
 _PODS = [
     make_pod("huge").requests(cpu="64"),
     _member("train-0", cpu="1"),
+    make_pod("placed").node("node-2"),
     *(_member(f"wide-{number}", cpu="3") for number in range(2)),
     *(_member(f"many-{number}", cpu="2") for number in range(5)),
 ]
@@ -128,6 +129,13 @@ def test_why_tells_of_a_member_that_fits_alone_what_its_group_lacks(kubeconfig: 
     told = _explained(kubeconfig, "many-0")
     assert (len(told["feasible"]), told["group"]) == (4, verdict)
     assert verdict in " ".join(_ask("why", "pod/many-0", "--kubeconfig", str(kubeconfig)).output.split())
+
+
+def test_why_decides_for_a_pod_on_a_node_as_if_it_were_to_be_placed_again(kubeconfig: Path) -> None:
+    told = _explained(kubeconfig, "placed")
+    assert told["feasible"] == ["node-1", "node-2", "node-3", "node-4"]
+    text = _ask("why", "pod/placed", "--kubeconfig", str(kubeconfig)).output
+    assert "default/placed (on node-2), decided by profile muster" in text
 
 
 @pytest.mark.parametrize(
