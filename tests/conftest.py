@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.controlplane.api import Api
-from tests.controlplane.plane import MUSTER, ControlPlane
+from tests.controlplane.plane import ControlPlane
+from tests.deployed import log_in_as_deployed
 from tests.namespaces import create_namespace, remove_namespace
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ settings.register_profile(
     "muster", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
 )
 settings.load_profile("muster")
-
-# What Kubernetes itself grants a scheduler.
-SCHEDULER_ROLES = ("system:kube-scheduler", "system:volume-scheduler")
 
 
 @pytest.fixture(scope="session")
@@ -40,9 +38,8 @@ def admin_kubeconfig(control_plane: ControlPlane) -> Path:
 
 @pytest.fixture(scope="session")
 def muster_kubeconfig(control_plane: ControlPlane) -> Path:
-    """A kubeconfig with the rights that Kubernetes' own roles give a scheduler."""
-    control_plane.grant(MUSTER, *SCHEDULER_ROLES)
-    return control_plane.kubeconfig(MUSTER)
+    """A kubeconfig with a token of the ServiceAccount that is deployed, and with its rights alone."""
+    return log_in_as_deployed(control_plane)
 
 
 @pytest.fixture(scope="session")

@@ -151,6 +151,11 @@ class ControlPlane:
             for role in cluster_roles:
                 rights.grant(api, user, role)
 
+    def log_in(self, user: str, token: str) -> None:
+        """Lets a user log in with this token from now on, such as one that the API server made."""
+        self._users[user] = User(user, token=token)
+        users.write_kubeconfig(self.kubeconfig(user), server=self.url, ca_file=self.ca_file, user=self._users[user])
+
     def kubectl(self, *arguments: str, stdin: str | None = None, user: str = ADMIN) -> str:
         """Runs kubectl as one of the users and returns what it printed; raises `KubectlError` where it fails."""
         cache = self.files.folder / "kubectl-cache"

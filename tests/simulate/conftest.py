@@ -6,15 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.controlplane.plane import MUSTER, ControlPlane
+from tests.controlplane.plane import ControlPlane
+from tests.deployed import log_in_as_deployed
 from tests.e2e.eventually import eventually
 
 CRD = Path(__file__).parents[2] / "deploy/crds/scheduling.x-k8s.io_podgroups.yaml"
-ROLE = "podgroups"
-_RULES = [
-    {"apiGroups": ["scheduling.x-k8s.io"], "resources": ["podgroups"], "verbs": ["get", "list", "watch"]},
-    {"apiGroups": ["scheduling.x-k8s.io"], "resources": ["podgroups/status"], "verbs": ["patch"]},
-]
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +20,5 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
         with plane.api() as api:
             api.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", yaml.safe_load(CRD.read_text()))
             eventually(lambda: "items" in api.get("/apis/scheduling.x-k8s.io/v1alpha1/podgroups"))
-            api.post("/apis/rbac.authorization.k8s.io/v1/clusterroles", {"metadata": {"name": ROLE}, "rules": _RULES})
-        plane.grant(MUSTER, ROLE, "system:kube-scheduler", "system:volume-scheduler")
+        log_in_as_deployed(plane)
         yield plane
