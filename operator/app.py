@@ -25,6 +25,7 @@ from muster.operator.process.clock import LoopClock
 from muster.operator.process.kopf_login import KopfLogin
 from muster.operator.process.pages import pages
 from muster.operator.process.process import Process
+from muster.operator.process.settings import cautions
 from muster.operator.serving import ReviewAuthorizer, Server, certificate_files, self_signed
 from muster.plugins.coscheduling.gangs import Gangs
 from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
@@ -102,6 +103,8 @@ def run(assembly: Assembly, connection: Connection, serving: Serving) -> None:
 
 async def operate(assembly: Assembly, connection: Connection, serving: Serving) -> None:
     """Run the scheduler on this loop until it is told to end; see `run`."""
+    for caution in cautions(assembly):
+        log.warning("%s", caution)
     async with AsyncExitStack() as stack:
         process = Process(assembly, connection)
         stack.push_async_callback(process.close)

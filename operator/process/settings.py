@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,13 +21,14 @@ from muster.framework.runtime.profile import extension_points
 from muster.plugins.catalog import DEFAULTS, KNOWN_UNIMPLEMENTED, discover
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from muster.framework.config import KubeSchedulerConfiguration, ResolvedProfile
     from muster.framework.contract import Plugin
 
 
 LEASE = "muster"
+_GANGS = "Coscheduling"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ def muster_configuration() -> KubeSchedulerConfiguration:
     """
     configuration = with_leader_election(default_configuration(), False)
     gangs = Plugins(
-        multi_point=PluginSet(enabled=(PluginName(name="Coscheduling"),), disabled=(PluginName(name="PrioritySort"),))
+        multi_point=PluginSet(enabled=(PluginName(name=_GANGS),), disabled=(PluginName(name="PrioritySort"),))
     )
     profiles = tuple(profile.model_copy(update={"plugins": gangs}) for profile in configuration.profiles)
     return configuration.model_copy(update={"profiles": profiles})
@@ -106,3 +108,13 @@ def assemble(configuration: KubeSchedulerConfiguration) -> Assembly:
         known_unimplemented=KNOWN_UNIMPLEMENTED,
     )
     return Assembly(configuration, profiles, registry)
+
+
+def cautions(assembly: Assembly) -> Iterator[str]:
+    """What is allowed and yet may not be what was meant, a sentence each."""
+    if not any(plugin.name == _GANGS for profile in assembly.profiles for plugin in chain(*profile.points.values())):
+        yield f"no profile enables {_GANGS}: PodGroups are not looked at, and their members are scheduled one by one"
+    for profile in assembly.profiles:
+        if profile.unimplemented:
+            names = ", ".join(profile.unimplemented)
+            yield f'profile "{profile.scheduler_name}" runs without {names}: Muster does not have these plugins yet'

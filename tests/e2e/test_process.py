@@ -11,7 +11,7 @@ import pytest
 from tests.builders import make_node, make_pod
 from tests.controlplane.plane import MUSTER, ControlPlane
 from tests.e2e.cluster import Cluster
-from tests.e2e.conftest import StartMuster, unique_name
+from tests.e2e.conftest import StartMuster, WriteConfig, unique_name
 from tests.e2e.eventually import eventually
 from tests.e2e.faulty_api import Delay, FaultyApi, is_binding
 from tests.e2e.muster_process import MusterProcess
@@ -55,6 +55,15 @@ def test_an_idle_process_ends_at_once_and_well_on(number: signal.Signals, start_
 
     assert muster.wait() == 0
     assert muster.errors == []
+
+
+def test_a_process_that_schedules_no_gangs_says_so_when_it_begins(
+    start_muster: StartMuster, write_config: WriteConfig
+) -> None:
+    name = unique_name()
+    muster = start_muster(name, config=write_config("VolumeBinding", name=name))
+    assert "no profile enables Coscheduling" in muster.log
+    assert f'profile "{name}" runs without VolumeBinding' in muster.log
 
 
 def test_sigusr2_writes_cache_and_queue_to_the_log_and_finds_no_difference_to_a_recount(

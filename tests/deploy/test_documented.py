@@ -1,0 +1,78 @@
+"""The configurations that the documentation gives people, taken from its pages and read by Muster itself."""
+
+import re
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from muster.framework.contract import Plugin
+from muster.operator.process import settings
+from muster.operator.process.settings import Assembly, assemble, read_configuration
+from muster.plugins.catalog import discover
+from tests.deploy.helm import CHART, REPOSITORY, Helm, pick
+
+GUIDE = REPOSITORY / "docs" / "writing-plugins.md"
+
+
+def block(page: Path, language: str, containing: str) -> str:
+    """The one fenced block of the page in this language that contains a text."""
+    blocks = re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.DOTALL)
+    [found] = [block for block in blocks if containing in block]
+    return str(found)
+
+
+def indented(page: Path, first_line: str) -> str:
+    """The indented block of the page that begins with this line, without its indentation."""
+    _, _, rest = page.read_text().partition(f"\n    {first_line}\n")
+    lines = rest.splitlines()
+    end = next(index for index, line in enumerate(lines) if line and not line.startswith("    "))
+    return textwrap.dedent("\n".join([f"    {first_line}", *lines[:end]]))
+
+
+def runs(assembly: Assembly, point: str) -> list[str]:
+    """The plugins that the only profile runs there."""
+    [profile] = assembly.profiles
+    return [plugin.name for plugin in profile.points[point]]
+
+
+@pytest.fixture
+def with_the_guides_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plugin that the guide writes is installed."""
+    module: dict[str, Any] = {}
+    exec(block(GUIDE, "python", "PerNodeFilter, PerNodeScore):"), module)
+    plugin: type[Plugin] = module["QuietNodes"]
+    installed = {**discover(()), plugin.name: plugin}
+    monkeypatch.setattr(settings, "discover", lambda: installed)
+
+
+@pytest.mark.usefixtures("with_the_guides_plugin")
+def test_the_guide_to_plugins_enables_its_plugin_and_keeps_gang_scheduling(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(block(GUIDE, "yaml", "kind: KubeSchedulerConfiguration"))
+    assembly = assemble(read_configuration(path))
+    assert runs(assembly, "queueSort") == ["Coscheduling"]
+    assert "QuietNodes" in runs(assembly, "filter")
+    assert not assembly.configuration.leader_election.leader_elect
+
+
+@pytest.mark.usefixtures("with_the_guides_plugin")
+def test_the_value_of_the_chart_that_the_guide_names_does_the_same(helm: Helm, tmp_path: Path) -> None:
+    [names] = re.findall(r"`plugins\.enabled=\{(.*?)\}`", GUIDE.read_text())
+    path = tmp_path / "config.yaml"
+    manifests = helm.template({"plugins": {"enabled": names.split(",")}})
+    path.write_text(pick(manifests, "ConfigMap/muster")["data"]["config.yaml"])
+    assembly = assemble(read_configuration(path))
+    assert runs(assembly, "queueSort") == ["Coscheduling"]
+    assert "QuietNodes" in runs(assembly, "filter")
+
+
+def test_profiles_moved_into_the_chart_as_its_readme_shows_keep_gang_scheduling(helm: Helm, tmp_path: Path) -> None:
+    values = yaml.safe_load(indented(CHART / "README.md", "config:"))
+    path = tmp_path / "config.yaml"
+    path.write_text(pick(helm.template(values), "ConfigMap/muster")["data"]["config.yaml"])
+    assembly = assemble(read_configuration(path))
+    assert [profile.scheduler_name for profile in assembly.profiles] == ["packing"]
+    assert runs(assembly, "queueSort") == ["Coscheduling"]
