@@ -47,6 +47,8 @@ def command(
 
     Reads the live cluster, decides for the pod exactly as `muster run` would, and shows why each group of nodes is
     rejected and how the best nodes score. Nothing is written.
+
+    Decides by Muster's default profile: give --config the file of a `muster run` that has one.
     """
     if (pod is None) == (batch is None):
         raise click.UsageError("give either a POD or --batch FILE")
@@ -75,7 +77,12 @@ def _explain_pod(pod: str, namespace: str | None, output: str, *, config: Path |
     except ApiError as error:
         raise click.ClickException(str(error)) from error
     if output == "json":
-        found = {"pod": explained.pod.key, "profile": explained.profile, **as_json(explained.explanation)}
+        found: dict[str, object] = {
+            "pod": explained.pod.key,
+            "schedulerName": explained.pod.pod.spec.scheduler_name,
+            "profile": explained.profile,
+            **as_json(explained.explanation),
+        }
         if explained.group:
             found["group"] = explained.group
         click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))

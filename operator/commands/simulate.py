@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from muster.operator.simulate.shortfall import Shortfall, shortfall
 from .common import BadInputError, bad_input, config_option, kubeconfig_option
 
 _DOES_NOT_FIT = 1
+_KUBERNETES_OWN = "default-scheduler"
+"""What the API server fills in for pods that name no scheduler."""
 
 
 @click.command("simulate")
@@ -52,11 +55,14 @@ def command(
     """Tell whether pods and PodGroups would fit, where each would go, and what is missing if they do not.
 
     Decides exactly as `muster run` would. Nothing is written to any cluster. Exit code 1 when something does not fit.
+
+    Decides by Muster's default profile: give --config the file of a `muster run` that has one.
     """
     with bad_input():
         assembly = assemble(read_configuration(config))
         wanted = _read(*files)
         source = load_connection(kubeconfig) if dump is None else _read(dump)
+    _tell_of_other_schedulers(assembly, wanted)
     try:
         placements, missing = asyncio.run(_simulate(assembly, source, wanted))
     except ApiError as error:
@@ -67,6 +73,14 @@ def command(
         _print(placements, missing)
     if any(not placement.node for placement in placements):
         raise SystemExit(_DOES_NOT_FIT)
+
+
+def _tell_of_other_schedulers(assembly: Assembly, wanted: Objects) -> None:
+    names = [profile.scheduler_name for profile in assembly.profiles]
+    named = Counter(pod.spec.scheduler_name or _KUBERNETES_OWN for pod in wanted.pods)
+    for name in sorted(named.keys() - set(names)):
+        pods = "1 pod names" if named[name] == 1 else f"{named[name]} pods name"
+        click.echo(f"{pods} scheduler {name}; decided as if by profile {names[0]}", err=True)
 
 
 def _read(*files: Path) -> Objects:

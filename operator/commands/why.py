@@ -38,6 +38,8 @@ def command(
     """Show what a pod or a PodGroup waits for.
 
     Takes a name, or a kind and a name as kubectl does: pod/NAME, pg/NAME. A bare name is a PodGroup if there is one.
+
+    Decides about pods by Muster's default profile: give --config the file of a `muster run` that has one.
     """
     kind, _, rest = name.rpartition("/")
     if kind and kind not in (*_POD, *_GROUP):

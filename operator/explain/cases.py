@@ -23,6 +23,9 @@ from muster.plugins.coscheduling.api import PodGroup
 
 from .picture import picture
 
+_ENDED = frozenset({"Succeeded", "Failed"})
+"""Phases of pods that a scheduler never lists: what they asked for is free again."""
+
 
 class CaseError(ValueError):
     """A line that is not a case; the message names line and field."""
@@ -59,8 +62,9 @@ def _decide(case: _Case) -> dict[str, Any]:
     kinds = [(msgspec.json.decode(raw, type=_Kind).kind, raw) for raw in case.objects]
     nodes = [msgspec.json.decode(raw, type=Node) for kind, raw in kinds if kind == "Node"]
     pods = [msgspec.json.decode(raw, type=Pod) for kind, raw in kinds if kind == "Pod"]
+    running = [pod for pod in pods if pod.status.phase not in _ENDED]
     groups = [msgspec.json.decode(raw, type=PodGroup) for kind, raw in kinds if kind == "PodGroup"]
-    engine = picture(assembly, nodes, pods, groups)
+    engine = picture(assembly, nodes, running, groups)
     search = engine.searches[assembly.profiles[0].scheduler_name]
     return {"id": case.id, **as_json(explain(search, engine.cache.snapshot, PodInfo(case.pod)))}
 

@@ -21,7 +21,7 @@ def render(explained: Explained) -> Iterator[RenderableType]:
     """What to print, top to bottom."""
     pod, explanation = explained.pod, explained.explanation
     where = f"on {pod.node_name}" if pod.node_name else "not on a node"
-    yield Text.assemble((pod.key, "bold"), f" ({where}), decided by profile {explained.profile}")
+    yield Text.assemble((pod.key, "bold"), f" ({where}), {_decided_by(explained)}")
     if explanation.prefilter is not None:
         yield Text(f"{explanation.prefilter.plugin}: {explanation.prefilter.message}", style="red")
     if explanation.rejected:
@@ -35,6 +35,13 @@ def render(explained: Explained) -> Iterator[RenderableType]:
         yield Text(explanation.message)
     if explained.group:
         yield Text(explained.group, style="red")
+
+
+def _decided_by(explained: Explained) -> str:
+    wanted = explained.pod.pod.spec.scheduler_name
+    if wanted == explained.profile:
+        return f"decided by profile {wanted}"
+    return f"names scheduler {wanted}; decided as if by profile {explained.profile}"
 
 
 def _rejections(explanation: Explanation) -> Table:

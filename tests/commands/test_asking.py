@@ -37,6 +37,7 @@ _GROUPS = {"many": 5, "train": 3, "wide": 2}
 _PODS = [
     make_pod("huge").requests(cpu="64"),
     _member("train-0", cpu="1"),
+    make_pod("foreign").requests(cpu="64").scheduler("default-scheduler"),
     make_pod("placed").node("node-2"),
     *(_member(f"wide-{number}", cpu="3") for number in range(2)),
     *(_member(f"many-{number}", cpu="2") for number in range(5)),
@@ -136,6 +137,14 @@ def test_why_decides_for_a_pod_on_a_node_as_if_it_were_to_be_placed_again(kubeco
     assert told["feasible"] == ["node-1", "node-2", "node-3", "node-4"]
     text = _ask("why", "pod/placed", "--kubeconfig", str(kubeconfig)).output
     assert "default/placed (on node-2), decided by profile muster" in text
+
+
+def test_why_says_that_a_pod_names_another_scheduler(kubeconfig: Path) -> None:
+    assert _explained(kubeconfig, "foreign")["schedulerName"] == "default-scheduler"
+    text = _ask("why", "pod/foreign", "--kubeconfig", str(kubeconfig)).output
+    assert "(not on a node), names scheduler default-scheduler; decided as if by profile muster" in " ".join(
+        text.split()
+    )
 
 
 @pytest.mark.parametrize(

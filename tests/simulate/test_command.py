@@ -116,6 +116,18 @@ def test_bad_input_ends_with_2_and_its_name(dump: Path, tmp_path: Path, content:
     assert result.stderr.startswith(f"Error: {tmp_path}/{message}")
 
 
+def test_pods_of_other_schedulers_are_named(dump: Path) -> None:
+    nameless = make_pod("nameless")
+    del nameless["spec"]["schedulerName"]
+    pods = [nameless, make_pod("web").scheduler("default-scheduler"), make_pod("job").scheduler("b"), make_pod("own")]
+    result = simulate("-f", "-", "--from", dump, stdin=listed(*pods))
+    assert result.exit_code == 0
+    assert result.stderr.splitlines() == [
+        "1 pod names scheduler b; decided as if by profile muster",
+        "2 pods name scheduler default-scheduler; decided as if by profile muster",
+    ]
+
+
 def test_a_configuration_file_is_obeyed(dump: Path, tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text("kind: Nonsense")
