@@ -35,7 +35,7 @@ class Admission:
 
     def check(self, group: str, pod: PodInfo) -> Status | None:
         """None when members of `group` may be tried; `pod` is the one that is being tried."""
-        self._gangs.life(group).fresh = False
+        self._gangs.life(group).tried()
         return (
             self._recently_failed(group)
             or self._too_few(group, pod)

@@ -16,7 +16,7 @@ class Reason(StrEnum):
     SCHEDULED = "Scheduled"
     """Its quorum has nodes."""
     WAITING_FOR_PODS = "WaitingForPods"
-    """Fewer pods than minMember exist."""
+    """Fewer pods than minMember exist, or are there for Muster to try."""
     GATED_PODS = "GatedPods"
     """Enough pods exist, but some have scheduling gates."""
     NOT_ENOUGH_RESOURCES = "NotEnoughResources"

@@ -7,6 +7,7 @@ last failed. All of it is rebuilt from the API after a restart, but for the cach
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from cachetools import TTLCache
@@ -34,6 +35,7 @@ class Gangs:
         board: the last verdict on each group.
         groups: the PodGroups by `namespace/name`.
         holds: members that Permit holds; the plugin keeps it.
+        profiles: names of the schedulers that are profiles of ours.
         reservations: what is kept for members that are still to come.
     """
 
@@ -44,6 +46,7 @@ class Gangs:
         self.board = Board()
         self.groups: dict[str, PodGroup] = {}
         self.holds = Holds()
+        self.profiles: set[str] = set()
         self.reservations = Reservations(self.members, self.wait_seconds, clock)
         self._lives: dict[str, Life] = {}
         self._denied: TTLCache[str, bool] = _cache(args.denied_pg_expiration_time_seconds, clock)
@@ -87,6 +90,11 @@ class Gangs:
             self.groups[group] = new
             if group in self._lives:
                 self._lives[group].told = self._quorum_bound(group)
+
+    def left_to_others(self, group: str) -> Counter[str]:
+        """How many members without a node name which scheduler that is none of ours."""
+        names = (pod.pod.spec.scheduler_name for pod in self.members.unplaced_pods(group))
+        return Counter(name for name in names if name not in self.profiles)
 
     def min_member(self, group: str) -> int:
         """How many members the group needs; 0 for one that does not exist."""

@@ -17,6 +17,7 @@ class Life:
         failures: how often it has found none since it last had its quorum.
         told: whether it was said that the quorum is bound.
         fresh: whether a member has come since the group was last tried.
+        incomplete: whether it lacked members at the last attempt that do exist.
         short: whether less than its minResources was free at the last look.
         promising: whether something has happened since the last look that makes another one worthwhile.
     """
@@ -26,6 +27,7 @@ class Life:
     failures: int = 0
     told: bool = False
     fresh: bool = False
+    incomplete: bool = False
     short: bool = False
     promising: bool = False
 
@@ -38,6 +40,10 @@ class Life:
     def setback_seconds(self) -> float:
         """How long members are not called together after the last of so many failures."""
         return min(_LONGEST_SETBACK_SECONDS, 2.0 ** (self.failures - 1)) if self.failures else 0.0
+
+    def tried(self) -> None:
+        """It is being tried with the members that are there."""
+        self.fresh = self.incomplete = False
 
     def fail(self, now: float) -> None:
         """It found no place."""

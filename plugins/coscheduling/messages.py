@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.waiting import go_duration
@@ -70,6 +70,20 @@ def waits_at_permit(placed: int, min_member: int) -> str:
 def waiting_for_pods(current: int, min_member: int) -> str:
     """For the group: fewer members exist than it needs."""
     return f"{current} of {min_member} pods exist"
+
+
+def too_few_tried(tried: int, missing: int, elsewhere: Mapping[str, int], held_back: int) -> str:
+    """For the group: enough members exist, but too few of them are here to be tried.
+
+    `elsewhere` counts members by the schedulers that they are left to, `held_back` those that wait before the queue.
+    """
+    parts = [f"{_are(elsewhere[name])} left to scheduler {name}" for name in sorted(elsewhere)]
+    parts += [f"{_are(held_back)} held back before the queue"] if held_back else []
+    return f"{tried} of the {missing} members that it needs can be tried: {', '.join(parts)}"
+
+
+def _are(count: int) -> str:
+    return "1 is" if count == 1 else f"{count} are"
 
 
 def scheduled(min_member: int) -> str:

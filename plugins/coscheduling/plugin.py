@@ -65,6 +65,7 @@ class Coscheduling(
         super().__init__(args, handle)
         own = args if isinstance(args, CoschedulingArgs) else CoschedulingArgs()
         self._gangs = handle.shared(SHARED, lambda: Gangs(own, handle.clock))
+        self._gangs.profiles.add(handle.profile_name)
         self._waking = handle.shared(f"{SHARED}.waking", lambda: Waking(self._gangs, handle))
         self._pod_by_pod = self._gangs.args.placement == POD_BY_POD
         self._admission = Admission(self._gangs, handle, self._waking)
@@ -96,6 +97,8 @@ class Coscheduling(
         group = group_key(pod)
         if group is None or group in self._gangs.groups:
             self._told_unseen.discard(pod.uid)
+            if group is not None and self._gangs.life(group).incomplete:
+                self._waking.member_came(group)
             return None
         text = messages.group_unseen(group)
         if pod.uid not in self._told_unseen:
@@ -155,10 +158,20 @@ class Coscheduling(
         return self._admission.check(group, pod)
 
     def reject_group(self, group: str, cause: Status, *, placed: int, missing: int) -> Status:
-        """One reason for all members. PreFilter's own reasons stand as they are."""
-        if cause.plugin == self.name or cause.code is Code.PENDING:
-            return Status(cause.code, cause.reasons or (messages.NOT_ENOUGH_WAITING,))
-        text = messages.group_unschedulable(group, placed, missing, cause.message)
+        """One reason for all members. PreFilter's own reasons stand as they are.
+
+        A PENDING cause that names no plugin is that too few members are there to be tried.
+        """
+        if cause.plugin == self.name:
+            return cause
+        life, text = self._gangs.life(group), messages.group_unschedulable(group, placed, missing, cause.message)
+        if cause.code is Code.PENDING:
+            life.incomplete = True
+            if cause.plugin:
+                self._gangs.post(group, Reason.UNSCHEDULABLE, text)
+            else:
+                self._gangs.post(group, Reason.WAITING_FOR_PODS, self._too_few_tried(group, placed, missing))
+            return Status.pending(*cause.reasons or (messages.NOT_ENOUGH_WAITING,))
         self._waking.failed(group)
         self._gangs.post(group, Reason.UNSCHEDULABLE, text)
         return Status.unschedulable(text) if cause.rejected else Status.failure(text)
@@ -238,6 +251,11 @@ class Coscheduling(
             self._allow_waiting(group)
         if (enough and not was_enough) or missing < was_missing:
             self._waking.activate(group)
+
+    def _too_few_tried(self, group: str, tried: int, missing: int) -> str:
+        elsewhere = self._gangs.left_to_others(group)
+        here = sum(1 for _ in self._gangs.members.unplaced_pods(group)) - elsewhere.total()
+        return messages.too_few_tried(tried, missing, elsewhere, max(0, here - tried))
 
     def _group(self, pod: PodInfo) -> str | None:
         """The pod's group, if it exists."""

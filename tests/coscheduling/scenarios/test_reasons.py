@@ -1,5 +1,7 @@
 """What keeps a gang from starting is said in the words of whoever does, not hidden behind talk of groups."""
 
+from typing import ClassVar
+
 import pytest
 
 from muster.framework.contract import (
@@ -8,6 +10,7 @@ from muster.framework.contract import (
     FilterPlugin,
     NodeView,
     Plugin,
+    PreEnqueuePlugin,
     PreFilterPlugin,
     ReservePlugin,
     Status,
@@ -31,6 +34,25 @@ class ClaimCheck(PreFilterPlugin):
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         return Status.unresolvable(MISSING_CLAIM) if pod.name.endswith("-1") else None
+
+
+class Gate(PreEnqueuePlugin):
+    """Keeps pods out by name."""
+
+    name = "Gate"
+    shut: ClassVar[set[str]] = set()
+
+    def pre_enqueue(self, pod: PodInfo) -> Status | None:
+        return Status.unresolvable("shut") if pod.name in self.shut else None
+
+
+class Waits(PreFilterPlugin):
+    """Has a pod wait for something outside of the cluster."""
+
+    name = "Waits"
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+        return Status.pending("a volume is being made") if pod.name.endswith("-1") else None
 
 
 class Broken(FilterPlugin):
@@ -130,10 +152,48 @@ async def test_members_that_another_scheduler_does_not_bind_are_waited_for_and_t
     assert world.bound() == []
     assert world.notes(keys[0])[-1] == "not enough members of the pod group are waiting to be scheduled"
     assert world.conditions[keys[0]][0] == "Unschedulable"
+    assert word(world, "g") == (
+        "WaitingForPods",
+        "2 of the 3 members that it needs can be tried: 1 is left to scheduler somebody-else",
+    )
 
     world.api.bind(keys[2], "a")
     await world.settle()
     assert len(world.bound()) == 3
+
+
+async def test_a_member_that_another_plugin_keeps_out_is_waited_for_and_starts_its_gang_when_it_is_let_in(
+    make_world: MakeWorld,
+) -> None:
+    Gate.shut = {"g-1"}
+    world = make_world(plugins={"Gate": Gate})
+    world.add_nodes(make_node("a"))
+    world.add_group("g", 3)
+    world.add(*make_members("g", 3))
+    await world.run(100)
+    assert word(world, "g") == (
+        "WaitingForPods",
+        "2 of the 3 members that it needs can be tried: 1 is held back before the queue",
+    )
+
+    Gate.shut = set()
+    world.api.change("pods", "default/g-1", lambda pod: pod["metadata"]["labels"].update(let="in"))
+    await world.run(0.6)
+    assert len(world.bound()) == 3
+
+
+async def test_the_podgroup_shows_what_another_plugin_waits_for(make_world: MakeWorld) -> None:
+    world = make_world(plugins={"Waits": Waits})
+    world.add_nodes(make_node("a"))
+    world.add_group("g", 2)
+    world.add(*make_members("g", 2))
+    await world.settle()
+
+    assert word(world, "g") == (
+        "Unschedulable",
+        "pod group default/g is unschedulable, 1 of the 2 members that it needs fit: "
+        "0/1 nodes are available: a volume is being made.",
+    )
 
 
 async def test_an_error_is_an_error_for_the_group_and_all_else_turns_it_away(world: World) -> None:
