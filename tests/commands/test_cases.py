@@ -1,0 +1,23 @@
+"""Cases: what `muster explain --batch` decides of a recorded cluster."""
+
+import json
+from typing import Any
+
+import pytest
+
+from muster.operator.explain.cases import decide
+from tests.builders import make_node, make_pod
+
+
+def _decision(pod: dict[str, Any], *objects: dict[str, Any]) -> dict[str, Any]:
+    case = {"id": "one", "objects": objects, "pod": pod}
+    (line,) = decide([json.dumps(case).encode()], "test")
+    decision: dict[str, Any] = json.loads(line)
+    return decision
+
+
+@pytest.mark.parametrize(("phase", "feasible"), [("Running", []), ("Succeeded", ["a"]), ("Failed", ["a"])])
+def test_a_pod_that_ended_takes_nothing_of_its_node(phase: str, feasible: list[str]) -> None:
+    other = make_pod("other").node("a").phase(phase)
+    decision = _decision(make_pod("new"), make_node("a", pods="1"), other)
+    assert decision["feasible"] == feasible
