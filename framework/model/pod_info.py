@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from .pod import Pod, PodStatus
-from .requests import CPU, MEMORY, pod_requests, scoring_requests
+from .requests import CPU, MEMORY, nonzero_requests, pod_requests, scoring_requests
 
 
 class HostPort(NamedTuple):
@@ -30,8 +30,9 @@ class PodShape:
 
     Attributes:
         requests: effective request by resource; milli-cores for cpu, whole units otherwise.
-        scoring: the same with 100m/200Mi for each container that names no cpu or memory.
-        nonzero: `(cpu, memory)` of `scoring`.
+        scoring: what NodeResourcesFit scores the pod by: the same without pod-level resources, and with 100m/200Mi for
+            each container that names no cpu or memory.
+        nonzero: `(cpu, memory)` that the pod counts on its node where other pods are scored, also with defaults.
         host_ports: ports claimed of the node, sidecars' included.
         images: the image of each init container, container and image volume.
     """
@@ -41,7 +42,8 @@ class PodShape:
     def __init__(self, pod: Pod) -> None:
         self.requests = pod_requests(pod)
         self.scoring = scoring_requests(pod)
-        self.nonzero = (self.scoring.get(CPU, 0), self.scoring.get(MEMORY, 0))
+        counted = nonzero_requests(pod)
+        self.nonzero = (counted.get(CPU, 0), counted.get(MEMORY, 0))
         self.host_ports = _host_ports(pod)
         self.images = _images(pod)
 
@@ -96,10 +98,14 @@ def shape_of(pod: Pod) -> PodShape:
         shape = PodShape(pod)
         if given is not None:
             plain = shape_of(Pod(pod.metadata, pod.spec))
-            if shape.requests == plain.requests and shape.scoring == plain.scoring:
+            if _amounts(shape) == _amounts(plain):
                 shape = plain
         _shapes[key] = shape
     return shape
+
+
+def _amounts(shape: PodShape) -> tuple[object, ...]:
+    return shape.requests, shape.scoring, shape.nonzero
 
 
 def _given_resources(status: PodStatus) -> tuple[object, ...] | None:

@@ -45,7 +45,17 @@ def pod_requests(pod: Pod) -> dict[str, int]:
 
 
 def scoring_requests(pod: Pod) -> dict[str, int]:
-    """Like `pod_requests`, but a container that names no cpu or memory counts as 100m and 200Mi.
+    """What NodeResourcesFit scores the pod itself by: like `pod_requests`, but a container that names no cpu or memory
+    counts as 100m and 200Mi, and what the pod asks for as a whole counts for nothing.
+    """
+    total = _containers(pod, _SCORING_DEFAULTS)
+    _add(total, _parse(pod.spec.overhead))
+    return {resource: amount(resource, n) for resource, n in total.items()}
+
+
+def nonzero_requests(pod: Pod) -> dict[str, int]:
+    """What the pod counts on its node where other pods are scored: like `pod_requests`, but a container that names no
+    cpu or memory counts as 100m and 200Mi.
 
     Where pod-level resources are set, only what neither they nor the containers name is defaulted.
     """

@@ -9,7 +9,7 @@ import pytest
 
 from muster.framework.model.pod import Pod
 from muster.framework.model.quantity import QuantityError
-from muster.framework.model.requests import amounts, pod_requests, scoring_requests
+from muster.framework.model.requests import amounts, nonzero_requests, pod_requests, scoring_requests
 from tests.builders import PodDict, make_pod
 
 MI = 2**20
@@ -22,6 +22,10 @@ def requests_of(pod: dict[str, Any]) -> dict[str, int]:
 
 def scoring_of(pod: dict[str, Any]) -> dict[str, int]:
     return scoring_requests(msgspec.convert(pod, Pod))
+
+
+def nonzero_of(pod: dict[str, Any]) -> dict[str, int]:
+    return nonzero_requests(msgspec.convert(pod, Pod))
 
 
 def reported(
@@ -158,20 +162,25 @@ def test_scoring_takes_defaults_for_init_containers_too() -> None:
     assert scoring_of(pod) == {"cpu": 110, "memory": 201 * MI}
 
 
-def test_scoring_defaults_only_what_a_pod_with_requests_as_a_whole_leaves_open() -> None:
-    assert scoring_of(whole(make_pod("p").container("second"), cpu="1")) == {"cpu": 1000, "memory": 400 * MI}
+def test_scoring_takes_no_notice_of_requests_as_a_whole() -> None:
+    pod = whole(make_pod("p").requests(cpu="10m").overhead(memory="1Mi"), cpu="1", memory="1Gi")
+    assert scoring_of(pod) == {"cpu": 10, "memory": 201 * MI}
 
 
-def test_scoring_defaults_nothing_that_one_container_of_a_pod_with_requests_as_a_whole_names() -> None:
+def test_a_node_counts_defaults_only_for_what_a_pod_with_requests_as_a_whole_leaves_open() -> None:
+    assert nonzero_of(whole(make_pod("p").container("second"), cpu="1")) == {"cpu": 1000, "memory": 400 * MI}
+
+
+def test_a_node_counts_no_default_for_what_one_container_of_a_pod_with_requests_as_a_whole_names() -> None:
     pod = whole(make_pod("p").requests(memory="1Mi").container("second"), cpu="1")
-    assert scoring_of(pod) == {"cpu": 1000, "memory": MI}
+    assert nonzero_of(pod) == {"cpu": 1000, "memory": MI}
 
 
 @pytest.mark.parametrize("case", RECORDED, ids=range(len(RECORDED)))
 def test_requests_agree_with_those_that_kubernetes_computes(case: dict[str, Any]) -> None:
     pod = {"metadata": {}} | case["pod"]
     assert requests_of(pod) == case["requests"]
-    assert scoring_of(pod) == case["scoring"]
+    assert nonzero_of(pod) == case["scoring"]
 
 
 def test_a_resource_list_is_read_as_the_scheduler_counts_it() -> None:
