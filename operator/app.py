@@ -157,6 +157,7 @@ def _pod_groups(process: Process, connection: Connection, serving: Serving) -> P
     gangs = process.engine.shared.get(COSCHEDULING)
     if not isinstance(gangs, Gangs):
         return None
+    gangs.may_tell = lambda: process.leadership.may_write() and process.watches.missing() is None
     controller = PodGroupController(
         process.wire.client,
         gangs.board,

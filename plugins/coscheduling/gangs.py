@@ -8,7 +8,7 @@ last failed. All of it is rebuilt from the API after a restart, but for the cach
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from cachetools import TTLCache
 
@@ -35,6 +35,7 @@ class Gangs:
         board: the last verdict on each group.
         groups: the PodGroups by `namespace/name`.
         holds: members that Permit holds; the plugin keeps it.
+        may_tell: whether people are to be told something now. The process sets it: only when it leads and knows all.
         profiles: names of the schedulers that are profiles of ours.
         reservations: what is kept for members that are still to come.
     """
@@ -46,6 +47,7 @@ class Gangs:
         self.board = Board()
         self.groups: dict[str, PodGroup] = {}
         self.holds = Holds()
+        self.may_tell: Callable[[], bool] = lambda: True
         self.profiles: set[str] = set()
         self.reservations = Reservations(self.members, self.wait_seconds, clock)
         self._lives: dict[str, Life] = {}

@@ -36,6 +36,7 @@ from .api import POD_GROUPS, PodGroup, group_key
 from .args import POD_BY_POD, CoschedulingArgs
 from .board import Reason
 from .gangs import Gangs
+from .unseen import Unseen
 from .waking import Waking
 
 SHARED = "Coscheduling"
@@ -69,7 +70,7 @@ class Coscheduling(
         self._waking = handle.shared(f"{SHARED}.waking", lambda: Waking(self._gangs, handle))
         self._pod_by_pod = self._gangs.args.placement == POD_BY_POD
         self._admission = Admission(self._gangs, handle, self._waking)
-        self._told_unseen: set[str] = set()
+        self._unseen = Unseen(self._gangs, handle)
 
     # The queue.
 
@@ -93,18 +94,15 @@ class Coscheduling(
         return self._gangs.missing(group)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
-        """Holds a pod back whose label names no PodGroup, and says so once."""
+        """Holds a pod back whose label names no PodGroup. One that is let in may complete its group."""
         group = group_key(pod)
-        if group is None or group in self._gangs.groups:
-            self._told_unseen.discard(pod.uid)
-            if group is not None and self._gangs.life(group).incomplete:
-                self._waking.member_came(group)
-            return None
-        text = messages.group_unseen(group)
-        if pod.uid not in self._told_unseen:
-            self._told_unseen.add(pod.uid)
-            self.handle.events.event(pod, kind="Warning", reason="FailedScheduling", action="Scheduling", note=text)
-        return Status.unresolvable(text)
+        if group is not None and group not in self._gangs.groups:
+            self._unseen.held_back(pod, group)
+            return Status.unresolvable(messages.group_unseen(group))
+        self._unseen.let_in(pod.uid)
+        if group is not None and self._gangs.life(group).incomplete:
+            self._waking.member_came(group)
+        return None
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """See `Waking`."""
@@ -123,7 +121,7 @@ class Coscheduling(
         for group, standing in before.items():
             self._standing_changed(group, standing)
         if new is None:
-            self._told_unseen.discard(pod.uid)
+            self._unseen.let_in(pod.uid)
         elif old is None and not new.node_name and (joined := self._group(new)) is not None:
             self._waking.member_came(joined)
 

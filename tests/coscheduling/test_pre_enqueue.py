@@ -37,7 +37,7 @@ async def test_a_label_that_names_no_podgroup_waits_gated_with_one_event(world: 
 
 async def test_every_pod_that_waits_for_its_podgroup_gets_an_event_of_its_own(world: World) -> None:
     keys = world.add(*make_members("g", 3))
-    await world.settle()
+    await world.run(2)
 
     assert [world.notes(key) for key in keys] == [[UNSEEN]] * 3
 
@@ -49,6 +49,48 @@ async def test_pods_that_change_while_they_wait_are_not_told_again(world: World)
         await world.run(10)
 
     assert world.notes(key) == [UNSEEN]
+
+
+async def test_nothing_is_said_when_the_podgroup_comes_a_moment_after_its_pods(world: World) -> None:
+    [key] = world.add(make_member("g-0", "g"))
+    await world.run(0.9)
+    world.add_group("g", 2)
+    await world.run(10)
+
+    assert UNSEEN not in world.notes(key)
+
+
+async def test_a_pod_whose_label_names_another_podgroup_that_does_not_exist_is_told_of_that(world: World) -> None:
+    [key] = world.add(make_member("p", "g"))
+    await world.run(5)
+    world.relabel(key, "h")
+    await world.run(5)
+
+    assert world.notes(key) == [UNSEEN, UNSEEN.replace('"g"', '"h"')]
+
+
+async def test_a_pod_that_goes_before_it_was_told_is_not_told(world: World) -> None:
+    [key] = world.add(make_member("g-0", "g"))
+    await world.settle()
+    world.delete(key)
+    await world.run(5)
+
+    assert world.notes(key) == []
+
+
+async def test_nobody_is_told_before_the_process_may_tell_and_everybody_afterwards(world: World) -> None:
+    telling = False
+    world.gangs.may_tell = lambda: telling
+    world.add(*make_members("late", 2))
+    keys = world.add(*make_members("g", 2))
+    await world.run(60)
+    world.add_group("late", 2)
+    await world.run(1)
+    assert not [note for _, _, note in world.events if note.startswith("waiting for")]
+
+    telling = True
+    await world.run(2)
+    assert [world.notes(key) for key in keys] == [[UNSEEN]] * 2
 
 
 async def test_the_podgroup_lets_its_pods_in_at_once(world: World) -> None:
@@ -88,6 +130,7 @@ async def test_a_podgroup_that_goes_before_its_pods_were_tried_gates_them_and_sa
 
 async def test_a_podgroup_that_comes_again_is_told_as_missing_again_when_it_goes_again(world: World) -> None:
     [pod] = world.add(make_member("g-0", "g"))
+    await world.run(5)
     for _ in range(2):
         key = world.add_group("g", 2)
         await world.run(5)

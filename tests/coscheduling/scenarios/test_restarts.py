@@ -139,3 +139,18 @@ async def test_an_old_job_of_which_most_has_ended_keeps_nothing_after_a_restart(
     await world.settle()
     assert world.bound("one") == [*keys[:9], "default/successor"]
     assert world.bound("two") == ["default/two-1"]
+
+
+async def test_members_of_a_podgroup_that_exists_are_not_told_that_it_does_not_after_a_restart(
+    make_world: MakeWorld,
+) -> None:
+    world = make_world()
+    world.add_group("g", 9)
+    world.add(*make_members("g", 8))
+    await world.run(5)
+    await world.kill()
+    world.events.clear()
+    world.start()
+    await world.run(5)
+
+    assert not [note for _, _, note in world.events if "to appear in scheduling queue" in note]

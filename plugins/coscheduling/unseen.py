@@ -1,0 +1,72 @@
+"""Pods whose label names no PodGroup: each is told once for each name, when that has not changed for a second.
+
+PreEnqueue says who is held back and who is let in. Pods and PodGroups come in streams of their own, so a pod is often
+heard of before its group is; and a process that does not lead, or does not know everything yet, must not tell.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from muster.framework.contract import Handle
+from muster.framework.model.pod_info import PodInfo
+
+from . import messages
+from .gangs import Gangs
+from .waking import SLACK_SECONDS
+
+_PATIENCE_SECONDS = 1.0
+
+
+class _Waiting(NamedTuple):
+    """A pod, the group that it waits for, and since when."""
+
+    pod: PodInfo
+    group: str
+    since: float
+
+
+class Unseen:
+    """Those of one profile."""
+
+    def __init__(self, gangs: Gangs, handle: Handle) -> None:
+        self._gangs = gangs
+        self._handle = handle
+        self._untold: dict[str, _Waiting] = {}
+        self._told: dict[str, str] = {}
+        self._looking = False
+
+    def held_back(self, pod: PodInfo, group: str) -> None:
+        """The pod waits for a group that does not exist."""
+        untold = self._untold.get(pod.uid)
+        if group in (self._told.get(pod.uid), untold.group if untold is not None else None):
+            return
+        self._untold[pod.uid] = _Waiting(pod, group, self._handle.clock.now())
+        self._look_later()
+
+    def let_in(self, uid: str) -> None:
+        """The pod waits no more, or is gone."""
+        self._untold.pop(uid, None)
+        self._told.pop(uid, None)
+
+    def _look_later(self) -> None:
+        if self._untold and not self._looking:
+            self._looking = True
+            self._handle.clock.call_later(_PATIENCE_SECONDS, self._look)
+
+    def _look(self) -> None:
+        self._looking = False
+        if self._gangs.may_tell():
+            patient_since = self._handle.clock.now() - _PATIENCE_SECONDS + SLACK_SECONDS
+            for uid, waiting in [*self._untold.items()]:
+                if waiting.since <= patient_since:
+                    del self._untold[uid]
+                    self._tell(waiting)
+        self._look_later()
+
+    def _tell(self, waiting: _Waiting) -> None:
+        pod, group, _ = waiting
+        if group not in self._gangs.groups:
+            self._told[pod.uid] = group
+            text = messages.group_unseen(group)
+            self._handle.events.event(pod, kind="Warning", reason="FailedScheduling", action="Scheduling", note=text)
