@@ -61,8 +61,12 @@ def command(
     with bad_input():
         assembly = assemble(read_configuration(config))
         wanted = _read(*files)
+        if not wanted.pods:
+            raise BadInputError(f"no pods in {', '.join(map(str, files))}")
         source = load_connection(kubeconfig) if dump is None else _read(dump)
     _tell_of_other_schedulers(assembly, wanted)
+    if isinstance(source, Objects) and not source.nodes:
+        raise BadInputError(f"no nodes in {dump}")
     try:
         placements, missing = asyncio.run(_simulate(assembly, source, wanted))
     except ApiError as error:
@@ -91,6 +95,8 @@ def _read(*files: Path) -> Objects:
             found.extend(read(text, str(file)))
         except ManifestError as error:
             raise BadInputError(str(error)) from error
+    for kind, count in sorted(found.skipped.items()):
+        click.echo(f"left out: {count} of {kind}", err=True)
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -16,6 +18,7 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError
 from muster.framework.model.requests import amounts
 from muster.plugins.coscheduling.api import PodGroup
+from muster.plugins.coscheduling.model import GROUP, problems
 
 from .defaults import with_defaults
 
@@ -27,6 +30,19 @@ _REPLICAS = {
 }
 """Kinds with a pod template, and the fields of which the least says how many pods run at once; 1 without any."""
 
+_API_GROUPS = {
+    "Node": "",
+    "Pod": "",
+    "PodGroup": GROUP,
+    "Deployment": "apps",
+    "ReplicaSet": "apps",
+    "StatefulSet": "apps",
+    "Job": "batch",
+}
+"""The kinds that count here, with their API groups: other projects have kinds of the same names."""
+
+_LONGEST_SHOWN = 60
+
 
 class ManifestError(ValueError):
     """A manifest that cannot be used; the message names source, object and field."""
@@ -34,38 +50,43 @@ class ManifestError(ValueError):
 
 @dataclass(slots=True)
 class Objects:
-    """What was read, of the kinds that count here, its amounts checked. Objects of other kinds are passed over."""
+    """What was read, of the kinds that count here, its amounts checked.
+
+    Attributes:
+        nodes, pods, groups: the objects.
+        skipped: how many objects there were of each other kind, by `apiVersion kind`.
+    """
 
     nodes: list[Node] = field(default_factory=list)
     pods: list[Pod] = field(default_factory=list)
     groups: list[PodGroup] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
 
     def extend(self, more: Objects) -> None:
         """Take in what was read elsewhere."""
         self.nodes += more.nodes
         self.pods += more.pods
         self.groups += more.groups
+        self.skipped += more.skipped
 
 
 def read(text: str | bytes, source: str) -> Objects:
     """The objects of a YAML stream or JSON text, lists taken apart and templates filled in.
 
-    Raises ManifestError for what is not a manifest.
+    Raises ManifestError for what is not a manifest, and for what the API server would refuse.
     """
     found = Objects()
-    try:
-        for document in _documents(text):
-            if not isinstance(document, msgspec.Raw):
-                _take_all(document, source, found)
-            elif not _take_stored(document, found):
-                _take_all(msgspec.json.decode(document), source, found)
-    except yaml.YAMLError as error:
-        raise ManifestError(f"{source}: {' '.join(str(error).split())}") from error
+    for document in _documents(text, source):
+        if not isinstance(document, msgspec.Raw):
+            _take_all(document, source, found)
+        elif not _take_stored(document, found):
+            _take_all(msgspec.json.decode(document), source, found)
     return found
 
 
-class _Kind(msgspec.Struct):
+class _Type(msgspec.Struct):
     kind: str = ""
+    api_version: str = msgspec.field(default="", name="apiVersion")
 
 
 class _List(msgspec.Struct):
@@ -73,7 +94,7 @@ class _List(msgspec.Struct):
     items: list[msgspec.Raw]
 
 
-def _documents(text: str | bytes) -> Iterator[Any]:
+def _documents(text: str | bytes, source: str) -> Iterator[Any]:
     """The text's documents as plain values, or the items of kubectl's list as they stand.
 
     JSON is YAML, but a large dump is read as JSON in a hundredth of the time.
@@ -83,7 +104,10 @@ def _documents(text: str | bytes) -> Iterator[Any]:
     except msgspec.ValidationError:
         yield msgspec.json.decode(text)
     except msgspec.DecodeError:
-        yield from yaml.safe_load_all(text)
+        try:
+            yield from yaml.safe_load_all(text)
+        except (yaml.YAMLError, ValueError) as error:  # ValueError for what looks like a time and is none
+            raise ManifestError(f"{source}: {' '.join(str(error).split())}") from error
 
 
 def _take_stored(document: msgspec.Raw, found: Objects) -> bool:
@@ -92,11 +116,13 @@ def _take_stored(document: msgspec.Raw, found: Objects) -> bool:
     False for what needs a closer look.
     """
     try:
-        kind = msgspec.json.decode(document, type=_Kind).kind
-        if kind == "Node":
+        found_type = msgspec.json.decode(document, type=_Type)
+        if not _counts(found_type.api_version, found_type.kind):
+            return False
+        if found_type.kind == "Node":
             found.nodes.append(_checked_node(msgspec.json.decode(document, type=Node)))
             return True
-        if kind == "Pod":
+        if found_type.kind == "Pod":
             pod = msgspec.json.decode(document, type=Pod)
             if pod.spec.node_name and pod.metadata.uid and pod.metadata.namespace:
                 found.pods.append(_checked_pod(pod))
@@ -107,36 +133,74 @@ def _take_stored(document: msgspec.Raw, found: Objects) -> bool:
 
 
 def _take_all(document: object, source: str, found: Objects) -> None:
-    for each in _flat([document]):
+    for each in _flat([document], source):
         _take(each, source, found)
 
 
-def _flat(documents: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
+def _flat(documents: Iterable[Any], source: str) -> Iterator[Mapping[str, Any]]:
     for document in documents:
-        if isinstance(document, Mapping):
-            items = document.get("items")
-            if isinstance(items, list):
-                kind = str(document.get("kind") or "").removesuffix("List")
-                yield from _flat({"kind": kind, **item} if isinstance(item, Mapping) else item for item in items)
-            else:
-                yield document
+        if document is None:
+            continue
+        if not isinstance(document, Mapping):
+            raise ManifestError(f"{source}: not a Kubernetes object: {_shown(document)}")
+        items = document.get("items")
+        if isinstance(items, list):
+            yield from _flat((_typed(item, document) for item in items), source)
+        else:
+            yield document
+
+
+def _typed(item: Any, its_list: Mapping[str, Any]) -> Any:
+    """An item with the type that a list of one kind leaves out."""
+    kind = str(its_list.get("kind") or "").removesuffix("List")
+    if not kind or not isinstance(item, Mapping):
+        return item
+    return {"apiVersion": its_list.get("apiVersion"), "kind": kind, **item}
+
+
+def _counts(api_version: str, kind: str) -> bool:
+    """Whether this kind is read; an object that does not say its API version is taken by its kind."""
+    group = api_version.rpartition("/")[0]
+    return kind in _API_GROUPS and (not api_version or group == _API_GROUPS[kind])
 
 
 def _take(document: Mapping[str, Any], source: str, found: Objects) -> None:
-    kind = document.get("kind")
+    api_version, kind = (str(document.get(part) or "") for part in ("apiVersion", "kind"))
+    if not kind:
+        raise ManifestError(f"{source}: Object 'Kind' is missing in {_shown(document)}")
+    if not _counts(api_version, kind):
+        found.skipped[f"{api_version} {kind}".strip()] += 1
+        return
     metadata = document.get("metadata") or {}
+    if not isinstance(metadata, Mapping):
+        raise ManifestError(f"{source}: {kind}: metadata: must be of type object: {_shown(metadata)}")
     name = metadata.get("name") or f"{metadata.get('generateName') or ''}{len(found.pods)}"
     try:
         if kind == "Node":
             found.nodes.append(_checked_node(from_plain(document, Node)))
         elif kind == "PodGroup":
-            found.groups.append(from_plain(_namespaced(document), PodGroup))
+            found.groups.append(_pod_group(document))
         elif kind == "Pod":
             found.pods.append(_pod(document, name))
-        elif kind in _REPLICAS:
+        else:
             found.pods += _replicas(document, kind, name)
-    except (msgspec.ValidationError, QuantityError, AttributeError, TypeError) as error:
+    except (ValueError, LookupError, AttributeError, TypeError) as error:
         raise ManifestError(f"{source}: {kind} {name}: {error}") from error
+
+
+def _shown(value: object) -> str:
+    """A value of a manifest as JSON, cut where it gets long."""
+    text = json.dumps(value, default=str)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+def _pod_group(document: Mapping[str, Any]) -> PodGroup:
+    """What is wrong is refused as admission would; with a group that is stored the scheduler has to do as it is."""
+    named = _namespaced(document)
+    wrong = [] if named["metadata"].get("uid") else problems(document)
+    if wrong:
+        raise ValueError("; ".join(wrong))
+    return from_plain(named, PodGroup)
 
 
 def _checked_node(node: Node) -> Node:
@@ -153,10 +217,18 @@ def _replicas(document: Mapping[str, Any], kind: str, name: str) -> Iterator[Pod
     spec = document.get("spec") or {}
     template = spec.get("template") or {}
     namespace = (document.get("metadata") or {}).get("namespace")
-    numbers = [int(spec[field]) for field in _REPLICAS[kind] if spec.get(field) is not None]
+    numbers = [_count(spec[field], field) for field in _REPLICAS[kind] if spec.get(field) is not None]
     for index in range(min(numbers, default=1)):
         metadata = {**(template.get("metadata") or {}), "namespace": namespace}
         yield _pod({"metadata": metadata, "spec": template.get("spec") or {}}, f"{name}-{index}")
+
+
+def _count(value: object, field: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"spec.{field}: Invalid value: {_shown(value)}: must be an integer")
+    if value < 0:
+        raise ValueError(f"spec.{field}: Invalid value: {value}: must be greater than or equal to 0")
+    return value
 
 
 def _pod(document: Mapping[str, Any], name: str) -> Pod:

@@ -128,6 +128,33 @@ def test_pods_of_other_schedulers_are_named(dump: Path) -> None:
     ]
 
 
+CRON_JOB = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "nightly"}}
+
+
+def test_what_was_left_out_is_told(dump: Path) -> None:
+    result = simulate("-f", "-", "--from", dump, stdin=listed(CRON_JOB, CRON_JOB, make_pod("web")))
+    assert result.exit_code == 0
+    assert result.stderr == "left out: 2 of batch/v1 CronJob\n"
+
+
+@pytest.mark.parametrize("content", ["", "---\n", json.dumps(CRON_JOB), json.dumps(pod_group("gang", 3))])
+def test_files_without_pods_are_bad_input(dump: Path, tmp_path: Path, content: str) -> None:
+    files = [tmp_path / "one.yaml", tmp_path / "two.yaml"]
+    for file in files:
+        file.write_text(content)
+    result = simulate("-f", files[0], "-f", files[1], "--from", dump)
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1] == f"Error: no pods in {files[0]}, {files[1]}"
+
+
+def test_a_dump_without_nodes_is_bad_input(tmp_path: Path) -> None:
+    empty = tmp_path / "dump.json"
+    empty.write_text(json.dumps(listed()))
+    result = simulate("-f", "-", "--from", empty, stdin=make_pod("web"))
+    assert result.exit_code == 2
+    assert result.stderr == f"Error: no nodes in {empty}\n"
+
+
 def test_a_configuration_file_is_obeyed(dump: Path, tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text("kind: Nonsense")

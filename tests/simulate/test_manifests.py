@@ -117,6 +117,67 @@ def test_what_cannot_be_read_is_named(text: str, message: str) -> None:
     assert str(raised.value).startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("just a text", "file.yaml: not a Kubernetes object"),
+        ("kind: List\nitems: [7]", "file.yaml: not a Kubernetes object"),
+        ("metadata: {name: one}", "file.yaml: Object 'Kind' is missing"),
+        ("kind: Pod\nmetadata: [a]", "file.yaml: Pod: metadata: must be of type object"),
+        ("kind: Pod\nmetadata: {name: one, creationTimestamp: 2026-13-45}\n", "file.yaml: "),
+        (
+            "kind: Pod\nmetadata: {name: one}\nspec: {hostNetwork: true, containers: [{ports: [{name: web}]}]}",
+            "file.yaml: Pod one: 'containerPort'",
+        ),
+        (
+            "kind: Deployment\nmetadata: {name: one}\nspec: {replicas: lots}",
+            'file.yaml: Deployment one: spec.replicas: Invalid value: "lots": must be an integer',
+        ),
+        (
+            "kind: Job\nmetadata: {name: one}\nspec: {parallelism: -3}",
+            "file.yaml: Job one: spec.parallelism: Invalid value: -3: must be greater than or equal to 0",
+        ),
+        (
+            "kind: PodGroup\nmetadata: {name: one}\nspec: {minMember: -3}",
+            "file.yaml: PodGroup one: spec.minMember: Invalid value: -3: should be greater than or equal to 1",
+        ),
+        (
+            "kind: PodGroup\nmetadata: {name: one}\nspec: {minResources: {cpu: foo}}",
+            'file.yaml: PodGroup one: spec.minResources[cpu]: Invalid value: "foo": quantities must match',
+        ),
+    ],
+)
+def test_what_no_api_server_would_take_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ManifestError) as raised:
+        read(text, "file.yaml")
+    assert str(raised.value).startswith(message)
+
+
+def test_a_stored_group_with_a_mistake_is_read_as_the_scheduler_reads_it() -> None:
+    group = pod_group("gang", 2, minResources={"cpu": "foo"})
+    group["metadata"]["uid"] = "1"
+    assert [found.spec.min_resources for found in objects(group).groups] == [{"cpu": "foo"}]
+
+
+def test_what_stands_for_no_pods_is_counted_by_api_version_and_kind() -> None:
+    daemon_set, foreign_job, foreign_group = workload("DaemonSet"), workload("Job"), pod_group("gang", 3)
+    daemon_set["apiVersion"] = "apps/v1"
+    foreign_job["apiVersion"] = "batch.volcano.sh/v1alpha1"
+    foreign_group["apiVersion"] = "scheduling.volcano.sh/v1beta1"
+    found = objects(daemon_set, foreign_job, foreign_job, foreign_group, make_pod("one"))
+    assert (names(found), found.groups) == (["default/one"], [])
+    assert found.skipped == {
+        "apps/v1 DaemonSet": 1,
+        "batch.volcano.sh/v1alpha1 Job": 2,
+        "scheduling.volcano.sh/v1beta1 PodGroup": 1,
+    }
+
+
+def test_objects_without_an_api_version_are_taken_by_their_kind() -> None:
+    found = objects({"kind": "ConfigMap"}, workload("Job"))
+    assert (names(found), found.skipped) == (["prod/web-0"], {"ConfigMap": 1})
+
+
 def test_nodes_are_read() -> None:
     assert [node.metadata.name for node in objects(make_node("one"), make_node("two")).nodes] == ["one", "two"]
 
