@@ -27,7 +27,8 @@ def notices(
 ) -> Iterator[Notice]:
     """What is to be told about the step from one status of the group to the next.
 
-    A group that lacks members is spoken of only once the scheduler has seen one: before that nobody waits.
+    A group that lacks members is spoken of only once the scheduler has seen one: before that nobody waits. That lost
+    members were replaced is not told as if the group had started again.
     """
     timeout = group.timeout_seconds or 0
     if timeout > _LONGEST and before.observed_generation != after.observed_generation:
@@ -40,7 +41,7 @@ def notices(
     if new is None or (old is not None and (old.status, old.message) == (new.status, new.message)):
         return
     if new.status == "True":
-        if old is None or old.status != "True":
+        if old is None or (old.status != "True" and old.reason != Reason.LOST_MEMBERS):
             yield Notice("Normal", "Scheduled", new.message or "")
     elif verdict is not None and verdict.reason is not Reason.SCHEDULED:
         yield _unschedulable(new.reason or "", new.message or "")

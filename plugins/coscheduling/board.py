@@ -25,6 +25,10 @@ class Reason(StrEnum):
     """The members that it lacks do not fit on the nodes together."""
     TIMEOUT = "Timeout"
     """Members held nodes, but the others did not come in time."""
+    SCHEDULING = "Scheduling"
+    """Enough pods exist, and fewer than its quorum have nodes yet. No verdict: the pods show it."""
+    LOST_MEMBERS = "LostMembers"
+    """Its quorum had nodes; pods went, and their successors have none yet. No verdict: the pods show it."""
 
 
 @dataclass(frozen=True, slots=True)

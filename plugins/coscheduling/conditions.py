@@ -1,7 +1,8 @@
 """The condition `Scheduled`: whether the quorum of a group has nodes, and why not.
 
 Pure. What the pods show goes before what the scheduler said: its word may be from before a member was deleted, or
-another scheduler may have placed them. Without any word, as after a restart, the last one still stands.
+another scheduler may have placed them. Without any word, as after a restart, the last refusal still stands. A condition
+that was there once never disappears.
 """
 
 from __future__ import annotations
@@ -26,16 +27,18 @@ def statement(
     generation are those of `previous`, or absent.
     """
     if counts.scheduled >= needed:
-        return Condition(
-            type=SCHEDULED, status="True", reason=Reason.SCHEDULED.value, message=messages.scheduled(needed)
-        )
+        return _said("True", Reason.SCHEDULED, messages.scheduled(needed, needed))
     if ended:
         return previous
     if counts.pods < needed:
-        return _denial(Reason.WAITING_FOR_PODS, messages.waiting_for_pods(counts.pods, needed))
+        return _said("False", Reason.WAITING_FOR_PODS, messages.waiting_for_pods(counts.pods, needed))
     if verdict is not None and verdict.reason is not Reason.SCHEDULED:
-        return _denial(verdict.reason, verdict.message)
-    return previous if _is_refusal(previous) else None
+        return _said("False", verdict.reason, verdict.message)
+    if previous is None or _is_refusal(previous):
+        return previous
+    had_it = previous.status == "True" or previous.reason == Reason.LOST_MEMBERS
+    reason = Reason.LOST_MEMBERS if had_it and counts.scheduled else Reason.SCHEDULING
+    return _said("False", reason, messages.scheduled(counts.scheduled, needed))
 
 
 def refused(verdict: Verdict | None, previous: Condition | None) -> bool:
@@ -57,8 +60,8 @@ def timestamp(seconds: float) -> str:
     return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _denial(reason: Reason, message: str) -> Condition:
-    return Condition(type=SCHEDULED, status="False", reason=reason.value, message=message)
+def _said(status: str, reason: Reason, message: str) -> Condition:
+    return Condition(type=SCHEDULED, status=status, reason=reason.value, message=message)
 
 
 def _is_refusal(condition: Condition | None) -> bool:

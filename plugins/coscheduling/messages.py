@@ -86,9 +86,9 @@ def _are(count: int) -> str:
     return "1 is" if count == 1 else f"{count} are"
 
 
-def scheduled(min_member: int) -> str:
-    """For the group: its quorum is bound."""
-    return f"{min_member} of {min_member} pods are scheduled"
+def scheduled(count: int, min_member: int) -> str:
+    """For the group: how many of its quorum have nodes."""
+    return f"{count} of {min_member} pods are scheduled"
 
 
 def timed_out(group: str, seconds: float) -> str:

@@ -232,7 +232,8 @@ class Coscheduling(
         """Says that the group is scheduled once its quorum is bound."""
         group = self._gangs.bound(pod)
         if group is not None:
-            self._gangs.post(group, Reason.SCHEDULED, messages.scheduled(self._gangs.min_member(group)))
+            quorum = self._gangs.min_member(group)
+            self._gangs.post(group, Reason.SCHEDULED, messages.scheduled(quorum, quorum))
             self.handle.observer.group_bound(self._gangs.age(group))
 
     def _standing(self, group: str) -> tuple[bool, int]:

@@ -31,11 +31,20 @@ def told(before: PodGroupStatus, after: PodGroupStatus, word: Verdict | None, **
     return [tuple(notice) for notice in notices(group(**spec), before, after, word)]
 
 
-@pytest.mark.parametrize("before", [None, "Unschedulable", "WaitingForPods"])
+@pytest.mark.parametrize("before", [None, "Unschedulable", "WaitingForPods", "Scheduling"])
 def test_a_group_that_is_scheduled_is_told_once(before: str | None) -> None:
     scheduled = status("Scheduled")
     assert told(status(before), scheduled, None) == [("Normal", "Scheduled", "so it is")]
     assert told(scheduled, scheduled, None) == []
+
+
+def test_a_group_whose_lost_members_were_replaced_is_not_told_as_scheduled_again() -> None:
+    assert told(status("LostMembers"), status("Scheduled"), verdict("Scheduled")) == []
+
+
+@pytest.mark.parametrize("reason", ["LostMembers", "Scheduling"])
+def test_what_only_the_members_show_is_no_event(reason: str) -> None:
+    assert told(status("Scheduled"), status(reason), verdict("Scheduled")) == []
 
 
 def test_another_minimum_of_a_scheduled_group_is_no_news() -> None:

@@ -58,9 +58,24 @@ def test_the_last_refusal_stands_until_the_scheduler_speaks_again() -> None:
     assert say(members(waiting=3), None, denial("NotEnoughResources")) == ("False", "NotEnoughResources", "so it was")
 
 
-@pytest.mark.parametrize("outdated", [TRUE, denial("WaitingForPods", "2 of 3 pods exist")])
-def test_what_the_members_disprove_is_taken_back(outdated: Condition) -> None:
-    assert say(members(waiting=3), None, outdated) is None
+@pytest.mark.parametrize("verdict", [None, DONE])
+@pytest.mark.parametrize("previous", [TRUE, denial("LostMembers", "1 of 3 pods are scheduled")])
+def test_a_group_that_ran_whole_has_lost_members_until_their_successors_have_nodes(
+    verdict: Verdict | None, previous: Condition
+) -> None:
+    said = say(members(waiting=1, running=2), verdict, previous)
+    assert said == ("False", "LostMembers", "2 of 3 pods are scheduled")
+
+
+@pytest.mark.parametrize("outdated", [TRUE, denial("WaitingForPods", "2 of 3 pods exist"), denial("Scheduling")])
+def test_what_the_members_disprove_is_replaced_by_what_they_show(outdated: Condition) -> None:
+    assert say(members(waiting=3), None, outdated) == ("False", "Scheduling", "0 of 3 pods are scheduled")
+
+
+def test_a_group_of_which_a_part_is_being_bound_for_the_first_time_has_lost_nobody() -> None:
+    waited = denial("WaitingForPods", "2 of 3 pods exist")
+    said = say(members(waiting=1, starting=2), DONE, waited)
+    assert said == ("False", "Scheduling", "2 of 3 pods are scheduled")
 
 
 def test_nothing_new_is_said_of_a_group_that_has_ended() -> None:
