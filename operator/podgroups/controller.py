@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -22,11 +22,10 @@ from muster.operator.kube.errors import ApiError, Conflict, NotFound, Rejected
 from muster.operator.kube.events import cut_note
 from muster.operator.kube.series import EventKey
 from muster.plugins.coscheduling.board import Board, Verdict
-from muster.plugins.coscheduling.model import PodGroupStatus
 from muster.plugins.coscheduling.status import Observation, next_status
 
 from .agenda import Agenda
-from .notices import notices
+from .notices import Notice, notices
 from .pods import Member, informers
 from .stored import StoredGroup, patch, read
 from .tally import Tally
@@ -76,6 +75,7 @@ class PodGroupController:
         self._leading = leading
         self._reporter = reporter
         self._groups: dict[str, _Known] = {}
+        self._looked_at: dict[str, Verdict] = {}
         self._tally = Tally()
         self._agenda = Agenda()
         self._wake = asyncio.Event()
@@ -110,7 +110,9 @@ class PodGroupController:
 
     def group_gone(self, body: Mapping[str, Any]) -> None:
         """This PodGroup is there no longer."""
-        self._forget(read(msgspec.json.encode(body)))
+        group = read(msgspec.json.encode(body))
+        self._looked_at.pop(group.key, None)
+        self._forget(group)
 
     def forget_groups(self) -> None:
         """Nobody follows the PodGroups any more; whoever begins to again will name all there are."""
@@ -183,11 +185,13 @@ class PodGroupController:
         before = group.status()
         after = next_status(before, seen, now=self._clock.wall())
         body = patch(group, after)
-        if body is None:
-            return
-        known.not_before = self._clock.now() + WRITE_PERIOD
-        if await self._write(known, group, body):
-            self._tell(group, before, after, verdict)
+        if body is not None:
+            known.not_before = self._clock.now() + WRITE_PERIOD
+            if not await self._write(known, group, body):
+                return
+        self._tell(group, notices(group, before, after, verdict, anew=verdict is not self._looked_at.get(group.key)))
+        if verdict is not None:
+            self._looked_at[group.key] = verdict
 
     async def _write(self, known: _Known, group: StoredGroup, body: bytes) -> bool:
         """Patch the status; false when that must be tried again, or need not.
@@ -222,8 +226,8 @@ class PodGroupController:
         if key in self._groups:
             self._agenda.add(key, at=self._clock.now() + seconds)
 
-    def _tell(self, group: StoredGroup, before: PodGroupStatus, after: PodGroupStatus, verdict: Verdict | None) -> None:
-        for notice in notices(group, before, after, verdict):
+    def _tell(self, group: StoredGroup, told: Iterable[Notice]) -> None:
+        for notice in told:
             self._recorder.record(
                 EventKey(
                     kind=notice.kind,

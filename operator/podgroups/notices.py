@@ -23,12 +23,13 @@ class Notice(NamedTuple):
 
 
 def notices(
-    group: StoredGroup, before: PodGroupStatus, after: PodGroupStatus, verdict: Verdict | None
+    group: StoredGroup, before: PodGroupStatus, after: PodGroupStatus, verdict: Verdict | None, *, anew: bool = False
 ) -> Iterator[Notice]:
     """What is to be told about the step from one status of the group to the next.
 
     A group that lacks members is spoken of only once the scheduler has seen one: before that nobody waits. That lost
-    members were replaced is not told as if the group had started again.
+    members were replaced is not told as if the group had started again. `anew` says that the verdict is not the one
+    that was there at the last look: a timeout is told each time.
     """
     timeout = group.timeout_seconds or 0
     if timeout > _LONGEST and before.observed_generation != after.observed_generation:
@@ -38,7 +39,10 @@ def notices(
             f"spec.scheduleTimeoutSeconds of {timeout} is cut to {_LONGEST} ({_LONGEST // 60}m)",
         )
     old, new = before.condition(SCHEDULED), after.condition(SCHEDULED)
-    if new is None or (old is not None and (old.status, old.message) == (new.status, new.message)):
+    if new is None:
+        return
+    repeated = old is not None and (old.status, old.message) == (new.status, new.message)
+    if repeated and not (anew and new.reason == Reason.TIMEOUT):
         return
     if new.status == "True":
         if old is None or (old.status != "True" and old.reason != Reason.LOST_MEMBERS):

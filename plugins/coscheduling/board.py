@@ -62,9 +62,10 @@ class Board:
         return self._verdicts.get(group)
 
     def post(self, group: str, verdict: Verdict) -> None:
-        """A verdict was reached; one that says the same as the last is left out."""
+        """A verdict was reached; one that says the same as the last is left out, unless it is another timeout."""
         last = self._verdicts.get(group)
-        if last is not None and (last.reason, last.message) == (verdict.reason, verdict.message):
+        same = last is not None and (last.reason, last.message) == (verdict.reason, verdict.message)
+        if same and verdict.reason is not Reason.TIMEOUT:
             return
         self._verdicts[group] = verdict
         for reader in self._readers:

@@ -37,7 +37,7 @@ from .args import POD_BY_POD, CoschedulingArgs
 from .board import Reason
 from .gangs import Gangs
 from .unseen import Unseen
-from .waking import Waking
+from .waking import SLACK_SECONDS, Waking
 
 SHARED = "Coscheduling"
 """The key under which the plugins of all profiles, whose arguments are the same, share one `Gangs`."""
@@ -204,7 +204,8 @@ class Coscheduling(
             return
         self._gangs.displace(pod)
         waited_until = self._gangs.holds.end(group, pod.uid)
-        if group in self._gangs.groups and waited_until is not None and self.handle.clock.now() >= waited_until:
+        timed_out = waited_until is not None and self.handle.clock.now() + SLACK_SECONDS >= waited_until
+        if timed_out and group in self._gangs.groups:
             self._give_up(group)
             self._gangs.post(group, Reason.TIMEOUT, messages.timed_out(group, self._gangs.wait_seconds(group)))
         if self._reject_waiting(group, messages.UNRESERVED) and self._pod_by_pod:

@@ -169,6 +169,28 @@ async def test_after_a_timeout_the_group_is_denied_and_then_tried_again(make_wor
     assert len(world.bound("g")) == 2
 
 
+async def test_a_timeout_is_one_although_the_timer_fires_a_millisecond_early(make_world: MakeWorld) -> None:
+    world = make_world({**POD_BY_POD, "podGroupRejectPercentage": 100})
+    on_time = world.clock.call_later
+    world.clock.call_later = lambda seconds, callback: on_time(seconds - 0.001, callback)  # type: ignore[method-assign]
+    world.add_nodes(make_node("a", cpu="1"))
+    world.add_group("g", 2, timeout=10)
+    world.add(*make_members("g", 2))
+    await world.run(10)
+
+    assert word(world, "g")[0] == "Timeout"
+    assert world.gangs.is_denied("default/g")
+
+
+async def test_each_timeout_is_posted(make_world: MakeWorld) -> None:
+    world = await half_placed(make_world, timeout=10)
+    posted: list[str] = []
+    world.gangs.board.subscribe(lambda group: posted.append(word(world, "g")[0]))
+    await world.run(60)
+
+    assert posted == ["Timeout"] * 4
+
+
 async def test_a_timeout_turns_all_that_wait_away_together(make_world: MakeWorld) -> None:
     world = make_world({**POD_BY_POD, "podGroupRejectPercentage": 100})
     world.add_nodes(make_node("a", cpu="2"))

@@ -195,6 +195,31 @@ async def test_the_schedulers_word_is_written_and_told(stage: Stage) -> None:
     }
 
 
+async def test_each_timeout_is_told_although_nothing_else_changes(stage: Stage) -> None:
+    stage.client.put(pod_group())
+    stage.come(PENDING, PENDING, PENDING)
+    for _ in range(3):
+        stage.decide(Reason.TIMEOUT, "given up after 10s")
+        await stage.clock.advance(10)
+        stage.become(PENDING, RUNNING)
+        stage.become(RUNNING, PENDING)
+        await stage.clock.advance(10)
+
+    assert stage.recorder.told() == [("Warning", "Timeout", "given up after 10s")] * 3
+
+
+async def test_a_timeout_that_another_process_saw_is_not_told_again(stage: Stage) -> None:
+    stage.client.put(pod_group())
+    stage.come(PENDING, PENDING, PENDING)
+    stage.decide(Reason.TIMEOUT, "given up after 10s")
+    await stage.clock.advance(1)
+    stage.controller.forget_groups()
+    stage.controller.group_seen(stage.client.groups["ml/train"])
+    await stage.clock.advance(10)
+
+    assert stage.recorder.told() == [("Warning", "Timeout", "given up after 10s")]
+
+
 async def test_a_note_is_cut_to_what_the_api_takes(stage: Stage) -> None:
     stage.client.put(pod_group(min_member=1))
     stage.come(PENDING)
