@@ -83,9 +83,10 @@ class ScorePhase:
         return Scored(by_plugin, totals)
 
     def _pre_score(self, state: CycleState, pod: PodInfo, view: NodeView) -> frozenset[str] | Status:
+        """The plugins to leave out. Where none scores, none is asked to prepare."""
         since = self._timing.now()
         skipped: set[str] = set()
-        for plugin in self._profile.pre_score:
+        for plugin in self._profile.pre_score if self._profile.score else ():
             sampled = self._timing.sample(state)
             status = plugin.pre_score(state, pod, view)
             self._timing.plugin(plugin.name, "PreScore", status, sampled)

@@ -2,8 +2,10 @@
 
 import pytest
 
-from muster.framework.contract import CycleState, Locality, Status, normalize_to_highest
+from muster.framework.cache.view import NodeView
+from muster.framework.contract import CycleState, Locality, PreScorePlugin, Status, normalize_to_highest
 from muster.framework.cycle.search import Search
+from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.scoring import Scored
 from tests.builders import make_node, make_pod
 from tests.cache.objects import pod as typed_pod
@@ -77,6 +79,19 @@ def test_an_error_in_pre_score_ends_the_attempt() -> None:
     answer = rank(Stage(scoring("A", {}, pre_score=Status.failure("boom"))), "a", "b")
 
     assert answer == Status.failure('running PreScore plugin "A": boom').by("A")
+
+
+def test_where_no_plugin_scores_none_is_asked_to_prepare() -> None:
+    class Preparing(PreScorePlugin):
+        name = "Preparing"
+
+        def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+            return Status.failure("boom")
+
+    scored = rank(Stage(Preparing), "a", "b")
+
+    assert isinstance(scored, Scored)
+    assert scored.totals.tolist() == [0]
 
 
 def test_skip_leaves_out_the_score_of_that_plugin_alone() -> None:
