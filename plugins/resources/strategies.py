@@ -58,12 +58,18 @@ class RequestedToCapacityRatio:
 
 
 def _percent(amounts: Amounts, offered: Amounts) -> npt.NDArray[np.int64]:
-    return amounts * 100 // np.maximum(offered, 1)
+    return _quotient(amounts * 100, np.maximum(offered, 1))
 
 
 def _mean(scores: Scores, offered: Amounts, weights: Amounts) -> Scores:
-    mean: Scores = weights @ scores // np.maximum(weights @ (offered != 0), 1)
-    return mean
+    return _quotient(weights @ scores, np.maximum(weights @ (offered != 0), 1))
+
+
+def _quotient(dividend: Amounts, divisor: Amounts) -> npt.NDArray[np.int64]:
+    """Truncated towards zero. Only where 100 times an amount overflows, as in kube-scheduler, is anything negative."""
+    floor: npt.NDArray[np.int64] = dividend // divisor
+    negative = dividend < 0
+    return floor + (negative & (floor * divisor != dividend)) if negative.any() else floor
 
 
 def _interpolate(points: Sequence[tuple[int, int]], percent: int) -> int:

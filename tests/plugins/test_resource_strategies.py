@@ -89,6 +89,11 @@ def test_a_node_that_is_more_than_full_scores_nothing_or_everything(cluster: Clu
     assert scores(cluster, strategy("MostAllocated"))["half"] == 100
 
 
+def test_amounts_near_the_end_of_int64_overflow_as_they_do_in_kube_scheduler() -> None:
+    cluster = Cluster(make_node("n", cpu="9223372036854775807m", memory="10Ei"))
+    assert cluster.scores(cluster.plugin(NodeResourcesFit), make_pod("light"))["n"] == 0
+
+
 def test_a_resource_that_the_node_does_not_offer_is_left_out() -> None:
     cluster = Cluster(make_node("n", cpu="4", memory="0"), make_node("nothing", cpu="0", memory="0"))
     assert scores(cluster) == {"n": 75, "nothing": 0}
