@@ -49,11 +49,12 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Skips for pods that ask for none of the resources, which would otherwise gather on one node."""
-        asks = any(pod.shape.requests.get(spec.name, 0) for spec in self._configured)
-        return None if asks else Status.skip()
+        return None if self._asks_for_any(pod) else Status.skip()
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
-        """The evenness with the pod against the evenness without it."""
+        """The evenness with the pod against the evenness without it; 0 for pods that PreScore, if it runs, skips."""
+        if not self._asks_for_any(pod):
+            return np.zeros(len(nodes), np.int64)
         balance = self._balances.of(pod)
         columns = nodes.snapshot.resources
         offered = pick(columns.allocatable, balance.selection, nodes)
@@ -62,6 +63,9 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         before, after = ((1 - deviation(fractions, offered != 0)) * MAX_NODE_SCORE).astype(np.int64)
         scores: Scores = _HALF + (_HALF + after - before) // 2
         return scores
+
+    def _asks_for_any(self, pod: PodInfo) -> bool:
+        return any(pod.shape.requests.get(spec.name, 0) for spec in self._configured)
 
     def _balance(self, pod: PodInfo) -> _Balance:
         columns = self.handle.snapshot.resources

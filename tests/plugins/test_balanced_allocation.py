@@ -76,3 +76,7 @@ def test_scoring_is_left_out_for_a_pod_that_asks_for_none_of_the_resources(clust
     plugin = cluster.plugin(NodeResourcesBalancedAllocation)
     assert plugin.pre_score(CycleState(), info(make_pod("web").requests({GPU: "1"})), cluster.view()) == Status.skip()
     assert plugin.pre_score(CycleState(), info(make_pod("web").requests(memory="1")), cluster.view()) is None
+
+
+def test_without_pre_score_such_a_pod_scores_nothing(cluster: Cluster) -> None:
+    assert score(cluster, make_pod("web").requests({GPU: "1"}), "cpu", "memory") == 0
