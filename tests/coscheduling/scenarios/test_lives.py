@@ -350,3 +350,31 @@ async def test_everything_of_a_group_is_forgotten_with_it(room: World) -> None:
     assert gangs.holds._until == {}
     assert len(gangs._denied) == len(gangs._permitted) == 0
     assert word(room, "one") == ("", "")
+
+
+async def test_a_pod_that_is_seen_only_as_it_ends_begins_no_life(room: World) -> None:
+    room.add_group("g", 2)
+    pod = make_member("x", "g")
+    pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    [key] = room.add(pod)
+    await room.run(5)
+    room.delete(key)
+    await room.run(1000)
+    room.add(*make_members("g", 2))
+    await room.settle()
+
+    assert len(room.bound("g")) == 2
+    assert room.gangs.age("default/g") == 0
+
+
+async def test_a_pod_that_ends_before_it_was_tried_leaves_no_life(room: World) -> None:
+    room.add_group("g", 2)
+    [key] = room.add(make_member("x", "g"))
+    room.terminate(key)
+    await room.run(5)
+    room.delete(key)
+    await room.run(1000)
+    room.add(*make_members("g", 2))
+    await room.settle()
+
+    assert room.gangs.age("default/g") == 0
