@@ -10,6 +10,7 @@ from muster.framework.runtime.waiting import go_duration
 NOT_FOUND = "PodGroup not found"
 UNRESERVED = "rejection in Unreserve"
 OPTIMISTIC = "optimistic rejection in PostFilter"
+LEFT = "pod left its pod group while it waited"
 NOT_ENOUGH_WAITING = "not enough members of the pod group are waiting to be scheduled"
 _NAMED = 5
 

@@ -111,13 +111,17 @@ class Coscheduling(
     # What the informers saw.
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """Keeps the members."""
+        """Keeps the members. One that changes its group while Permit holds it is tried again as what it is now."""
         pod = new or old
         if pod is None:
             return
-        groups = {group for group in (self._gangs.members.group_of(pod), group_key(pod)) if group is not None}
+        counted_in = self._gangs.members.group_of(pod)
+        groups = {group for group in (counted_in, group_key(pod)) if group is not None}
         before = {group: self._standing(group) for group in groups}
         self._gangs.follow_pod(old, new)
+        left = counted_in if new is not None and counted_in != group_key(new) else None
+        if left is not None and self._reject_held(left, pod.uid, messages.LEFT):
+            self.handle.activate({pod.key: pod})
         for group, standing in before.items():
             self._standing_changed(group, standing)
         if new is None:
@@ -278,15 +282,16 @@ class Coscheduling(
 
         Their places count no more from now on, although they are given back a moment later.
         """
-        rejected = False
-        for uid in self._gangs.holds.of(group):
-            waiting = self.handle.waiting_pods.get(uid)
-            if waiting is not None and waiting.pending_plugins:
-                self._gangs.holds.end(group, uid)
-                waiting.reject(self.name, message)
-                self._gangs.displace(waiting.pod)
-                rejected = True
-        return rejected
+        return any([self._reject_held(group, uid, message) for uid in self._gangs.holds.of(group)])
+
+    def _reject_held(self, group: str, uid: str, message: str) -> bool:
+        waiting = self.handle.waiting_pods.get(uid)
+        if waiting is None or not waiting.pending_plugins:
+            return False
+        self._gangs.holds.end(group, uid)
+        waiting.reject(self.name, message)
+        self._gangs.displace(waiting.pod)
+        return True
 
     def _discount_rejected(self, group: str) -> None:
         """Members whose time ran out a moment ago hold their places still, but are no part of a quorum any more."""

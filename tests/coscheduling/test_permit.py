@@ -319,3 +319,22 @@ async def test_a_group_whose_members_all_fit_holds_nobody_and_says_nothing(make_
     assert set(world.bound()) == set(keys)
     assert world.gangs.holds.of("default/g") == ()
     assert world.notes(keys[0]) == world.notes(keys[1]) == []
+
+
+@pytest.mark.parametrize("group", ["h", ""])
+async def test_a_member_that_changes_its_group_while_it_waits_is_not_let_go_by_the_quorum_of_the_old_one(
+    make_world: MakeWorld, group: str
+) -> None:
+    world = make_world({**POD_BY_POD, "podGroupRejectPercentage": 100})
+    world.add_nodes(make_node("a", cpu="8"))
+    world.add_group("g", 3)
+    world.add_group("h", 2)
+    [leaver, *_] = world.add(*make_members("g", 2), make_member("big", "g", cpu="100"))
+    await world.run(5)
+    world.relabel(leaver, group)
+    world.add(*(make_member(name, "g") for name in ("g-8", "g-9")))
+    await world.run(10)
+
+    assert set(world.bound("g")) == {"default/g-1", "default/g-8", "default/g-9"}
+    assert world.notes(leaver)[0] == "0/1 nodes are available: 1 pod left its pod group while it waited."
+    assert (leaver in world.bound()) is (not group)
