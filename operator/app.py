@@ -89,7 +89,10 @@ class OperatorEndedError(Exception):
 
 
 def run(assembly: Assembly, connection: Connection, serving: Serving) -> None:
-    """Run the scheduler until SIGTERM or SIGINT, then end what was begun."""
+    """Run the scheduler until SIGTERM or SIGINT, then end what was begun.
+
+    Raises CertificateError or ListenError, before anything is scheduled, when it cannot serve its pages.
+    """
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(operate(assembly, connection, serving))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,9 +19,18 @@ from muster.operator.process.settings import (
     with_leader_election,
     with_scheduler_names,
 )
+from muster.operator.serving import CertificateError, ListenError, certificate_files
 from muster.operator.serving.server import DEFAULT_PORT
 
-from .common import bad_input, config_option, kubeconfig_option
+from .common import BadInputError, bad_input, config_option, kubeconfig_option
+
+
+def _ip(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    try:
+        ipaddress.ip_address(value)
+    except ValueError as error:
+        raise click.BadParameter(f'failed to parse IP: "{value}"') from error
+    return value
 
 
 @click.command("run")
@@ -41,7 +51,9 @@ from .common import bad_input, config_option, kubeconfig_option
 )
 @click.option("-v", "verbosity", type=click.IntRange(0, 10), default=0, help="Log level; 2 logs each decision.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--bind-address", "host", default="0.0.0.0", show_default=True, metavar="IP", help="Where to serve.")
+@click.option(
+    "--bind-address", "host", default="0.0.0.0", show_default=True, metavar="IP", callback=_ip, help="Where to serve."
+)
 @click.option(
     "--secure-port",
     "port",
@@ -84,13 +96,18 @@ def command(
     """
     if (serving["certificate"] is None) != (serving["key"] is None):
         raise click.UsageError("--tls-cert-file and --tls-private-key-file go together")
+    if webhook_port == serving["port"]:
+        raise click.UsageError(f"--secure-port and --webhook-port are both {webhook_port}")
     serving["admission"] = _admission(webhook_port, webhook_cert_file, webhook_private_key_file)
     logs.configure(verbosity=verbosity, style=log_format, stream=sys.stderr)
     with bad_input():
         configuration = with_leader_election(read_configuration(config), leader_elect)
         assembly = assemble(with_scheduler_names(configuration, names))
         connection = load_connection(kubeconfig or assembly.configuration.client_connection.kubeconfig or None)
-    app.run(assembly, connection, app.Serving(**serving))
+    try:
+        app.run(assembly, connection, app.Serving(**serving))
+    except (CertificateError, ListenError) as error:
+        raise BadInputError(str(error)) from error
 
 
 def _admission(port: int | None, certificate: Path | None, key: Path | None) -> AdmissionServing | None:
@@ -98,4 +115,8 @@ def _admission(port: int | None, certificate: Path | None, key: Path | None) -> 
         return None
     if certificate is None or key is None:
         raise click.UsageError("--webhook-port needs --webhook-cert-file and --webhook-private-key-file")
+    try:
+        certificate_files(certificate, key)
+    except CertificateError as error:
+        raise BadInputError(str(error)) from error
     return AdmissionServing(certificate, key, port)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -17,6 +18,7 @@ from muster.framework.config import (
     resolve,
 )
 from muster.framework.config import Plugin as PluginName
+from muster.framework.config.problems import duplicate, required
 from muster.framework.runtime.profile import extension_points
 from muster.plugins.catalog import DEFAULTS, KNOWN_UNIMPLEMENTED, discover
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 LEASE = "muster"
 _GANGS = "Coscheduling"
+_NAME_FLAG = "--scheduler-name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +83,20 @@ def with_leader_election(configuration: KubeSchedulerConfiguration, wanted: bool
 def with_scheduler_names(configuration: KubeSchedulerConfiguration, names: Sequence[str]) -> KubeSchedulerConfiguration:
     """The configuration answering to `names` instead: its only profile, once under each of them.
 
-    Raises ConfigurationError when it has several profiles, each of which has a name for a reason.
+    Raises ConfigurationError when it has several profiles, each of which has a name for a reason, and when a name is
+    empty or there twice.
     """
     if not names:
         return configuration
+    faults = [required(_NAME_FLAG) for name in names if not name]
+    faults += [duplicate(_NAME_FLAG, name) for name, count in Counter(names).items() if name and count > 1]
+    if faults:
+        raise ConfigurationError(faults)
     if len(configuration.profiles) != 1:
-        problem = Problem("profiles", "profiles: --scheduler-name needs a configuration with a single profile")
+        problem = Problem("profiles", f"profiles: {_NAME_FLAG} needs a configuration with a single profile")
         raise ConfigurationError([problem])
     only = configuration.profiles[0]
-    profiles = tuple(only.model_copy(update={"scheduler_name": name}) for name in dict.fromkeys(names))
+    profiles = tuple(only.model_copy(update={"scheduler_name": name}) for name in names)
     return configuration.model_copy(update={"profiles": profiles})
 
 

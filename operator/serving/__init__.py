@@ -7,7 +7,7 @@ callables of `Sources`, so that this package knows neither the engine nor the AP
 from .app import Sources, Unknown, application
 from .authorization import ApiClient, Authorizer, Decision, ReviewAuthorizer
 from .health import Check
-from .server import Server
+from .server import ListenError, Server
 from .tls import CertificateError, certificate_files, self_signed
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "CertificateError",
     "Check",
     "Decision",
+    "ListenError",
     "ReviewAuthorizer",
     "Server",
     "Sources",

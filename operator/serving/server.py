@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 
 from aiohttp import web
@@ -10,12 +11,16 @@ DEFAULT_PORT = 10259
 """kube-scheduler's, so that scrapers find both alike."""
 
 
+class ListenError(Exception):
+    """An address cannot be listened on; the message names it and says why."""
+
+
 class Server:
     """An application listening on one address. Start and stop once each.
 
     Args:
         app: what to serve.
-        host: address to bind; `0.0.0.0` for all.
+        host: IP address to bind; `0.0.0.0` for all.
         port: port to bind; 0 lets the system choose.
         tls: None serves plain HTTP.
     """
@@ -27,10 +32,16 @@ class Server:
         self._tls = tls
 
     async def start(self) -> int:
-        """Listens, and returns the port. Raises OSError when the address cannot be bound."""
+        """Listens, and returns the port. Raises ListenError."""
         await self._runner.setup()
         site = web.TCPSite(self._runner, self._host, self._port, ssl_context=self._tls)
-        await site.start()
+        try:
+            await site.start()
+        except OSError as error:
+            await self._runner.cleanup()
+            where = f"{self._host}:{self._port}"
+            reason = os.strerror(error.errno or 0)
+            raise ListenError(f"failed to create listener: failed to listen on {where}: {reason}") from error
         address = self._runner.addresses[0]
         return int(address[1])
 

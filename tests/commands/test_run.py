@@ -1,10 +1,18 @@
 """`muster run` before it schedules: what it warns of, and what it refuses."""
 
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 import yaml
 
 from muster.operator.process.settings import Assembly, assemble, cautions, muster_configuration, read_configuration
+
+MUSTER = Path(sys.executable).with_name("muster")
+PAIR = [str(Path(__file__).parents[1] / "kube" / "data" / name) for name in ("certificate.pem", "key.pem")]
 
 
 def configured(folder: Path, *profiles: object) -> Assembly:
@@ -39,3 +47,80 @@ def test_a_profile_is_warned_of_for_the_plugins_that_it_runs_without(tmp_path: P
     assert list(cautions(assembly)) == [
         'profile "volumes" runs without VolumeBinding, VolumeZone: Muster does not have these plugins yet'
     ]
+
+
+@pytest.fixture
+def kubeconfig(tmp_path: Path) -> Path:
+    """Credentials for a cluster that nobody will ask: what is refused is refused before."""
+    path = tmp_path / "kubeconfig"
+    document = {
+        "clusters": [{"name": "none", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "contexts": [{"name": "none", "context": {"cluster": "none", "user": "none"}}],
+        "users": [{"name": "none", "user": {}}],
+        "current-context": "none",
+    }
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    """A port of this machine on which somebody else listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        _, port = listener.getsockname()
+        yield port
+
+
+def refusal(kubeconfig: Path, *arguments: str) -> str:
+    """The message with which `muster run` ends at once; exit code 2 and no traceback."""
+    command = [str(MUSTER), "run", f"--kubeconfig={kubeconfig}", "--bind-address=127.0.0.1", *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, "Traceback" in ended.stderr) == (2, False), ended.stderr
+    return ended.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("security", [["--plain-http"], []])
+def test_a_port_that_is_taken_is_named(kubeconfig: Path, taken_port: int, security: list[str]) -> None:
+    assert refusal(kubeconfig, f"--secure-port={taken_port}", *security) == (
+        f"Error: failed to create listener: failed to listen on 127.0.0.1:{taken_port}: Address already in use"
+    )
+
+
+def test_an_address_of_another_machine_is_named(kubeconfig: Path) -> None:
+    assert "failed to listen on 192.0.2.7:10259: " in refusal(kubeconfig, "--bind-address=192.0.2.7")
+
+
+def test_an_address_that_is_none_is_refused(kubeconfig: Path) -> None:
+    message = refusal(kubeconfig, "--bind-address=foo")
+    assert message == "Error: Invalid value for '--bind-address': failed to parse IP: \"foo\""
+
+
+def test_a_serving_certificate_that_cannot_be_read_is_named(kubeconfig: Path) -> None:
+    message = refusal(kubeconfig, "--tls-cert-file=nope", "--tls-private-key-file=none")
+    assert message.startswith("Error: cannot serve with nope and none: ")
+    assert message.endswith("No such file or directory: 'nope'")
+
+
+def test_a_certificate_of_the_webhook_that_cannot_be_read_is_named(kubeconfig: Path) -> None:
+    message = refusal(
+        kubeconfig, "--webhook-port=9443", f"--webhook-cert-file={PAIR[0]}", "--webhook-private-key-file=x"
+    )
+    assert message.startswith(f"Error: cannot serve with {PAIR[0]} and x: ")
+
+
+def test_the_webhook_needs_a_port_of_its_own(kubeconfig: Path) -> None:
+    files = [f"--webhook-cert-file={PAIR[0]}", f"--webhook-private-key-file={PAIR[1]}"]
+    message = refusal(kubeconfig, "--secure-port=9443", "--webhook-port=9443", *files)
+    assert message == "Error: --secure-port and --webhook-port are both 9443"
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["--scheduler-name="], "--scheduler-name: Required value"),
+        (["--scheduler-name=a", "--scheduler-name="], "--scheduler-name: Required value"),
+        (["--scheduler-name=a", "--scheduler-name=b", "--scheduler-name=a"], '--scheduler-name: Duplicate value: "a"'),
+    ],
+)
+def test_scheduler_names_must_be_names_and_differ(kubeconfig: Path, names: list[str], message: str) -> None:
+    assert refusal(kubeconfig, *names) == f"Error: {message}"

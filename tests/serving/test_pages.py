@@ -10,7 +10,16 @@ import pytest
 from aiohttp import ClientSession
 
 from muster.operator.metrics import EngineMetrics, blocks, registry_of
-from muster.operator.serving import Authorizer, Decision, Server, Sources, Unknown, application, self_signed
+from muster.operator.serving import (
+    Authorizer,
+    Decision,
+    ListenError,
+    Server,
+    Sources,
+    Unknown,
+    application,
+    self_signed,
+)
 from muster.operator.serving.health import Checks
 
 
@@ -225,9 +234,8 @@ async def test_a_port_that_is_taken_is_an_error_and_a_stopped_server_gives_it_ba
     first = Server(application(sources(), None), host="127.0.0.1", port=0, tls=None)
     port = await first.start()
     second = Server(application(sources(), None), host="127.0.0.1", port=port, tls=None)
-    with pytest.raises(OSError, match="address already in use"):
+    with pytest.raises(ListenError, match=rf"failed to listen on 127\.0\.0\.1:{port}: Address already in use"):
         await second.start()
-    await second.stop()
     await first.stop()
     third = Server(application(sources(), None), host="127.0.0.1", port=port, tls=None)
     assert await third.start() == port
