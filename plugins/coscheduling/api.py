@@ -11,6 +11,9 @@ from muster.framework.contract import Resource, WatchedKind
 from muster.framework.model.meta import ObjectMeta, Wire
 from muster.framework.model.pod_info import PodInfo
 
+NAME = "Coscheduling"
+"""Of the plugin."""
+
 GROUP_LABELS = (
     "scheduling.x-k8s.io/pod-group",
     "pod-group.scheduling.sigs.k8s.io",

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from cachetools import TTLCache
 
-from muster.framework.contract import Clock
+from muster.framework.contract import Clock, WaitingPods
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.waiting import MAX_WAIT_SECONDS
 
@@ -34,19 +34,19 @@ class Gangs:
         members: who belongs to which group, and who holds a node.
         board: the last verdict on each group.
         groups: the PodGroups by `namespace/name`.
-        holds: members that Permit holds; the plugin keeps it.
+        holds: members that Permit holds.
         may_tell: whether people are to be told something now. The process sets it: only when it leads and knows all.
         profiles: names of the schedulers that are profiles of ours.
         reservations: what is kept for members that are still to come.
     """
 
-    def __init__(self, args: CoschedulingArgs, clock: Clock) -> None:
+    def __init__(self, args: CoschedulingArgs, clock: Clock, waiting: WaitingPods) -> None:
         self._clock = clock
         self.args = args
         self.members = Members()
         self.board = Board()
         self.groups: dict[str, PodGroup] = {}
-        self.holds = Holds()
+        self.holds = Holds(waiting, self.displace)
         self.may_tell: Callable[[], bool] = lambda: True
         self.profiles: set[str] = set()
         self.reservations = Reservations(self.members, self.wait_seconds, clock)

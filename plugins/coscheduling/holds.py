@@ -1,14 +1,27 @@
-"""Members that Permit holds until their group has its quorum, by group and UID."""
+"""Members that Permit holds until their group has its quorum.
+
+The plugin adds a member when Permit makes it wait, and lets go or turns away those of a group together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+
+from muster.framework.contract import WaitingPod, WaitingPods
+from muster.framework.model.pod_info import PodInfo
+
+from .api import NAME
 
 
 class Holds:
-    """Who is held, and until when; seconds on the engine's clock."""
+    """Who is held, by group and UID, and until when; seconds on the engine's clock.
 
-    def __init__(self) -> None:
+    `waiting` are the pods that Permit holds, of all plugins; `displace` takes a member's place away.
+    """
+
+    def __init__(self, waiting: WaitingPods, displace: Callable[[PodInfo], None]) -> None:
+        self._waiting = waiting
+        self._displace = displace
         self._until: dict[str, dict[str, float]] = {}
 
     def add(self, group: str, uid: str, until: float) -> None:
@@ -28,3 +41,40 @@ class Holds:
     def of(self, group: str) -> Collection[str]:
         """UIDs of the group's held members, in the order they began to wait."""
         return tuple(self._until.get(group, ()))
+
+    def allow(self, group: str) -> None:
+        """Let all of the group go."""
+        for uid in self.of(group):
+            waiting = self._end_wait(group, uid)
+            if waiting is not None:
+                waiting.allow(NAME)
+
+    def reject(self, group: str, message: str) -> bool:
+        """Turn all of the group away; whether there were any.
+
+        Their places count no more from now on, although they are given back a moment later.
+        """
+        return any([self.reject_one(group, uid, message) for uid in self.of(group)])
+
+    def reject_one(self, group: str, uid: str, message: str) -> bool:
+        """Turn one away; whether it was held."""
+        waiting = self._end_wait(group, uid)
+        if waiting is None:
+            return False
+        waiting.reject(NAME, message)
+        self._displace(waiting.pod)
+        return True
+
+    def discount_rejected(self, group: str) -> None:
+        """Members whose time ran out a moment ago hold their places still, but are no part of a quorum any more."""
+        for uid in self.of(group):
+            waiting = self._waiting.get(uid)
+            if waiting is not None and not waiting.pending_plugins:
+                self._displace(waiting.pod)
+
+    def _end_wait(self, group: str, uid: str) -> WaitingPod | None:
+        """The member's wait, if nothing has ended it yet: it is held no more."""
+        waiting = self._waiting.get(uid)
+        if waiting is None or not waiting.pending_plugins or self.end(group, uid) is None:
+            return None
+        return waiting

@@ -31,15 +31,15 @@ from muster.framework.contract.queued_pod import QueuedPod
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
-from .admission import Admission
-from .api import POD_GROUPS, PodGroup, group_key
+from .api import NAME, POD_GROUPS, PodGroup, group_key
 from .args import POD_BY_POD, CoschedulingArgs
 from .board import Reason
 from .gangs import Gangs
+from .screening import Screening
 from .unseen import Unseen
 from .waking import SLACK_SECONDS, Waking
 
-SHARED = "Coscheduling"
+SHARED = NAME
 """The key under which the plugins of all profiles, whose arguments are the same, share one `Gangs`."""
 
 
@@ -58,18 +58,18 @@ class Coscheduling(
 ):
     """Places the pods of a PodGroup together or not at all."""
 
-    name = "Coscheduling"
+    name = NAME
     args_model = CoschedulingArgs
     watches = (POD_GROUPS,)
 
     def __init__(self, args: BaseModel | None, handle: Handle) -> None:
         super().__init__(args, handle)
         own = args if isinstance(args, CoschedulingArgs) else CoschedulingArgs()
-        self._gangs = handle.shared(SHARED, lambda: Gangs(own, handle.clock))
+        self._gangs = handle.shared(SHARED, lambda: Gangs(own, handle.clock, handle.waiting_pods))
         self._gangs.profiles.add(handle.profile_name)
         self._waking = handle.shared(f"{SHARED}.waking", lambda: Waking(self._gangs, handle))
         self._pod_by_pod = self._gangs.args.placement == POD_BY_POD
-        self._admission = Admission(self._gangs, handle, self._waking)
+        self._screening = Screening(self._gangs, handle, self._waking)
         self._unseen = Unseen(self._gangs, handle)
 
     # The queue.
@@ -120,7 +120,7 @@ class Coscheduling(
         before = {group: self._standing(group) for group in groups}
         self._gangs.follow_pod(old, new)
         left = counted_in if new is not None and counted_in != group_key(new) else None
-        if left is not None and self._reject_held(left, pod.uid, messages.LEFT):
+        if left is not None and self._gangs.holds.reject_one(left, pod.uid, messages.LEFT):
             self.handle.activate({pod.key: pod})
         for group, standing in before.items():
             self._standing_changed(group, standing)
@@ -137,7 +137,7 @@ class Coscheduling(
         key = f"{group.metadata.namespace}/{group.metadata.name}"
         known = self._gangs.groups.get(key)
         if known is not None and (new is None or known.metadata.uid != group.metadata.uid):
-            self._reject_waiting(key, messages.NOT_FOUND)
+            self._gangs.holds.reject(key, messages.NOT_FOUND)
         kept = self._gangs.reservations.of(key)
         self._gangs.follow_group(key, group if new is not None else None)
         if kept is not None:
@@ -145,19 +145,19 @@ class Coscheduling(
         if new is None or (known is not None and (known.metadata.uid, known.spec) == (group.metadata.uid, group.spec)):
             return
         if self._gangs.missing(key) <= 0:
-            self._allow_waiting(key)
+            self._gangs.holds.allow(key)
         self._waking.activate(key)
 
     # The scheduling cycle.
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
-        """See `Admission`. A group that went while its members were about to be tried is waited for."""
+        """See `Screening`. A group that went while its members were about to be tried is waited for."""
         group = group_key(pod)
         if group is None:
             return None
         if group not in self._gangs.groups:
             return Status.pending(messages.group_unseen(group))
-        return self._admission.check(group, pod)
+        return self._screening.check(group, pod)
 
     def reject_group(self, group: str, cause: Status, *, placed: int, missing: int) -> Status:
         """One reason for all members. PreFilter's own reasons stand as they are.
@@ -190,7 +190,7 @@ class Coscheduling(
         min_member, missing = self._gangs.min_member(group), self._gangs.missing(group)
         if missing <= 0 or missing * 100 <= min_member * self._gangs.args.pod_group_reject_percentage:
             return None, Status.unschedulable()
-        self._reject_waiting(group, messages.OPTIMISTIC)
+        self._gangs.holds.reject(group, messages.OPTIMISTIC)
         self._give_up(group)
         text = messages.rejected_after_post_filter(group, pod)
         self._gangs.post(group, Reason.UNSCHEDULABLE, text)
@@ -212,7 +212,7 @@ class Coscheduling(
         if timed_out and group in self._gangs.groups:
             self._give_up(group)
             self._gangs.post(group, Reason.TIMEOUT, messages.timed_out(group, self._gangs.wait_seconds(group)))
-        if self._reject_waiting(group, messages.UNRESERVED) and self._pod_by_pod:
+        if self._gangs.holds.reject(group, messages.UNRESERVED) and self._pod_by_pod:
             self._waking.failed(group)
 
     def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, float]:
@@ -221,10 +221,10 @@ class Coscheduling(
         if group is None:
             return None, 0.0
         if self._gangs.missing(group) <= 0:
-            self._discount_rejected(group)
+            self._gangs.holds.discount_rejected(group)
         if self._gangs.missing(group) <= 0:
             self._gangs.life(group).settle()
-            self._allow_waiting(group)
+            self._gangs.holds.allow(group)
             return None, 0.0
         seconds = self._gangs.wait_seconds(group)
         self._gangs.holds.add(group, pod.uid, self.handle.clock.now() + seconds)
@@ -252,7 +252,7 @@ class Coscheduling(
             return
         (enough, missing), (was_enough, was_missing) = self._standing(group), before
         if missing == 0:
-            self._allow_waiting(group)
+            self._gangs.holds.allow(group)
         if (enough and not was_enough) or missing < was_missing:
             self._waking.activate(group)
 
@@ -269,33 +269,3 @@ class Coscheduling(
     def _give_up(self, group: str) -> None:
         self._waking.failed(group)
         self._waking.denied(group)
-
-    def _allow_waiting(self, group: str) -> None:
-        for uid in self._gangs.holds.of(group):
-            waiting = self.handle.waiting_pods.get(uid)
-            if waiting is not None and waiting.pending_plugins:
-                self._gangs.holds.end(group, uid)
-                waiting.allow(self.name)
-
-    def _reject_waiting(self, group: str, message: str) -> bool:
-        """Turn them away; whether there were any.
-
-        Their places count no more from now on, although they are given back a moment later.
-        """
-        return any([self._reject_held(group, uid, message) for uid in self._gangs.holds.of(group)])
-
-    def _reject_held(self, group: str, uid: str, message: str) -> bool:
-        waiting = self.handle.waiting_pods.get(uid)
-        if waiting is None or not waiting.pending_plugins:
-            return False
-        self._gangs.holds.end(group, uid)
-        waiting.reject(self.name, message)
-        self._gangs.displace(waiting.pod)
-        return True
-
-    def _discount_rejected(self, group: str) -> None:
-        """Members whose time ran out a moment ago hold their places still, but are no part of a quorum any more."""
-        for uid in self._gangs.holds.of(group):
-            waiting = self.handle.waiting_pods.get(uid)
-            if waiting is not None and not waiting.pending_plugins:
-                self._gangs.displace(waiting.pod)

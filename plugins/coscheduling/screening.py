@@ -25,7 +25,7 @@ from .reservations import Kept
 from .waking import Waking
 
 
-class Admission:
+class Screening:
     """Asks on behalf of one profile's plugin."""
 
     def __init__(self, gangs: Gangs, handle: Handle, waking: Waking) -> None:
