@@ -91,6 +91,13 @@ def test_every_other_field_goes_through_as_it_is(assembled: Assembled) -> None:
     assert configuration.leader_election.resource_name == "muster"
 
 
+@pytest.mark.parametrize("empty", [None, {}])
+def test_an_empty_configuration_leaves_everything_to_the_other_values(assembled: Assembled, empty: object) -> None:
+    assembly = assembled({"config": empty, "scheduler.name": "ours"})
+    assert [profile.scheduler_name for profile in assembly.profiles] == ["ours"]
+    assert assembly.configuration.leader_election.resource_name == "muster"
+
+
 def test_switching_the_election_off_in_the_configuration_counts(assembled: Assembled) -> None:
     values = {"scheduler.replicaCount": 1, "config.leaderElection.leaderElect": False}
     assert not assembled(values).configuration.leader_election.leader_elect

@@ -30,6 +30,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 
 {{/* The KubeSchedulerConfiguration: `config`, and below it what the other values come to. */}}
 {{- define "muster.config" -}}
+{{- $given := .Values.config | default dict -}}
 {{- $multiPoint := dict -}}
 {{- range $part, $names := .Values.plugins -}}
   {{- $plugins := list -}}
@@ -52,14 +53,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
       "leaderElect" .Values.scheduler.leaderElect
       "resourceName" (include "muster.fullname" .)
       "resourceNamespace" .Release.Namespace -}}
-{{- range $field, $value := .Values.config.leaderElection -}}
+{{- range $field, $value := $given.leaderElection -}}
   {{- $_ := set $election $field $value -}}
 {{- end -}}
 {{- $config := dict
       "apiVersion" "kubescheduler.config.k8s.io/v1"
       "kind" "KubeSchedulerConfiguration"
       "profiles" $profiles -}}
-{{- range $field, $value := .Values.config -}}
+{{- range $field, $value := $given -}}
   {{- $_ := set $config $field $value -}}
 {{- end -}}
 {{- $_ := set $config "leaderElection" $election -}}
