@@ -31,7 +31,7 @@ from muster.framework.contract.queued_pod import QueuedPod
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
-from .api import NAME, POD_GROUPS, PodGroup, group_key
+from .api import NAME, POD_GROUPS, PodGroup, PodGroupSpec, group_key
 from .args import POD_BY_POD, CoschedulingArgs
 from .board import Reason
 from .gangs import Gangs
@@ -136,13 +136,15 @@ class Coscheduling(
             return
         key = f"{group.metadata.namespace}/{group.metadata.name}"
         known = self._gangs.groups.get(key)
+        if known is not None and new is not None and _essence(known) == _essence(group):
+            return
         if known is not None and (new is None or known.metadata.uid != group.metadata.uid):
             self._gangs.holds.reject(key, messages.NOT_FOUND)
         kept = self._gangs.reservations.of(key)
         self._gangs.follow_group(key, group if new is not None else None)
         if kept is not None:
             self._waking.room_made()
-        if new is None or (known is not None and (known.metadata.uid, known.spec) == (group.metadata.uid, group.spec)):
+        if new is None:
             return
         if self._gangs.missing(key) <= 0:
             self._gangs.holds.allow(key)
@@ -269,3 +271,8 @@ class Coscheduling(
     def _give_up(self, group: str) -> None:
         self._waking.failed(group)
         self._waking.denied(group)
+
+
+def _essence(group: PodGroup) -> tuple[str, PodGroupSpec]:
+    """What of a PodGroup decides; its status is written all the time."""
+    return group.metadata.uid, group.spec

@@ -243,3 +243,15 @@ async def test_who_waits_for_what_is_kept_is_tried_when_the_other_podgroup_goes(
     await world.settle()
 
     assert world.bound("two") == ["default/two-driver"]
+
+
+async def test_who_waits_for_what_is_kept_is_not_tried_for_a_podgroup_whose_status_changes(world: World) -> None:
+    two_apps(world)
+    [_, waits] = world.add(make_member("one-driver", "one"), make_member("two-driver", "two"))
+    await world.settle()
+    for number in range(8):
+        status = {"phase": "Scheduling", "running": number}
+        world.api.change("groups", "default/one", lambda group, status=status: group.update(status=status))
+        await world.run(5)
+
+    assert len(world.notes(waits)) == 1
