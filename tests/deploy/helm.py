@@ -28,9 +28,11 @@ class Helm:
     def __init__(self, home: Path, kubeconfig: Path | None = None) -> None:
         self._environment = {"PATH": os.environ["PATH"], "HOME": str(home), "KUBECONFIG": str(kubeconfig or os.devnull)}
 
-    def template(self, values: Mapping[str, Any] = {}, *, namespace: str = NAMESPACE) -> list[Manifest]:
+    def template(
+        self, values: Mapping[str, Any] = {}, *, release: str = RELEASE, namespace: str = NAMESPACE
+    ) -> list[Manifest]:
         """What the chart renders to with these values."""
-        text = self._run("template", RELEASE, str(CHART), f"--namespace={namespace}", values=values)
+        text = self._run("template", release, str(CHART), f"--namespace={namespace}", values=values)
         return [manifest for manifest in yaml.safe_load_all(text) if manifest]
 
     def lint(self, values: Mapping[str, Any] = {}) -> str:

@@ -91,6 +91,47 @@ def test_replicas_without_an_election_are_refused(helm: Helm, off: str) -> None:
         helm.template(nested({off: False}))
 
 
+@pytest.mark.parametrize(
+    ("release", "name"),
+    [
+        ("m.v1", "m-v1-muster"),
+        ("muster.v1", "muster-v1"),
+        ("a" * 49 + ".v1", "a" * 49),
+        ("one", "one-muster"),
+    ],
+)
+def test_a_release_of_any_name_gives_names_that_a_service_may_have(helm: Helm, release: str, name: str) -> None:
+    manifests = helm.template({"webhook": {"enabled": True}}, release=release)
+    services = [manifest["metadata"]["name"] for manifest in manifests if manifest["kind"] == "Service"]
+    assert services == [name]
+    service = pick(manifests, f"ValidatingWebhookConfiguration/{name}")["webhooks"][0]["clientConfig"]["service"]
+    assert service["name"] == name
+
+
+@pytest.mark.parametrize(("release", "override"), [("1m", ""), ("muster", "1m")])
+def test_a_name_that_no_service_may_have_is_refused_with_the_way_out(helm: Helm, release: str, override: str) -> None:
+    with pytest.raises(HelmError, match=r'"1m(-muster)?" begins with a digit.* Set fullnameOverride'):
+        helm.template({"fullnameOverride": override}, release=release)
+
+
+def test_a_release_named_by_a_number_is_a_label_all_the_same(helm: Helm) -> None:
+    manifests = helm.template({"fullnameOverride": "ours"}, release="123")
+    selector = at(pick(manifests, "Deployment/ours"), "spec.selector.matchLabels")
+    assert selector == {"app.kubernetes.io/name": "muster", "app.kubernetes.io/instance": "123"}
+
+
+def test_two_servers_on_one_port_are_refused(helm: Helm) -> None:
+    with pytest.raises(HelmError, match=r"serving\.port and webhook\.port are both 9443"):
+        helm.template(nested({"webhook.enabled": True, "serving.port": 9443}))
+    assert helm.template(nested({"webhook.enabled": False, "serving.port": 9443}))
+
+
+@pytest.mark.parametrize("label", ["app.kubernetes.io/name", "app.kubernetes.io/instance"])
+def test_a_label_that_selects_the_pods_cannot_be_given_another_value(helm: Helm, label: str) -> None:
+    with pytest.raises(HelmError, match=rf"scheduler\.podLabels: the Deployment selects its pods by {label}"):
+        helm.template({"scheduler": {"podLabels": {label: "other"}}})
+
+
 def test_what_selects_pods_stays_the_same_in_every_version(helm: Helm) -> None:
     """The selector of a Deployment cannot be changed by an upgrade."""
     labels = {"app.kubernetes.io/name": "muster", "app.kubernetes.io/instance": "muster"}

@@ -1,20 +1,17 @@
-{{/* The name of everything that the release makes. */}}
+{{/* The name of everything that the release makes. A Service's may hold no dots, which a release's may. */}}
 {{- define "muster.fullname" -}}
-{{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
-{{- else -}}
 {{- $name := .Values.nameOverride | default .Chart.Name -}}
-{{- if contains $name .Release.Name -}}
-{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
-{{- else -}}
-{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" -}}
+{{- $full := contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name) -}}
+{{- $full = .Values.fullnameOverride | default $full | replace "." "-" | trunc 50 | trimSuffix "-" -}}
+{{- if regexMatch "^[0-9]" $full -}}
+  {{- fail (printf "the name \"%s\" begins with a digit, which the API server refuses in a Service. Set fullnameOverride to one that begins with a letter." $full) -}}
 {{- end -}}
-{{- end -}}
+{{- $full -}}
 {{- end -}}
 
 {{- define "muster.selectorLabels" -}}
-app.kubernetes.io/name: {{ .Values.nameOverride | default .Chart.Name }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ .Values.nameOverride | default .Chart.Name | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "muster.labels" -}}
