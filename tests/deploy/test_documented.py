@@ -1,4 +1,4 @@
-"""The configurations that the documentation gives people, taken from its pages and read by Muster itself."""
+"""What the documentation gives people to install and to apply, taken from its pages and used."""
 
 import re
 import textwrap
@@ -14,6 +14,7 @@ from muster.operator.process.settings import Assembly, assemble, read_configurat
 from muster.plugins.catalog import discover
 from tests.deploy.helm import CHART, REPOSITORY, Helm, pick
 
+README = REPOSITORY / "README.md"
 GUIDE = REPOSITORY / "docs" / "writing-plugins.md"
 
 
@@ -76,3 +77,14 @@ def test_profiles_moved_into_the_chart_as_its_readme_shows_keep_gang_scheduling(
     assembly = assemble(read_configuration(path))
     assert [profile.scheduler_name for profile in assembly.profiles] == ["packing"]
     assert runs(assembly, "queueSort") == ["Coscheduling"]
+
+
+def test_the_readmes_first_gang_is_one_group_that_neither_demo_nor_example_has() -> None:
+    text = block(README, "yaml", "kind: PodGroup")
+    group, job = yaml.safe_load_all(text)
+    [name] = {group["metadata"]["name"], *re.findall(r"scheduling\.x-k8s\.io/pod-group: (\S+)", text)}
+    assert group["spec"]["minMember"] == job["spec"]["parallelism"]
+    story = (REPOSITORY / "operator" / "demo" / "story.py").read_text()
+    taken = {*re.findall(r'create_group\("(.*?)"', story), "first-gang"}
+    assert len(taken) > 2
+    assert name not in taken

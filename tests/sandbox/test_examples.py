@@ -1,0 +1,15 @@
+"""The gang that the README gives to those who look at the demo's cluster."""
+
+from tests.deploy.helm import REPOSITORY
+from tests.sandbox.kubectl import Kubectl
+
+EXAMPLE = "deploy/examples/first-gang.yaml"
+
+
+async def test_the_gang_that_the_readme_names_for_the_demo_is_applied(kubectl: Kubectl) -> None:
+    assert f"`kubectl apply -f {EXAMPLE}`" in (REPOSITORY / "README.md").read_text()
+    applied = await kubectl("apply", "-f", str(REPOSITORY / EXAMPLE))
+    assert applied.splitlines() == [
+        "podgroup.scheduling.x-k8s.io/first-gang created",
+        *(f"pod/first-gang-{number} created" for number in range(3)),
+    ]
