@@ -1,0 +1,19 @@
+"""The commands of the Makefile that nothing else runs."""
+
+import os
+import subprocess
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def recipe(target: str) -> list[str]:
+    """The commands that make would run."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    command = ["make", "--dry-run", "--no-print-directory", target]
+    ran = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=True)
+    return ran.stdout.splitlines()
+
+
+def test_make_demo_runs_the_demo() -> None:
+    assert recipe("demo")[-1] == ".venv/bin/muster demo"
