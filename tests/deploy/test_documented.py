@@ -5,10 +5,12 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 
 from muster.framework.contract import Plugin
+from muster.operator.commands.run import command as run
 from muster.operator.process import settings
 from muster.operator.process.settings import Assembly, assemble, read_configuration
 from muster.plugins.catalog import discover
@@ -88,3 +90,23 @@ def test_the_readmes_first_gang_is_one_group_that_neither_demo_nor_example_has()
     taken = {*re.findall(r'create_group\("(.*?)"', story), "first-gang"}
     assert len(taken) > 2
     assert name not in taken
+
+
+def test_the_oldest_kubernetes_is_the_same_on_every_page() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    [oldest] = re.findall(r">=(\d+\.\d+)\.", chart["kubeVersion"])
+    for page in (README, CHART / "README.md"):
+        assert f"Kubernetes {oldest} or newer" in page.read_text()
+
+
+def test_every_flag_of_run_is_in_the_documentation() -> None:
+    _, _, section = (REPOSITORY / "docs" / "configuration.md").read_text().partition("## Flags of `muster run`")
+    options = [option for option in run.params if isinstance(option, click.Option)]
+    assert set(re.findall(r"`(-.*?)`", section)) == {name for option in options for name in option.opts}
+
+
+def test_what_is_off_by_default_is_not_told_as_part_of_an_installation() -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    off = {name for name, value in values.items() if isinstance(value, dict) and value.get("enabled") is False}
+    [names] = re.findall(r"off until you switch them on: (.*?)\.", " ".join(README.read_text().split()))
+    assert set(re.findall(r"`(.*?)`", names)) == off
