@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sys
 import tempfile
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import click
@@ -13,6 +16,8 @@ import yaml
 
 from muster.operator import logs
 from muster.operator.sandbox import Sandbox
+from muster.operator.sandbox.dump import DumpError
+from muster.operator.sandbox.server import HOST
 
 from .common import BadInputError, bad_input
 
@@ -39,23 +44,33 @@ def command(nodes: int | None, dump: Path | None, port: int, kubeconfig: Path | 
     with bad_input():
         objects = _objects(dump) if dump is not None else []
     sandbox = Sandbox(port=port)
-    loaded = sandbox.load(objects)
+    try:
+        loaded = sandbox.load(objects)
+    except DumpError as error:
+        raise BadInputError(f"{dump}: {error}") from error
     for kind, count in sorted(loaded.skipped.items()):
         click.echo(f"left out: {count} of {kind}", err=True)
     if dump is None:
         sandbox.nodes(3 if nodes is None else nodes)
-    try:
-        asyncio.run(_serve(sandbox, kubeconfig))
-    except KeyboardInterrupt:
-        click.echo("\nended")
+    with bad_input():
+        asyncio.run(_serve(sandbox, port, kubeconfig))
+    click.echo("\nended")
 
 
-async def _serve(sandbox: Sandbox, kubeconfig: Path | None) -> None:
-    with tempfile.TemporaryDirectory(prefix="muster-sandbox-") as folder:
-        async with sandbox:
-            path = sandbox.kubeconfig(kubeconfig or Path(folder, "kubeconfig"))
-            click.echo(f"serving {sandbox.url} until Ctrl-C\n\n  export KUBECONFIG={path}\n  kubectl get nodes\n")
-            await asyncio.Event().wait()
+async def _serve(sandbox: Sandbox, port: int, kubeconfig: Path | None) -> None:
+    """Serve until SIGINT or SIGTERM."""
+    over = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, over.set)
+    async with AsyncExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="muster-sandbox-"))
+        try:
+            await stack.enter_async_context(sandbox)
+        except OSError as error:
+            raise BadInputError(f"{HOST}:{port}: {os.strerror(error.errno or 0)}") from error
+        path = sandbox.kubeconfig(kubeconfig or Path(folder, "kubeconfig"))
+        click.echo(f"serving {sandbox.url} until Ctrl-C\n\n  export KUBECONFIG={path}\n  kubectl get nodes\n")
+        await over.wait()
 
 
 def _objects(dump: Path) -> list[dict[str, object]]:
@@ -65,7 +80,7 @@ def _objects(dump: Path) -> list[dict[str, object]]:
     except msgspec.DecodeError:
         try:
             found = yaml.safe_load(text)
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError) as error:  # ValueError for what looks like a time and is none
             raise BadInputError(f"{dump}: {' '.join(str(error).split())}") from error
     if not isinstance(found, dict):
         raise BadInputError(f"{dump}: not a Kubernetes object or list")

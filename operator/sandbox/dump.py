@@ -7,11 +7,17 @@ a real API server has accepted them already. Namespaces that the objects live in
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
+from muster.operator.sandbox.errors import ApiError
 from muster.operator.sandbox.kinds import NAMESPACES, Kind, by_type, stored_as
-from muster.operator.sandbox.objects import Object, metadata, namespace_of, with_metadata
-from muster.operator.sandbox.rules import of, to_stored
+from muster.operator.sandbox.objects import Object, metadata, name_of, namespace_of, with_metadata
+from muster.operator.sandbox.rules import of, shapes, to_stored
 from muster.operator.sandbox.store import Store
+
+
+class DumpError(ValueError):
+    """Something in a dump that no API server could have printed; the text says what, and of which object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,25 +29,35 @@ class Loaded:
 
 
 def load(store: Store, objects: Iterable[Object]) -> Loaded:
-    """Stores objects as they are; lists among them are taken apart."""
+    """Stores objects as they are; lists among them are taken apart. Raises DumpError; what came before it is stored."""
     loaded = Loaded(Counter(), Counter())
     for obj in _flat(objects):
-        api_version, name = obj.get("apiVersion") or "", obj.get("kind") or ""
+        api_version, name = str(obj.get("apiVersion") or ""), str(obj.get("kind") or "")
         kind = by_type(api_version, name)
         if kind is None or "list" not in kind.verbs:
             loaded.skipped[f"{api_version} {name}"] += 1
             continue
-        store.replace_stored(stored_as(kind), _settled(store, kind, obj))
+        try:
+            shapes.check(kind, obj)
+            store.replace_stored(stored_as(kind), _settled(store, kind, obj))
+        except (shapes.ShapeError, ApiError) as error:
+            raise DumpError(f"{api_version} {name} {_named(obj)}".rstrip() + f": {error}") from error
         loaded.objects[kind.resource] += 1
     return loaded
 
 
-def _flat(objects: Iterable[Object]) -> Iterator[Object]:
+def _named(obj: Object) -> str:
+    return name_of(obj) if isinstance(metadata(obj), dict) else ""
+
+
+def _flat(objects: Iterable[Any]) -> Iterator[Object]:
     for obj in objects:
-        if "items" in obj:
-            kind = (obj.get("kind") or "").removesuffix("List")
+        if not isinstance(obj, dict):
+            raise DumpError(f"not a Kubernetes object: {obj}")
+        if isinstance(obj.get("items"), list):
+            kind = str(obj.get("kind") or "").removesuffix("List")
             typed = {"apiVersion": obj.get("apiVersion"), "kind": kind}
-            yield from _flat(typed | item for item in obj["items"])
+            yield from _flat(typed | item if isinstance(item, dict) else item for item in obj["items"])
         else:
             yield obj
 

@@ -1,0 +1,68 @@
+"""The command line of `muster sandbox`."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from muster.operator.sandbox import Sandbox
+
+MUSTER = Path(sys.executable).with_name("muster")
+
+
+def refused(*arguments: object) -> str:
+    """What the command says of input that it does not take."""
+    words = [MUSTER, "sandbox", *map(str, arguments)]
+    ended = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert ended.returncode == 2, ended.stderr
+    return ended.stderr
+
+
+async def test_a_port_that_is_taken_is_bad_input() -> None:
+    async with Sandbox() as other:
+        port = other.url.rpartition(":")[2]
+        assert refused("--port", port) == f"Error: 127.0.0.1:{port}: Address already in use\n"
+
+
+def test_a_kubeconfig_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "config"
+    assert refused("--nodes", 0, "--kubeconfig", path) == f"Error: {path}: No such file or directory\n"
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (7, "not a Kubernetes object: 7"),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": ["a"]}, "v1 Pod: Expected `object | null`, got `array`"),
+        (
+            {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "one"}, "status": {"conditions": 3}},
+            "v1 Node one: Expected `array | null`, got `int`",
+        ),
+        (
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "Bad_Name"}},
+            'v1 Pod: Namespace "Bad_Name" is invalid',
+        ),
+    ],
+)
+def test_what_no_api_server_could_have_printed_is_bad_input(tmp_path: Path, item: object, message: str) -> None:
+    dump = tmp_path / "dump.json"
+    dump.write_text(json.dumps({"kind": "List", "items": [item]}))
+    assert refused("--from", dump).startswith(f"Error: {dump}: {message}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_and_leaves_no_files(tmp_path: Path, number: signal.Signals) -> None:
+    process = subprocess.Popen(
+        [MUSTER, "sandbox"], stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(tmp_path)}
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("serving http://127.0.0.1:")
+    assert [path.name for folder in tmp_path.iterdir() for path in folder.iterdir()] == ["kubeconfig"]
+    process.send_signal(number)
+    rest, _ = process.communicate()
+    assert (process.returncode, rest.split()[-1]) == (0, "ended")
+    assert list(tmp_path.iterdir()) == []
