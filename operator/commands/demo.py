@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import signal
 import sys
 import tempfile
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVarTuple
 
 import click
 from rich.console import Console
@@ -27,6 +28,9 @@ from muster.operator.sandbox.nodes import NodeShape
 _NODES = 100
 _NODE_CPUS = 4
 _PATIENCE_SECONDS = 60.0
+_UNTOLD = 1
+Ts = TypeVarTuple("Ts")
+_END_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @click.command("demo")
@@ -39,12 +43,55 @@ def command(once: bool) -> None:
     """
     logs.configure(verbosity=0, style="text", stream=sys.stderr)
     logging.getLogger(logs.OWN).setLevel(logging.WARNING)
+    console = Console()
     try:
-        asyncio.run(_demo(Console(), once=once))
+        with asyncio.Runner(loop_factory=_Loop) as runner:
+            completed = runner.run(_until_told_to_end(console, _demo(console, once=once)))
     except StoryError as error:
         raise click.ClickException(f"the story went wrong: {error}") from error
-    except KeyboardInterrupt:
-        click.echo("\nended")
+    if not completed:
+        console.print("ended")
+        if once:
+            raise SystemExit(_UNTOLD)
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """Lets nobody but the demo say what SIGINT and SIGTERM do: kopf would take them, and wait for the sandbox's tasks,
+    which are on this loop, as if they were its own.
+    """
+
+    def add_signal_handler(self, sig: int, callback: Callable[[*Ts], object], *args: *Ts) -> None:
+        if sig not in _END_SIGNALS:
+            super().add_signal_handler(sig, callback, *args)
+
+    def on_end(self, callback: Callable[[], object]) -> None:
+        """Call this when the user or the system wants the process to end."""
+        for number in _END_SIGNALS:
+            super().add_signal_handler(number, callback)
+
+
+async def _until_told_to_end(console: Console, work: Coroutine[Any, Any, None]) -> bool:
+    """Do the work, or as much as there is time for until a signal ends it; whether all was done."""
+    task = asyncio.create_task(work)
+    told = asyncio.Event()
+
+    def end() -> None:
+        if not told.is_set():
+            told.set()
+            logging.disable()  # kopf complains of each request that is cut off by its own end
+            console.print("\nending …")
+            task.cancel()
+
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, _Loop)
+    loop.on_end(end)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if not told.is_set():
+            raise
+        return False
+    return True
 
 
 async def _demo(console: Console, *, once: bool) -> None:
@@ -67,7 +114,8 @@ async def _demo(console: Console, *, once: bool) -> None:
                     console.rule("Your turn")
                     console.print("Everything stays up until Ctrl-C. In another terminal:\n")
                     console.print(f"  export KUBECONFIG={kubeconfig}", soft_wrap=True)
-                    console.print("  kubectl get podgroups -o wide\n  kubectl describe pod big-0\n")
+                    console.print("  kubectl get podgroups -o wide\n  kubectl describe pod big-0")
+                    console.print("  kubectl apply -f deploy/examples/first-gang.yaml\n")
                     await scheduler
             finally:
                 scheduler.cancel()
@@ -78,9 +126,12 @@ async def _demo(console: Console, *, once: bool) -> None:
 async def _watching(scheduler: asyncio.Task[None], story: Coroutine[Any, Any, None]) -> None:
     """Run the story; a scheduler that ends before it has spoiled it."""
     telling = asyncio.create_task(story)
-    await asyncio.wait((telling, scheduler), return_when=asyncio.FIRST_COMPLETED)
-    if not telling.done():
+    try:
+        await asyncio.wait((telling, scheduler), return_when=asyncio.FIRST_COMPLETED)
+        if not telling.done():
+            await scheduler
+            raise StoryError("the scheduler ended")
+        await telling
+    finally:
         telling.cancel()
-        await scheduler
-        raise StoryError("the scheduler ended")
-    await telling
+        await asyncio.gather(telling, return_exceptions=True)

@@ -16,8 +16,8 @@ MUSTER = Path(sys.executable).with_name("muster")
 
 def refused(*arguments: object) -> str:
     """What the command says of input that it does not take."""
-    words = [MUSTER, "sandbox", *map(str, arguments)]
-    ended = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    words = [str(MUSTER), "sandbox", *map(str, arguments)]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 2, ended.stderr
     return ended.stderr
 
