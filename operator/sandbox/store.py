@@ -98,7 +98,9 @@ class Store:
         if name_of(obj) != name:
             message = f"the name of the object ({name_of(obj)}) does not match the name on the URL ({name})"
             raise errors.bad_request(message)
-        if kind.create_on_update and self.find(kind, name, namespace=namespace) is None:
+        if self.find(kind, name, namespace=namespace) is None:
+            if not kind.create_on_update:
+                raise errors.not_found(kind, name)
             return self.create(kind, obj, namespace=namespace, options=options)
         if not metadata(obj).get("resourceVersion") and not kind.unconditional_update:
             reason = "must be specified for an update"

@@ -6,6 +6,11 @@ from tests.api_behaviour.objects import config_map, deployment, pod_group
 from tests.api_behaviour.server import Server
 from tests.builders import make_pod
 
+_TYPES = {
+    "podgroups": {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup"},
+    "poddisruptionbudgets": {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"},
+    "configmaps": {"apiVersion": "v1", "kind": "ConfigMap"},
+}
 _OTHER_UID = "00000000-0000-4000-8000-000000000000"
 
 
@@ -56,6 +61,17 @@ async def test_some_kinds_insist_on_a_version(server: Server, resource: str) -> 
 
     assert (answer.code, answer.reason) == (422, "Invalid")
     assert "metadata.resourceVersion: Invalid value: 0: must be specified for an update" in answer.message
+
+
+@pytest.mark.parametrize(
+    ("resource", "group"),
+    [("podgroups", "scheduling.x-k8s.io/v1alpha1"), ("poddisruptionbudgets", "policy/v1"), ("configmaps", "")],
+)
+async def test_what_is_not_there_cannot_be_replaced(server: Server, resource: str, group: str) -> None:
+    answer = await server.put(server.path(resource, "a", group=group), {"metadata": {"name": "a"}, **_TYPES[resource]})
+
+    assert (answer.code, answer.reason) == (404, "NotFound")
+    assert answer.message == f'{".".join(filter(None, (resource, group.partition("/")[0])))} "a" not found'
 
 
 async def test_a_lease_changes_hands_once(server: Server) -> None:
