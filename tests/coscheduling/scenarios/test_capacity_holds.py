@@ -251,7 +251,7 @@ async def test_who_waits_for_what_is_kept_is_not_tried_for_a_podgroup_whose_stat
     await world.settle()
     for number in range(8):
         status = {"phase": "Scheduling", "running": number}
-        world.api.change("groups", "default/one", lambda group, status=status: group.update(status=status))
+        world.api.put("groups", {**world.api.objects["groups"]["default/one"], "status": status})
         await world.run(5)
 
     assert len(world.notes(waits)) == 1
