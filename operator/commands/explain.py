@@ -9,11 +9,11 @@ from typing import IO
 
 import click
 import msgspec
-from rich.console import Console
 
 from muster.framework.config import ConfigurationError
 from muster.framework.model.quantity import QuantityError
 from muster.operator.explain.cases import CaseError, as_json, decide
+from muster.operator.explain.layout import console
 from muster.operator.explain.live import explain_live
 from muster.operator.explain.tables import render
 from muster.operator.kube.credentials import current_namespace, load_connection
@@ -87,6 +87,6 @@ def _explain_pod(pod: str, namespace: str | None, output: str, *, config: Path |
             found["group"] = explained.group
         click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))
         return
-    console = Console()
+    shown = console()
     for part in render(explained):
-        console.print(part)
+        shown.print(part)

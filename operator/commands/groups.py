@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 import msgspec
-from rich.console import Console
 
 from muster.operator.explain.groups import list_groups, render_groups
+from muster.operator.explain.layout import console
 from muster.operator.kube.credentials import current_namespace, load_connection
 from muster.operator.kube.errors import ApiError
 
@@ -33,4 +33,4 @@ def command(namespace: str | None, everywhere: bool, output: str, kubeconfig: Pa
     if output == "json":
         click.echo(msgspec.json.format(msgspec.json.encode(groups), indent=2))
     else:
-        Console().print(render_groups(groups))
+        console().print(render_groups(groups))

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import click
 import msgspec
-from rich.console import Console
-from rich.table import Table
 
+from muster.operator.explain.layout import console, table
 from muster.operator.kube.credentials import Connection, load_connection
 from muster.operator.kube.errors import ApiError
 from muster.operator.process.settings import Assembly, assemble, read_configuration
@@ -120,18 +119,16 @@ def _as_json(placements: Sequence[Placement], missing: Shortfall | None) -> dict
 
 
 def _print(placements: Sequence[Placement], missing: Shortfall | None) -> None:
-    console = Console()
-    table = Table()
-    for title in ("Pod", "PodGroup", "Node", "Reason"):
-        table.add_column(title, overflow="fold")
+    output = console()
+    rows = table("Pod", "PodGroup", "Node", "Reason")
     for each in placements:
-        table.add_row(each.pod.key, each.group, each.node or "-", each.reason)
-    console.print(table)
+        rows.add_row(each.pod.key, each.group, each.node or "-", each.reason)
+    output.print(rows)
     placed = sum(1 for each in placements if each.node)
-    console.print(f"{placed} of {len(placements)} pods would be scheduled.")
+    output.print(f"{placed} of {len(placements)} pods would be scheduled.")
     if missing is not None:
         offer = ", ".join(f"{amount} {name}" for name, amount in missing.allocatable.items())
         nodes = "1 more node" if missing.nodes == 1 else f"{missing.nodes} more nodes"
-        console.print(f"{nodes} like {missing.like} ({offer}) would make the rest fit.")
+        output.print(f"{nodes} like {missing.like} ({offer}) would make the rest fit.")
     elif any(each.lacks_nodes for each in placements):
-        console.print("More nodes of the shapes that the cluster has would not help.")
+        output.print("More nodes of the shapes that the cluster has would not help.")

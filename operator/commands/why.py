@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 import msgspec
-from rich.console import Console
 
 from muster.operator.explain.groups import as_json, render_report, report_group
+from muster.operator.explain.layout import console
 from muster.operator.kube.credentials import Connection, current_namespace, load_connection
 from muster.operator.kube.errors import ApiError, NotFound
 
@@ -66,7 +66,7 @@ def _tell_of_group(connection: Connection, namespace: str, name: str, output: st
     if output == "json":
         click.echo(msgspec.json.format(msgspec.json.encode(as_json(report)), indent=2))
     else:
-        console = Console()
+        shown = console()
         for part in render_report(report):
-            console.print(part)
+            shown.print(part)
     return True

@@ -20,6 +20,8 @@ from muster.operator.kube.listing import list_all
 from muster.operator.kube.transport import Transport
 from muster.plugins.coscheduling.api import GROUP_LABELS, PodGroupSpec
 
+from .layout import table
+
 _API = "/apis/scheduling.x-k8s.io/v1alpha1"
 
 
@@ -78,10 +80,13 @@ async def report_group(connection: Connection, namespace: str, name: str) -> Gro
 
 def render_groups(groups: Iterable[Group]) -> Table:
     """A row a group."""
-    table = Table("Namespace", "Name", "Phase", "MinMember", "Scheduled", "Running", "Reason", "Message")
+    found = table(
+        *("Namespace", "Name", "Phase", "MinMember", "Scheduled", "Running", "Reason", "Message"),
+        whole=("Namespace", "Name"),
+    )
     for group in groups:
         status, verdict = group.status, group.verdict
-        table.add_row(
+        found.add_row(
             group.metadata.namespace,
             group.metadata.name,
             status.phase,
@@ -91,7 +96,7 @@ def render_groups(groups: Iterable[Group]) -> Table:
             verdict.reason,
             verdict.message,
         )
-    return table
+    return found
 
 
 def render_report(report: GroupReport) -> Iterator[RenderableType]:
@@ -102,11 +107,11 @@ def render_report(report: GroupReport) -> Iterator[RenderableType]:
     yield Text.assemble((name, "bold"), f" needs {group.spec.min_member} pods, {len(report.members)} exist")
     if verdict.reason:
         yield Text(f"{verdict.reason}: {verdict.message}")
-    table = Table("Pod", "Phase", "Node", "Message")
+    members = table("Pod", "Phase", "Node", "Message", whole=("Pod", "Node"))
     for pod in report.members:
         told = next((each for each in pod.status.conditions if each.type == "PodScheduled"), PodCondition())
-        table.add_row(pod.metadata.name, pod.status.phase, pod.spec.node_name or "-", told.message)
-    yield table
+        members.add_row(pod.metadata.name, pod.status.phase, pod.spec.node_name or "-", told.message)
+    yield members
 
 
 def as_json(report: GroupReport) -> dict[str, object]:

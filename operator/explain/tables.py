@@ -11,6 +11,7 @@ from rich.text import Text
 
 from muster.framework.cycle.explain import Explanation
 
+from .layout import table
 from .live import Explained
 
 _NAMES_SHOWN = 3
@@ -48,19 +49,19 @@ def _rejections(explanation: Explanation) -> Table:
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name, status in explanation.rejected.items():
         groups[status.plugin, status.message].append(name)
-    table = Table("Nodes", "Plugin", "Reason", "Which", title="Rejected", title_justify="left")
+    rejected = table("Nodes", "Plugin", "Reason", "Which", whole=("Nodes", "Plugin"), title="Rejected")
     for (plugin, reason), names in sorted(groups.items(), key=lambda group: -len(group[1])):
         shown = ", ".join(sorted(names)[:_NAMES_SHOWN])
         more = len(names) - _NAMES_SHOWN
-        table.add_row(str(len(names)), plugin, reason, f"{shown} and {more} more" if more > 0 else shown)
-    return table
+        rejected.add_row(str(len(names)), plugin, reason, f"{shown} and {more} more" if more > 0 else shown)
+    return rejected
 
 
 def _scores(explanation: Explanation) -> Table:
     best = sorted(explanation.totals, key=lambda name: (-explanation.totals[name], name != explanation.chosen, name))
     plugins = list(explanation.scores[best[0]])
-    table = Table("Node", *plugins, "Total", title="Best nodes", title_justify="left")
+    ranking = table("Node", *plugins, "Total", whole=("Node", "Total"), title="Best nodes")
     for name in best[:_BEST_SHOWN]:
         scores = explanation.scores[name]
-        table.add_row(name, *(str(scores[plugin]) for plugin in plugins), str(explanation.totals[name]))
-    return table
+        ranking.add_row(name, *(str(scores[plugin]) for plugin in plugins), str(explanation.totals[name]))
+    return ranking
