@@ -161,10 +161,10 @@ def method_not_allowed() -> ApiError:
     return ApiError(405, "MethodNotAllowed", message, details={})
 
 
-def unsupported_media_type(accepted: Sequence[str]) -> ApiError:
-    """415: the body's content type is not one of `accepted`."""
+def unsupported_media_type(accepted: Sequence[str], hint: str = "") -> ApiError:
+    """415: the body's content type is not one of `accepted`; `hint` says what to do instead."""
     message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
-    return ApiError(415, "UnsupportedMediaType", message)
+    return ApiError(415, "UnsupportedMediaType", f"{message}; {hint}" if hint else message)
 
 
 def too_large(limit: int) -> ApiError:

@@ -6,10 +6,10 @@ or `streaming` write the response. These, `documents` and `server` are the only 
 
 from aiohttp import web
 
-from muster.operator.sandbox import answers, documents, errors, patching, pods, requests, selectors
+from muster.operator.sandbox import answers, documents, errors, patching, pods, requests, reviews, selectors
 from muster.operator.sandbox.answers import Form
 from muster.operator.sandbox.errors import ApiError
-from muster.operator.sandbox.kinds import BINDINGS, Kind
+from muster.operator.sandbox.kinds import BINDINGS, REVIEWS, Kind
 from muster.operator.sandbox.ledger import Entry
 from muster.operator.sandbox.listing import Page
 from muster.operator.sandbox.objects import Object, name_of, namespace_of
@@ -49,6 +49,8 @@ class Handler:
         target = requests.target(request.path)
         if target.kind is BINDINGS or target.subresource in ("binding", "eviction"):
             return await self._act(request, target)
+        if target.kind in REVIEWS and request.method == "POST":
+            return answers.document(reviews.answer(target.kind, await _body(request)), 201)
         watched = requests.is_true(request.query, "watch")
         match request.method, bool(target.name):
             case "GET", _ if watched:

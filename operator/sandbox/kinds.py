@@ -130,6 +130,23 @@ EVENTS_V1 = Kind(
     | {"reportingController": Selectable(("reportingComponent",))},
 )
 BINDINGS = Kind(resource="bindings", kind="Binding", verbs=("create",))
+TOKEN_REVIEWS = Kind(
+    group="authentication.k8s.io", resource="tokenreviews", kind="TokenReview", namespaced=False, verbs=("create",)
+)
+SUBJECT_ACCESS_REVIEWS = Kind(
+    group="authorization.k8s.io",
+    resource="subjectaccessreviews",
+    kind="SubjectAccessReview",
+    namespaced=False,
+    verbs=("create",),
+)
+SELF_SUBJECT_ACCESS_REVIEWS = Kind(
+    group="authorization.k8s.io",
+    resource="selfsubjectaccessreviews",
+    kind="SelfSubjectAccessReview",
+    namespaced=False,
+    verbs=("create",),
+)
 LEASES = Kind(
     group="coordination.k8s.io",
     resource="leases",
@@ -279,6 +296,9 @@ VOLUME_ATTACHMENTS = Kind(
     returns_deleted=True,
 )
 
+REVIEWS = (TOKEN_REVIEWS, SELF_SUBJECT_ACCESS_REVIEWS, SUBJECT_ACCESS_REVIEWS)
+"""Kinds that are answered at once and never stored."""
+
 KINDS = (
     BINDINGS,
     CONFIG_MAPS,
@@ -295,6 +315,7 @@ KINDS = (
     DEPLOYMENTS,
     REPLICA_SETS,
     STATEFUL_SETS,
+    *REVIEWS,
     LEASES,
     EVENTS_V1,
     POD_DISRUPTION_BUDGETS,

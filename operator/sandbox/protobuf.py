@@ -16,6 +16,7 @@ CONTENT_TYPE = "application/vnd.kubernetes.protobuf"
 
 _MAGIC = b"k8s\0"
 _JSON_TYPES = ("application/json", "application/yaml")
+_INSTEAD = "use kubectl create ... --dry-run=client -o yaml | kubectl apply -f -"
 _TEXT, _INT, _BOOL, _MAP = "text", "int", "bool", "map"
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
@@ -64,6 +65,7 @@ _MESSAGES: dict[str, _Message] = {
     "Namespace": {1: ("metadata", "ObjectMeta")},
     "ServiceAccount": {1: ("metadata", "ObjectMeta")},
     "ConfigMap": {1: ("metadata", "ObjectMeta"), 2: ("data", _MAP)},
+    "SelfSubjectAccessReview": {1: ("metadata", "ObjectMeta")},
     "Eviction": {1: ("metadata", "ObjectMeta"), 2: ("deleteOptions", "DeleteOptions")},
     "PodDisruptionBudget": {1: ("metadata", "ObjectMeta"), 2: ("spec", "PodDisruptionBudgetSpec")},
     "PriorityClass": {
@@ -76,7 +78,7 @@ _MESSAGES: dict[str, _Message] = {
 }
 _ROOTS = (
     *("Namespace", "ServiceAccount", "ConfigMap", "PriorityClass"),
-    *("PodDisruptionBudget", "Eviction", "DeleteOptions"),
+    *("PodDisruptionBudget", "Eviction", "DeleteOptions", "SelfSubjectAccessReview"),
 )
 
 
@@ -88,7 +90,8 @@ def decode(data: bytes) -> Object:
         envelope = dict(_fields(data[len(_MAGIC) :]))
         typed = _message("TypeMeta", envelope[1])
         if typed["kind"] not in _ROOTS:
-            raise unsupported_media_type(_JSON_TYPES)
+            hint = f"a {typed['kind']} is not read as protobuf here: {_INSTEAD}"
+            raise unsupported_media_type(_JSON_TYPES, hint)
         return typed | _message(typed["kind"], envelope.get(2, b""))
     except (IndexError, KeyError, TypeError, UnicodeDecodeError) as error:
         raise bad_request("the request body is no readable protobuf message") from error

@@ -247,6 +247,20 @@ async def test_kubectl_makes_simple_objects_by_itself(kubectl: Kubectl) -> None:
     assert await kubectl("get", "pdb", "keep", "-n", "team", "-o", "jsonpath={.spec.minAvailable}") == "1"
 
 
+async def test_everything_is_allowed(kubectl: Kubectl) -> None:
+    assert await kubectl("auth", "can-i", "create", "pods") == "yes\n"
+
+
+async def test_what_kubectl_sends_as_protobuf_and_is_not_read_says_what_to_do_instead(kubectl: Kubectl) -> None:
+    command = ("create", "deployment", "web", "--image=nginx")
+
+    with pytest.raises(KubectlError, match=r"a Deployment is not read as protobuf here: use kubectl create .* apply"):
+        await kubectl(*command)
+    applied = await kubectl("apply", "-f", "-", stdin=await kubectl(*command, "--dry-run=client", "-o", "yaml"))
+
+    assert applied == "deployment.apps/web created\n"
+
+
 async def test_a_namespace_goes_with_all_it_holds(kubectl: Kubectl, sandbox: Sandbox) -> None:
     await kubectl("create", "namespace", "team")
     await kubectl("run", "web", "-n", "team", "--image=nginx")

@@ -1,0 +1,25 @@
+"""What Muster's own pages ask the API before they show themselves."""
+
+import time
+
+import aiohttp
+
+from muster.operator.sandbox import Sandbox
+from muster.operator.serving import ReviewAuthorizer
+
+
+class _Api:
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+
+    async def post(self, path: str, body: bytes) -> bytes:
+        async with self._session.post(path, data=body, headers={"Content-Type": "application/json"}) as response:
+            response.raise_for_status()
+            return await response.read()
+
+
+async def test_every_token_may_read_the_pages(sandbox: Sandbox) -> None:
+    async with aiohttp.ClientSession(sandbox.url) as session:
+        decision = await ReviewAuthorizer(_Api(session), timer=time.monotonic).authorize("any", "/metrics")
+
+    assert decision.allowed
