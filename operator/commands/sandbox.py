@@ -36,8 +36,8 @@ from .common import BadInputError, bad_input
 def command(nodes: int | None, dump: Path | None, port: int, kubeconfig: Path | None) -> None:
     """Serve an in-memory Kubernetes API until Ctrl-C, for trying, teaching and testing; never for production.
 
-    Stock kubectl works on it, and everybody may do everything. Pods that get a node are marked Running by a stand-in for
-    the kubelet.
+    Stock kubectl works on it, and everybody may do everything. Pods that get a node are marked Running by a stand-in
+    for the kubelet.
     """
     if nodes is not None and dump is not None:
         raise click.UsageError("--nodes and --from exclude each other")
