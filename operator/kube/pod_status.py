@@ -17,6 +17,8 @@ from .outcome import DONE, Outcome, outcome_of
 from .references import pod_path
 
 if TYPE_CHECKING:
+    import asyncio
+
     from muster.framework.model.meta import ObjectMeta
     from muster.framework.model.pod import Pod, PodCondition
 
@@ -71,11 +73,14 @@ class StatusWriter:
         self._client = client
         self._retrier = retrier
 
-    async def patch(self, pod: ObjectMeta, patch: bytes) -> Outcome:
-        """Apply what `plan_patch` made, with kube-scheduler's tries, on a conflict too. Never raises ApiError."""
+    async def patch(self, pod: ObjectMeta, patch: bytes, *, given_up: asyncio.Event | None = None) -> Outcome:
+        """Apply what `plan_patch` made, with kube-scheduler's tries, on a conflict too. Never raises ApiError.
+
+        Once `given_up` is set it is not tried again.
+        """
         path = pod_path(pod, "status")
         try:
-            await self._retrier.run(lambda: self._send(path, patch), conflicts=True)
+            await self._retrier.run(lambda: self._send(path, patch), conflicts=True, given_up=given_up)
         except ApiError as error:
             return outcome_of(error)
         return DONE

@@ -35,8 +35,17 @@ class Retrier:
         self._sleep = sleep
         self._random = random
 
-    async def run(self, write: Callable[[], Awaitable[T]], *, conflicts: bool = False) -> T:
-        """The result of `write()`; with `conflicts` a 409 is retried too. Raises the last ApiError."""
+    async def run(
+        self,
+        write: Callable[[], Awaitable[T]],
+        *,
+        conflicts: bool = False,
+        given_up: asyncio.Event | None = None,
+    ) -> T:
+        """The result of `write()`; with `conflicts` a 409 is retried too. Raises the last ApiError.
+
+        Once `given_up` is set there is no further try; one under way has its answer waited for.
+        """
         waits: Backoff | None = None
         tries, obeyed = 0, 0
         while True:
@@ -52,7 +61,21 @@ class Retrier:
                         raise
                     waits = waits or Backoff(RULE, random=self._random)
                     wait = waits.delay()
-            await self._sleep(wait)
+                await self._pause(wait, given_up)
+                if given_up is not None and given_up.is_set():
+                    raise
+
+    async def _pause(self, seconds: float, given_up: asyncio.Event | None) -> None:
+        """Sleep, but not past the moment that the write is given up."""
+        if given_up is None:
+            await self._sleep(seconds)
+            return
+        ends = asyncio.ensure_future(self._sleep(seconds)), asyncio.ensure_future(given_up.wait())
+        try:
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for end in ends:
+                end.cancel()
 
 
 def _may_pass(error: ApiError, *, conflicts: bool) -> bool:

@@ -56,8 +56,8 @@ class Wire:
         self.recorder = EventRecorder(ApiClient(transport, limiter=_limiter(limits), may_write=may_write))
         self.bindings = TaskSet(wake)
         self._statuses = TaskSet()
-        self._binder = ApiBinder(BindingWriter(self.client, retrier))
         self._conditions = ConditionWriter(StatusWriter(self.client, retrier), self._statuses, clock)
+        self._binder = ApiBinder(BindingWriter(self.client, retrier), self._conditions)
 
     def ports(self, observer: Observer, listers: Mapping[Resource, Lister]) -> Ports:
         """The engine's ports over these writers."""

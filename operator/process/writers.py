@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from muster.framework.contract import Status
@@ -21,11 +22,13 @@ if TYPE_CHECKING:
 class ApiBinder:
     """Implements `contract.Binder`."""
 
-    def __init__(self, writer: BindingWriter) -> None:
+    def __init__(self, writer: BindingWriter, conditions: ConditionWriter) -> None:
         self._writer = writer
+        self._conditions = conditions
 
     async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
-        """Bind the pod; success when the API accepted it."""
+        """Bind the pod; success when the API accepted it. What was still to be said of why it waits is not said."""
+        await self._conditions.withdraw(pod.uid)
         outcome = await self._writer.bind(pod.pod.metadata, node_name)
         return None if outcome.result is Result.DONE else Status.failure(outcome.message)
 
@@ -41,22 +44,30 @@ class ConditionWriter:
         self._tasks = tasks
         self._clock = clock
         self._next: dict[str, tuple[PodInfo, PodCondition, str | None]] = {}
-        self._writing: set[str] = set()
+        self._under_way: dict[str, tuple[asyncio.Task[None], asyncio.Event]] = {}
 
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
         """Set PodScheduled to False."""
         condition = PodCondition(type="PodScheduled", status="False", reason=reason, message=message)
         self._next[pod.uid] = (pod, condition, nominated_node)
-        if pod.uid not in self._writing:
-            self._writing.add(pod.uid)
-            self._tasks.spawn(self._write(pod.uid))
+        if pod.uid not in self._under_way:
+            given_up = asyncio.Event()
+            self._under_way[pod.uid] = self._tasks.spawn(self._write(pod.uid, given_up)), given_up
 
-    async def _write(self, uid: str) -> None:
+    async def withdraw(self, uid: str) -> None:
+        """Forget what is still to be said of this pod. Returns when nothing of it is on its way to the API any more."""
+        self._next.pop(uid, None)
+        if uid in self._under_way:
+            task, given_up = self._under_way[uid]
+            given_up.set()
+            await asyncio.wait((task,))
+
+    async def _write(self, uid: str, given_up: asyncio.Event) -> None:
         try:
             while (newest := self._next.pop(uid, None)) is not None:
                 pod, condition, nominated_node = newest
                 patch = plan_patch(pod.pod, now=self._clock.wall(), condition=condition, nominated_node=nominated_node)
                 if patch is not None:
-                    await self._writer.patch(pod.pod.metadata, patch)
+                    await self._writer.patch(pod.pod.metadata, patch, given_up=given_up)
         finally:
-            self._writing.discard(uid)
+            del self._under_way[uid]

@@ -1,0 +1,103 @@
+"""Conditions that people read: the newest wins, failures are logged, and nothing is said once a pod is bound."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
+from muster.operator.kube.bindings import BindingWriter
+from muster.operator.kube.client import ApiClient
+from muster.operator.kube.pod_status import StatusWriter
+from muster.operator.kube.retry import Retrier
+from muster.operator.process.clock import LoopClock
+from muster.operator.process.tasks import TaskSet
+from muster.operator.process.writers import ApiBinder, ConditionWriter
+from tests.builders import make_pod
+
+from .fake_api import FakeApi, Gate, Json, status_answer, until
+
+POD = "/api/v1/namespaces/default/pods/web"
+SLOW_DOWN = status_answer(429, "TooManyRequests", "slow down", Retry_After="30")
+BOUND = Json({"kind": "Status", "status": "Success"}, 201)
+
+
+@pytest.fixture
+def pod() -> PodInfo:
+    return PodInfo(msgspec.convert({**make_pod("web")}, Pod))
+
+
+@pytest.fixture
+def tasks() -> TaskSet:
+    return TaskSet()
+
+
+@pytest.fixture
+def conditions(client: ApiClient, tasks: TaskSet) -> ConditionWriter:
+    return ConditionWriter(StatusWriter(client, Retrier()), tasks, LoopClock())
+
+
+@pytest.fixture
+def binder(client: ApiClient, conditions: ConditionWriter) -> ApiBinder:
+    return ApiBinder(BindingWriter(client, Retrier()), conditions)
+
+
+def say(conditions: ConditionWriter, pod: PodInfo, message: str = "0/1 nodes are available.") -> None:
+    conditions.unscheduled(pod, reason="Unschedulable", message=message, nominated_node=None)
+
+
+def order(fake: FakeApi) -> list[str]:
+    return [f"{asked.method} {asked.path.rpartition('/')[2]}" for asked in fake.asked]
+
+
+async def test_a_condition_that_waits_to_be_tried_again_is_dropped_by_the_binding(
+    fake: FakeApi, pod: PodInfo, conditions: ConditionWriter, binder: ApiBinder, tasks: TaskSet
+) -> None:
+    fake.on("PATCH", f"{POD}/status", SLOW_DOWN, Json({})).on("POST", f"{POD}/binding", BOUND)
+    say(conditions, pod)
+    await until(lambda: fake.asked)
+    assert await binder.bind(pod, "node-1") is None
+    assert len(tasks) == 0
+    assert order(fake) == ["PATCH status", "POST binding"]
+
+
+async def test_a_binding_goes_out_after_the_answer_to_a_condition_that_is_on_its_way(
+    fake: FakeApi, pod: PodInfo, conditions: ConditionWriter, binder: ApiBinder
+) -> None:
+    gate = Gate(Json({}))
+    fake.on("PATCH", f"{POD}/status", gate).on("POST", f"{POD}/binding", BOUND)
+    say(conditions, pod)
+    await until(lambda: gate.waiting)
+    say(conditions, pod, "another reason")
+    binding = asyncio.create_task(binder.bind(pod, "node-1"))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert order(fake) == ["PATCH status"]
+    gate.opened.set()
+    assert await binding is None
+    assert order(fake) == ["PATCH status", "POST binding"]
+
+
+async def test_a_condition_that_was_not_sent_yet_is_dropped_by_the_binding(
+    fake: FakeApi, pod: PodInfo, conditions: ConditionWriter, binder: ApiBinder
+) -> None:
+    fake.on("POST", f"{POD}/binding", BOUND)
+    say(conditions, pod)
+    assert await binder.bind(pod, "node-1") is None
+    assert order(fake) == ["POST binding"]
+
+
+async def test_a_binding_that_fails_may_be_told_of(
+    fake: FakeApi, pod: PodInfo, conditions: ConditionWriter, binder: ApiBinder, tasks: TaskSet
+) -> None:
+    fake.on("PATCH", f"{POD}/status", SLOW_DOWN, Json({}))
+    fake.on("POST", f"{POD}/binding", status_answer(403, "Forbidden", "no"))
+    say(conditions, pod)
+    await until(lambda: fake.asked)
+    status = await binder.bind(pod, "node-1")
+    assert status is not None
+    say(conditions, pod, status.message)
+    await until(lambda: len(tasks) == 0)
+    assert order(fake) == ["PATCH status", "POST binding", "PATCH status"]
+    assert fake.asked[-1].json["status"]["conditions"][0]["message"] == "no"
