@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING
 
 from muster.framework.contract import Status
@@ -14,9 +15,12 @@ if TYPE_CHECKING:
     from muster.framework.contract import Clock
     from muster.framework.model.pod_info import PodInfo
     from muster.operator.kube.bindings import BindingWriter
+    from muster.operator.kube.outcome import Outcome
     from muster.operator.kube.pod_status import StatusWriter
 
     from .tasks import TaskSet
+
+log = logging.getLogger(__name__)
 
 
 class ApiBinder:
@@ -68,6 +72,13 @@ class ConditionWriter:
                 pod, condition, nominated_node = newest
                 patch = plan_patch(pod.pod, now=self._clock.wall(), condition=condition, nominated_node=nominated_node)
                 if patch is not None:
-                    await self._writer.patch(pod.pod.metadata, patch, given_up=given_up)
+                    outcome = await self._writer.patch(pod.pod.metadata, patch, given_up=given_up)
+                    failed = outcome.result is Result.FAILED and not given_up.is_set()
+                    _tell(pod, outcome, logging.WARNING if failed else logging.DEBUG)
         finally:
             del self._under_way[uid]
+
+
+def _tell(pod: PodInfo, outcome: Outcome, level: int) -> None:
+    if outcome.result is not Result.DONE:
+        log.log(level, "the PodScheduled condition of pod %s was not written: %s", pod.key, outcome.message)

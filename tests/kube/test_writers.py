@@ -1,6 +1,7 @@
 """Conditions that people read: the newest wins, failures are logged, and nothing is said once a pod is bound."""
 
 import asyncio
+import logging
 
 import msgspec
 import pytest
@@ -101,3 +102,36 @@ async def test_a_binding_that_fails_may_be_told_of(
     await until(lambda: len(tasks) == 0)
     assert order(fake) == ["PATCH status", "POST binding", "PATCH status"]
     assert fake.asked[-1].json["status"]["conditions"][0]["message"] == "no"
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "level"),
+    [(403, "Forbidden", logging.WARNING), (404, "NotFound", logging.DEBUG), (409, "Conflict", logging.DEBUG)],
+)
+async def test_a_condition_that_could_not_be_written_is_logged(
+    fake: FakeApi,
+    pod: PodInfo,
+    conditions: ConditionWriter,
+    tasks: TaskSet,
+    caplog: pytest.LogCaptureFixture,
+    code: int,
+    reason: str,
+    level: int,
+) -> None:
+    caplog.set_level(logging.DEBUG, "muster")
+    fake.on("PATCH", f"{POD}/status", status_answer(code, reason, "pods/status is not yours"))
+    say(conditions, pod)
+    await until(lambda: len(tasks) == 0)
+    [record] = [each for each in caplog.records if each.name.endswith("writers")]
+    assert record.levelno == level
+    assert record.getMessage() == "the PodScheduled condition of pod default/web was not written: pods/status is not yours"
+
+
+async def test_a_condition_that_a_binding_has_overtaken_is_no_warning(
+    fake: FakeApi, pod: PodInfo, conditions: ConditionWriter, binder: ApiBinder, caplog: pytest.LogCaptureFixture
+) -> None:
+    fake.on("PATCH", f"{POD}/status", SLOW_DOWN).on("POST", f"{POD}/binding", BOUND)
+    say(conditions, pod)
+    await until(lambda: fake.asked)
+    assert await binder.bind(pod, "node-1") is None
+    assert not caplog.records
