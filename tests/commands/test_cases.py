@@ -21,3 +21,25 @@ def test_a_pod_that_ended_takes_nothing_of_its_node(phase: str, feasible: list[s
     other = make_pod("other").node("a").phase(phase)
     decision = _decision(make_pod("new"), make_node("a", pods="1"), other)
     assert decision["feasible"] == feasible
+
+
+def test_a_member_is_decided_with_the_pod_group_of_its_case() -> None:
+    group = {
+        "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": "gang", "namespace": "default"},
+        "spec": {"minMember": 1},
+    }
+    member = make_pod("member").labels({"scheduling.x-k8s.io/pod-group": "gang"})
+    plugins = {"multiPoint": {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "PrioritySort"}]}}
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": "muster", "plugins": plugins}],
+    }
+    case = {"id": "one", "objects": [make_node("a"), member], "pod": member, "config": config}
+    without, among = (
+        json.loads(next(decide([json.dumps({**case, "objects": [*case["objects"], *more]}).encode()], "test")))
+        for more in ([], [group])
+    )
+    assert (without["feasible"], among["feasible"]) == ([], ["a"])
