@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import aiohttp
 import kopf
+from multidict import CIMultiDict
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -55,7 +56,23 @@ class KopfLogin:
             connector=aiohttp.TCPConnector(ssl=connection.tls.context if connection.tls is not None else True),
             headers=headers,
             proxy=proxy.url if proxy is not None else None,
+            middlewares=(_directions(connection),),
         )
         return kopf.AiohttpSession(
             server=connection.server, default_namespace=connection.namespace, aiohttp_session=session
         )
+
+
+def _directions(connection: Connection) -> aiohttp.ClientMiddlewareType:
+    """Gives each request what a session has no setting for: the server's name, and who asks the proxy."""
+    proxy_headers = connection.proxy.headers if connection.proxy is not None else {}
+
+    async def direct(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        request.server_hostname = connection.tls_server_name
+        if connection.tls is not None:  # they go with the request for the tunnel
+            request.proxy_headers = CIMultiDict(proxy_headers)
+        else:
+            request.headers.update(proxy_headers)
+        return await send(request)
+
+    return direct

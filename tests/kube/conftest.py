@@ -1,6 +1,7 @@
 """Fixtures of the wire's tests: the fake server, clients for it, and time that passes without waiting."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,3 +73,10 @@ def certificate() -> Path:
 @pytest.fixture
 def private_key() -> Path:
     return Path(__file__).parent / "data" / "key.pem"
+
+
+@pytest.fixture
+def server_tls(certificate: Path, private_key: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, private_key)
+    return context
