@@ -12,15 +12,27 @@ from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from .auth import Headers, Issued, with_bearer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .errors import CredentialsError
     from .kubeconfig import AuthProvider, Cluster, ExecPlugin, Origin
 
 _CLUSTER_EXTENSION = "client.authentication.k8s.io/exec"
 _OIDC_PERIOD = 60.0
+
+
+class _Given(msgspec.Struct, rename="camel", frozen=True):
+    """`status` of an ExecCredential."""
+
+    token: str | None = None
+    client_certificate_data: str | None = None
+    client_key_data: str | None = None
+    expiration_timestamp: str | None = None
 
 
 class ExecIssuer:
@@ -46,17 +58,24 @@ class ExecIssuer:
 
     def __call__(self) -> Issued:
         """Run the command and read what it printed."""
-        status = self._run()
-        token = status.get("token")
-        certificate, key = status.get("clientCertificateData"), status.get("clientKeyData")
-        if certificate and key:
-            self._on_certificate(certificate.encode(), key.encode())
-        elif not token:
-            raise self._origin.complain(f"exec plugin {self._plugin.command!r} gave neither token nor certificate")
-        headers = with_bearer(self._headers, token) if token else self._headers.copy()
-        return Issued(headers, self._expiry(status.get("expirationTimestamp")))
+        given = self._given(self._run())
+        if given.client_certificate_data and given.client_key_data:
+            self._on_certificate(given.client_certificate_data.encode(), given.client_key_data.encode())
+        elif not given.token:
+            raise self._complaint("gave neither token nor certificate")
+        headers = with_bearer(self._headers, given.token) if given.token else self._headers.copy()
+        return Issued(headers, self._expiry(given.expiration_timestamp))
 
-    def _run(self) -> dict[str, Any]:
+    def _given(self, status: object) -> _Given:
+        try:
+            given = msgspec.convert(status, _Given)
+        except msgspec.ValidationError as error:
+            raise self._complaint(f"answered nonsense: {error}") from error
+        if given.token and not given.token.isprintable():
+            raise self._complaint("gave a token that is no header")
+        return given
+
+    def _run(self) -> object:
         kube_config = import_module("kubernetes.config.kube_config")
         plugin = self._plugin
         command = str(self._origin.path(plugin.command)) if "/" in plugin.command else plugin.command
@@ -72,13 +91,16 @@ class ExecIssuer:
         )
         try:
             cluster = kube_config.ConfigNode("cluster", self._cluster)
-            answer: dict[str, Any] = kube_config.ExecProvider(node, "", cluster).run()
+            answer: object = kube_config.ExecProvider(node, "", cluster).run()
         except FileNotFoundError as error:
             hint = f". {plugin.install_hint.strip()}" if plugin.install_hint else ""
-            raise self._origin.complain(f"exec plugin {plugin.command!r} was not found{hint}") from error
-        except (kube_config.ConfigException, OSError) as error:
-            raise self._origin.complain(f"exec plugin {plugin.command!r} failed: {error}") from error
+            raise self._complaint(f"was not found{hint}") from error
+        except (kube_config.ConfigException, OSError, ValueError, TypeError) as error:
+            raise self._complaint(f"failed: {error}") from error  # a ValueError for no text, a TypeError for no object
         return answer
+
+    def _complaint(self, problem: str) -> CredentialsError:
+        return self._origin.complain(f"exec plugin {self._plugin.command!r} {problem}")
 
     def _expiry(self, text: str | None) -> float | None:
         if not text:

@@ -16,7 +16,11 @@ from muster.operator.kube.errors import CredentialsError
 API_VERSION = "client.authentication.k8s.io/v1"
 
 
-def credential(**status: str) -> str:
+def credential(**status: object) -> str:
+    return answer(status)
+
+
+def answer(status: object) -> str:
     return json.dumps({"apiVersion": API_VERSION, "kind": "ExecCredential", "status": status})
 
 
@@ -120,6 +124,24 @@ async def test_a_new_client_certificate_comes_with_a_new_tls_context(plugin: Plu
         (
             f"echo '{credential(token='t', expirationTimestamp='soon')}'",
             "exec plugin gave a wrong expirationTimestamp 'soon'",
+        ),
+        ("echo 17", "exec plugin './plugin' failed: "),
+        (r"printf '\377'", "exec plugin './plugin' failed: "),
+        (
+            f"echo '{answer('oops')}'",
+            "exec plugin './plugin' answered nonsense: Expected `object`, got `str`",
+        ),
+        (
+            f"echo '{credential(token='t', expirationTimestamp=17)}'",
+            "exec plugin './plugin' answered nonsense: Expected `str | null`, got `int` - at `$.expirationTimestamp`",
+        ),
+        (
+            f"echo '{credential(token=['t'])}'",
+            "exec plugin './plugin' answered nonsense: Expected `str | null`, got `array` - at `$.token`",
+        ),
+        (
+            f"printf '%s' '{credential(token=chr(10))}'",
+            "exec plugin './plugin' gave a token that is no header",
         ),
         (
             f"echo '{credential(clientCertificateData='c', clientKeyData='k')}'",
