@@ -28,6 +28,8 @@ class Attempt:
         nominated: what to do with the nomination on failure: a node, "" to clear it, None to leave it.
         assumed: whether the pod is counted on the node and reserved.
         sequence: the scheduler's count of foreign changes when the cycle ran.
+        displaced: whether the chosen node was lost to somebody else. What that node lacks says nothing of the others,
+            so the pod is to be tried again at once. It takes a change by somebody else for each time.
         after_flush: whether the time limit, not an event, brought the pod out of the unschedulable ones.
     """
 
@@ -41,6 +43,7 @@ class Attempt:
     nominated: str | None = None
     assumed: bool = False
     sequence: int = 0
+    displaced: bool = False
     after_flush: bool = False
 
     @property
@@ -74,12 +77,18 @@ class Attempt:
         self.nominated = ""
         if status.rejected:
             text = fit_error_of_one(status)
-            self.rejectors.add(status.plugin)
+            if status.plugin:
+                self.rejectors.add(status.plugin)
             if status.code is Code.PENDING:
                 self.pending.add(status.plugin)
             status = Status(status.code, (text,), status.plugin)
         self.status = status
         return self
+
+    def lose_node(self, status: Status) -> Attempt:
+        """The chosen node was lost to somebody else; the text is a FitError over that one node."""
+        self.displaced = True
+        return self.fail_on_node(status)
 
     def fail_to_bind(self, status: Status) -> Attempt:
         """PreBind or Bind failed. Nobody can say which event would help, so the pod comes back after backoff."""
@@ -90,6 +99,7 @@ class Attempt:
     def follow(self, sibling: Attempt) -> Attempt:
         """The pod goes back because a pod that it was to be placed with lost its place."""
         self.rejectors |= sibling.rejectors
+        self.displaced = sibling.displaced
         plugin = sibling.status.plugin if sibling.status is not None else ""
         reason = f"sibling pod {sibling.pod.key} lost its place on node {sibling.node_name}"
         return self.fail_on_node(Status.unschedulable(reason).by(plugin))

@@ -5,6 +5,8 @@ Runs as one task a pod. Whatever fails, the pod's place is given back and the st
 
 from __future__ import annotations
 
+import logging
+
 from ..cache.cache import Cache
 from ..contract.cycle_state import CycleState
 from ..contract.handle import Clock
@@ -19,6 +21,8 @@ from .attempt import Attempt
 from .foreign import ForeignChanges
 from .scheduling import give_back
 from .search import Search
+
+log = logging.getLogger(__name__)
 
 
 class BindingCycle:
@@ -48,39 +52,52 @@ class BindingCycle:
     async def permitted(self, attempt: Attempt) -> Attempt:
         """Wait for Permit, then look at the node again. On failure the place is given back."""
         try:
-            status = await self._wait_on_permit(attempt) or self._recheck(attempt)
+            refused = await self._wait_on_permit(attempt)
+            lost = self._recheck(attempt) if refused is None else None
         except Exception as error:  # a plugin's bug must not lose the pod
-            status = Status.failure(error=error)
-        if status is not None:
-            give_back(self._profile, self._cache, attempt)
-            attempt.fail_on_node(status)
+            refused, lost = Status.failure(error=error), None
+        if refused is not None:
+            self._give_back(attempt)
+            attempt.fail_on_node(refused)
+        elif lost is not None:
+            self._give_back(attempt)
+            attempt.lose_node(lost)
         return attempt
 
     def withdraw(self, attempt: Attempt, because: Attempt) -> None:
         """Give a permitted pod's place back, because a sibling it was placed with lost its own."""
-        give_back(self._profile, self._cache, attempt)
+        self._give_back(attempt)
         attempt.follow(because)
 
     def removed(self, attempt: Attempt) -> None:
         """Give a permitted pod's place back, because the pod is gone."""
-        give_back(self._profile, self._cache, attempt)
+        self._give_back(attempt)
         attempt.fail_on_node(Status.unschedulable("removed"))
 
     async def bind(self, attempt: Attempt) -> Attempt:
-        """PreBind, Bind and PostBind. On failure the place is given back."""
+        """PreBind and Bind. On failure the place is given back."""
         try:
             status = await self._pre_bind(attempt) or await self._bind(attempt)
         except Exception as error:  # a plugin's bug must not lose the pod
             status = Status.failure(error=error)
         if status is not None:
-            give_back(self._profile, self._cache, attempt)
+            self._give_back(attempt)
             return attempt.fail_to_bind(status)
         self._cache.finish_binding(attempt.pod)
+        return attempt
+
+    def follow_up(self, attempt: Attempt) -> None:
+        """PostBind of a pod that was bound: nothing that goes wrong here changes that."""
         since = self._clock.now()
         for plugin in self._profile.post_bind:
-            plugin.post_bind(attempt.state, attempt.pod, attempt.node_name)
+            try:
+                plugin.post_bind(attempt.state, attempt.pod, attempt.node_name)
+            except Exception:
+                log.exception("PostBind failed", extra={"pairs": {"pod": attempt.pod.key, "plugin": plugin.name}})
         self._timing.point("PostBind", None, since)
-        return attempt
+
+    def _give_back(self, attempt: Attempt) -> None:
+        give_back(self._profile, self._cache, self._timing, attempt)
 
     async def _wait_on_permit(self, attempt: Attempt) -> Status | None:
         waiting = self._waiting.get(attempt.pod.uid)

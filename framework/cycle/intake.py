@@ -7,14 +7,13 @@ its attempt has ended.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 
 from ..cache.cache import Cache
 from ..contract.events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
-    ASSIGNED_POD_SCALE_DOWN,
-    ASSIGNED_POD_UPDATE_LABEL,
     NODE_ADD,
     NODE_DELETE,
     NODE_UPDATES,
@@ -29,9 +28,12 @@ from ..contract.status import Status
 from ..model.node import Node
 from ..model.pod import Pod
 from ..model.pod_info import PodInfo
+from ..queue.changes import assigned_pod_update_events
 from ..queue.queue import SchedulingQueue
 from ..runtime.waiting import WaitingPods
 from .foreign import ForeignChanges
+
+log = logging.getLogger(__name__)
 
 
 class PodIntake:
@@ -117,7 +119,10 @@ class PodIntake:
 
     def _tell(self, old: PodInfo | None, new: PodInfo | None) -> None:
         for follower in self._followers:
-            follower.on_pod(old, new)
+            try:
+                follower.on_pod(old, new)
+            except Exception:  # a plugin's bug must not lose the pod
+                log.exception("A plugin failed to follow a pod", extra={"pairs": {"plugin": follower.name}})
 
     def _assigned(self, info: PodInfo) -> None:
         ours = self._cache.is_assumed(info.uid) and self._cache.node_of(info.uid) == info.node_name
@@ -135,11 +140,8 @@ class PodIntake:
             return
         if before.shape is not info.shape:
             self._foreign.record(info.node_name)
-            wanted, asked = before.shape.requests, info.shape.requests
-            if any(asked.get(resource, 0) < amount for resource, amount in wanted.items()):
-                self._queue.move_all(ASSIGNED_POD_SCALE_DOWN, before, info)
-        if before.labels != info.labels:
-            self._queue.move_all(ASSIGNED_POD_UPDATE_LABEL, before, info)
+        for event in assigned_pod_update_events(before, info):
+            self._queue.move_all(event, before, info)
 
 
 class NodeIntake:
@@ -199,5 +201,8 @@ class ObjectIntake:
 
     def _happened(self, event: ClusterEvent, old: object | None, new: object | None) -> None:
         for follower in self._followers:
-            follower.on_object(self._resource, old, new)
+            try:
+                follower.on_object(self._resource, old, new)
+            except Exception:  # a plugin's bug must not lose the event
+                log.exception("A plugin failed to follow an object", extra={"pairs": {"plugin": follower.name}})
         self._queue.move_all(event, old, new)

@@ -159,8 +159,8 @@ class Scheduler:
                     self._binding_of(attempt).withdraw(attempt, spoiler)
             self._released(attempts)
             return
-        if lost:
-            self._released(lost)
+        for attempt in lost:
+            self._released([attempt])
         await asyncio.gather(*(self._finish(attempt) for attempt in attempts if attempt.status is None))
 
     def _binding_of(self, attempt: Attempt) -> BindingCycle:
@@ -171,6 +171,7 @@ class Scheduler:
         await self._binding_of(attempt).bind(attempt)
         if attempt.status is None:
             self._bound(attempt)
+            self._binding_of(attempt).follow_up(attempt)
         else:
             self._released([attempt])
 
@@ -189,13 +190,14 @@ class Scheduler:
         """Pods that were held are not any more: they failed, and others may find room."""
         self._failed(attempts)
         for attempt in attempts:
-            self._queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None)
+            self._queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
 
     def _failed(self, attempts: Sequence[Attempt]) -> None:
         """Bring pods that failed for one reason back to the queue, and say why they wait."""
         back = [attempt for attempt in attempts if self._still_waits(attempt)]
         if back:
             self._queue.requeue([attempt.queued for attempt in back], back[0].rejection())
+            self._queue.activate(attempt.pod for attempt in back if attempt.displaced)
         now = self._ports.clock.now()
         for attempt in attempts:
             status = attempt.status or Status.failure()

@@ -6,6 +6,8 @@ The scheduler runs it for single pods; the gang cycle uses `place` and `hold` fo
 
 from __future__ import annotations
 
+import logging
+
 from ..cache.cache import Cache
 from ..contract.cycle_state import CycleState
 from ..contract.handle import Clock
@@ -21,6 +23,8 @@ from ..runtime.waiting import WaitingPod, WaitingPods
 from .attempt import Attempt
 from .fit_error import fit_error
 from .search import Search
+
+log = logging.getLogger(__name__)
 
 ASKED_TO_WAIT = "one or more plugins asked to wait and no plugin rejected pod"
 
@@ -52,21 +56,22 @@ class SchedulingCycle:
 
     def place(self, attempt: Attempt, *, rescue: bool) -> None:
         """Set `attempt.node_name`, or its status. Without `rescue` PostFilter is left out. Holds nothing."""
+        began = self._clock.now()
         try:
             self._place(attempt, rescue=rescue)
         except Exception as error:  # a plugin's bug must not lose the pod
             attempt.fail(Status.failure(error=error))
+        self._observer.algorithm_seconds(self._clock.now() - began)
 
     def hold(self, attempt: Attempt) -> None:
         """Assume, reserve and ask Permit; on failure everything is given back and `attempt.status` says why."""
         try:
             self._hold(attempt)
         except Exception as error:  # a plugin's bug must not lose the pod
-            give_back(self._profile, self._cache, attempt)
+            give_back(self._profile, self._cache, self._timing, attempt)
             attempt.fail(Status.failure(error=error))
 
     def _place(self, attempt: Attempt, *, rescue: bool) -> None:
-        began = self._clock.now()
         found = self.search.find(attempt.state, attempt.pod)
         if found.status is not None:
             if found.diagnosis is not None and found.status.rejected and rescue:
@@ -75,7 +80,6 @@ class SchedulingCycle:
             attempt.fail(found.status, found.diagnosis)
             return
         row = self.search.choose(attempt.state, attempt.pod, found)
-        self._observer.algorithm_seconds(self._clock.now() - began)
         if isinstance(row, Status):
             attempt.fail(row)
         else:
@@ -87,7 +91,7 @@ class SchedulingCycle:
         attempt.assumed = True
         status = self._reserve(state, pod, node_name) or self._permit(state, pod, node_name)
         if status is not None and status.code is not Code.WAIT:
-            give_back(self._profile, self._cache, attempt)
+            give_back(self._profile, self._cache, self._timing, attempt)
             attempt.fail_on_node(status)
 
     def _post_filter(self, attempt: Attempt, diagnosis: Diagnosis) -> None:
@@ -145,13 +149,21 @@ class SchedulingCycle:
         return status
 
 
-def give_back(profile: Profile, cache: Cache, attempt: Attempt) -> None:
-    """Undo what `hold` did: Unreserve in reverse order, then forget the pod. Does nothing for a pod not held."""
+def give_back(profile: Profile, cache: Cache, timing: Timing, attempt: Attempt) -> None:
+    """Undo what `hold` did: Unreserve in reverse order, then forget the pod. Does nothing for a pod not held.
+
+    A plugin that fails keeps nobody else from giving back.
+    """
     if not attempt.assumed:
         return
     attempt.assumed = False
+    since = timing.now()
     for plugin in reversed(profile.reserve):
-        plugin.unreserve(attempt.state, attempt.pod, attempt.node_name)
+        try:
+            plugin.unreserve(attempt.state, attempt.pod, attempt.node_name)
+        except Exception:
+            log.exception("Unreserve failed", extra={"pairs": {"pod": attempt.pod.key, "plugin": plugin.name}})
+    timing.point("Unreserve", None, since)
     if cache.is_assumed(attempt.pod.uid):
         cache.forget(attempt.pod)
 

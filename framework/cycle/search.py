@@ -76,7 +76,7 @@ class Search:
         since = self._timing.now()
         filtered = self._filter.run(state, pod, pre_filtered)
         rows = filtered.feasible
-        self._timing.point("Filter", None if len(rows) else Status.unschedulable(), since)
+        self._timing.point("Filter", filtered.error, since)
         found = Feasible(pre_filtered, rows, filtered, filtered.error, evaluated=len(filtered.listed))
         if filtered.error is not None:
             found.rows = rows[:0]

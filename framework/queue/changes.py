@@ -1,6 +1,6 @@
-"""Which events the update of a waiting pod amounts to.
+"""Which events the update of a pod amounts to. The kinds and their order are kube-scheduler's.
 
-The queue asks when a pod that is not on a node yet changes. The kinds and their order are kube-scheduler's.
+The queue asks when a pod that waits changes, the intake when one that has a node does.
 """
 
 from __future__ import annotations
@@ -22,9 +22,14 @@ GATES_ELIMINATED = _event(Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, "Update
 TOLERATION = _event(Action.UPDATE_POD_TOLERATION, "UpdatePodToleration")
 OTHER = _event(Action.UPDATE_OTHER, "Update")
 
+_OF_ASSIGNED = {
+    event: ClusterEvent(Resource.ASSIGNED_POD, event.action, event.label.replace("Target", "Assigned"))
+    for event in (LABEL, SCALE_DOWN, SCALE_UP, GATES_ELIMINATED, TOLERATION, OTHER)
+}
+
 
 def pod_update_events(old: PodInfo, new: PodInfo) -> tuple[ClusterEvent, ...]:
-    """The kinds of change between two versions of a pod; `OTHER` when it is none of the named ones."""
+    """The kinds of change between two versions of a pod that waits; `OTHER` when it is none of the named ones."""
     found: list[ClusterEvent] = []
     if old.labels != new.labels:
         found.append(LABEL)
@@ -40,6 +45,11 @@ def pod_update_events(old: PodInfo, new: PodInfo) -> tuple[ClusterEvent, ...]:
         if len(old.pod.spec.tolerations) != len(new.pod.spec.tolerations):
             found.append(TOLERATION)
     return tuple(found) or (OTHER,)
+
+
+def assigned_pod_update_events(old: PodInfo, new: PodInfo) -> tuple[ClusterEvent, ...]:
+    """The same for a pod that has a node."""
+    return tuple(_OF_ASSIGNED[event] for event in pod_update_events(old, new))
 
 
 def _any_less(requests: Mapping[str, int], than: Mapping[str, int]) -> bool:

@@ -151,15 +151,18 @@ class SchedulingQueue:
 
     # Other things happen.
 
-    def move_all(self, event: ClusterEvent, old: object, new: object) -> None:
-        """Something happened in the cluster: move whom it may help. Costs next to nothing when nobody waits for it."""
+    def move_all(self, event: ClusterEvent, old: object, new: object, *, besides: str = "") -> None:
+        """Something happened in the cluster: move whom it may help, but not the entry of the pod `besides` (a UID).
+
+        Costs next to nothing when nobody waits for it.
+        """
         waits = self._waitlist.awaits_events
         if self._flights or waits:
             happening = Happening(event, old, new)
             if self._flights:
                 self._flights.record(happening)
             if waits:
-                self._waitlist.happened(happening)
+                self._waitlist.happened(happening, besides)
 
     def activate(self, pods: Iterable[PodInfo]) -> None:
         """Make these pods ready with the groups they belong to by now, wherever they wait.

@@ -123,10 +123,11 @@ class Waitlist:
 
     # Things happen.
 
-    def happened(self, happening: Happening) -> None:
-        """Move those whom it may help."""
+    def happened(self, happening: Happening, besides: str) -> None:
+        """Move those whom it may help, but not the entry of the pod `besides`."""
         for entry in self.parts.unschedulable.concerned_by(happening.event):
-            self._reconsider(entry, happening)
+            if besides not in entry.members:
+                self._reconsider(entry, happening)
         for pod in self.gates.concerned_by(happening.event):
             self._ask_again(pod, happening)
 

@@ -5,6 +5,7 @@ The scheduler builds one for each profile of the configuration; the phases read 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar, cast
 
@@ -33,6 +34,8 @@ from ..contract.plugin import (
 )
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
+
+log = logging.getLogger(__name__)
 
 P = TypeVar("P", bound=Plugin)
 Registry = Mapping[str, type[Plugin]]
@@ -108,9 +111,16 @@ class Profile:
         }
 
     def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> Status | None:
-        """None when the pod may enter the queue, else the first rejection. Plugin `first` is asked before others."""
+        """None when the pod may enter the queue, else the first rejection. Plugin `first` is asked before others.
+
+        A plugin that fails keeps the pod out until it is asked again.
+        """
         for plugin in sorted(self.pre_enqueue, key=lambda each: each.name != first):
-            status = plugin.pre_enqueue(pod)
+            try:
+                status = plugin.pre_enqueue(pod)
+            except Exception as error:
+                log.exception("PreEnqueue failed", extra={"pairs": {"pod": pod.key, "plugin": plugin.name}})
+                status = Status.failure(error=error)
             if status is not None and status.code is not Code.SUCCESS:
                 return status.by(plugin.name)
         return None

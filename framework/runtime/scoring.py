@@ -74,6 +74,7 @@ class ScorePhase:
             self._timing.plugin(plugin.name, "Score", None, sampled)
             self._timing.evaluated(plugin.name, "Score")
             if isinstance(weighted, Status):
+                self._timing.point("Score", weighted, since)
                 return weighted
             by_plugin[plugin.name] = weighted
             if plugin.score_locality is Locality.CLUSTER:
@@ -94,6 +95,7 @@ class ScorePhase:
             if status is None or status.code is Code.SUCCESS:
                 continue
             if status.code is not Code.SKIP:
+                self._timing.point("PreScore", status, since)
                 return error_in(f'running PreScore plugin "{plugin.name}"', status.by(plugin.name))
             skipped.add(plugin.name)
         self._timing.point("PreScore", None, since)
