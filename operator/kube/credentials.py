@@ -13,7 +13,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from multidict import CIMultiDict
 
@@ -35,7 +35,7 @@ class Connection:
     """All that `transport` needs to reach an API server.
 
     Attributes:
-        server: URL without a trailing slash; may have a path.
+        server: URL without a trailing slash or a login; may have a path.
         auth: request headers that say who we are.
         tls: None for a plain http server.
         tls_server_name: the name the server's certificate is checked against, when it is not the URL's host.
@@ -116,14 +116,14 @@ def _service_account_namespace(folder: Path) -> str:
 
 def _from_kubeconfig(chosen: Resolved, environ: Mapping[str, str]) -> Connection:
     cluster, origin = chosen.cluster, chosen.cluster_origin
-    server = _server_url(cluster, origin)
+    server, login = _without_login(_server_url(cluster, origin))
     if cluster.proxy_url:
         proxy: Proxy | None = parse_proxy(cluster.proxy_url, origin=f"{origin}: proxy-url")
     else:
         proxy = proxy_from_environment(server, environ)
     if server.startswith("http://"):
         # kubectl sends credentials over TLS only.
-        return Connection(server, auth=StaticAuth(), proxy=proxy, namespace=chosen.namespace)
+        return Connection(server, auth=StaticAuth(login), proxy=proxy, namespace=chosen.namespace)
     authority = _authority(cluster, origin)
     tls = ClientTls(
         authority=authority,
@@ -132,7 +132,7 @@ def _from_kubeconfig(chosen: Resolved, environ: Mapping[str, str]) -> Connection
     )
     return Connection(
         server=server,
-        auth=_user_auth(chosen, tls=tls, authority=authority),
+        auth=_user_auth(chosen, tls=tls, authority=authority, login=login),
         tls=tls,
         tls_server_name=cluster.tls_server_name or None,
         proxy=proxy,
@@ -155,6 +155,15 @@ def _server_url(cluster: Cluster, origin: Origin) -> str:
     if not usable:
         raise origin.complain("server is not an http or https URL")
     return server.partition("?")[0].partition("#")[0].rstrip("/")
+
+
+def _without_login(server: str) -> tuple[str, Headers]:
+    """The URL as it may be shown, and the header that a login in it comes to. Go sends that before any other."""
+    parts = urlsplit(server)
+    if parts.username is None:
+        return server, CIMultiDict()
+    shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    return shown, _with_basic(CIMultiDict(), unquote(parts.username), unquote(parts.password or ""))
 
 
 def _authority(cluster: Cluster, origin: Origin) -> bytes | None:
@@ -186,7 +195,7 @@ def _data_or_file(field_name: str, data: str, file: str, origin: Origin) -> byte
         raise origin.complain(f"{field_name} {path} cannot be read: {error.strerror}") from error
 
 
-def _user_auth(chosen: Resolved, *, tls: ClientTls, authority: bytes | None) -> Auth:
+def _user_auth(chosen: Resolved, *, tls: ClientTls, authority: bytes | None, login: Headers) -> Auth:
     user, origin = chosen.user, chosen.user_origin
     _check_methods(user, origin)
     certificate = _data_or_file("client-certificate", user.client_certificate_data, user.client_certificate, origin)
@@ -196,13 +205,14 @@ def _user_auth(chosen: Resolved, *, tls: ClientTls, authority: bytes | None) -> 
             raise origin.complain("client-certificate is set but client-key is not")
         tls.present(certificate=certificate, key=key, origin=str(origin))
     headers = _impersonation(user)
+    if login:
+        return StaticAuth(CIMultiDict([*headers.items(), *login.items()]))
     if user.token_file:
         return TokenFileAuth(origin.path(user.token_file), headers=headers)
     if user.token:
         return StaticAuth(with_bearer(headers, user.token))
     if user.username or user.password:
-        login = base64.b64encode(f"{user.username}:{user.password}".encode()).decode()
-        return StaticAuth(CIMultiDict([*headers.items(), ("Authorization", f"Basic {login}")]))
+        return StaticAuth(_with_basic(headers, user.username, user.password))
     if user.exec is not None:
         issuer = ExecIssuer(
             user.exec,
@@ -215,6 +225,12 @@ def _user_auth(chosen: Resolved, *, tls: ClientTls, authority: bytes | None) -> 
     if user.auth_provider is not None:
         return PluginAuth(OidcIssuer(user.auth_provider, origin=origin, headers=headers))
     return StaticAuth(headers)
+
+
+def _with_basic(headers: Headers, username: str, password: str) -> Headers:
+    """These headers and the one that carries a username and password."""
+    login = base64.b64encode(f"{username}:{password}".encode()).decode()
+    return CIMultiDict([*headers.items(), ("Authorization", f"Basic {login}")])
 
 
 def _check_methods(user: User, origin: Origin) -> None:

@@ -79,6 +79,24 @@ def test_a_username_and_password_become_basic_authentication(kubeconfig: Path) -
     assert headers_of(connection) == [("Authorization", "Basic YTpi")]
 
 
+@pytest.mark.parametrize(("scheme", "user"), [("http", {}), ("https", {}), ("https", {"token": "t"})])
+def test_a_login_in_the_server_url_goes_before_other_credentials(
+    kubeconfig: Path, scheme: str, user: dict[str, str]
+) -> None:
+    connection = connection_of(kubeconfig, cluster={"server": f"{scheme}://a:s%3Acret@api:6443/x"}, user=user)
+    assert connection.server == f"{scheme}://api:6443/x"
+    assert headers_of(connection) == [("Authorization", "Basic YTpzOmNyZXQ=")]
+
+
+async def test_a_login_in_the_server_url_is_in_no_text(kubeconfig: Path) -> None:
+    connection = connection_of(kubeconfig, cluster={"server": "https://admin:s3cret@127.0.0.1:1"})
+    async with Transport(connection) as transport:
+        with pytest.raises(Unreachable) as caught:
+            await ApiClient(transport).get("/version")
+    assert str(caught.value) == "connection to https://127.0.0.1:1 refused"
+    assert "s3cret" not in repr(connection)
+
+
 def test_a_token_file_beside_the_kubeconfig_is_found_and_goes_before_a_token(kubeconfig: Path) -> None:
     (kubeconfig.parent / "token").write_text("from-file")
     connection = connection_of(
