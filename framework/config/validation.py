@@ -24,12 +24,13 @@ from muster.framework.config.problems import Problem, duplicate, invalid, requir
 
 REMOVED_PLUGINS = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
 _REMOVED = f'was invalid in version "v1" (KubeSchedulerConfiguration is version "{API_VERSION}")'
+_JITTER_FACTOR = 1.2
 _UNCHECKED_POINTS = ("placementGenerate", "placementScore")
 
 
 def problems_of(configuration: KubeSchedulerConfiguration) -> list[Problem]:
     """Everything that is wrong with `configuration` by itself."""
-    return [
+    problems = [
         *_client_problems(configuration.client_connection, "clientConnection"),
         *_election_problems(configuration.leader_election, "leaderElection"),
         *_parallelism_problems(configuration.parallelism, "parallelism"),
@@ -38,6 +39,7 @@ def problems_of(configuration: KubeSchedulerConfiguration) -> list[Problem]:
         *_backoff_problems(configuration),
         *extender_problems(configuration.extenders, "extenders"),
     ]
+    return problems or [*_elector_problems(configuration.leader_election, "leaderElection")]
 
 
 def _client_problems(client: ClientConnectionConfiguration, path: str) -> Iterator[Problem]:
@@ -61,6 +63,13 @@ def _election_problems(election: LeaderElectionConfiguration, path: str) -> Iter
         yield invalid(f"{path}.leaseDuration", deadline, "must be greater than `RenewDeadline`")
     if election.resource_lock != "leases":
         yield invalid(f"{path}.resourceLock", election.resource_lock, 'resourceLock value must be "leases"')
+
+
+def _elector_problems(election: LeaderElectionConfiguration, path: str) -> Iterator[Problem]:
+    """What client-go's elector refuses, which kube-scheduler asks once all else is well."""
+    if election.leader_elect and election.renew_deadline <= _JITTER_FACTOR * election.retry_period:
+        text = "couldn't create leader elector: renewDeadline must be greater than retryPeriod*JitterFactor"
+        yield Problem(f"{path}.renewDeadline", text)
 
 
 def _parallelism_problems(parallelism: int, path: str) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ KEY_RULE = (
     " (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is"
     " '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 )
+TOO_FEW_TRIES = "couldn't create leader elector: renewDeadline must be greater than retryPeriod*JitterFactor"
 REMOVED = 'was invalid in version "v1" (KubeSchedulerConfiguration is version "kubescheduler.config.k8s.io/v1")'
 
 
@@ -59,6 +60,14 @@ def test_settings_out_of_bounds_are_refused(body: str, expected: list[str]) -> N
             ['leaderElection.resourceLock: Invalid value: "endpoints": resourceLock value must be "leases"'],
         ),
         ("leaderElect: false, leaseDuration: -5s, resourceLock: endpoints", []),
+        ("renewDeadline: 5s, retryPeriod: 10s", [TOO_FEW_TRIES]),
+        ("leaseDuration: 15s, renewDeadline: 12s, retryPeriod: 10s", [TOO_FEW_TRIES]),
+        ("leaseDuration: 15s, renewDeadline: 12001ms, retryPeriod: 10s", []),
+        ("leaderElect: false, retryPeriod: 10s", []),
+        (
+            "leaseDuration: 5s, retryPeriod: 10s",
+            ['leaderElection.leaseDuration: Invalid value: "10s": must be greater than `RenewDeadline`'],
+        ),
     ],
 )
 def test_leader_election_is_checked_when_it_is_on(body: str, expected: list[str]) -> None:
