@@ -16,7 +16,8 @@ class ClientTls:
     """Holds the context that new requests must use.
 
     Trusts the PEM `authority` only, or the system's authorities when there is none, or anyone when `insecure`
-    (insecure-skip-tls-verify). Raises CredentialsError, naming `origin`, when `authority` holds no certificate.
+    (insecure-skip-tls-verify). Text around certificates is passed over. Raises CredentialsError, naming `origin`, when
+    `authority` holds no certificate.
     """
 
     def __init__(self, *, authority: bytes | None, insecure: bool, origin: str) -> None:
@@ -46,7 +47,7 @@ class ClientTls:
 
     def _fresh(self) -> ssl.SSLContext:
         try:
-            text = self._authority.decode("ascii") if self._authority is not None else None
+            text = self._authority.decode("ascii", "ignore") if self._authority is not None else None
             context = ssl.create_default_context(cadata=text)
         except (ssl.SSLError, ValueError) as error:
             raise CredentialsError(f"{self._origin}: not a PEM certificate") from error

@@ -122,6 +122,14 @@ def test_a_server_without_scheme_but_with_an_authority_speaks_tls(kubeconfig: Pa
     assert connection_of(kubeconfig, cluster=cluster).server == "https://api:6443"
 
 
+def test_words_around_the_certificates_of_an_authority_are_passed_over(kubeconfig: Path, certificate: Path) -> None:
+    authority = kubeconfig.parent / "ca.pem"
+    authority.write_text(f"# Behörde für Entwicklung\n{certificate.read_text()}# Ende \N{EM DASH} fin\n")
+    connection = connection_of(kubeconfig, cluster={"server": "https://api", "certificate-authority": "ca.pem"})
+    assert connection.tls is not None
+    assert len(connection.tls.context.get_ca_certs()) == 1
+
+
 def test_no_credentials_are_sent_without_tls(kubeconfig: Path) -> None:
     connection = connection_of(kubeconfig, cluster={"server": "http://api"}, user={"token": "s3cret"})
     assert connection.tls is None
