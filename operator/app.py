@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import kopf
 import uvloop
 
+from muster.operator.logs import ignore_kopfs_end
 from muster.operator.podgroups.admission import AdmissionServing
 from muster.operator.podgroups.controller import PodGroupController
 from muster.operator.podgroups.following import Following
@@ -146,6 +147,7 @@ def _register(registry: kopf.OperatorRegistry, process: Process, groups: PodGrou
 
     @kopf.on.cleanup(registry=registry)
     async def cleanup(**_: Any) -> None:
+        ignore_kopfs_end()
         if groups is not None:
             await groups.stop()
         await process.stop()

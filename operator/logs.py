@@ -26,6 +26,7 @@ _TRACEBACKS_FROM = 4
 _LIBRARIES_FROM = 4
 _LIBRARIES_DEBUG_FROM = 8
 _KOPFS_OWN = "kopf._"
+_KOPFS_PARTS = "kopf._core"
 
 _PAIRS = "pairs"
 _SEVERITIES = ((logging.ERROR, "E", "error"), (logging.WARNING, "W", "warning"), (logging.NOTSET, "I", "info"))
@@ -55,6 +56,12 @@ def configure(*, verbosity: int, style: Style, stream: TextIO) -> None:
     root.setLevel(_library_level(verbosity))
     logging.getLogger(OWN).setLevel(level(verbosity))
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
+    logging.getLogger(_KOPFS_PARTS).setLevel(logging.NOTSET)
+
+
+def ignore_kopfs_end() -> None:
+    """Hears no more of kopf's own parts: to them the connections that kopf closes at its end are failures."""
+    logging.getLogger(_KOPFS_PARTS).setLevel(logging.CRITICAL + 1)
 
 
 def _without_kopfs_traceback(record: logging.LogRecord) -> bool:

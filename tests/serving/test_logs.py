@@ -8,7 +8,7 @@ from datetime import datetime
 
 import pytest
 
-from muster.operator.logs import JsonFormatter, Style, TextFormatter, configure, level, redact
+from muster.operator.logs import JsonFormatter, Style, TextFormatter, configure, ignore_kopfs_end, level, redact
 
 LOG = logging.getLogger("muster.operator.binder")
 MOMENT = datetime(2026, 11, 21, 9, 40, 1, 123456).timestamp()
@@ -17,7 +17,7 @@ MOMENT = datetime(2026, 11, 21, 9, 40, 1, 123456).timestamp()
 @pytest.fixture(autouse=True)
 def restored() -> Iterator[None]:
     """Puts the loggers back as pytest wants them."""
-    names = ("", "muster", "kopf", "aiohttp.access")
+    names = ("", "muster", "kopf", "kopf._core", "aiohttp.access")
     loggers = [logging.getLogger(name) for name in names]
     before = [(logger, logger.level, list(logger.handlers)) for logger in loggers]
     yield
@@ -139,6 +139,15 @@ def test_libraries_are_quiet_at_normal_verbosity(verbosity: int, heard: list[str
     library.info("info")
     library.warning("warning")
     assert [line.rpartition(" ")[2] for line in stream.getvalue().splitlines()] == heard
+
+
+def test_what_kopf_says_of_its_own_end_is_not_heard() -> None:
+    stream = logged()
+    ignore_kopfs_end()
+    logging.getLogger("kopf._core.reactor.observation").error("Request attempt #1/9 failed")
+    logging.getLogger("kopf.activities.cleanup").error("Activity failed")
+    assert "attempt" not in stream.getvalue()
+    assert "Activity failed" in stream.getvalue()
 
 
 def test_access_logs_are_off_at_every_verbosity() -> None:
