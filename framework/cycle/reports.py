@@ -52,6 +52,7 @@ class Reports:
         self._current = current
         self._held_back: dict[str, _HeldBack] = {}
         self._last: LRUCache[str, Decision] = LRUCache(_REMEMBERED)
+        self._ended = False
 
     def last(self, key: str) -> Decision | None:
         """The last decision about the pod `namespace/name`, if it was among the latest ten thousand."""
@@ -61,6 +62,10 @@ class Reports:
         """The pods hold nodes and are about to be bound: it must not be said any more that they wait."""
         for pod in pods:
             self._drop(pod.uid)
+
+    def end(self) -> None:
+        """The process ends: from now on nobody is told why pods wait. Whoever takes over will tell what holds then."""
+        self._ended = True
 
     def bound(self, pod: PodInfo, node_name: str) -> None:
         """The pod was bound."""
@@ -94,6 +99,8 @@ class Reports:
             self._tell(current, held_back.status, held_back.nominated)
 
     def _tell(self, pod: PodInfo, status: Status, nominated: str | None) -> None:
+        if self._ended:
+            return
         reason = "Unschedulable" if status.rejected else "SchedulerError"
         self.warn(pod, status.message)
         self._ports.conditions.unscheduled(pod, reason=reason, message=status.message, nominated_node=nominated)

@@ -96,8 +96,9 @@ class Process:
     async def stop(self) -> None:
         """No new decisions; end what was begun, unless that is somebody else's by now."""
         self._draining = True
+        self.engine.scheduler.reports.end()
         for waiting in self.engine.waiting:
-            waiting.fail(Status.failure("the scheduler is shutting down"))
+            waiting.fail(Status.unschedulable("the scheduler is shutting down"))
         cut_off = await self.wire.drain(within=0 if self._lost else _DRAIN_SECONDS)
         if cut_off:
             log.warning("%d writes were cut off by the end", cut_off)

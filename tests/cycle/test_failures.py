@@ -119,6 +119,21 @@ async def test_a_pod_that_is_deleted_while_it_is_tried_does_not_come_back(set_st
     assert stage.binds == []
 
 
+async def test_a_pod_that_is_given_back_after_the_last_report_is_not_spoken_of(set_stage: SetStage) -> None:
+    stage = set_stage(permitting("Gate", Status.wait(), 60))
+    stage.put_pod(make_pod("web"))
+    await stage.settle()
+
+    stage.engine.scheduler.reports.end()
+    for waiting in stage.engine.waiting:
+        waiting.fail(Status.unschedulable("the end"))
+    await stage.breathe()
+
+    assert stage.engine.cache.pod_count == 0
+    assert stage.place(WEB) == "error backoff"
+    assert (stage.events, stage.conditions) == ([], {})
+
+
 async def test_a_pod_that_no_node_can_run_waits_for_events_of_those_who_rejected_it(set_stage: SetStage) -> None:
     stage = set_stage(NodeResourcesFit)
     stage.put_node(make_node("one", cpu="1"))

@@ -97,6 +97,7 @@ def test_a_pod_that_permit_holds_when_the_process_ends_is_bound_by_the_next_one(
     first.stop()
 
     assert cluster.node_of("slow") == ""
+    assert (cluster.events("slow", "FailedScheduling"), cluster.scheduled_condition("slow")) == ([], {})
     start_muster(name, config=config, environment=with_example_plugins)
     cluster.kubectl("annotate", "pod", "slow", "example.com/hold-")
     assert cluster.wait_until_bound("slow") == ["one"]
