@@ -83,16 +83,19 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
 
 
 class _OverTaintSets:
-    """A number for each distinct taint set, worked out when the set is first met."""
+    """A number for each distinct taint set, worked out when the set is first met in an epoch of the column."""
 
-    __slots__ = ("_measure", "_numbers")
+    __slots__ = ("_epoch", "_measure", "_numbers")
 
     def __init__(self, measure: Callable[[TaintSet], int]) -> None:
         self._measure = measure
         self._numbers = np.zeros(0, np.int64)
+        self._epoch = 0
 
     def over(self, column: TaintColumn) -> npt.NDArray[np.int64]:
         """int64, shape (sets,): to be indexed with the column's ids."""
+        if column.epoch != self._epoch:
+            self._numbers, self._epoch = np.zeros(0, np.int64), column.epoch
         known = len(self._numbers)
         if known < len(column.sets):
             fresh = [self._measure(taints) for taints in column.sets[known:]]

@@ -23,11 +23,33 @@ def test_a_node_that_loses_its_taints_has_the_empty_set() -> None:
     assert column.ids.tolist() == [0]
 
 
-def test_a_measure_is_taken_once_a_set_and_looked_up_for_each_row() -> None:
+def test_sets_that_no_node_has_any_more_are_forgotten() -> None:
     column = TaintColumn(3)
-    column.set(0, (SPOT, GPU))
-    column.set(1, (SPOT,))
-    assert column.measure(len)[column.ids].tolist() == [2, 1, 0]
+    column.set(1, (GPU,))
+    for second in range(1000):
+        column.set(0, (SPOT, Taint(key="deletion-candidate", value=str(second), effect="PreferNoSchedule")))
+        assert len(column.sets) <= 8
+    last = (SPOT, Taint(key="deletion-candidate", value="999", effect="PreferNoSchedule"))
+    assert [column.sets[number] for number in column.ids.tolist()] == [last, (GPU,), ()]
+
+
+def test_numbers_mean_the_same_set_for_as_long_as_the_epoch_lasts() -> None:
+    column = TaintColumn(2)
+    meant: dict[tuple[int, int], object] = {}
+    for second in range(100):
+        column.set(second % 2, (Taint(key="candidate", value=str(second // 3), effect="PreferNoSchedule"),))
+        for number, taints in enumerate(column.sets):
+            assert meant.setdefault((column.epoch, number), taints) == taints
+    assert column.epoch > 1
+
+
+def test_the_empty_set_keeps_its_number_when_every_node_has_taints() -> None:
+    column = TaintColumn(1)
+    for second in range(10):
+        column.set(0, (Taint(key="candidate", value=str(second)),))
+        assert column.sets[0] == ()
+    column.set(0, ())
+    assert column.ids.tolist() == [0]
 
 
 def test_growing_keeps_every_row() -> None:

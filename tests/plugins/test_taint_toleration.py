@@ -48,6 +48,15 @@ def test_taints_that_appear_later_are_judged_too(cluster: Cluster) -> None:
     assert cluster.rejected(plugin, pod) == {"plain": TAINTED}
 
 
+def test_taints_that_change_all_day_are_judged_as_they_are() -> None:
+    cluster = Cluster(make_node("one"), make_node("two").taint("spot", "7"))
+    plugin = cluster.plugin(TaintToleration)
+    pod = make_pod("web").tolerate("spot", value="7")
+    for second in range(1000):
+        cluster.add(make_node("one").taint("spot", str(second % 500)))
+        assert cluster.rejected(plugin, pod) == ({} if second % 500 == 7 else {"one": TAINTED})
+
+
 def disliked(name: str, number: int) -> NodeDict:
     node = make_node(name)
     for index in range(number):
