@@ -45,7 +45,13 @@ class Lane:
 
 
 class Scheduler:
-    """Runs the cycles of all profiles. `lanes` maps each schedulerName to its profile's cycles."""
+    """Runs the cycles of all profiles. `lanes` maps each schedulerName to its profile's cycles.
+
+    Attributes:
+        placed: how many pods were given a node so far.
+        binding: how many pods are on their way to be bound, past Permit; the ports' `wake` is called as it falls.
+        reports: what people are told.
+    """
 
     def __init__(
         self,
@@ -62,6 +68,7 @@ class Scheduler:
         self._foreign = foreign
         self._ports = ports
         self._lanes = lanes
+        self.placed = self.binding = 0
         self.reports = Reports(ports, pods.mine)
 
     def step(self) -> bool:
@@ -113,6 +120,7 @@ class Scheduler:
             for attempt in outcome.failed:
                 self._failed([attempt])
         if outcome.held:
+            self.placed += len(outcome.held)
             self.reports.held(attempt.pod for attempt in outcome.held)
             self._ports.spawn(self._bind_gang(gang, group, outcome))
 
@@ -120,6 +128,7 @@ class Scheduler:
         if attempt.status is not None:
             self._failed([attempt])
         else:
+            self.placed += 1
             self.reports.held([attempt.pod])
             self._ports.spawn(self._bind(attempt))
 
@@ -168,7 +177,12 @@ class Scheduler:
 
     async def _finish(self, attempt: Attempt) -> None:
         self._queue.done(attempt.pod.uid)
-        await self._binding_of(attempt).bind(attempt)
+        self.binding += 1
+        try:
+            await self._binding_of(attempt).bind(attempt)
+        finally:
+            self.binding -= 1
+            self._ports.wake()
         if attempt.status is None:
             self._bound(attempt)
             self._binding_of(attempt).follow_up(attempt)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from muster.framework.contract import Clock
     from muster.framework.cycle.engine import Engine
 
-    from .tasks import TaskSet
-
 log = logging.getLogger(__name__)
 
 _SLICE_SECONDS = 0.004
@@ -25,19 +23,20 @@ _LONGEST_SLEEP_SECONDS = 1.0
 
 
 class SchedulingLoop:
-    """Drives an engine. `wake` is to be called whenever the queue may have something ready or a binding has ended."""
+    """Drives an engine. `wake` is to be called whenever the queue may have something ready or a pod was bound.
+
+    No decision begins while `max_bindings` pods are on their way to be bound; a gang counts as its members.
+    """
 
     def __init__(
         self,
         engine: Engine,
-        bindings: TaskSet,
         clock: Clock,
         *,
         may_schedule: Callable[[], bool],
         max_bindings: int = 64,
     ) -> None:
         self._engine = engine
-        self._bindings = bindings
         self._clock = clock
         self._may_schedule = may_schedule
         self._max_bindings = max_bindings
@@ -58,19 +57,19 @@ class SchedulingLoop:
             await self._rest()
 
     def _slice(self) -> bool:
-        """Decide for a few milliseconds. True when the time, not the work, ended it."""
-        queue, step, now = self._engine.queue, self._engine.scheduler.step, self._clock.now
-        began = now()
-        queue.flush(began)
-        while self._has_room() and self._may_schedule():
-            if not step():
+        """Decide for a few milliseconds. False when there is nothing more to decide for now."""
+        scheduler, now = self._engine.scheduler, self._clock.now
+        began, placed = now(), scheduler.placed
+        self._engine.queue.flush(began)
+        while self._may_schedule():
+            fresh = scheduler.placed - placed
+            if scheduler.binding + fresh >= self._max_bindings:
+                return fresh > 0  # whether Permit holds those, or they are on their way, shows when their tasks run
+            if not scheduler.step():
                 return False
             if now() - began >= _SLICE_SECONDS:
                 return True
         return False
-
-    def _has_room(self) -> bool:
-        return len(self._bindings) - len(self._engine.waiting) < self._max_bindings
 
     async def _rest(self) -> None:
         """Sleep until woken, or until the queue's next deadline."""

@@ -80,7 +80,7 @@ class Process:
         self.engine = build_engine(
             assembly.configuration, assembly.profiles, assembly.registry, self.wire.ports(self.metrics, listers)
         )
-        self._loop = SchedulingLoop(self.engine, self.wire.bindings, clock, may_schedule=self._may_schedule)
+        self._loop = SchedulingLoop(self.engine, clock, may_schedule=self._may_schedule)
         self.watches = Watches(self.wire.client, self.engine, self.metrics, clock.now)
         listers.update(self.watches.listers)
         self._parts = TaskSet(on_failure=self._fail)

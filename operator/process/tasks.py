@@ -13,13 +13,10 @@ log = logging.getLogger(__name__)
 
 
 class TaskSet:
-    """A set of running tasks. `on_end` is called whenever one of them has ended, `on_failure` when by an exception."""
+    """A set of running tasks. `on_failure` is called whenever one of them has ended by an exception."""
 
-    def __init__(
-        self, on_end: Callable[[], None] | None = None, *, on_failure: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, *, on_failure: Callable[[], None] | None = None) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
-        self._on_end = on_end
         self._on_failure = on_failure
 
     def __len__(self) -> int:
@@ -48,5 +45,3 @@ class TaskSet:
             log.error("a task failed", exc_info=error)
             if self._on_failure is not None:
                 self._on_failure()
-        if self._on_end is not None:
-            self._on_end()

@@ -54,7 +54,7 @@ class Wire:
         self._wake = wake
         self.client = ApiClient(transport, limiter=_limiter(limits), may_write=may_write)
         self.recorder = EventRecorder(ApiClient(transport, limiter=_limiter(limits), may_write=may_write))
-        self.bindings = TaskSet(wake)
+        self.bindings = TaskSet()
         self._statuses = TaskSet()
         self._conditions = ConditionWriter(StatusWriter(self.client, retrier), self._statuses, clock)
         self._binder = ApiBinder(BindingWriter(self.client, retrier), self._conditions)

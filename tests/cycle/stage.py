@@ -1,7 +1,7 @@
 """An engine with the plugins that a test wants, in the order it wants them, on an outside that it plays itself."""
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -32,6 +32,7 @@ class Stage:
         binds: each binding that was asked for, as (pod's key, node).
         events: each Event, as (pod's key, reason, note).
         conditions: what was written about each pod, by key: (reason, message, nominated node).
+        on_wake: what the engine calls when there may be something to decide.
     """
 
     def __init__(
@@ -47,6 +48,8 @@ class Stage:
         self.conditions: dict[str, tuple[str, str, str | None]] = {}
         self._answers: list[Status | None] = []
         self._held: asyncio.Event | None = None
+        self._first: asyncio.Event | None = None
+        self.on_wake: Callable[[], None] = lambda: None
         self._tasks: set[asyncio.Task[None]] = set()
         self._versions: dict[str, Any] = {}
         self._uids = 0
@@ -55,7 +58,7 @@ class Stage:
             clock=self.clock,
             random=lambda: 1.0,
             spawn=self._spawn,
-            wake=lambda: None,
+            wake=lambda: self.on_wake(),
             binder=self,
             conditions=self,
             events=lambda name: self,
@@ -160,9 +163,9 @@ class Stage:
         """What the next bindings come to; after that all succeed."""
         self._answers.extend(answers)
 
-    def hold_bindings(self) -> None:
-        """Let bindings wait for `release_bindings`."""
-        self._held = asyncio.Event()
+    def hold_bindings(self, first: asyncio.Event | None = None) -> None:
+        """Let bindings wait for `release_bindings`, the next one for `first` if there is such an event."""
+        self._held, self._first = asyncio.Event(), first
 
     def release_bindings(self) -> None:
         """Let them go on."""
@@ -173,7 +176,10 @@ class Stage:
     async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
         """Implements `contract.Binder`."""
         self.binds.append((pod.key, node_name))
-        if self._held is not None:
+        first, self._first = self._first, None
+        if first is not None:
+            await first.wait()
+        elif self._held is not None:
             await self._held.wait()
         return self._answers.pop(0) if self._answers else None
 

@@ -1,0 +1,112 @@
+"""The loop holds decisions back while many pods are on their way to be bound, however they were decided for."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from muster.framework.contract import Status
+from muster.framework.contract.group import GroupPlugin
+from muster.framework.model.pod_info import PodInfo
+from muster.operator.process.loop import SchedulingLoop
+from tests.builders import PodDict, make_node, make_pod
+from tests.cycle.conftest import SetStage
+from tests.cycle.doorman import HOLD, Doorman
+from tests.cycle.stage import Stage
+
+
+class Groups(GroupPlugin):
+    """Pods with the same label `group`, three of which must be placed at once."""
+
+    name = "Groups"
+
+    def group_of(self, pod: PodInfo) -> str | None:
+        return pod.labels.get("group")
+
+    def missing(self, group: str) -> int:
+        return 3
+
+    def reject_group(self, group: str, cause: Status, *, placed: int, missing: int) -> Status:
+        return cause
+
+
+@pytest.fixture
+def stage(set_stage: SetStage) -> Stage:
+    stage = set_stage(Doorman, Groups)
+    stage.put_node(make_node("one", cpu="1000", pods="1000"))
+    return stage
+
+
+@contextmanager
+def scheduling(stage: Stage, *, max_bindings: int) -> Iterator[None]:
+    """The loop at work on the stage."""
+    loop = SchedulingLoop(stage.engine, stage.clock, may_schedule=lambda: True, max_bindings=max_bindings)
+    stage.on_wake = loop.wake
+    task = asyncio.get_running_loop().create_task(loop.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+def create(stage: Stage, count: int, change: Callable[[PodDict], object] = lambda pod: None, name: str = "pod") -> None:
+    for index in range(count):
+        pod = make_pod(f"{name}-{index}")
+        change(pod)
+        stage.put_pod(pod)
+
+
+async def test_no_more_pods_are_decided_for_than_may_be_bound_at_once(stage: Stage) -> None:
+    stage.hold_bindings()
+    create(stage, 10)
+    with scheduling(stage, max_bindings=4):
+        await stage.breathe()
+        assert (len(stage.binds), stage.engine.cache.assumed_count) == (4, 4)
+        stage.release_bindings()
+        await stage.breathe()
+        assert len(stage.binds) == 10
+
+
+async def test_pods_that_permit_holds_keep_nobody_waiting(stage: Stage) -> None:
+    create(stage, 10, lambda pod: pod.labels(**{HOLD: ""}))
+    create(stage, 3, name="free")
+    with scheduling(stage, max_bindings=2):
+        await stage.breathe()
+        assert (len(stage.engine.waiting), len(stage.binds)) == (10, 3)
+
+
+async def test_a_gang_that_is_being_bound_counts_as_its_members(stage: Stage) -> None:
+    stage.hold_bindings()
+    create(stage, 3, lambda pod: pod.labels(group="a"), name="member")
+    with scheduling(stage, max_bindings=3):
+        await stage.breathe()
+        create(stage, 2)
+        await stage.breathe()
+        assert len(stage.binds) == 3
+        stage.release_bindings()
+        await stage.breathe()
+        assert len(stage.binds) == 5
+
+
+async def test_gangs_that_permit_holds_make_no_room_for_others(stage: Stage) -> None:
+    stage.hold_bindings()
+    create(stage, 3, lambda pod: pod.labels(group="a", **{HOLD: ""}), name="member")
+    create(stage, 10)
+    with scheduling(stage, max_bindings=4):
+        await stage.breathe()
+        assert (len(stage.engine.waiting), len(stage.binds)) == (3, 4)
+
+
+async def test_a_member_that_was_bound_makes_room_while_its_siblings_are_under_way(stage: Stage) -> None:
+    first = asyncio.Event()
+    stage.hold_bindings(first)
+    create(stage, 3, lambda pod: pod.labels(group="a"), name="member")
+    with scheduling(stage, max_bindings=3):
+        await stage.breathe()
+        create(stage, 2)
+        await stage.breathe()
+        assert len(stage.binds) == 3
+        first.set()
+        await stage.breathe()
+        assert len(stage.binds) == 4
