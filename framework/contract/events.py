@@ -89,10 +89,18 @@ HintFunction = Callable[[PodInfo, object, object], Hint]
 
 @dataclass(frozen=True, slots=True)
 class EventRegistration:
-    """Events that may help a pod which the plugin rejected; without a `hint` each of them does."""
+    """Events that may help a pod which the plugin rejected; without a `hint` each of them does.
+
+    Attributes:
+        event: the events.
+        hint: which of them help.
+        by_shape: whether the hint goes by nothing but the pod's spec and the two objects. Pods of one shape are then
+            answered together, which counts where thousands wait.
+    """
 
     event: ClusterEvent
     hint: HintFunction | None = None
+    by_shape: bool = False
 
 
 NODE_ADD = ClusterEvent(Resource.NODE, Action.ADD, "NodeAdd")

@@ -9,20 +9,21 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 
-from ..contract.events import ClusterEvent, EventRegistration, Hint, HintFunction
+from ..contract.events import Action, ClusterEvent, EventRegistration, Hint, HintFunction, Resource
 from ..model.pod_info import PodInfo
 from .entry import Entry
-from .inflight import Happening
+from .inflight import Happening, Missed
 
 log = logging.getLogger(__name__)
 
 Registrations = Mapping[str, Mapping[str, Sequence[EventRegistration]]]
-"""By profile (schedulerName) and plugin. A plugin that is absent is concerned by every event."""
+"""By profile (schedulerName) and plugin. A plugin that is absent is concerned by every event while its pods wait; of
+what happens while they are in flight only what somebody registered for is known."""
 
 Rejector = tuple[str, str]
 """A profile and the name of a plugin of it."""
 
-_ALWAYS: tuple[HintFunction | None, ...] = (None,)
+_ALWAYS = (EventRegistration(ClusterEvent(Resource.WILDCARD, Action.ALL)),)
 
 
 class Decision(IntEnum):
@@ -41,23 +42,29 @@ class HintTable:
 
     def __init__(self, registrations: Registrations) -> None:
         self._registrations = registrations
-        self._found: dict[tuple[Rejector, ClusterEvent], tuple[HintFunction | None, ...]] = {}
+        self._found: dict[tuple[Rejector, ClusterEvent], tuple[EventRegistration, ...]] = {}
+        self._of_interest: dict[ClusterEvent, bool] = {}
+
+    def of_interest(self, event: ClusterEvent) -> bool:
+        """Whether any plugin registered for the event."""
+        known = self._of_interest.get(event)
+        if known is None:
+            rejectors = [(profile, plugin) for profile, plugins in self._registrations.items() for plugin in plugins]
+            known = event.wildcard or any(self.concerns(rejector, event) for rejector in rejectors)
+            self._of_interest[event] = known
+        return known
 
     def concerns(self, rejector: Rejector, event: ClusterEvent) -> bool:
         """Whether the event may help a pod that this plugin rejected."""
-        return event.wildcard or bool(self._hints(rejector, event))
+        return event.wildcard or bool(self._registered(rejector, event))
 
     def helps(self, plugin: str, pods: Collection[PodInfo], happening: Happening) -> bool:
         """Whether the plugin wants any of `pods`, which it rejected, to be tried again now."""
-        for pod in pods:
-            for hint in self._hints((pod.pod.spec.scheduler_name, plugin), happening.event):
-                if hint is None or _says_queue(hint, pod, plugin, happening):
-                    return True
-        return False
+        return self._any_helps(plugin, pods, happening.event, (happening,))
 
     def decide(self, entry: Entry, happening: Happening) -> Decision:
         """What the event means for an entry that plugins rejected."""
-        event, _, _, target = happening
+        event, target = happening.event, happening.target
         if target is not None and target not in entry.members:
             return Decision.STAY
         if event.wildcard:
@@ -69,37 +76,69 @@ class HintTable:
             return Decision.AFTER_BACKOFF
         return Decision.STAY
 
-    def decide_all(self, entry: Entry, happenings: Sequence[Happening]) -> Decision:
+    def decide_all(self, entry: Entry, missed: Sequence[Missed]) -> Decision:
         """What a whole series of events means for an entry."""
-        best = Decision.STAY if entry.rejectors else Decision.AFTER_BACKOFF
-        highest = Decision.AT_ONCE if entry.pending_plugins else Decision.AFTER_BACKOFF
-        for happening in happenings:
-            if best >= highest:
-                break
-            best = max(best, self.decide(entry, happening))
-        return best
+        if not entry.rejectors:
+            return Decision.AFTER_BACKOFF
+        mine = [each for each in missed if each.target is None or each.target in entry.members]
+        if any(self._any_missed_helps(plugin, entry, mine) for plugin in entry.pending_plugins):
+            return Decision.AT_ONCE
+        if any(each.event.wildcard for each in mine):
+            return Decision.AFTER_BACKOFF
+        if any(self._any_missed_helps(plugin, entry, mine) for plugin in entry.unschedulable_plugins):
+            return Decision.AFTER_BACKOFF
+        return Decision.STAY
 
-    def _hints(self, rejector: Rejector, event: ClusterEvent) -> tuple[HintFunction | None, ...]:
-        """The hints to ask; None among them stands for a plugin that wants every such event, `()` for none at all."""
+    def _any_missed_helps(self, plugin: str, entry: Entry, missed: Sequence[Missed]) -> bool:
+        for event, target, happenings in missed:
+            if not event.wildcard:
+                pods = entry.witnesses() if target is None else (entry.members[target].info,)
+                if self._any_helps(plugin, pods, event, happenings):
+                    return True
+        return False
+
+    def _any_helps(
+        self, plugin: str, pods: Collection[PodInfo], event: ClusterEvent, happenings: Sequence[Happening]
+    ) -> bool:
+        """Whether the plugin says of any pod that one of these, all of one kind, helps it."""
+        for pod in pods:
+            for registration in self._registered((pod.pod.spec.scheduler_name, plugin), event):
+                if any(_says_queue(registration, pod, plugin, happening) for happening in happenings):
+                    return True
+        return False
+
+    def _registered(self, rejector: Rejector, event: ClusterEvent) -> tuple[EventRegistration, ...]:
+        """What the plugin registered of it; `()` for nothing."""
         found = self._found.get((rejector, event))
         if found is None:
             found = self._found[rejector, event] = self._look_up(rejector, event)
         return found
 
-    def _look_up(self, rejector: Rejector, event: ClusterEvent) -> tuple[HintFunction | None, ...]:
+    def _look_up(self, rejector: Rejector, event: ClusterEvent) -> tuple[EventRegistration, ...]:
         profile, plugin = rejector
         registered = self._registrations.get(profile, {}).get(plugin)
         if registered is None:
             return _ALWAYS
-        return tuple(each.hint for each in registered if each.event.wildcard or each.event.matches(event))
+        return tuple(each for each in registered if each.event.wildcard or each.event.matches(event))
 
 
-def _says_queue(hint: HintFunction, pod: PodInfo, plugin: str, happening: Happening) -> bool:
-    event, old, new, _ = happening
+def _says_queue(registration: EventRegistration, pod: PodInfo, plugin: str, happening: Happening) -> bool:
+    hint = registration.hint
+    if hint is None:
+        return True
+    if not registration.by_shape:
+        return _ask(hint, pod, plugin, happening)
+    said = happening.said.get((hint, pod.shape))
+    if said is None:
+        said = happening.said[hint, pod.shape] = _ask(hint, pod, plugin, happening)
+    return said
+
+
+def _ask(hint: HintFunction, pod: PodInfo, plugin: str, happening: Happening) -> bool:
     try:
-        return hint(pod, old, new) is Hint.QUEUE
+        return hint(pod, happening.old, happening.new) is Hint.QUEUE
     except Exception:
         # A pod must not be stuck because a hint is broken.
-        pairs = {"event": event.label, "plugin": plugin, "pod": pod.key}
+        pairs = {"event": happening.event.label, "plugin": plugin, "pod": pod.key}
         log.exception("QueueingHintFn returns error", extra={"pairs": pairs})
         return True

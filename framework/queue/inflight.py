@@ -7,15 +7,18 @@ it been waiting must not be lost. An event is kept until every entry that was po
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import NamedTuple
 
-from ..contract.events import ClusterEvent
+from ..contract.events import ClusterEvent, HintFunction
+from ..model.pod_info import PodShape
 from .entry import Entry, Member
 
 
-class Happening(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Happening:
     """An event with what it happened to.
 
     Attributes:
@@ -23,12 +26,22 @@ class Happening(NamedTuple):
         old: the object before; None for an add.
         new: the object after; None for a delete.
         target: the UID of the only pod it concerns; None when it concerns all.
+        said: whether it helps pods of a shape, by hints that go by the shape.
     """
 
     event: ClusterEvent
     old: object
     new: object
     target: str | None = None
+    said: dict[tuple[HintFunction, PodShape], bool] = field(default_factory=dict)
+
+
+class Missed(NamedTuple):
+    """Happenings of one kind and, unless they concern all, to one pod; in order."""
+
+    event: ClusterEvent
+    target: str | None
+    happenings: Sequence[Happening]
 
 
 class _Flight:
@@ -45,13 +58,15 @@ class _Flight:
 class Flights:
     """Pods in flight by UID, and what has happened since each took off."""
 
-    __slots__ = ("_dropped", "_flights", "_log", "_pods")
+    __slots__ = ("_flights", "_keeps", "_logs", "_next", "_pods")
 
-    def __init__(self) -> None:
+    def __init__(self, keeps: Callable[[ClusterEvent], bool]) -> None:
+        """`keeps` says which events are worth being kept."""
+        self._keeps = keeps
         self._pods: dict[str, _Flight] = {}
         self._flights: dict[_Flight, None] = {}  # in the order they took off
-        self._log: deque[Happening] = deque()
-        self._dropped = 0
+        self._logs: dict[tuple[ClusterEvent, str | None], deque[tuple[int, Happening]]] = {}
+        self._next = 0  # the position of what is kept next, in all logs together
 
     def __len__(self) -> int:
         return len(self._pods)
@@ -63,7 +78,7 @@ class Flights:
     @property
     def logged(self) -> int:
         """How many events are kept."""
-        return len(self._log)
+        return sum(map(len, self._logs.values()))
 
     def get(self, uid: str) -> Member | None:
         """The pod, if it is in flight."""
@@ -72,7 +87,7 @@ class Flights:
 
     def begin(self, entry: Entry) -> None:
         """The entry's pods take off now."""
-        flight = _Flight(entry, self._dropped + len(self._log))
+        flight = _Flight(entry, self._next)
         self._flights[flight] = None
         for uid in entry.members:
             self._pods[uid] = flight
@@ -85,25 +100,33 @@ class Flights:
         flight.pods -= 1
         if flight.pods == 0:
             del self._flights[flight]
-            if self._log:
+            if self._logs:
                 self._prune()
 
     def record(self, happening: Happening) -> None:
         """Something happened while pods are in flight."""
-        self._log.append(happening)
+        if self._keeps(happening.event):
+            log = self._logs.setdefault((happening.event, happening.target), deque())
+            log.append((self._next, happening))
+            self._next += 1
 
-    def missed(self, uids: Iterable[str]) -> Sequence[Happening]:
-        """What has happened since the first of these pods, all in flight, took off; in order."""
-        end = self._dropped + len(self._log)
-        start = min((self._pods[uid].position for uid in uids), default=end)
-        return tuple(islice(self._log, start - self._dropped, None)) if start < end else ()
+    def missed(self, uids: Iterable[str], concerns: Callable[[ClusterEvent], bool]) -> list[Missed]:
+        """What has happened since the first of these pods, all in flight, took off, as far as it concerns somebody."""
+        start = min((self._pods[uid].position for uid in uids), default=self._next)
+        found: list[Missed] = []
+        for (event, target), log in self._logs.items():
+            if log[-1][0] >= start and concerns(event):
+                since = [happening for _, happening in takewhile(lambda kept: kept[0] >= start, reversed(log))]
+                found.append(Missed(event, target, since[::-1]))
+        return found
 
     def _prune(self) -> None:
         if not self._flights:
-            self._dropped += len(self._log)
-            self._log.clear()
+            self._logs.clear()
             return
         needed = next(iter(self._flights)).position
-        while self._dropped < needed:
-            self._log.popleft()
-            self._dropped += 1
+        for kind, log in [*self._logs.items()]:
+            while log and log[0][0] < needed:
+                log.popleft()
+            if not log:
+                del self._logs[kind]

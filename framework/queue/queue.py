@@ -62,7 +62,7 @@ class SchedulingQueue:
         self._clock = clock
         self._time_limit = settings.unschedulable_seconds
         self._waitlist = Waitlist(rules, settings.backoff, now=clock.now, observer=observer, on_entry=on_ready)
-        self._flights = Flights()
+        self._flights = Flights(self._waitlist.of_interest)
         self._next_sweep = clock.now()
 
     # Pods come, change and go.
@@ -140,7 +140,7 @@ class SchedulingQueue:
         now = self._clock.now()
         returning = {pod.info.uid: pod for pod in map(_member, pods) if self._may_return(pod)}
         flying = [uid for uid in returning if self._flights.get(uid) is not None]
-        missed = self._flights.missed(flying)
+        missed = self._flights.missed(flying, self._waitlist.concerns(returning.values(), rejection))
         for uid in flying:
             self._flights.end(uid)
             returning[uid].info = returning[uid].update or returning[uid].info

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from ..contract.events import UNSCHEDULED_POD_ADD
+from ..contract.events import UNSCHEDULED_POD_ADD, ClusterEvent
 from ..model.pod_info import PodInfo
 from ..observer import EntityType, Observer
 from .backoff import BackoffPolicy, backing_off
 from .entry import Entry, Member, Place, Rejection, entry_of
 from .gates import GatedPod, Gates
 from .hints import Decision, HintTable
-from .inflight import Happening
+from .inflight import Happening, Missed
 from .parts import Parts
 from .register import Register
 from .rules import QueueRules
@@ -53,6 +53,17 @@ class Waitlist:
         """Whether anything waits that an event or the time limit may help."""
         return bool(self.parts.unschedulable or self.gates)
 
+    def of_interest(self, event: ClusterEvent) -> bool:
+        """Whether the event may help anybody who comes back."""
+        return self._hints.of_interest(event)
+
+    def concerns(self, members: Iterable[Member], rejection: Rejection) -> Callable[[ClusterEvent], bool]:
+        """Whether an event may help pods that come back with this rejection."""
+        plugins = () if rejection.by_error else rejection.unschedulable_plugins | rejection.pending_plugins
+        profiles = {member.info.pod.spec.scheduler_name for member in members}
+        rejectors = [(profile, plugin) for profile in profiles for plugin in plugins]
+        return lambda event: any(self._hints.concerns(rejector, event) for rejector in rejectors)
+
     # Pods come, change and go.
 
     def admit(self, member: Member, event: str) -> None:
@@ -63,7 +74,7 @@ class Waitlist:
         else:
             self._gate(member, plugin, event)
 
-    def come_back(self, members: Iterable[Member], rejection: Rejection, missed: Sequence[Happening]) -> None:
+    def come_back(self, members: Iterable[Member], rejection: Rejection, missed: Sequence[Missed]) -> None:
         """Let pods that failed together, and whose counts and timestamps say so, wait again."""
         for entry in self._regroup(members):
             if not rejection.by_error:

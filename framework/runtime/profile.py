@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 from pydantic import BaseModel
 
 from ..config import ResolvedProfile
-from ..contract.events import EventRegistration
+from ..contract.events import Action, ClusterEvent, EventRegistration, Resource
 from ..contract.group import GroupPlugin
 from ..contract.handle import Handle
 from ..contract.plugin import (
@@ -56,6 +56,17 @@ POINTS: Mapping[str, type[Plugin]] = {
     "postBind": PostBindPlugin,
 }
 """Extension points as configuration names them, with the base class that a plugin extends them by."""
+
+_REJECTING = (
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    FilterPlugin,
+    PostFilterPlugin,
+    ReservePlugin,
+    PermitPlugin,
+    GroupPlugin,
+)
+_EVERYTHING = (EventRegistration(ClusterEvent(Resource.WILDCARD, Action.ALL)),)
 
 
 def extension_points(plugin: type[Plugin]) -> frozenset[str]:
@@ -103,11 +114,11 @@ class Profile:
         )
 
     def registrations(self) -> Mapping[str, Sequence[EventRegistration]]:
-        """Events by plugin name; a plugin that does not register is absent and concerned by all of them."""
+        """Events by name of each plugin that may reject a pod; one that does not register is concerned by all."""
         return {
-            name: tuple(plugin.events_to_register())
+            name: tuple(plugin.events_to_register()) if isinstance(plugin, EnqueueExtensions) else _EVERYTHING
             for name, plugin in self.plugins.items()
-            if isinstance(plugin, EnqueueExtensions)
+            if isinstance(plugin, (EnqueueExtensions, *_REJECTING))
         }
 
     def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> Status | None:

@@ -103,7 +103,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, E
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Nodes that come to be what the pod requires."""
         event = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
-        return [EventRegistration(event, self._came_to_match)]
+        return [EventRegistration(event, self._came_to_match, by_shape=True)]
 
     def _came_to_match(self, pod: PodInfo, old: object, new: object) -> Hint:
         required = self._wishes.of(pod).required or NodeRequirement({}, None)

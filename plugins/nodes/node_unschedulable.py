@@ -56,7 +56,9 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
     def events_to_register(self) -> Sequence[EventRegistration]:
         """A node that comes uncordoned or is uncordoned, and the pod coming to tolerate a cordon."""
         return [
-            EventRegistration(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _uncordoned),
+            EventRegistration(
+                ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _uncordoned, by_shape=True
+            ),
             EventRegistration(ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION), _now_tolerates_cordon),
         ]
 

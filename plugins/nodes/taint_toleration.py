@@ -77,7 +77,9 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
     def events_to_register(self) -> Sequence[EventRegistration]:
         """A node that no longer keeps the pod off, and new tolerations of the pod."""
         return [
-            EventRegistration(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _let_on),
+            EventRegistration(
+                ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _let_on, by_shape=True
+            ),
             EventRegistration(ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION)),
         ]
 

@@ -54,7 +54,9 @@ class NodePorts(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
     def events_to_register(self) -> Sequence[EventRegistration]:
         """A pod leaving with a port that this one wants, and new nodes."""
         return [
-            EventRegistration(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), _gave_back_a_wanted_port),
+            EventRegistration(
+                ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), _gave_back_a_wanted_port, by_shape=True
+            ),
             EventRegistration(ClusterEvent(Resource.NODE, Action.ADD)),
         ]
 

@@ -87,8 +87,10 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         """Pods that leave or shrink, nodes that come or grow, and the pod asking for less."""
         return [
             EventRegistration(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)),
-            EventRegistration(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE), grew),
-            EventRegistration(ClusterEvent(Resource.ASSIGNED_POD, Action.UPDATE_POD_SCALE_DOWN), shrank),
+            EventRegistration(
+                ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE), grew, by_shape=True
+            ),
+            EventRegistration(ClusterEvent(Resource.ASSIGNED_POD, Action.UPDATE_POD_SCALE_DOWN), shrank, by_shape=True),
             EventRegistration(ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_SCALE_DOWN)),
         ]
 

@@ -134,6 +134,17 @@ async def test_a_pod_that_is_given_back_after_the_last_report_is_not_spoken_of(s
     assert (stage.events, stage.conditions) == ([], {})
 
 
+async def test_whatever_happens_in_flight_may_help_a_plugin_that_registers_for_nothing(set_stage: SetStage) -> None:
+    stage = set_stage(permitting("Gate", Status.wait(), 60))
+    stage.put_pod(make_pod("web"))
+    await stage.settle()
+    stage.put_node(make_node("two"))
+    stage.clock.move_to(stage.clock.now() + 61)
+    await stage.breathe()
+
+    assert stage.place(WEB) == "backoff"
+
+
 async def test_a_pod_that_no_node_can_run_waits_for_events_of_those_who_rejected_it(set_stage: SetStage) -> None:
     stage = set_stage(NodeResourcesFit)
     stage.put_node(make_node("one", cpu="1"))

@@ -17,7 +17,8 @@ from muster.framework.contract.events import (
 )
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.queue.entry import Place, Rejection
-from tests.queue.harness import Harness, pending_on, rejected_by
+from tests.builders import make_pod
+from tests.queue.harness import Harness, pending_on, pod, rejected_by
 
 ANY_POD = ClusterEvent(Resource.POD, Action.ADD | Action.DELETE)
 ANYTHING = ClusterEvent(Resource.WILDCARD, Action.ALL)
@@ -152,6 +153,28 @@ def test_a_plugin_that_registers_nothing_is_helped_by_the_wildcard_only() -> Non
     assert harness.place(info) is Place.UNSCHEDULABLE
     harness.queue.move_all(UNSCHEDULABLE_TIMEOUT, None, None)
     assert harness.place(info) is Place.BACKOFF
+
+
+@pytest.mark.parametrize(("by_shape", "questions"), [(True, 2), (False, 4)])
+def test_a_hint_that_goes_by_the_shape_is_asked_once_about_pods_of_one(by_shape: bool, questions: int) -> None:
+    asked: list[str] = []
+
+    def hint(pod: PodInfo, old: object, new: object) -> Hint:
+        asked.append(pod.name)
+        return Hint.QUEUE if pod.shape.requests.get("cpu") else Hint.SKIP
+
+    harness = Harness({"P": [EventRegistration(NODE_ADD, hint, by_shape=by_shape)]})
+    plain = harness.add("a", "b")
+    large = [pod(make_pod(name).requests(cpu="1")) for name in ("c", "d")]
+    for info in large:
+        harness.queue.add(info)
+    for entry in [harness.pop() for _ in range(4)]:
+        harness.fail(entry, rejected_by("P"))
+    harness.queue.move_all(NODE_ADD, None, None)
+
+    assert len(asked) == questions
+    assert {harness.place(info) for info in plain} == {Place.UNSCHEDULABLE}
+    assert {harness.place(info) for info in large} == {Place.BACKOFF}
 
 
 def test_only_the_plugins_that_rejected_a_pod_are_asked() -> None:

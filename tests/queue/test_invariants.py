@@ -10,8 +10,10 @@ from muster.framework.contract.events import (
     ASSIGNED_POD_DELETE,
     NODE_ADD,
     UNSCHEDULED_POD_ADD,
+    Action,
     ClusterEvent,
     EventRegistration,
+    Resource,
 )
 from muster.framework.contract.queued_pod import QueuedPod
 from muster.framework.model.pod_info import PodInfo
@@ -27,6 +29,7 @@ REGISTRATIONS = {
     "Gang": [EventRegistration(UNSCHEDULED_POD_ADD, gang_hint)],
     "Label": [EventRegistration(changes.LABEL)],
     "Gate": [EventRegistration(changes.LABEL)],
+    "Anything": [EventRegistration(ClusterEvent(Resource.WILDCARD, Action.ALL))],
 }
 PLUGINS = ["Node", "Room", "Gang", "Label", "Anything"]
 PLACES = {

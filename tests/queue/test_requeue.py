@@ -84,7 +84,7 @@ def test_missed_events_are_judged_by_the_hints_in_order_until_one_helps() -> Non
 
 
 def test_missed_events_are_forgotten_when_nobody_is_left_who_missed_them() -> None:
-    harness = Harness(ON_NODE_ADD)
+    harness = Harness({"P": [EventRegistration(NODE_ADD), EventRegistration(ASSIGNED_POD_DELETE)]})
     harness.add("early", "late")
     early = harness.pop()
     for _ in range(5):
@@ -98,6 +98,76 @@ def test_missed_events_are_forgotten_when_nobody_is_left_who_missed_them() -> No
     assert flights.logged == 1
     harness.queue.done(next(iter(late.members)))
     assert flights.logged == 0
+
+
+def test_events_that_nobody_registered_for_are_not_kept() -> None:
+    harness = Harness(ON_NODE_ADD)
+    harness.add("a")
+    harness.pop()
+    for _ in range(5):
+        harness.queue.move_all(ASSIGNED_POD_DELETE, None, None)
+
+    assert harness.queue._flights.logged == 0
+
+
+def test_a_pod_that_is_activated_in_flight_backs_off_though_nobody_registered_for_anything() -> None:
+    harness = Harness({})
+    [info] = harness.add("a")
+    entry = harness.pop()
+    harness.queue.activate([info])
+    harness.fail(entry, rejected_by("P"))
+
+    assert harness.place(info) is Place.BACKOFF
+
+
+def test_nobody_is_asked_about_missed_events_that_the_rejecting_plugin_did_not_register_for() -> None:
+    def forbidden(pod: PodInfo, old: object, new: object) -> Hint:
+        raise AssertionError("nobody may ask")
+
+    harness = Harness({**ON_NODE_ADD, "Q": [EventRegistration(ASSIGNED_POD_DELETE, forbidden)]})
+    [info] = harness.add("a")
+    entry = harness.pop()
+    harness.queue.move_all(ASSIGNED_POD_DELETE, None, None)
+    assert harness.queue._flights.missed([info.uid], lambda event: event is NODE_ADD) == []
+    harness.fail(entry, rejected_by("P"))
+
+    assert harness.place(info) is Place.UNSCHEDULABLE
+
+
+def test_events_of_several_kinds_that_were_missed_count_each() -> None:
+    harness = Harness(
+        {
+            "P": [EventRegistration(NODE_ADD, lambda pod, old, new: Hint.SKIP)],
+            "Q": [EventRegistration(ASSIGNED_POD_DELETE)],
+        }
+    )
+    first, second = harness.add("a", "b")
+    entries = [harness.pop(), harness.pop()]
+    harness.queue.move_all(NODE_ADD, None, None)
+    harness.queue.move_all(ASSIGNED_POD_DELETE, None, None)
+    harness.fail(entries[0], rejected_by("P"))
+    harness.fail(entries[1], Rejection(frozenset({"P"}), frozenset({"Q"})))
+
+    assert (harness.place(first), harness.place(second)) == (Place.UNSCHEDULABLE, Place.ACTIVE)
+
+
+def test_a_hint_that_goes_by_the_shape_is_asked_once_about_missed_events_of_alike_pods() -> None:
+    asked: list[object] = []
+
+    def hint(pod: PodInfo, old: object, new: object) -> Hint:
+        asked.append(new)
+        return Hint.SKIP
+
+    harness = Harness({"P": [EventRegistration(NODE_ADD, hint, by_shape=True)]})
+    infos = harness.add("a", "b", "c")
+    entries = [harness.pop() for _ in infos]
+    harness.queue.move_all(NODE_ADD, None, 1)
+    harness.queue.move_all(NODE_ADD, None, 2)
+    for entry in entries:
+        harness.fail(entry, rejected_by("P"))
+
+    assert asked == [1, 2]
+    assert {harness.place(info) for info in infos} == {Place.UNSCHEDULABLE}
 
 
 def test_nothing_is_logged_while_nothing_is_in_flight() -> None:
