@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+from ..config.durations import format_duration
 from ..contract.handle import Clock, Timer
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
@@ -28,7 +29,7 @@ class WaitingPod:
         self._timers: dict[str, Timer] = {}
         for plugin, seconds in timeouts.items():
             seconds = min(seconds, MAX_WAIT_SECONDS)
-            text = f"rejected due to timeout after waiting {go_duration(seconds)} at plugin {plugin}"
+            text = f"rejected due to timeout after waiting {format_duration(seconds)} at plugin {plugin}"
             self._timers[plugin] = clock.call_later(seconds, partial(self.reject, plugin, text))
 
     @property
@@ -90,21 +91,3 @@ class WaitingPods:
 
     def __len__(self) -> int:
         return len(self._by_uid)
-
-
-def go_duration(seconds: float) -> str:
-    """Seconds as Go prints a duration: 1m30s, 2.5s, 500ms, 1h0m0s."""
-    nanos = round(seconds * 1e9)
-    if nanos == 0:
-        return "0s"
-    if nanos < 1_000_000_000:
-        for unit, size in (("ms", 1_000_000), ("µs", 1_000), ("ns", 1)):
-            if nanos >= size:
-                return f"{nanos / size:.9f}".rstrip("0").rstrip(".") + unit
-    whole, fraction = divmod(nanos, 1_000_000_000)
-    minutes, secs = divmod(whole, 60)
-    hours, minutes = divmod(minutes, 60)
-    text = f"{secs}.{fraction:09d}".rstrip("0").rstrip(".") + "s"
-    if hours:
-        return f"{hours}h{minutes}m{text}"
-    return f"{minutes}m{text}" if minutes else text

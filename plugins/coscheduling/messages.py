@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from muster.framework.config import format_duration
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.runtime.waiting import go_duration
 
 NOT_FOUND = "PodGroup not found"
 UNRESERVED = "rejection in Unreserve"
@@ -94,4 +94,4 @@ def scheduled(count: int, min_member: int) -> str:
 
 def timed_out(group: str, seconds: float) -> str:
     """For the group: members waited at Permit in vain."""
-    return f"pod group {group} was given up after its members waited {go_duration(seconds)} for each other"
+    return f"pod group {group} was given up after its members waited {format_duration(seconds)} for each other"

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from muster.framework.config import format_duration
 from muster.framework.contract import Handle, Status
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError
 from muster.framework.model.requests import PODS
-from muster.framework.runtime.waiting import go_duration
 
 from . import messages
 from .board import Reason
@@ -45,7 +45,7 @@ class Screening:
     def _recently_failed(self, group: str) -> Status | None:
         if self._gangs.is_denied(group):
             self._handle.observer.group_denied()
-            expiration = go_duration(self._gangs.args.denied_pg_expiration_time_seconds)
+            expiration = format_duration(self._gangs.args.denied_pg_expiration_time_seconds)
             return Status.pending(messages.denied(group, expiration))
         if self._gangs.is_backed_off(group):
             return Status.pending(messages.backed_off(group))

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from muster.framework.contract import Status
-from muster.framework.runtime.waiting import MAX_WAIT_SECONDS, WaitingPod, WaitingPods, go_duration
+from muster.framework.runtime.waiting import MAX_WAIT_SECONDS, WaitingPod, WaitingPods
 from tests.builders import make_pod
 from tests.cache.objects import pod as typed_pod
 from tests.coscheduling.clock import VirtualClock
@@ -106,23 +106,3 @@ def test_waiting_pods_may_be_rejected_while_iterating(clock: VirtualClock) -> No
 
     assert len(pods) == 0
     assert pods.get(POD.uid) is None
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "0s"),
-        (1e-9, "1ns"),
-        (0.0000015, "1.5µs"),
-        (0.25, "250ms"),
-        (1, "1s"),
-        (2.5, "2.5s"),
-        (60, "1m0s"),
-        (90, "1m30s"),
-        (900, "15m0s"),
-        (3600, "1h0m0s"),
-        (3723.004, "1h2m3.004s"),
-    ],
-)
-def test_durations_are_printed_as_go_prints_them(seconds: float, text: str) -> None:
-    assert go_duration(seconds) == text
