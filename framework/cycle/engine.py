@@ -65,11 +65,16 @@ def build_engine(
     profiles: Sequence[ResolvedProfile],
     registry: Mapping[str, type[Plugin]],
     ports: Ports,
+    *,
+    assumed_ttl: float | None = None,
 ) -> Engine:
-    """Put an engine together. `registry` maps the name of each plugin in `profiles` to its class."""
+    """Put an engine together.
+
+    `registry` maps the name of each plugin in `profiles` to its class; `assumed_ttl` is the cache's.
+    """
     now = ports.clock.now
     snapshot, waiting, foreign = Snapshot(), WaitingPods(), ForeignChanges()
-    cache = Cache(snapshot, now)
+    cache = Cache(snapshot, now, assumed_ttl)
 
     shared: dict[str, object] = {}
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ipaddress
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from muster.framework.config import parse_duration
 from muster.operator import app, logs
 from muster.operator.kube.credentials import load_connection
 from muster.operator.podgroups.admission import AdmissionServing
@@ -33,6 +35,16 @@ def _ip(_context: click.Context, _option: click.Parameter, value: str) -> str:
     return value
 
 
+def _duration(_context: click.Context, _option: click.Parameter, value: str) -> float:
+    try:
+        seconds = parse_duration(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+    if seconds < 0:
+        raise click.BadParameter("must be zero or positive")
+    return seconds
+
+
 @click.command("run")
 @config_option
 @kubeconfig_option
@@ -48,6 +60,14 @@ def _ip(_context: click.Context, _option: click.Parameter, value: str) -> str:
     "leader_elect",
     default=None,
     help="Elect a leader among replicas. Default: as the configuration says; without one, no.",
+)
+@click.option(
+    "--assumed-pod-ttl",
+    default="0s",
+    show_default=True,
+    metavar="DURATION",
+    callback=_duration,
+    help="Forget a pod that was bound but is not reported on its node for so long, with a warning; 0s for never.",
 )
 @click.option("-v", "verbosity", type=click.IntRange(0, 10), default=0, help="Log level; 2 logs each decision.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -82,6 +102,7 @@ def command(
     kubeconfig: Path | None,
     names: Sequence[str],
     leader_elect: bool | None,
+    assumed_pod_ttl: float,
     verbosity: int,
     log_format: logs.Style,
     webhook_port: int | None,
@@ -102,7 +123,7 @@ def command(
     logs.configure(verbosity=verbosity, style=log_format, stream=sys.stderr)
     with bad_input():
         configuration = with_leader_election(read_configuration(config), leader_elect)
-        assembly = assemble(with_scheduler_names(configuration, names))
+        assembly = replace(assemble(with_scheduler_names(configuration, names)), assumed_ttl=assumed_pod_ttl or None)
         connection = load_connection(kubeconfig or assembly.configuration.client_connection.kubeconfig or None)
     try:
         app.run(assembly, connection, app.Serving(**serving))

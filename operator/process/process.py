@@ -23,6 +23,7 @@ from muster.operator.leader.elector import Alone, Elector, Leadership, Terms
 from muster.operator.metrics import EngineMetrics
 
 from .clock import LoopClock
+from .expiry import expire_assumed
 from .loop import SchedulingLoop
 from .tasks import TaskSet
 from .watches import Watches
@@ -63,6 +64,8 @@ class Process:
         listers: dict[Resource, Lister] = {}
         self._transport = Transport(connection)
         self._configuration = assembly.configuration
+        self._clock = clock
+        self._expires = assembly.assumed_ttl is not None
         self._draining = False
         self._lost = False
         self.over = asyncio.Event()
@@ -78,7 +81,11 @@ class Process:
             wake=lambda: self._loop.wake(),
         )
         self.engine = build_engine(
-            assembly.configuration, assembly.profiles, assembly.registry, self.wire.ports(self.metrics, listers)
+            assembly.configuration,
+            assembly.profiles,
+            assembly.registry,
+            self.wire.ports(self.metrics, listers),
+            assumed_ttl=assembly.assumed_ttl,
         )
         self._loop = SchedulingLoop(self.engine, clock, may_schedule=self._may_schedule)
         self.watches = Watches(self.wire.client, self.engine, self.metrics, clock.now)
@@ -92,6 +99,8 @@ class Process:
         if not self._configuration.delay_cache_until_active:
             self.watches.start(self._parts.spawn)
         self._tasks = [self._parts.spawn(self._lead()), self._parts.spawn(self._schedule())]
+        if self._expires:
+            self._tasks.append(self._parts.spawn(expire_assumed(self.engine, self._clock)))
 
     async def stop(self) -> None:
         """No new decisions; end what was begun, unless that is somebody else's by now."""

@@ -36,11 +36,16 @@ _NAME_FLAG = "--scheduler-name"
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """A configuration with the profiles it comes to and the plugins they use."""
+    """A configuration with the profiles it comes to and the plugins they use.
+
+    Attributes:
+        assumed_ttl: how many seconds after its binding a pod that the API never reports is forgotten; None for never.
+    """
 
     configuration: KubeSchedulerConfiguration
     profiles: tuple[ResolvedProfile, ...]
     registry: Mapping[str, type[Plugin]]
+    assumed_ttl: float | None = None
 
 
 def muster_configuration() -> KubeSchedulerConfiguration:

@@ -115,6 +115,16 @@ def test_the_webhook_needs_a_port_of_its_own(kubeconfig: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("duration", "message"),
+    [("soon", 'time: invalid duration "soon"'), ("-1s", "must be zero or positive")],
+)
+def test_a_time_to_live_that_is_none_is_refused(kubeconfig: Path, duration: str, message: str) -> None:
+    assert refusal(kubeconfig, f"--assumed-pod-ttl={duration}") == (
+        f"Error: Invalid value for '--assumed-pod-ttl': {message}"
+    )
+
+
+@pytest.mark.parametrize(
     ("names", "message"),
     [
         (["--scheduler-name="], "--scheduler-name: Required value"),

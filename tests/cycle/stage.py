@@ -41,6 +41,7 @@ class Stage:
         weights: Mapping[str, int] = {},
         percentage: int | None = None,
         observer: Observer | None = None,
+        assumed_ttl: float | None = None,
     ) -> None:
         self.clock = VirtualClock()
         self.binds: list[tuple[str, str]] = []
@@ -66,7 +67,7 @@ class Stage:
         )
         everyone: tuple[type[Plugin], ...] = (PrioritySort, DefaultBinder, *plugins)
         registry = {plugin.name: plugin for plugin in everyone}
-        self.engine: Engine = build_engine(default_configuration(), [profile], registry, ports)
+        self.engine: Engine = build_engine(default_configuration(), [profile], registry, ports, assumed_ttl=assumed_ttl)
 
     # The cluster.
 

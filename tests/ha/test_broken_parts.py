@@ -1,17 +1,23 @@
 """A process of which a part has failed cannot go on: it ends, and whoever runs it starts it anew."""
 
 import asyncio
+from dataclasses import replace
 
+import msgspec
 import pytest
 
+from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.auth import StaticAuth
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.informer import Informer
 from muster.operator.leader.elector import Alone
+from muster.operator.process import expiry
 from muster.operator.process.loop import SchedulingLoop
 from muster.operator.process.process import Process
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.operator.process.watches import Watches
+from tests.builders import make_pod
 from tests.controlplane.ports import free_port
 
 
@@ -40,6 +46,24 @@ async def test_a_process_ends_when_a_part_of_it_fails(
 
     assert process.failed
     assert any(record.exc_info and "a bug" in str(record.exc_info[1]) for record in caplog.records)
+
+
+async def test_a_process_with_a_time_to_live_forgets_what_is_never_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expiry, "PERIOD_SECONDS", 0.001)
+    nobody = Connection(f"http://127.0.0.1:{free_port()}", auth=StaticAuth())
+    process = Process(replace(assemble(muster_configuration()), assumed_ttl=0.001), nobody)
+    cache, pod = process.engine.cache, PodInfo(msgspec.convert({**make_pod("lost")}, Pod))
+
+    process.start()
+    cache.assume(pod, "one")
+    cache.finish_binding(pod)
+    async with asyncio.timeout(10):
+        while cache.is_assumed(pod.uid):  # noqa: ASYNC110  # the cache has no event for it
+            await asyncio.sleep(0.001)
+    await process.stop()
+    await process.close()
+
+    assert not process.failed
 
 
 async def test_a_process_that_is_stopped_has_not_failed() -> None:
