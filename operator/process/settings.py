@@ -19,6 +19,7 @@ from muster.framework.config import (
 )
 from muster.framework.config import Plugin as PluginName
 from muster.framework.config.problems import duplicate, required
+from muster.framework.config.validation import problems_of
 from muster.framework.runtime.profile import extension_points
 from muster.plugins.catalog import DEFAULTS, KNOWN_UNIMPLEMENTED, discover
 
@@ -78,11 +79,17 @@ def read_configuration(path: Path | None) -> KubeSchedulerConfiguration:
 
 
 def with_leader_election(configuration: KubeSchedulerConfiguration, wanted: bool | None) -> KubeSchedulerConfiguration:
-    """The configuration with leader election switched on or off; None leaves it as it is."""
+    """The configuration with leader election switched on or off; None leaves it as it is.
+
+    Raises ConfigurationError for settings of the election that count only now.
+    """
     if wanted is None:
         return configuration
     election = configuration.leader_election.model_copy(update={"leader_elect": wanted})
-    return configuration.model_copy(update={"leader_election": election})
+    switched = configuration.model_copy(update={"leader_election": election})
+    if faults := problems_of(switched):
+        raise ConfigurationError(faults)
+    return switched
 
 
 def with_scheduler_names(configuration: KubeSchedulerConfiguration, names: Sequence[str]) -> KubeSchedulerConfiguration:

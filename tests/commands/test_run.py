@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from muster.operator.process.settings import Assembly, assemble, cautions, muster_configuration, read_configuration
+from muster.framework.config import ConfigurationError
+from muster.operator.process.settings import (
+    Assembly,
+    assemble,
+    cautions,
+    muster_configuration,
+    read_configuration,
+    with_leader_election,
+)
 
 MUSTER = Path(sys.executable).with_name("muster")
 PAIR = [str(Path(__file__).parents[1] / "kube" / "data" / name) for name in ("certificate.pem", "key.pem")]
@@ -112,6 +120,20 @@ def test_the_webhook_needs_a_port_of_its_own(kubeconfig: Path) -> None:
     files = [f"--webhook-cert-file={PAIR[0]}", f"--webhook-private-key-file={PAIR[1]}"]
     message = refusal(kubeconfig, "--secure-port=9443", "--webhook-port=9443", *files)
     assert message == "Error: --secure-port and --webhook-port are both 9443"
+
+
+def test_an_election_that_a_flag_switches_on_is_checked_too(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    path.write_text(yaml.safe_dump({**head, "leaderElection": {"leaderElect": False, "retryPeriod": "10s"}}))
+    configuration = read_configuration(path)
+
+    with pytest.raises(ConfigurationError) as caught:
+        with_leader_election(configuration, True)
+
+    assert str(caught.value) == (
+        "couldn't create leader elector: renewDeadline must be greater than retryPeriod*JitterFactor"
+    )
 
 
 @pytest.mark.parametrize(
