@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
@@ -12,7 +13,7 @@ from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.cluster import Cluster
 from tests.e2e.installing import install_example_plugins
-from tests.e2e.muster_process import MusterProcess, Options
+from tests.e2e.muster_process import MusterProcess, Options, running
 
 _numbers = itertools.count(1)
 
@@ -40,19 +41,15 @@ def muster(muster_kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory) ->
     """One `muster run` for all tests of a module, with a schedulerName of its own; nothing goes wrong in it."""
     name = unique_name()
     log = tmp_path_factory.mktemp("muster") / "muster.log"
-    process = MusterProcess(Options(kubeconfig=muster_kubeconfig, log=log, names=[name]))
-    try:
-        process.wait_until_ready()
+    with running(Options(kubeconfig=muster_kubeconfig, log=log, names=[name])) as process:
         yield process
-    finally:
-        process.stop()
     assert process.errors == []
 
 
 @pytest.fixture
 def start_muster(muster_kubeconfig: Path, tmp_path: Path) -> Iterator[StartMuster]:
     """Call it to start a `muster run` for this test alone, and to wait until it is `ready`."""
-    processes: list[MusterProcess] = []
+    numbers = itertools.count()
 
     def start(
         *names: str,
@@ -63,20 +60,15 @@ def start_muster(muster_kubeconfig: Path, tmp_path: Path) -> Iterator[StartMuste
     ) -> MusterProcess:
         options = Options(
             kubeconfig=kubeconfig or muster_kubeconfig,
-            log=tmp_path / f"muster-{len(processes)}.log",
+            log=tmp_path / f"muster-{next(numbers)}.log",
             names=names or (unique_name(),),
             config=config,
             environment=environment,
         )
-        process = MusterProcess(options)
-        processes.append(process)
-        if ready:
-            process.wait_until_ready()
-        return process
+        return processes.enter_context(running(options, ready=ready))
 
-    yield start
-    for process in processes:
-        process.stop()
+    with ExitStack() as processes:
+        yield start
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ import http.client
 import signal
 import subprocess
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -130,3 +131,15 @@ class MusterProcess:
 
     def _last_lines(self) -> str:
         return "\n".join(self.log.splitlines()[-_LAST_LINES:])
+
+
+@contextmanager
+def running(options: Options, *, ready: bool = True) -> Iterator[MusterProcess]:
+    """A process from its start, or from the moment it is `ready`, until it ends as Kubernetes would end it."""
+    process = MusterProcess(options)
+    try:
+        if ready:
+            process.wait_until_ready()
+        yield process
+    finally:
+        process.stop()

@@ -11,7 +11,7 @@ from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import StartMuster, unique_name
 from tests.e2e.eventually import eventually
 from tests.e2e.faulty_api import BrokenOff, Fault, FaultyApi, Garbage, Refusal, is_binding, is_discovery, is_list
-from tests.e2e.muster_process import MusterProcess, Options
+from tests.e2e.muster_process import MusterProcess, Options, running
 
 AddNodes = Callable[..., None]
 
@@ -41,12 +41,8 @@ def patient(faulty_api: FaultyApi, tmp_path_factory: pytest.TempPathFactory) -> 
     """Muster at that API server."""
     folder = tmp_path_factory.mktemp("patient")
     kubeconfig = faulty_api.kubeconfig(folder / "kubeconfig")
-    process = MusterProcess(Options(kubeconfig=kubeconfig, log=folder / "muster.log", names=[unique_name()]))
-    try:
-        process.wait_until_ready()
+    with running(Options(kubeconfig=kubeconfig, log=folder / "muster.log", names=[unique_name()])) as process:
         yield process
-    finally:
-        process.stop()
     assert "Traceback" not in process.log
 
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.builders import make_node
 from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
+from tests.deployed import define_pod_groups
 from tests.e2e.cluster import Cluster
 from tests.e2e.eventually import eventually
 from tests.ha import audit
@@ -19,7 +19,6 @@ from tests.ha.pods import PodWatch
 from tests.ha.replica import Replica, Terms, create_account, create_role, log_in
 from tests.ha.wall import Wall
 
-CRD = Path(__file__).parents[2] / "deploy/crds/scheduling.x-k8s.io_podgroups.yaml"
 StartReplica = Callable[..., Replica]
 
 
@@ -43,9 +42,8 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory, audit_log: Path) -> 
     """An API server of these tests' own, which knows PodGroups."""
     arguments = audit.arguments(audit_log.parent, audit_log)
     with ControlPlane(tmp_path_factory.mktemp("ha"), api_server_arguments=arguments) as plane:
+        define_pod_groups(plane)
         with plane.api() as api:
-            api.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", yaml.safe_load(CRD.read_text()))
-            eventually(lambda: "items" in api.get("/apis/scheduling.x-k8s.io/v1alpha1/podgroups"))
             create_role(api)
         yield plane
 

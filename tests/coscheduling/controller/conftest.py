@@ -25,6 +25,7 @@ from muster.operator.process.clock import LoopClock
 from muster.plugins.coscheduling.board import Board
 from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
+from tests.deployed import define_pod_groups
 
 DEFINITION = Path(__file__).parents[3] / "deploy" / "crds" / "scheduling.x-k8s.io_podgroups.yaml"
 GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1"
@@ -36,12 +37,6 @@ class Running:
 
     controller: PodGroupController
     board: Board
-
-
-def define(plane: ControlPlane) -> None:
-    """Install the definition of PodGroups, and return when they are served."""
-    plane.kubectl("apply", "-f", str(DEFINITION))
-    plane.kubectl("wait", "--for=condition=Established", "-f", str(DEFINITION))
 
 
 async def log_in(connection: Connection) -> kopf.AiohttpSession:
@@ -120,7 +115,7 @@ async def running(
     It writes ten times as often as in earnest, so that nobody waits for it.
     """
     monkeypatch.setattr("muster.operator.podgroups.controller.WRITE_PERIOD", 0.1)
-    define(control_plane)
+    define_pod_groups(control_plane)
     async with control(admin_kubeconfig) as made:
         yield made
 

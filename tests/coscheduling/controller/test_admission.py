@@ -12,8 +12,9 @@ from muster.operator.podgroups.admission import AdmissionServing, refusals
 from tests.controlplane.api import Api, ApiError
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.ports import free_port
+from tests.deployed import define_pod_groups
 
-from .conftest import GROUPS, control, define, eventually
+from .conftest import GROUPS, control, eventually
 from .groups import pod_group
 
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/pod-groups.muster.test"
@@ -48,7 +49,7 @@ async def admitting(
     control_plane: ControlPlane, admin_kubeconfig: Path, api: Api, namespace: str
 ) -> AsyncIterator[None]:
     """The controller at work with admission on. The namespace has to be there first: its removal comes last."""
-    define(control_plane)
+    define_pod_groups(control_plane)
     serving = AdmissionServing(
         certificate=CERTIFICATE,
         key=KEY,

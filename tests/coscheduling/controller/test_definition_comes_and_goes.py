@@ -9,8 +9,9 @@ import pytest
 from tests.builders import make_pod
 from tests.controlplane.api import Api, ApiError
 from tests.controlplane.plane import MUSTER, ControlPlane
+from tests.deployed import define_pod_groups
 
-from .conftest import DEFINITION, GROUPS, control, define, eventually
+from .conftest import DEFINITION, GROUPS, control, eventually
 
 PODS = "/api/v1/namespaces/default/pods"
 MISSING = (
@@ -63,7 +64,7 @@ async def test_the_definition_may_be_missing_and_be_deleted(
     async with control(plane.kubeconfig()):
         await eventually(lambda: MISSING in caplog.messages)
         for _ in range(2):
-            define(plane)
+            define_pod_groups(plane)
             await eventually(lambda: create_group(bare, "train"))
             await eventually(lambda: status(bare, "train").get("phase") == "Scheduling")
             caplog.clear()
@@ -74,7 +75,7 @@ async def test_the_definition_may_be_missing_and_be_deleted(
 async def test_these_rights_are_enough_and_may_come_late(
     plane: ControlPlane, bare: Api, caplog: pytest.LogCaptureFixture
 ) -> None:
-    define(plane)
+    define_pod_groups(plane)
     await eventually(lambda: create_group(bare, "train"))
     async with control(plane.kubeconfig(MUSTER)):
         await eventually(lambda: any(line.startswith("PodGroups cannot be read: ") for line in caplog.messages))

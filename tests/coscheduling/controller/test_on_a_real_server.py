@@ -10,9 +10,10 @@ from muster.plugins.coscheduling.board import Reason, Verdict
 from tests.builders import PodDict, make_pod
 from tests.controlplane.api import Api, ApiError
 from tests.controlplane.plane import ControlPlane
+from tests.deployed import define_pod_groups
 from tests.namespaces import create_namespace, remove_namespace
 
-from .conftest import GROUPS, Running, define, eventually
+from .conftest import GROUPS, Running, eventually
 
 Create = Callable[..., None]
 
@@ -74,7 +75,7 @@ def cluster(api: Api, namespace: str) -> Cluster:
 
 @pytest.fixture
 def definition(control_plane: ControlPlane) -> None:
-    define(control_plane)
+    define_pod_groups(control_plane)
 
 
 @pytest.mark.usefixtures("definition")

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
@@ -11,10 +12,10 @@ from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
 from tests.coscheduling.real.gangs import GangCluster
 from tests.coscheduling.world import configuration
-from tests.e2e.muster_process import MusterProcess, Options
+from tests.deployed import define_pod_groups
+from tests.e2e.muster_process import MusterProcess, Options, running
 from tests.namespaces import create_namespace, remove_namespace
 
-DEFINITION = Path(__file__).parents[3] / "deploy" / "crds" / "scheduling.x-k8s.io_podgroups.yaml"
 _numbers = itertools.count(1)
 
 AddNodes = Callable[..., None]
@@ -38,16 +39,10 @@ def unique_name() -> str:
     return f"gangs-{next(_numbers)}"
 
 
-def define(plane: ControlPlane) -> None:
-    """Installs the definition of PodGroups, and returns when they are served."""
-    plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(DEFINITION))
-    plane.kubectl("wait", "--for=condition=Established", "-f", str(DEFINITION), "--timeout=60s")
-
-
 @pytest.fixture(scope="module")
 def served(control_plane: ControlPlane, muster_kubeconfig: Path) -> Path:
     """The scheduler's kubeconfig, when PodGroups are served."""
-    define(control_plane)
+    define_pod_groups(control_plane)
     return muster_kubeconfig
 
 
@@ -55,12 +50,8 @@ def served(control_plane: ControlPlane, muster_kubeconfig: Path) -> Path:
 def muster(served: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterProcess]:
     """One `muster run` for all tests of a module; nothing goes wrong in it."""
     log = tmp_path_factory.mktemp("muster") / "muster.log"
-    process = MusterProcess(Options(kubeconfig=served, log=log, names=[unique_name()]))
-    try:
-        process.wait_until_ready()
+    with running(Options(kubeconfig=served, log=log, names=[unique_name()])) as process:
         yield process
-    finally:
-        process.stop()
     assert process.errors == []
 
 
@@ -70,7 +61,7 @@ def start_muster(served: Path, tmp_path: Path) -> Iterator[StartMuster]:
 
     Other `plugins` run after Coscheduling; `environment` is where they are found.
     """
-    processes: list[MusterProcess] = []
+    numbers = itertools.count()
 
     def start(
         *names: str,
@@ -79,7 +70,7 @@ def start_muster(served: Path, tmp_path: Path) -> Iterator[StartMuster]:
         kubeconfig: Path | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> MusterProcess:
-        number = len(processes)
+        number = next(numbers)
         config = None
         if args is not None or plugins:
             config = tmp_path / f"config-{number}.yaml"
@@ -91,14 +82,10 @@ def start_muster(served: Path, tmp_path: Path) -> Iterator[StartMuster]:
             config=config,
             environment=environment,
         )
-        process = MusterProcess(options)
-        processes.append(process)
-        process.wait_until_ready()
-        return process
+        return processes.enter_context(running(options))
 
-    yield start
-    for process in processes:
-        process.stop()
+    with ExitStack() as processes:
+        yield start
 
 
 @pytest.fixture

@@ -9,10 +9,11 @@ import pytest
 from tests.builders import make_node, make_pod
 from tests.controlplane.plane import ControlPlane
 from tests.coscheduling.objects import make_members
-from tests.coscheduling.real.conftest import AddNodes, define, unique_name
+from tests.coscheduling.real.conftest import AddNodes, unique_name
 from tests.coscheduling.real.gangs import API, GangCluster
+from tests.deployed import define_pod_groups
 from tests.e2e.eventually import eventually
-from tests.e2e.muster_process import MusterProcess, Options
+from tests.e2e.muster_process import MusterProcess, Options, running
 
 
 @pytest.fixture
@@ -22,15 +23,14 @@ def undefined(control_plane: ControlPlane, muster_kubeconfig: Path) -> Iterator[
     with control_plane.api() as api:
         eventually(lambda: API.rpartition("/")[0] not in str(api.get("/apis")))
     yield muster_kubeconfig
-    define(control_plane)
+    define_pod_groups(control_plane)
 
 
 @pytest.fixture
 def process(undefined: Path, tmp_path: Path) -> Iterator[MusterProcess]:
     options = Options(kubeconfig=undefined, log=tmp_path / "muster.log", names=[unique_name()])
-    process = MusterProcess(options)
-    yield process
-    process.stop()
+    with running(options, ready=False) as process:
+        yield process
 
 
 def test_it_is_said_once_others_are_scheduled_and_gangs_are_when_the_definition_comes(
@@ -51,7 +51,7 @@ def test_it_is_said_once_others_are_scheduled_and_gangs_are_when_the_definition_
         eventually(lambda number=number: gangs.said(f"train-{number}"))  # type: ignore[misc]
         assert gangs.said(f"train-{number}") == ['waiting for pods\'s pod group "train" to appear in scheduling queue']
 
-    define(control_plane)
+    define_pod_groups(control_plane)
     gangs.add_group("train", 3)
     gangs.wait_until_started("train", 3, within=90)
     told = re.findall(r"podgroups.*(?:could not find|not found|not served)", process.log)

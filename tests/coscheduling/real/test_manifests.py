@@ -9,7 +9,7 @@ from tests.builders import make_node
 from tests.coscheduling.ecosystems.manifests_reader import FOLDER, NAMES, manifests
 from tests.coscheduling.real.conftest import AddNodes
 from tests.coscheduling.real.gangs import GangCluster
-from tests.e2e.muster_process import MusterProcess, Options
+from tests.e2e.muster_process import MusterProcess, Options, running
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -17,12 +17,8 @@ def drop_in(served: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """A `muster run` that answers to its own name and to that of the scheduler it takes the place of."""
     log = tmp_path_factory.mktemp("muster") / "muster.log"
     names = ["muster", "scheduler-plugins-scheduler"]
-    process = MusterProcess(Options(kubeconfig=served, log=log, names=names))
-    try:
-        process.wait_until_ready()
+    with running(Options(kubeconfig=served, log=log, names=names)) as process:
         yield process
-    finally:
-        process.stop()
     assert process.errors == []
 
 
