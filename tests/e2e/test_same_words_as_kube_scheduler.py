@@ -18,7 +18,7 @@ from tests.controlplane.plane import ControlPlane
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import unique_name
 from tests.e2e.eventually import eventually
-from tests.e2e.muster_process import MusterProcess, Options
+from tests.e2e.muster_process import MusterProcess, Options, running
 from tests.namespaces import create_namespace, remove_namespace
 
 # Muster does not preempt, so kube-scheduler is not to either.
@@ -80,13 +80,9 @@ def namesake(tmp_path_factory: pytest.TempPathFactory, muster_kubeconfig: Path) 
     name = unique_name()
     config = folder / "config.yaml"
     config.write_text(json.dumps(configuration(name)))
-    process = MusterProcess(Options(kubeconfig=muster_kubeconfig, log=folder / "muster.log", config=config))
-    process.name = name
-    try:
-        process.wait_until_ready()
+    with running(Options(kubeconfig=muster_kubeconfig, log=folder / "muster.log", config=config)) as process:
+        process.name = name
         yield process
-    finally:
-        process.stop()
 
 
 @pytest.fixture(scope="module")
@@ -154,9 +150,11 @@ def conditions(cluster: Cluster, pod: str) -> list[Any]:
 
 
 def settled(cluster: Cluster, pod: str) -> bool:
-    """Whether all has been said about the pod."""
-    gated = cluster.scheduled_condition(pod).get("reason") == "SchedulingGated"
-    return gated or bool(cluster.events(pod, "Scheduled") or cluster.events(pod, "FailedScheduling"))
+    """Whether all has been said about the pod: its condition and its event are written side by side."""
+    condition = cluster.scheduled_condition(pod)
+    if condition.get("reason") == "SchedulingGated":
+        return True
+    return bool(condition and (cluster.events(pod, "Scheduled") or cluster.events(pod, "FailedScheduling")))
 
 
 def test_a_cluster_without_nodes_is_told_of_in_the_same_way(
