@@ -119,7 +119,7 @@ class ApiClient:
             if not self._may_write():
                 raise Fenced("this process does not hold the lease")
             return await self._transport.request(
-                method, path, body=body, content_type=content_type, within=self._timeout
+                method, path, body=body, content_type=content_type, within=self._timeout, may_send=self._may_write
             )
         finally:
             self._writes_in_flight -= 1

@@ -9,13 +9,14 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 from urllib.parse import urlencode
 
 import aiohttp
+from aiohttp.abc import AbstractStreamWriter
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -30,7 +31,7 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable
 
     from aiohappyeyeballs import AddrInfoType
 
@@ -63,6 +64,23 @@ class _Request(NamedTuple):
     path: str
     body: bytes | None = None
     content_type: str | None = None
+    may_send: Callable[[], bool] | None = None
+
+
+class _Guarded(aiohttp.BytesPayload):
+    """A body before which, and before its headers, nothing is sent unless that is still allowed at that moment.
+
+    A process may be stopped while a request waits for its connection.
+    """
+
+    def __init__(self, body: bytes, may_send: Callable[[], bool]) -> None:
+        super().__init__(body)
+        self._may_send = may_send
+
+    async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
+        if not self._may_send():
+            raise ConnectionAbortedError("the request may not be sent any more")
+        await super().write_with_length(writer, content_length)
 
 
 class Transport:
@@ -100,13 +118,14 @@ class Transport:
         body: bytes | None = None,
         content_type: str | None = None,
         within: float,
+        may_send: Callable[[], bool] | None = None,
     ) -> Reply:
         """Send one request and read the whole answer; `path` is percent-encoded and may have a query.
-        It must all happen `within` so many seconds.
+        It must all happen `within` so many seconds. A body is not sent if `may_send` says no when it is its turn.
 
         Raises ApiError. After a 401 the credentials are renewed and the request is sent once more.
         """
-        request = _Request(method, path, body, content_type)
+        request = _Request(method, path, body, content_type, may_send)
 
         async def send(headers: Headers) -> Reply:
             response = await self._open(request, headers, _whole(within))
@@ -180,7 +199,7 @@ class Transport:
         response = await self._session.request(
             request.method,
             URL(self._base + request.path, encoded=True),
-            data=request.body,
+            data=_body(request),
             headers=merged,
             timeout=limits,
             ssl=connection.tls.context if connection.tls is not None else True,
@@ -193,6 +212,12 @@ class Transport:
         async with response:
             body = await response.read()
         raise error_from_response(response.status, body, response.headers.get("Retry-After"))
+
+
+def _body(request: _Request) -> bytes | _Guarded | None:
+    if request.body is None or request.may_send is None:
+        return request.body
+    return _Guarded(request.body, request.may_send)
 
 
 def _cut(response: aiohttp.ClientResponse) -> None:

@@ -310,3 +310,13 @@ async def test_bodies_are_sent_as_they_are(fake: FakeApi, client: ApiClient) -> 
     body = json.dumps({"note": "ünïcode — ✓"}, ensure_ascii=False).encode()
     await client.post(POD, body)
     assert fake.asked[0].body == body
+
+
+async def test_a_write_that_is_forbidden_while_it_waits_for_its_connection_is_not_sent(fake: FakeApi) -> None:
+    fake.on("POST", POD, Json({}, 201))
+    answers = iter((True, False))
+    async with Transport(Connection(fake.url, auth=StaticAuth())) as transport:
+        client = ApiClient(transport, may_write=lambda: next(answers))
+        with pytest.raises(Unreachable):
+            await client.post(POD, b"{}")
+    assert fake.asked == []
