@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from ..contract.events import Action
 from ..model.node import Node
 from ..model.pod_info import PodInfo
+from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import NodeInfo
 from .node_changes import changes, same
 from .pod_states import PodEvent, PodState, next_state
-from .snapshot import Snapshot
-from .view import NodeInfo
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class Cache:
         self._report(info, PodEvent.CONFIRM)
 
     def update_pod(self, info: PodInfo) -> None:
-        """An informer saw a change of a pod that is on a node. Cheap when neither its shape nor its node changed."""
+        """An informer saw a change of a pod that is on a node. Cheap while its signature and node stay."""
         self._report(info, PodEvent.UPDATE)
 
     def remove_pod(self, info: PodInfo) -> bool:
@@ -186,7 +186,7 @@ class Cache:
             return
         if known.node_name != info.node_name:
             log.warning("pod %s was counted on node %s but is bound to %s", info.key, known.node_name, info.node_name)
-        if known.node_name == info.node_name and known.info.shape is info.shape:
+        if known.node_name == info.node_name and known.info.signature is info.signature:
             self.snapshot.refresh_pod(info, info.node_name)
         else:
             self.snapshot.remove_pod(known.info, known.node_name)

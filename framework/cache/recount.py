@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ..snapshot.snapshot import Snapshot
 from .cache import Cache
-from .snapshot import Snapshot
 
 Facts = dict[tuple[str, str], object]
 

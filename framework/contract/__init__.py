@@ -4,10 +4,10 @@ What belongs here: extension points, statuses, verdicts, cycle state, cluster ev
 anything that runs plugins. Everything a plugin author needs is re-exported from this package.
 """
 
-from ..cache.journal import Locality
-from ..cache.view import NodeInfo, NodeView
+from ..snapshot.journal import DependsOn
+from ..snapshot.view import NodeInfo, NodeView
 from .cycle_state import CycleState
-from .events import Action, ClusterEvent, EventRegistration, Hint, Resource
+from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint
 from .group import GroupPlugin, ObjectFollower, PodFollower
 from .handle import (
     Binder,
@@ -23,7 +23,7 @@ from .handle import (
 )
 from .normalizing import normalize_to_highest
 from .per_node import PerNodeFilter, PerNodeScore
-from .per_shape import PerShape
+from .per_signature import PerSignature
 from .plugin import (
     BindPlugin,
     EnqueueExtensions,
@@ -54,22 +54,23 @@ __all__ = [
     "Code",
     "ConditionWriter",
     "CycleState",
+    "DependsOn",
     "Diagnosis",
     "EnqueueExtensions",
     "EventRegistration",
+    "EventResource",
     "EventSink",
     "FilterPlugin",
     "GroupPlugin",
     "Handle",
     "Hint",
     "Lister",
-    "Locality",
     "NodeInfo",
     "NodeView",
     "ObjectFollower",
     "PerNodeFilter",
     "PerNodeScore",
-    "PerShape",
+    "PerSignature",
     "PermitPlugin",
     "Plugin",
     "PodFollower",
@@ -83,7 +84,6 @@ __all__ = [
     "PreScorePlugin",
     "QueueSortPlugin",
     "ReservePlugin",
-    "Resource",
     "ScorePlugin",
     "Status",
     "StatusTable",

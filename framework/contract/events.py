@@ -12,8 +12,12 @@ from enum import Enum, IntFlag, StrEnum
 from ..model.pod_info import PodInfo
 
 
-class Resource(StrEnum):
-    """The kind of object an event is about. POD covers the three kinds of pod events below it."""
+class EventResource(StrEnum):
+    """Kinds of objects that Muster's own plugins ask about; POD covers the three kinds of pod events below it.
+
+    A kind is a plain string wherever one is asked for: a plugin that watches a resource of its own names it as
+    kube-scheduler's plugins do, `<plural>.<version>.<group>`.
+    """
 
     POD = "Pod"
     ASSIGNED_POD = "AssignedPod"
@@ -25,10 +29,22 @@ class Resource(StrEnum):
     PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
     STORAGE_CLASS = "StorageClass"
     CSI_NODE = "CSINode"
+    CSI_DRIVER = "CSIDriver"
+    CSI_STORAGE_CAPACITY = "CSIStorageCapacity"
+    VOLUME_ATTACHMENT = "VolumeAttachment"
+    RESOURCE_CLAIM = "ResourceClaim"
+    RESOURCE_SLICE = "ResourceSlice"
+    DEVICE_CLASS = "DeviceClass"
+    NAMESPACE = "Namespace"
+    SERVICE = "Service"
+    REPLICATION_CONTROLLER = "ReplicationController"
+    REPLICA_SET = "ReplicaSet"
+    STATEFUL_SET = "StatefulSet"
+    POD_DISRUPTION_BUDGET = "PodDisruptionBudget"
     WILDCARD = "*"
 
 
-_POD_RESOURCES = frozenset({Resource.ASSIGNED_POD, Resource.UNSCHEDULED_POD, Resource.TARGET_POD})
+_POD_RESOURCES = frozenset({EventResource.ASSIGNED_POD, EventResource.UNSCHEDULED_POD, EventResource.TARGET_POD})
 
 
 class Action(IntFlag):
@@ -46,8 +62,10 @@ class Action(IntFlag):
     UPDATE_POD_TOLERATION = 512
     UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 1024
     UPDATE_OTHER = 2048
-    UPDATE = 4 + 8 + 16 + 32 + 64 + 128 + 256 + 512 + 1024 + 2048
-    ALL = 4095
+    UPDATE_POD_GENERATED_RESOURCE_CLAIM = 4096
+    UPDATE_NODE_DECLARED_FEATURE = 8192
+    UPDATE = 16383 - 3
+    ALL = 16383
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +78,22 @@ class ClusterEvent:
         label: the event's name in metrics and logs, e.g. `AssignedPodAdd`; empty in a registration.
     """
 
-    resource: Resource
+    resource: str
     action: Action
     label: str = ""
 
     @property
     def wildcard(self) -> bool:
         """Whether it concerns every pod, whoever rejected it."""
-        return self.resource is Resource.WILDCARD
+        return self.resource == EventResource.WILDCARD
 
     def matches(self, other: ClusterEvent) -> bool:
         """Whether `other`, something that happened, is among what this registration asks for."""
         if not self.action & other.action:
             return False
-        return self.resource is other.resource or (self.resource is Resource.POD and other.resource in _POD_RESOURCES)
+        return self.resource == other.resource or (
+            self.resource == EventResource.POD and other.resource in _POD_RESOURCES
+        )
 
 
 class Hint(Enum):
@@ -94,19 +114,19 @@ class EventRegistration:
     Attributes:
         event: the events.
         hint: which of them help.
-        by_shape: whether the hint goes by nothing but the pod's spec and the two objects. Pods of one shape are then
-            answered together, which counts where thousands wait.
+        by_signature: whether the hint goes by nothing but the pod's spec and the two objects. Pods of one signature are
+            then answered together, which counts where thousands wait.
     """
 
     event: ClusterEvent
     hint: HintFunction | None = None
-    by_shape: bool = False
+    by_signature: bool = False
 
 
-NODE_ADD = ClusterEvent(Resource.NODE, Action.ADD, "NodeAdd")
-NODE_DELETE = ClusterEvent(Resource.NODE, Action.DELETE, "NodeDelete")
+NODE_ADD = ClusterEvent(EventResource.NODE, Action.ADD, "NodeAdd")
+NODE_DELETE = ClusterEvent(EventResource.NODE, Action.DELETE, "NodeDelete")
 NODE_UPDATES = tuple(
-    ClusterEvent(Resource.NODE, action, f"Node{label}")
+    ClusterEvent(EventResource.NODE, action, f"Node{label}")
     for action, label in (
         (Action.UPDATE_NODE_ALLOCATABLE, "UpdateNodeAllocatable"),
         (Action.UPDATE_NODE_LABEL, "UpdateNodeLabel"),
@@ -115,9 +135,9 @@ NODE_UPDATES = tuple(
     )
 )
 """One event for each part of a node that may change."""
-ASSIGNED_POD_ADD = ClusterEvent(Resource.ASSIGNED_POD, Action.ADD, "AssignedPodAdd")
-ASSIGNED_POD_DELETE = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE, "AssignedPodDelete")
-UNSCHEDULED_POD_ADD = ClusterEvent(Resource.UNSCHEDULED_POD, Action.ADD, "UnscheduledPodAdd")
-UNSCHEDULED_POD_DELETE = ClusterEvent(Resource.UNSCHEDULED_POD, Action.DELETE, "UnscheduledPodDelete")
-UNSCHEDULABLE_TIMEOUT = ClusterEvent(Resource.WILDCARD, Action.ALL, "UnschedulableTimeout")
-FORCE_ACTIVATE = ClusterEvent(Resource.WILDCARD, Action.ALL, "ForceActivate")
+ASSIGNED_POD_ADD = ClusterEvent(EventResource.ASSIGNED_POD, Action.ADD, "AssignedPodAdd")
+ASSIGNED_POD_DELETE = ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE, "AssignedPodDelete")
+UNSCHEDULED_POD_ADD = ClusterEvent(EventResource.UNSCHEDULED_POD, Action.ADD, "UnscheduledPodAdd")
+UNSCHEDULED_POD_DELETE = ClusterEvent(EventResource.UNSCHEDULED_POD, Action.DELETE, "UnscheduledPodDelete")
+UNSCHEDULABLE_TIMEOUT = ClusterEvent(EventResource.WILDCARD, Action.ALL, "UnschedulableTimeout")
+FORCE_ACTIVATE = ClusterEvent(EventResource.WILDCARD, Action.ALL, "ForceActivate")

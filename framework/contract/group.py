@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from ..model.pod_info import PodInfo
-from .events import Resource
 from .plugin import Plugin
 from .status import Status
 
@@ -51,5 +50,5 @@ class ObjectFollower(Plugin):
     """Follows the objects of the kinds it declared in `watches`."""
 
     @abstractmethod
-    def on_object(self, resource: Resource, old: object | None, new: object | None) -> None:
+    def on_object(self, resource: str, old: object | None, new: object | None) -> None:
         """An object came (`old` is None), changed, or went (`new` is None). Called before the queue hears of it."""

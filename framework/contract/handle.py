@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from ..cache.snapshot import Snapshot
 from ..model.meta import ObjectMeta
 from ..model.pod_info import PodInfo
-from .events import Resource
+from ..snapshot.snapshot import Snapshot
 from .status import Status
 
 if TYPE_CHECKING:  # the observer's words include the contract's
@@ -32,7 +31,7 @@ class WatchedKind:
         optional: whether scheduling starts without it when the API does not serve it (yet).
     """
 
-    resource: Resource
+    resource: str
     path: str
     type: type[HasMetadata]
     optional: bool = False
@@ -184,7 +183,7 @@ class Handle(Protocol):
         """Metrics."""
         ...
 
-    def lister(self, resource: Resource) -> Lister:
+    def lister(self, resource: str) -> Lister:
         """Objects of a kind that the plugin declared in `watches`. To be asked for when it is used, not before.
 
         Raises KeyError for a kind that no plugin declared.

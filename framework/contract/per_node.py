@@ -1,6 +1,6 @@
 """Adapters for plugin authors who think one node at a time.
 
-Derive from these instead of FilterPlugin or ScorePlugin. They are slower than vectors, but with a locality declared a
+Derive from these instead of FilterPlugin or ScorePlugin. They are slower than vectors, but with a depends_on declared a
 node is asked about only when it has changed.
 """
 
@@ -11,8 +11,8 @@ from abc import abstractmethod
 import numpy as np
 from pydantic import BaseModel
 
-from ..cache.view import NodeInfo, NodeView
 from ..model.pod_info import PodInfo
+from ..snapshot.view import NodeInfo, NodeView
 from .cycle_state import CycleState
 from .handle import Handle
 from .plugin import FilterPlugin, ScorePlugin, Scores

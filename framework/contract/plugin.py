@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel
 
-from ..cache.journal import Locality
-from ..cache.snapshot import Snapshot
-from ..cache.view import NodeView
 from ..model.pod_info import PodInfo
+from ..snapshot.journal import DependsOn
+from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import NodeView
 from .cycle_state import CycleState
 from .events import EventRegistration
 from .handle import Handle, WatchedKind
@@ -110,11 +110,12 @@ class PreFilterExtensions(Plugin):
 class FilterPlugin(Plugin):
     """Says which nodes can run the pod.
 
-    `filter_locality` says what a verdict depends on; see `Locality`. Verdicts that depend on the pod's shape and on the
-    node alone are kept for all pods of that shape and computed again for changed nodes only. The default is never kept.
+    `filter_depends_on` says what a verdict depends on; see `DependsOn`. Verdicts that depend on the pod's signature and
+    on the node alone are kept for all pods of that signature and computed again for changed nodes only. The default is
+    never kept.
     """
 
-    filter_locality: ClassVar[Locality] = Locality.CLUSTER
+    filter_depends_on: ClassVar[DependsOn] = DependsOn.CLUSTER
 
     @abstractmethod
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
@@ -138,12 +139,12 @@ class PreScorePlugin(Plugin):
 
 
 class ScorePlugin(Plugin):
-    """Ranks the nodes that can run the pod. `score_locality` works as `filter_locality` does.
+    """Ranks the nodes that can run the pod. `score_depends_on` works as `filter_depends_on` does.
 
     Where scores are kept, so is what `normalize_score` makes of them for the same nodes: it then goes by scores alone.
     """
 
-    score_locality: ClassVar[Locality] = Locality.CLUSTER
+    score_depends_on: ClassVar[DependsOn] = DependsOn.CLUSTER
 
     @abstractmethod
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:

@@ -1,7 +1,7 @@
-"""A pod with what scheduling derives from it, computed once for all pods of the same shape.
+"""A pod with what scheduling derives from it, computed once for all pods of the same signature.
 
 The informers' handlers make a `PodInfo` of every pod they see; cache, queue, cycles and plugins pass it on. What is
-derived from the spec alone lives in its `PodShape`, which equal specs share, so a thousand replicas cost one parse.
+derived from the spec alone lives in its `PodSignature`, which equal specs share, so a thousand replicas cost one parse.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class HostPort(NamedTuple):
     port: int
 
 
-class PodShape:
+class PodSignature:
     """What follows from a pod's spec (less its node) and from nothing else.
 
-    Pods of one scheduling class share one instance, so identity is equality: `shape is other.shape`.
+    Pods of one scheduling class share one instance, so identity is equality: `signature is other.signature`.
 
     Attributes:
         requests: effective request by resource; milli-cores for cpu, whole units otherwise.
@@ -49,12 +49,12 @@ class PodShape:
 
 
 class PodInfo:
-    """A pod and its shape. Immutable; a changed pod is a new PodInfo.
+    """A pod and its signature. Immutable; a changed pod is a new PodInfo.
 
     Raises QuantityError when a request of the pod is not a quantity.
     """
 
-    __slots__ = ("key", "labels", "name", "namespace", "node_name", "pod", "priority", "shape", "uid")
+    __slots__ = ("key", "labels", "name", "namespace", "node_name", "pod", "priority", "signature", "uid")
 
     def __init__(self, pod: Pod) -> None:
         meta = pod.metadata
@@ -66,7 +66,7 @@ class PodInfo:
         self.labels = meta.labels
         self.node_name = pod.spec.node_name
         self.priority = pod.spec.priority or 0
-        self.shape = shape_of(pod)
+        self.signature = signature_of(pod)
 
     @property
     def terminating(self) -> bool:
@@ -78,13 +78,13 @@ class PodInfo:
 
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
-_shapes: WeakValueDictionary[bytes, PodShape] = WeakValueDictionary()
+_signatures: WeakValueDictionary[bytes, PodSignature] = WeakValueDictionary()
 
 
-def shape_of(pod: Pod) -> PodShape:
-    """The one PodShape of all pods with the same spec, less the node, whose status does not change what counts.
+def signature_of(pod: Pod) -> PodSignature:
+    """The one PodSignature of all pods with the same spec, less the node, whose status does not change what counts.
 
-    So a pod keeps its shape when a kubelet starts it and reports the resources it was given, unless they differ.
+    So a pod keeps its signature when a kubelet starts it and reports the resources it was given, unless they differ.
     """
     spec = pod.spec
     if spec.node_name:
@@ -93,19 +93,19 @@ def shape_of(pod: Pod) -> PodShape:
     given = _given_resources(pod.status)
     if given is not None:
         key += _encode(given)
-    shape = _shapes.get(key)
-    if shape is None:
-        shape = PodShape(pod)
+    signature = _signatures.get(key)
+    if signature is None:
+        signature = PodSignature(pod)
         if given is not None:
-            plain = shape_of(Pod(pod.metadata, pod.spec))
-            if _amounts(shape) == _amounts(plain):
-                shape = plain
-        _shapes[key] = shape
-    return shape
+            plain = signature_of(Pod(pod.metadata, pod.spec))
+            if _amounts(signature) == _amounts(plain):
+                signature = plain
+        _signatures[key] = signature
+    return signature
 
 
-def _amounts(shape: PodShape) -> tuple[object, ...]:
-    return shape.requests, shape.scoring, shape.nonzero
+def _amounts(signature: PodSignature) -> tuple[object, ...]:
+    return signature.requests, signature.scoring, signature.nonzero
 
 
 def _given_resources(status: PodStatus) -> tuple[object, ...] | None:

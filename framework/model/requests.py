@@ -1,6 +1,6 @@
 """What a pod asks of a node: its effective resource request.
 
-Called once for each distinct pod shape. The rules are those of kube-scheduler's `PodRequests`: containers add up,
+Called once for each distinct pod signature. The rules are those of kube-scheduler's `PodRequests`: containers add up,
 sidecars (init containers with restartPolicy Always) stay and add up, plain init containers run one at a time before
 the rest, pod-level resources override, overhead comes on top. While a kubelet resizes a pod in place, the largest of
 what is wanted, allocated and actually in force counts, summed over the containers before they are compared.

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..contract.events import Action, ClusterEvent, Resource
+from ..contract.events import Action, ClusterEvent, EventResource
 from ..model.pod_info import PodInfo
 
 
 def _event(action: Action, kind: str) -> ClusterEvent:
-    return ClusterEvent(Resource.TARGET_POD, action, f"TargetPod{kind}")
+    return ClusterEvent(EventResource.TARGET_POD, action, f"TargetPod{kind}")
 
 
 LABEL = _event(Action.UPDATE_POD_LABEL, "UpdatePodLabel")
@@ -23,7 +23,7 @@ TOLERATION = _event(Action.UPDATE_POD_TOLERATION, "UpdatePodToleration")
 OTHER = _event(Action.UPDATE_OTHER, "Update")
 
 _OF_ASSIGNED = {
-    event: ClusterEvent(Resource.ASSIGNED_POD, event.action, event.label.replace("Target", "Assigned"))
+    event: ClusterEvent(EventResource.ASSIGNED_POD, event.action, event.label.replace("Target", "Assigned"))
     for event in (LABEL, SCALE_DOWN, SCALE_UP, GATES_ELIMINATED, TOLERATION, OTHER)
 }
 
@@ -33,8 +33,8 @@ def pod_update_events(old: PodInfo, new: PodInfo) -> tuple[ClusterEvent, ...]:
     found: list[ClusterEvent] = []
     if old.labels != new.labels:
         found.append(LABEL)
-    if old.shape is not new.shape:
-        before, after = old.shape.requests, new.shape.requests
+    if old.signature is not new.signature:
+        before, after = old.signature.requests, new.signature.requests
         if _any_less(after, before):
             found.append(SCALE_DOWN)
         if _any_less(before, after):

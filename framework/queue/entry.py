@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ..contract.queued_pod import QueuedPod
-from ..model.pod_info import PodInfo, PodShape
+from ..model.pod_info import PodInfo, PodSignature
 
 NO_BACKOFF = float("-inf")
 _NONE: frozenset[str] = frozenset()
@@ -127,7 +127,7 @@ class Entry:
     sort_key: tuple[Hashable, ...] = ()
     stale: bool = False
     ticket: int = 0
-    _shapes: dict[PodShape, PodInfo] | None = None
+    _signatures: dict[PodSignature, PodInfo] | None = None
 
     @property
     def rejectors(self) -> frozenset[str]:
@@ -143,8 +143,8 @@ class Entry:
     def join(self, member: Member) -> None:
         """One more pod waits with this entry."""
         self.members[member.info.uid] = member
-        if self._shapes is not None:
-            self._shapes.setdefault(member.info.shape, member.info)
+        if self._signatures is not None:
+            self._signatures.setdefault(member.info.signature, member.info)
 
     def part(self, uid: str) -> Member:
         """A pod waits here no more; it takes the counts along.
@@ -175,13 +175,13 @@ class Entry:
     def changed(self) -> None:
         """A member was replaced or left."""
         self.stale = True
-        self._shapes = None
+        self._signatures = None
 
     def witnesses(self) -> Collection[PodInfo]:
-        """One pod of each shape. To a hint the replicas of a group are alike, and a group may have thousands."""
-        if self._shapes is None:
-            self._shapes = {member.info.shape: member.info for member in reversed(self.members.values())}
-        return self._shapes.values()
+        """One pod of each signature. To a hint the replicas of a group are alike, and a group may have thousands."""
+        if self._signatures is None:
+            self._signatures = {member.info.signature: member.info for member in reversed(self.members.values())}
+        return self._signatures.values()
 
 
 def entry_of(member: Member, group: str | None) -> Entry:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 
-from ..contract.events import Action, ClusterEvent, EventRegistration, Hint, HintFunction, Resource
+from ..contract.events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintFunction
 from ..model.pod_info import PodInfo
 from .entry import Entry
 from .inflight import Happening, Missed
@@ -23,7 +23,7 @@ what happens while they are in flight only what somebody registered for is known
 Rejector = tuple[str, str]
 """A profile and the name of a plugin of it."""
 
-_ALWAYS = (EventRegistration(ClusterEvent(Resource.WILDCARD, Action.ALL)),)
+_ALWAYS = (EventRegistration(ClusterEvent(EventResource.WILDCARD, Action.ALL)),)
 
 
 class Decision(IntEnum):
@@ -126,11 +126,11 @@ def _says_queue(registration: EventRegistration, pod: PodInfo, plugin: str, happ
     hint = registration.hint
     if hint is None:
         return True
-    if not registration.by_shape:
+    if not registration.by_signature:
         return _ask(hint, pod, plugin, happening)
-    said = happening.said.get((hint, pod.shape))
+    said = happening.said.get((hint, pod.signature))
     if said is None:
-        said = happening.said[hint, pod.shape] = _ask(hint, pod, plugin, happening)
+        said = happening.said[hint, pod.signature] = _ask(hint, pod, plugin, happening)
     return said
 
 

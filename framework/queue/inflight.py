@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from ..contract.events import ClusterEvent, HintFunction
-from ..model.pod_info import PodShape
+from ..model.pod_info import PodSignature
 from .entry import Entry, Member
 
 
@@ -26,14 +26,14 @@ class Happening:
         old: the object before; None for an add.
         new: the object after; None for a delete.
         target: the UID of the only pod it concerns; None when it concerns all.
-        said: whether it helps pods of a shape, by hints that go by the shape.
+        said: whether it helps pods of a signature, by hints that go by the signature.
     """
 
     event: ClusterEvent
     old: object
     new: object
     target: str | None = None
-    said: dict[tuple[HintFunction, PodShape], bool] = field(default_factory=dict)
+    said: dict[tuple[HintFunction, PodSignature], bool] = field(default_factory=dict)
 
 
 class Missed(NamedTuple):

@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..cache.journal import Locality
-from ..cache.snapshot import Snapshot
-from ..cache.view import NodeView, Rows
 from ..contract.cycle_state import CycleState
 from ..contract.plugin import FilterPlugin
 from ..contract.status import Status
 from ..contract.verdicts import Codes, Diagnosis, Mask, StatusTable
 from ..model.pod_info import PodInfo
+from ..snapshot.journal import DependsOn
+from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import NodeView, Rows
 from .errors import error_in
-from .memo import Memo, ShapeMemo, kept
+from .memo import Memo, SignatureMemo, kept
 from .passing import Passing
 from .prefilter import PreFiltered
 from .profile import Profile
@@ -95,7 +95,7 @@ class FilterPhase:
     def run(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
         """Ask the plugins about every node that PreFilter left in."""
         asked = self._asked(pre_filtered.skipped)
-        memo = self._memo.of(pod.shape)
+        memo = self._memo.of(pod.signature)
         codes: list[Codes] = []
         error: Status | None = None
         if pre_filtered.node_names is None:
@@ -106,7 +106,7 @@ class FilterPhase:
             rows = np.flatnonzero(passing)
         for plugin in others:
             since = self._timing.sample(state)
-            if pre_filtered.node_names is None and plugin.filter_locality is not Locality.CLUSTER:
+            if pre_filtered.node_names is None and plugin.filter_depends_on is not DependsOn.CLUSTER:
                 found = self._keep(plugin, state, pod, memo)
             else:
                 found = self._ask(plugin, state, pod, rows)
@@ -133,13 +133,13 @@ class FilterPhase:
         asked = self._asked_without.get(skipped)
         if asked is None:
             plugins = [plugin for plugin in self._profile.filter if plugin.name not in skipped]
-            leading = tuple(takewhile(lambda plugin: plugin.filter_locality is not Locality.CLUSTER, plugins))
+            leading = tuple(takewhile(lambda plugin: plugin.filter_depends_on is not DependsOn.CLUSTER, plugins))
             names = tuple(plugin.name for plugin in plugins)
             asked = self._asked_without[skipped] = _Asked(leading, tuple(plugins[len(leading) :]), names)
         return asked
 
     def _run_leading(
-        self, asked: _Asked, state: CycleState, pod: PodInfo, memo: ShapeMemo, codes: list[Codes]
+        self, asked: _Asked, state: CycleState, pod: PodInfo, memo: SignatureMemo, codes: list[Codes]
     ) -> tuple[Mask, Rows, Status | None]:
         """Which live rows pass the leading plugins, as a mask and listed, and the first error; fills `codes`."""
         for plugin in asked.leading:
@@ -178,9 +178,9 @@ class FilterPhase:
                 passing[row] = True
         return passing
 
-    def _keep(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo, memo: ShapeMemo) -> Codes:
+    def _keep(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo, memo: SignatureMemo) -> Codes:
         column = kept(memo.codes, plugin.name, np.int32)
-        journal = self._memo.journal(plugin.filter_locality)
+        journal = self._memo.journal(plugin.filter_depends_on)
         return column.refresh(self._snapshot, journal, partial(self._compute, plugin, state, pod))
 
     def _ask(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo, rows: Rows) -> Codes:

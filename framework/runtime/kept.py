@@ -1,4 +1,4 @@
-"""A kept column: what one plugin said of every node for one pod shape, brought up to date row by row.
+"""A kept column: what one plugin said of every node for one pod signature, brought up to date row by row.
 
 Filter and score phases ask for it instead of asking the plugin. Between two pods of a scheduling class few rows change,
 often the one that the first pod was assumed on, so the plugin is asked about that row only.
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..cache.journal import Journal
-from ..cache.snapshot import Snapshot
-from ..cache.view import NodeView
+from ..snapshot.journal import Journal
+from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import NodeView
 
 Column = npt.NDArray[Any]
 Compute = Callable[[NodeView], Column]
@@ -23,7 +23,7 @@ _WHOLE_WHEN_OVER = 4
 
 
 class KeptColumn:
-    """One plugin's answers for one shape on every row, as of a position of a journal.
+    """One plugin's answers for one signature on every row, as of a position of a journal.
 
     Attributes:
         version: grows whenever answers were computed again.

@@ -1,7 +1,7 @@
-"""What the filter and score phases keep from pod to pod, by pod shape.
+"""What the filter and score phases keep from pod to pod, by pod signature.
 
-Pods of one scheduling class share a `PodShape`, so the second pod of a class costs only the rows that changed since the
-first. A plugin takes part by declaring a locality other than CLUSTER.
+Equal pods share a `PodSignature`, so the second of them costs only the rows that changed since the first. A plugin
+takes part by declaring that it depends on less than the cluster.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import numpy as np
 from cachetools import LRUCache
 
-from ..cache.journal import Journal, Locality
-from ..cache.snapshot import Snapshot
-from ..model.pod_info import PodShape
+from ..model.pod_info import PodSignature
+from ..snapshot.journal import DependsOn, Journal
+from ..snapshot.snapshot import Snapshot
 from .kept import KeptColumn
 from .passing import Passing
 from .ranking import Ranking
 
 
-class ShapeMemo:
-    """What is kept for one shape.
+class SignatureMemo:
+    """What is kept for one signature.
 
     Attributes:
         codes: verdicts by plugin name.
@@ -37,22 +37,22 @@ class ShapeMemo:
 
 
 class Memo:
-    """What is kept for the shapes seen last, for one profile."""
+    """What is kept for the signatures seen last, for one profile."""
 
-    def __init__(self, snapshot: Snapshot, *, shapes: int = 128) -> None:
+    def __init__(self, snapshot: Snapshot, *, signatures: int = 128) -> None:
         self._snapshot = snapshot
-        self._by_shape: LRUCache[PodShape, ShapeMemo] = LRUCache(shapes)
+        self._by_signature: LRUCache[PodSignature, SignatureMemo] = LRUCache(signatures)
 
-    def of(self, shape: PodShape) -> ShapeMemo:
-        """What is kept for `shape`, nothing at first."""
-        memo = self._by_shape.get(shape)
+    def of(self, signature: PodSignature) -> SignatureMemo:
+        """What is kept for `signature`, nothing at first."""
+        memo = self._by_signature.get(signature)
         if memo is None:
-            memo = self._by_shape[shape] = ShapeMemo()
+            memo = self._by_signature[signature] = SignatureMemo()
         return memo
 
-    def journal(self, locality: Locality) -> Journal:
-        """Where changes that matter to `locality` are written."""
-        return self._snapshot.node_journal if locality is Locality.NODE else self._snapshot.usage_journal
+    def journal(self, depends_on: DependsOn) -> Journal:
+        """Where changes that matter to `depends_on` are written."""
+        return self._snapshot.node_journal if depends_on is DependsOn.NODE else self._snapshot.usage_journal
 
 
 def kept(columns: dict[str, KeptColumn], name: str, dtype: type[np.generic]) -> KeptColumn:

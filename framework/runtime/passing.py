@@ -1,7 +1,7 @@
 """Nodes that pass: the joint verdict of the Filter plugins that judge a node by itself, kept from pod to pod.
 
-The filter phase keeps one for each shape. Where a pod was assumed, the joint verdict is looked at again for that row
-only, and the list of passing nodes is made anew only when the answer for some row is another one.
+The filter phase keeps one for each signature. Where a pod was assumed, the joint verdict is looked at again for that
+row only, and the list of passing nodes is made anew only when the answer for some row is another one.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..cache.snapshot import Snapshot
-from ..cache.view import Rows
 from ..contract.verdicts import Codes, Mask
+from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import Rows
 
 _WHOLE_WHEN_OVER = 16
 """More changed rows than this are not looked at one by one."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..cache.view import NodeView
 from ..contract.cycle_state import CycleState
 from ..contract.plugin import PreFilterPlugin, PreFilterResult
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
+from ..snapshot.view import NodeView
 from .errors import error_in
 from .timing import Timing
 

@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 from pydantic import BaseModel
 
 from ..config import ResolvedProfile
-from ..contract.events import Action, ClusterEvent, EventRegistration, Resource
+from ..contract.events import Action, ClusterEvent, EventRegistration, EventResource
 from ..contract.group import GroupPlugin
 from ..contract.handle import Handle
 from ..contract.plugin import (
@@ -66,7 +66,7 @@ _REJECTING = (
     PermitPlugin,
     GroupPlugin,
 )
-_EVERYTHING = (EventRegistration(ClusterEvent(Resource.WILDCARD, Action.ALL)),)
+_EVERYTHING = (EventRegistration(ClusterEvent(EventResource.WILDCARD, Action.ALL)),)
 
 
 def extension_points(plugin: type[Plugin]) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """A ranking: weighted scores of the Score plugins that judge a node by itself, added up and kept from pod to pod.
 
-The score phase keeps one for each shape, for the feasible nodes it ranked last. While those stay the same, only the
+The score phase keeps one for each signature, for the feasible nodes it ranked last. While those stay the same, only the
 nodes whose scores changed are weighed and added up again.
 """
 
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from ..cache.view import Rows
 from ..contract.plugin import Scores
+from ..snapshot.view import Rows
 
 
 class Ranking:

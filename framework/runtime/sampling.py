@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..cache.view import Rows
 from ..contract.verdicts import Mask
+from ..snapshot.view import Rows
 
 MIN_FEASIBLE_NODES = 100
 MIN_PERCENTAGE = 5

@@ -8,15 +8,15 @@ from functools import partial
 
 import numpy as np
 
-from ..cache.journal import Locality
-from ..cache.snapshot import Snapshot
-from ..cache.view import NodeView, Rows
 from ..contract.cycle_state import CycleState
 from ..contract.plugin import MAX_NODE_SCORE, ScorePlugin, Scores
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
+from ..snapshot.journal import DependsOn
+from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import NodeView, Rows
 from .errors import error_in
-from .memo import Memo, ShapeMemo, kept
+from .memo import Memo, SignatureMemo, kept
 from .profile import Profile
 from .ranking import Ranking
 from .timing import Timing
@@ -57,7 +57,7 @@ class ScorePhase:
         if isinstance(skipped, Status):
             return skipped
         since = self._timing.now()
-        memo = self._memo.of(pod.shape)
+        memo = self._memo.of(pod.signature)
         ranking = memo.ranking
         if ranking is None or ranking.feasible is not feasible or ranking.skipped != skipped:
             ranking = memo.ranking = Ranking(feasible, skipped)
@@ -67,7 +67,7 @@ class ScorePhase:
             if plugin.name in skipped:
                 continue
             sampled = self._timing.sample(state)
-            if plugin.score_locality is Locality.CLUSTER:
+            if plugin.score_depends_on is DependsOn.CLUSTER:
                 weighted = self._weighted(plugin, state, pod, plugin.score(state, pod, view))
             else:
                 weighted = self._kept(plugin, state, pod, memo, ranking)
@@ -77,7 +77,7 @@ class ScorePhase:
                 self._timing.point("Score", weighted, since)
                 return weighted
             by_plugin[plugin.name] = weighted
-            if plugin.score_locality is Locality.CLUSTER:
+            if plugin.score_depends_on is DependsOn.CLUSTER:
                 others.append(weighted)
         totals = sum(others, start=ranking.totals)
         self._timing.point("Score", None, since)
@@ -102,14 +102,14 @@ class ScorePhase:
         return frozenset(skipped)
 
     def _kept(
-        self, plugin: ScorePlugin, state: CycleState, pod: PodInfo, memo: ShapeMemo, ranking: Ranking
+        self, plugin: ScorePlugin, state: CycleState, pod: PodInfo, memo: SignatureMemo, ranking: Ranking
     ) -> Scores | Status:
         """The plugin's weighted scores in `ranking`, brought up to date."""
         name = plugin.name
         column = kept(memo.scores, name, np.int64)
         raw = column.refresh(
             self._snapshot,
-            self._memo.journal(plugin.score_locality),
+            self._memo.journal(plugin.score_depends_on),
             partial(plugin.score, state, pod),
             plugin.score_epoch(self._snapshot),
         )

@@ -14,10 +14,10 @@ import msgspec
 
 from muster.framework.config import default_configuration, load
 from muster.framework.contract import Status
-from muster.framework.cycle.explain import Explanation, explain
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.scheduler.explain import Explanation, explain
 from muster.operator.process.settings import Assembly, assemble
 from muster.plugins.coscheduling.api import PodGroup
 

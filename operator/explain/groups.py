@@ -15,7 +15,7 @@ from muster.framework.model.meta import ObjectMeta, Wire
 from muster.framework.model.pod import Pod, PodCondition
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
-from muster.operator.kube.informer import Resource
+from muster.operator.kube.informer import Listed
 from muster.operator.kube.listing import list_all
 from muster.operator.kube.transport import Transport
 from muster.plugins.coscheduling.api import GROUP_LABELS, PodGroupSpec
@@ -59,7 +59,7 @@ async def list_groups(connection: Connection, namespace: str | None) -> list[Gro
     """The groups of a namespace, or of all. Raises ApiError."""
     scope = f"/namespaces/{namespace}" if namespace else ""
     async with Transport(connection) as transport:
-        groups = await list_all(ApiClient(transport), Resource(f"{_API}{scope}/podgroups", Group))
+        groups = await list_all(ApiClient(transport), Listed(f"{_API}{scope}/podgroups", Group))
     return sorted(groups, key=lambda group: (group.metadata.namespace, group.metadata.name))
 
 
@@ -70,7 +70,7 @@ async def report_group(connection: Connection, namespace: str, name: str) -> Gro
         reply = await client.get(f"{_API}/namespaces/{namespace}/podgroups/{name}")
         pods = f"/api/v1/namespaces/{namespace}/pods"
         found = await asyncio.gather(
-            *(list_all(client, Resource(pods, Pod, label_selector=f"{label}={name}")) for label in GROUP_LABELS)
+            *(list_all(client, Listed(pods, Pod, label_selector=f"{label}={name}")) for label in GROUP_LABELS)
         )
     members = {pod.metadata.uid: pod for some in found for pod in some}
     return GroupReport(

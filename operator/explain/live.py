@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from muster.framework.cycle.explain import Explanation, explain
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.scheduler.explain import Explanation, explain
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.transport import Transport

@@ -6,11 +6,11 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from muster.framework.contract import Status, Timer
-from muster.framework.cycle.engine import Engine, build_engine
-from muster.framework.cycle.ports import Ports
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.scheduler.engine import Engine, build_engine
+from muster.framework.scheduler.ports import Ports
 from muster.operator.process.settings import Assembly
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
 

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from muster.framework.cycle.explain import Explanation
+from muster.framework.scheduler.explain import Explanation
 
 from .layout import table
 from .live import Explained

@@ -46,7 +46,7 @@ _BREATH_SECONDS = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Resource(Generic[T]):
+class Listed(Generic[T]):
     """What to follow.
 
     Attributes:
@@ -121,7 +121,7 @@ class Informer(Generic[T]):
     def __init__(
         self,
         client: ApiClient,
-        resource: Resource[T],
+        resource: Listed[T],
         handler: Handler[T],
         *,
         timing: Timing | None = None,

@@ -6,13 +6,13 @@ from typing import TypeVar
 
 from .client import ApiClient
 from .frames import Decoder
-from .informer import PAGE_SIZE, Resource
+from .informer import PAGE_SIZE, Listed
 from .references import HasMetadata
 
 T = TypeVar("T", bound=HasMetadata)
 
 
-async def list_all(client: ApiClient, resource: Resource[T]) -> list[T]:
+async def list_all(client: ApiClient, resource: Listed[T]) -> list[T]:
     """The objects, less those that do not fit their struct.
 
     Raises ApiError.

@@ -13,7 +13,7 @@ import msgspec
 
 from muster.framework.model.meta import Wire
 from muster.operator.kube.client import ApiClient
-from muster.operator.kube.informer import Informer, Resource
+from muster.operator.kube.informer import Informer, Listed
 from muster.plugins.coscheduling.api import GROUP_LABELS
 
 _CURRENT, _SIGS, _MING = GROUP_LABELS
@@ -85,7 +85,7 @@ def informers(client: ApiClient, follower: Follower) -> Sequence[Informer[Any]]:
     """The informers that tell `follower` of all members of all groups."""
     kind: Any = MemberPod  # its metadata is narrower than other objects'
     return [
-        Informer(client, Resource("/api/v1/pods", kind, label_selector=label), MemberHandler(place, follower))
+        Informer(client, Listed("/api/v1/pods", kind, label_selector=label), MemberHandler(place, follower))
         for place, label in enumerate(GROUP_LABELS)
     ]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from muster.framework.contract import Clock
-    from muster.framework.cycle.engine import Engine
+    from muster.framework.scheduler.engine import Engine
 
 PERIOD_SECONDS = 1.0
 """kube-scheduler's, when it still had such a time."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from muster.framework.contract import Clock
-    from muster.framework.cycle.engine import Engine
+    from muster.framework.scheduler.engine import Engine
 
 log = logging.getLogger(__name__)
 

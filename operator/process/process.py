@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from muster.framework.cache.recount import differences
 from muster.framework.contract import Status
-from muster.framework.cycle.engine import build_engine
+from muster.framework.scheduler.engine import build_engine
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.transport import Transport
 from muster.operator.leader.elector import Alone, Elector, Leadership, Terms
@@ -32,7 +32,6 @@ from .wire import Wire
 if TYPE_CHECKING:
     from muster.framework.config import LeaderElectionConfiguration
     from muster.framework.contract import Lister
-    from muster.framework.contract.events import Resource
     from muster.operator.kube.credentials import Connection
 
     from .settings import Assembly
@@ -61,7 +60,7 @@ class Process:
 
     def __init__(self, assembly: Assembly, connection: Connection) -> None:
         clock = LoopClock()
-        listers: dict[Resource, Lister] = {}
+        listers: dict[str, Lister] = {}
         self._transport = Transport(connection)
         self._configuration = assembly.configuration
         self._clock = clock

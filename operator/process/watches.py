@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.operator.kube.errors import Forbidden, NotFound
-from muster.operator.kube.informer import Informer, Resource
+from muster.operator.kube.informer import Informer, Listed
 
 from .handling import Timed
 
@@ -18,15 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from muster.framework.contract import Lister
-    from muster.framework.contract.events import Resource as Kind
-    from muster.framework.cycle.engine import Engine
     from muster.framework.observer import Observer
+    from muster.framework.scheduler.engine import Engine
     from muster.operator.kube.client import ApiClient
 
 _LOOK_SECONDS = 0.2
 
-PODS = Resource("/api/v1/pods", Pod, field_selector="status.phase!=Succeeded,status.phase!=Failed")
-NODES = Resource("/api/v1/nodes", Node)
+PODS = Listed("/api/v1/pods", Pod, field_selector="status.phase!=Succeeded,status.phase!=Failed")
+NODES = Listed("/api/v1/nodes", Node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +67,12 @@ class Watches:
         self.pods = Informer(client, PODS, Timed(engine.pods, "Pod", observer, now))
         nodes = Informer(client, NODES, Timed(engine.nodes, "Node", observer, now))
         self._watches = [_Watch("nodes", nodes, False), _Watch("pods", self.pods, False)]
-        self.listers: dict[Kind, Lister] = {}
+        self.listers: dict[str, Lister] = {}
         for kind, handler in engine.objects.items():
-            timed = Timed(handler, kind.resource.value, observer, now)
-            informer = Informer(client, Resource(kind.path, kind.type), timed)
+            timed = Timed(handler, kind.resource, observer, now)
+            informer = Informer(client, Listed(kind.path, kind.type), timed)
             self.listers[kind.resource] = informer
-            self._watches.append(_Watch(kind.resource.value, informer, kind.optional))
+            self._watches.append(_Watch(kind.resource, informer, kind.optional))
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import random
 from typing import TYPE_CHECKING
 
-from muster.framework.cycle.ports import Ports
+from muster.framework.scheduler.ports import Ports
 from muster.operator.kube.bindings import BindingWriter
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.events import EventRecorder
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from muster.framework.config import ClientConnectionConfiguration
     from muster.framework.contract import Clock, Lister
-    from muster.framework.contract.events import Resource
     from muster.framework.observer import Observer
 
 _DEFAULT_BURST = 100
@@ -59,7 +58,7 @@ class Wire:
         self._conditions = ConditionWriter(StatusWriter(self.client, retrier), self._statuses, clock)
         self._binder = ApiBinder(BindingWriter(self.client, retrier), self._conditions)
 
-    def ports(self, observer: Observer, listers: Mapping[Resource, Lister]) -> Ports:
+    def ports(self, observer: Observer, listers: Mapping[str, Lister]) -> Ports:
         """The engine's ports over these writers."""
         return Ports(
             clock=self._clock,

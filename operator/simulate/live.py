@@ -7,7 +7,7 @@ import asyncio
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import NotFound
-from muster.operator.kube.informer import Resource
+from muster.operator.kube.informer import Listed
 from muster.operator.kube.listing import list_all
 from muster.operator.kube.transport import Transport
 from muster.operator.process.watches import NODES, PODS
@@ -30,4 +30,4 @@ async def _groups(client: ApiClient) -> list[PodGroup]:
         await client.get(POD_GROUPS.path.rpartition("/")[0])
     except NotFound:
         return []
-    return await list_all(client, Resource(POD_GROUPS.path, PodGroup))
+    return await list_all(client, Listed(POD_GROUPS.path, PodGroup))

@@ -15,11 +15,11 @@ from typing import Self
 import msgspec
 
 from muster.framework.contract import Code, CycleState, Status
-from muster.framework.cycle.engine import build_engine
-from muster.framework.cycle.ports import Ports
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.scheduler.engine import build_engine
+from muster.framework.scheduler.ports import Ports
 from muster.operator.process.settings import Assembly
 from muster.operator.process.tasks import TaskSet
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup, group_key

@@ -92,7 +92,7 @@ def _guess(shape: Node, pods: Iterable[PodInfo]) -> int:
     total: Counter[str] = Counter()
     for pod in pods:
         total[PODS] += 1
-        total.update(pod.shape.requests)
+        total.update(pod.signature.requests)
     return max((-(-total[name] // offered[name]) for name in total if offered.get(name)), default=1)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from muster.framework.contract import Resource, WatchedKind
+from muster.framework.contract import EventResource, WatchedKind
 from muster.framework.model.meta import ObjectMeta, Wire
 from muster.framework.model.pod_info import PodInfo
 
@@ -37,7 +37,9 @@ class PodGroup(Wire):
     spec: PodGroupSpec = PodGroupSpec()
 
 
-POD_GROUPS = WatchedKind(Resource.POD_GROUP, "/apis/scheduling.x-k8s.io/v1alpha1/podgroups", PodGroup, optional=True)
+POD_GROUPS = WatchedKind(
+    EventResource.POD_GROUP, "/apis/scheduling.x-k8s.io/v1alpha1/podgroups", PodGroup, optional=True
+)
 
 
 def group_key(pod: PodInfo) -> str | None:

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.cache.node_selector import admitted
-from muster.framework.cache.snapshot import Snapshot
-from muster.framework.cache.view import NodeView
 from muster.framework.model.node_selector import required_of
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import nanos
 from muster.framework.model.requests import CPU, PODS, amount
 from muster.framework.model.tolerations import CORDON, kept_off, tolerated
+from muster.framework.snapshot.node_selector import admitted
+from muster.framework.snapshot.snapshot import Snapshot
+from muster.framework.snapshot.view import NodeView
 
 Mask = npt.NDArray[np.bool_]
 _BINARY_UNITS = ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki")
@@ -36,7 +36,7 @@ def requested(pods: Iterable[PodInfo]) -> dict[str, int]:
     total: dict[str, int] = {PODS: 0}
     for pod in pods:
         total[PODS] += 1
-        for resource, n in pod.shape.requests.items():
+        for resource, n in pod.signature.requests.items():
             total[resource] = total.get(resource, 0) + n
     return total
 
@@ -47,7 +47,7 @@ def usable_rows(snapshot: Snapshot, pods: Iterable[PodInfo] | None) -> Mask:
     if pods is None:
         return live & ~snapshot.unschedulable[: snapshot.height]
     usable = np.zeros(snapshot.height, np.bool_)
-    for pod in {pod.shape: pod for pod in pods}.values():
+    for pod in {pod.signature: pod for pod in pods}.values():
         usable |= _usable_by(snapshot, pod)
     return usable & live
 

@@ -24,7 +24,6 @@ from muster.framework.contract import (
     PreFilterPlugin,
     QueueSortPlugin,
     ReservePlugin,
-    Resource,
     Status,
 )
 from muster.framework.contract.queued_pod import QueuedPod
@@ -129,7 +128,7 @@ class Coscheduling(
         elif old is None and not new.node_name and (joined := self._group(new)) is not None:
             self._waking.member_came(joined)
 
-    def on_object(self, resource: Resource, old: object | None, new: object | None) -> None:
+    def on_object(self, resource: str, old: object | None, new: object | None) -> None:
         """Keeps the groups. Whoever waits for a group is tried when it comes or asks for something else."""
         group = new if isinstance(new, PodGroup) else old
         if not isinstance(group, PodGroup):

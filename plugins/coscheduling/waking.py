@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from muster.framework.contract import Action, ClusterEvent, EventRegistration, Handle, Hint, Resource, Timer
+from muster.framework.contract import Action, ClusterEvent, EventRegistration, EventResource, Handle, Hint, Timer
 from muster.framework.model.pod_info import PodInfo
 
 from .api import group_key
@@ -24,13 +24,13 @@ SLACK_SECONDS = 0.01
 _GATHERING_SECONDS = 0.5
 """How often a group to which members keep coming is looked at, so that each is told what it waits for."""
 
-_RELABELLED = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_LABEL)
+_RELABELLED = ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_LABEL)
 _ROOM = (
     ClusterEvent(
-        Resource.NODE,
+        EventResource.NODE,
         Action.ADD | Action.UPDATE_NODE_ALLOCATABLE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT,
     ),
-    ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN),
+    ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN),
 )
 
 

@@ -7,10 +7,10 @@ from collections.abc import Hashable
 import numpy as np
 from pydantic import BaseModel
 
-from muster.framework.cache.snapshot import Snapshot
-from muster.framework.contract import CycleState, Handle, Locality, NodeView, PerShape, ScorePlugin
+from muster.framework.contract import CycleState, DependsOn, Handle, NodeView, PerSignature, ScorePlugin
 from muster.framework.contract.plugin import MAX_NODE_SCORE, Scores
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.snapshot.snapshot import Snapshot
 
 _MEBIBYTE = 1024 * 1024
 LEAST = 23 * _MEBIBYTE
@@ -26,11 +26,11 @@ class ImageLocality(ScorePlugin):
     """
 
     name = "ImageLocality"
-    score_locality = Locality.NODE
+    score_depends_on = DependsOn.NODE
 
     def __init__(self, args: BaseModel | None, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._images = PerShape(_image_names)
+        self._images = PerSignature(_image_names)
 
     def score_epoch(self, snapshot: Snapshot) -> Hashable:
         """How widely images are spread depends on all nodes."""
@@ -52,7 +52,7 @@ class ImageLocality(ScorePlugin):
 
 
 def _image_names(pod: PodInfo) -> tuple[str, ...]:
-    return tuple(normalized_image_name(image) for image in pod.shape.images)
+    return tuple(normalized_image_name(image) for image in pod.signature.images)
 
 
 def normalized_image_name(name: str) -> str:

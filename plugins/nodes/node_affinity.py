@@ -8,24 +8,23 @@ import msgspec
 import numpy as np
 from pydantic import BaseModel
 
-from muster.framework.cache.node_selector import admitted, any_picks, picked_by
 from muster.framework.config.args import NodeAffinityArgs
 from muster.framework.contract import (
     Action,
     ClusterEvent,
     CycleState,
+    DependsOn,
     EnqueueExtensions,
     EventRegistration,
+    EventResource,
     FilterPlugin,
     Handle,
     Hint,
-    Locality,
     NodeView,
-    PerShape,
+    PerSignature,
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
-    Resource,
     ScorePlugin,
     Status,
     StatusTable,
@@ -37,6 +36,7 @@ from muster.framework.model.node import Node
 from muster.framework.model.node_selector import NodeRequirement, usable
 from muster.framework.model.pod import NodeAffinity as Affinity
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.snapshot.node_selector import admitted, any_picks, picked_by
 
 from .wishes import NO_AFFINITY, liking_of, wishes_of
 
@@ -50,8 +50,8 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, E
 
     name = "NodeAffinity"
     args_model = NodeAffinityArgs
-    filter_locality = Locality.NODE
-    score_locality = Locality.NODE
+    filter_depends_on = DependsOn.NODE
+    score_depends_on = DependsOn.NODE
 
     _table = StatusTable([UNMATCHED, NOT_ENFORCED])
 
@@ -61,7 +61,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, E
         required = added.required_during_scheduling_ignored_during_execution
         self._enforced = None if required is None else usable(required.node_selector_terms)
         self._enforced_liking = liking_of(added.preferred_during_scheduling_ignored_during_execution)
-        self._wishes = PerShape(wishes_of)
+        self._wishes = PerSignature(wishes_of)
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult | Status | None:
         """The only nodes that can pass, when every term names nodes by `metadata.name`."""
@@ -102,8 +102,8 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, E
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Nodes that come to be what the pod requires."""
-        event = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
-        return [EventRegistration(event, self._came_to_match, by_shape=True)]
+        event = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
+        return [EventRegistration(event, self._came_to_match, by_signature=True)]
 
     def _came_to_match(self, pod: PodInfo, old: object, new: object) -> Hint:
         required = self._wishes.of(pod).required or NodeRequirement({}, None)

@@ -10,11 +10,11 @@ from muster.framework.contract import (
     CycleState,
     EnqueueExtensions,
     EventRegistration,
+    EventResource,
     FilterPlugin,
     NodeView,
     PreFilterPlugin,
     PreFilterResult,
-    Resource,
     Status,
     StatusTable,
     Verdicts,
@@ -25,7 +25,7 @@ OTHER_NODE = Status.unresolvable("node(s) didn't match the requested node name")
 
 
 class NodeName(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
-    """Filters by `spec.nodeName`, which is no part of a pod's shape, so its verdicts are not kept."""
+    """Filters by `spec.nodeName`, which is no part of a pod's signature, so its verdicts are not kept."""
 
     name = "NodeName"
 
@@ -44,4 +44,4 @@ class NodeName(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """A new node may be the named one."""
-        return [EventRegistration(ClusterEvent(Resource.NODE, Action.ADD))]
+        return [EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD))]

@@ -11,16 +11,16 @@ from muster.framework.contract import (
     Action,
     ClusterEvent,
     CycleState,
+    DependsOn,
     EnqueueExtensions,
     EventRegistration,
+    EventResource,
     FilterPlugin,
     Handle,
     Hint,
-    Locality,
     NodeView,
-    PerShape,
+    PerSignature,
     PreFilterPlugin,
-    Resource,
     Status,
     StatusTable,
     Verdicts,
@@ -36,13 +36,13 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
     """Filters by `spec.unschedulable` of the node."""
 
     name = "NodeUnschedulable"
-    filter_locality = Locality.NODE
+    filter_depends_on = DependsOn.NODE
 
     _table = StatusTable([CORDONED])
 
     def __init__(self, args: BaseModel | None, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._tolerates_cordon = PerShape(_tolerates_cordon)
+        self._tolerates_cordon = PerSignature(_tolerates_cordon)
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
         """Nothing to prepare."""
@@ -57,9 +57,11 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
         """A node that comes uncordoned or is uncordoned, and the pod coming to tolerate a cordon."""
         return [
             EventRegistration(
-                ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _uncordoned, by_shape=True
+                ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _uncordoned, by_signature=True
             ),
-            EventRegistration(ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION), _now_tolerates_cordon),
+            EventRegistration(
+                ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_TOLERATION), _now_tolerates_cordon
+            ),
         ]
 
 

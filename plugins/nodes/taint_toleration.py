@@ -9,22 +9,21 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel
 
-from muster.framework.cache.taints import TaintColumn, TaintSet
 from muster.framework.contract import (
     Action,
     ClusterEvent,
     CycleState,
+    DependsOn,
     EnqueueExtensions,
     EventRegistration,
+    EventResource,
     FilterPlugin,
     Handle,
     Hint,
-    Locality,
     NodeView,
-    PerShape,
+    PerSignature,
     PreFilterPlugin,
     PreScorePlugin,
-    Resource,
     ScorePlugin,
     Status,
     StatusTable,
@@ -35,6 +34,7 @@ from muster.framework.contract.plugin import Scores
 from muster.framework.model.node import Node
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.tolerations import PREFER_NO_SCHEDULE, kept_off, untolerated
+from muster.framework.snapshot.taints import TaintColumn, TaintSet
 
 TAINTED = Status.unresolvable("node(s) had untolerated taint(s)")
 
@@ -43,15 +43,15 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
     """Filters by NoSchedule and NoExecute taints; scores by how few PreferNoSchedule taints are not tolerated."""
 
     name = "TaintToleration"
-    filter_locality = Locality.NODE
-    score_locality = Locality.NODE
+    filter_depends_on = DependsOn.NODE
+    score_depends_on = DependsOn.NODE
 
     _table = StatusTable([TAINTED])
 
     def __init__(self, args: BaseModel | None, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._kept_off = PerShape(_kept_off_by)
-        self._disliked = PerShape(_disliked_of)
+        self._kept_off = PerSignature(_kept_off_by)
+        self._disliked = PerSignature(_disliked_of)
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
         """Nothing to prepare."""
@@ -78,9 +78,9 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         """A node that no longer keeps the pod off, and new tolerations of the pod."""
         return [
             EventRegistration(
-                ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _let_on, by_shape=True
+                ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _let_on, by_signature=True
             ),
-            EventRegistration(ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION)),
+            EventRegistration(ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_TOLERATION)),
         ]
 
 

@@ -1,4 +1,4 @@
-"""What a pod's spec says of nodes, worked out once a pod shape for NodeAffinity."""
+"""What a pod's spec says of nodes, worked out once a pod signature for NodeAffinity."""
 
 from __future__ import annotations
 

@@ -6,24 +6,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from muster.framework.cache.ports import ANY_ADDRESS
 from muster.framework.contract import (
     Action,
     ClusterEvent,
     CycleState,
+    DependsOn,
     EnqueueExtensions,
     EventRegistration,
+    EventResource,
     FilterPlugin,
     Hint,
-    Locality,
     NodeView,
     PreFilterPlugin,
-    Resource,
     Status,
     StatusTable,
     Verdicts,
 )
 from muster.framework.model.pod_info import HostPort, PodInfo
+from muster.framework.snapshot.ports import ANY_ADDRESS
 
 TAKEN = Status.unschedulable("node(s) didn't have free ports for the requested pod ports")
 
@@ -32,20 +32,20 @@ class NodePorts(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
     """Filters by host ports in use."""
 
     name = "NodePorts"
-    filter_locality = Locality.USAGE
+    filter_depends_on = DependsOn.PODS_ON_NODE
 
     _table = StatusTable([TAKEN])
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Skips for pods without host ports."""
-        return None if pod.shape.host_ports else Status.skip()
+        return None if pod.signature.host_ports else Status.skip()
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
         """Nodes where a wanted port is in use fail."""
         ports = nodes.snapshot.ports
         among = None if nodes.rows is None else nodes.rows.tolist()
         taken = np.zeros(len(nodes), np.bool_)
-        for wanted in pod.shape.host_ports:
+        for wanted in pod.signature.host_ports:
             conflicting = ports.conflicting_rows(wanted, among)
             if conflicting:
                 taken |= nodes.mask_of(conflicting)
@@ -55,15 +55,15 @@ class NodePorts(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
         """A pod leaving with a port that this one wants, and new nodes."""
         return [
             EventRegistration(
-                ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), _gave_back_a_wanted_port, by_shape=True
+                ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE), _gave_back_a_wanted_port, by_signature=True
             ),
-            EventRegistration(ClusterEvent(Resource.NODE, Action.ADD)),
+            EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD)),
         ]
 
 
 def _gave_back_a_wanted_port(pod: PodInfo, old: object, new: object) -> Hint:
-    given_back = old.shape.host_ports if isinstance(old, PodInfo) else ()
-    clash = any(_clash(wanted, used) for wanted in pod.shape.host_ports for used in given_back)
+    given_back = old.signature.host_ports if isinstance(old, PodInfo) else ()
+    clash = any(_clash(wanted, used) for wanted in pod.signature.host_ports for used in given_back)
     return Hint.QUEUE if clash else Hint.SKIP
 
 

@@ -9,8 +9,8 @@ from muster.framework.contract import (
     ClusterEvent,
     EnqueueExtensions,
     EventRegistration,
+    EventResource,
     PreEnqueuePlugin,
-    Resource,
     Status,
 )
 from muster.framework.model.pod_info import PodInfo
@@ -31,5 +31,5 @@ class SchedulingGates(PreEnqueuePlugin, EnqueueExtensions):
     def events_to_register(self) -> Sequence[EventRegistration]:
         """The removal of its own gates."""
         return [
-            EventRegistration(ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)),
+            EventRegistration(ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)),
         ]

@@ -8,14 +8,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel
 
-from muster.framework.cache.resources import Amounts
 from muster.framework.config.args import NodeResourcesBalancedAllocationArgs
 from muster.framework.contract import (
     CycleState,
+    DependsOn,
     Handle,
-    Locality,
     NodeView,
-    PerShape,
+    PerSignature,
     PreScorePlugin,
     ScorePlugin,
     Status,
@@ -23,6 +22,7 @@ from muster.framework.contract import (
 from muster.framework.contract.plugin import MAX_NODE_SCORE, Scores
 from muster.framework.contract.verdicts import Mask
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.snapshot.resources import Amounts
 
 from .scored import scored_resources
 from .selection import Selection, pick, select
@@ -39,13 +39,13 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
 
     name = "NodeResourcesBalancedAllocation"
     args_model = NodeResourcesBalancedAllocationArgs
-    score_locality = Locality.USAGE
+    score_depends_on = DependsOn.PODS_ON_NODE
 
     def __init__(self, args: BaseModel | None, handle: Handle) -> None:
         super().__init__(args, handle)
         given = args if isinstance(args, NodeResourcesBalancedAllocationArgs) else NodeResourcesBalancedAllocationArgs()
         self._configured = given.resources
-        self._balances = PerShape(self._balance)
+        self._balances = PerSignature(self._balance)
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Skips for pods that ask for none of the resources, which would otherwise gather on one node."""
@@ -65,11 +65,11 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         return scores
 
     def _asks_for_any(self, pod: PodInfo) -> bool:
-        return any(pod.shape.requests.get(spec.name, 0) for spec in self._configured)
+        return any(pod.signature.requests.get(spec.name, 0) for spec in self._configured)
 
     def _balance(self, pod: PodInfo) -> _Balance:
         columns = self.handle.snapshot.resources
-        resources = list(scored_resources(self._configured, pod.shape.requests))
+        resources = list(scored_resources(self._configured, pod.signature.requests))
         amounts = np.array([[resource.amount] for resource in resources], np.int64).reshape(-1, 1)
         return _Balance(
             selection=select([columns.index(resource.name) for resource in resources]),
@@ -79,7 +79,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
 
 @dataclass(frozen=True, slots=True)
 class _Balance:
-    """The resources to balance for pods of a shape, in the order of the configuration.
+    """The resources to balance for pods of a signature, in the order of the configuration.
 
     Attributes:
         selection: their rows in the resource columns.

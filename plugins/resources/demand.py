@@ -1,4 +1,4 @@
-"""What a pod shape asks of a node, arranged for comparison with columns, and the statuses of what can be short."""
+"""What a pod signature asks of a node, arranged for comparison with columns, and the statuses of what can be short."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from muster.framework.cache.resources import Amounts, ResourceColumns
 from muster.framework.config.names import is_extended_resource
 from muster.framework.contract import Code, Status, StatusTable
 from muster.framework.contract.verdicts import Codes, Mask
+from muster.framework.snapshot.resources import Amounts, ResourceColumns
 
 from .names import STANDARD, is_scalar
 from .selection import select
@@ -32,7 +32,7 @@ class Ignored:
 
 
 class Demand:
-    """The resources that pods of a shape ask for and that are looked at.
+    """The resources that pods of a signature ask for and that are looked at.
 
     Attributes:
         selection: their rows in the resource columns: cpu, memory, ephemeral storage, then the others by name.

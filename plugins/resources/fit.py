@@ -12,16 +12,16 @@ from muster.framework.contract import (
     Action,
     ClusterEvent,
     CycleState,
+    DependsOn,
     EnqueueExtensions,
     EventRegistration,
+    EventResource,
     FilterPlugin,
     Handle,
-    Locality,
     NodeView,
-    PerShape,
+    PerSignature,
     PreFilterPlugin,
     PreScorePlugin,
-    Resource,
     ScorePlugin,
     StatusTable,
     Verdicts,
@@ -42,8 +42,8 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     name = "NodeResourcesFit"
     args_model = NodeResourcesFitArgs
-    filter_locality = Locality.USAGE
-    score_locality = Locality.USAGE
+    filter_depends_on = DependsOn.PODS_ON_NODE
+    score_depends_on = DependsOn.PODS_ON_NODE
 
     def __init__(self, args: BaseModel | None, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -52,8 +52,8 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         self._ignored = Ignored(given.ignored_resources, given.ignored_resource_groups)
         self._configured = given.scoring_strategy.resources
         self._strategy = strategy_of(given.scoring_strategy)
-        self._demands = PerShape(self._demand)
-        self._uses = PerShape(self._use)
+        self._demands = PerSignature(self._demand)
+        self._uses = PerSignature(self._use)
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
         """Nothing to prepare."""
@@ -86,17 +86,19 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Pods that leave or shrink, nodes that come or grow, and the pod asking for less."""
         return [
-            EventRegistration(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)),
+            EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE)),
             EventRegistration(
-                ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE), grew, by_shape=True
+                ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE), grew, by_signature=True
             ),
-            EventRegistration(ClusterEvent(Resource.ASSIGNED_POD, Action.UPDATE_POD_SCALE_DOWN), shrank, by_shape=True),
-            EventRegistration(ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_SCALE_DOWN)),
+            EventRegistration(
+                ClusterEvent(EventResource.ASSIGNED_POD, Action.UPDATE_POD_SCALE_DOWN), shrank, by_signature=True
+            ),
+            EventRegistration(ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_SCALE_DOWN)),
         ]
 
     def _demand(self, pod: PodInfo) -> Demand:
-        return Demand(pod.shape.requests, self.handle.snapshot.resources, self._table, self._ignored)
+        return Demand(pod.signature.requests, self.handle.snapshot.resources, self._table, self._ignored)
 
     def _use(self, pod: PodInfo) -> ScoredUse:
-        resources = scored_resources(self._configured, pod.shape.scoring)
+        resources = scored_resources(self._configured, pod.signature.scoring)
         return ScoredUse(resources, self.handle.snapshot.resources)

@@ -24,9 +24,9 @@ def grew(pod: PodInfo, old: object, new: object) -> Hint:
 
 def shrank(pod: PodInfo, old: object, new: object) -> Hint:
     """A pod on a node was scaled down: it must ask for less of something that the pod wants."""
-    before, after = (each.shape.requests if isinstance(each, PodInfo) else {} for each in (old, new))
+    before, after = (each.signature.requests if isinstance(each, PodInfo) else {} for each in (old, new))
     return Hint.QUEUE if any(before.get(name, 0) > after.get(name, 0) for name in _wanted(pod)) else Hint.SKIP
 
 
 def _wanted(pod: PodInfo) -> dict[str, int]:
-    return {name: amount for name, amount in pod.shape.requests.items() if amount > 0 and is_scheduled(name)}
+    return {name: amount for name, amount in pod.signature.requests.items() if amount > 0 and is_scheduled(name)}

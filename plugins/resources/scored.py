@@ -1,4 +1,4 @@
-"""The resources that score pods of one shape, and their use on nodes as NodeResourcesFit sees it."""
+"""The resources that score pods of one signature, and their use on nodes as NodeResourcesFit sees it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from muster.framework.cache.resources import Amounts, ResourceColumns
 from muster.framework.config.args import ResourceSpec
 from muster.framework.contract import NodeView
+from muster.framework.snapshot.resources import Amounts, ResourceColumns
 
 from .names import STANDARD, is_scalar
 from .selection import pick, select

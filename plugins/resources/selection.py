@@ -1,6 +1,6 @@
 """Selections: some resources of some nodes, out of the snapshot's resource columns.
 
-What is selected is known once a pod shape; a selection of neighbouring resources is a slice, which copies nothing.
+What is selected is known once a pod signature; a selection of neighbouring resources is a slice, which copies nothing.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.cache.resources import Amounts
 from muster.framework.contract import NodeView
+from muster.framework.snapshot.resources import Amounts
 
 Selection = slice | npt.NDArray[np.intp]
 

@@ -12,10 +12,10 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.cache.resources import Amounts
 from muster.framework.config.args import ScoringStrategy, UtilizationShapePoint
 from muster.framework.config.args.resources import MOST_ALLOCATED
 from muster.framework.contract.plugin import MAX_NODE_SCORE, Scores
+from muster.framework.snapshot.resources import Amounts
 
 Strategy = Callable[[Amounts, Amounts, Amounts], Scores]
 """`(used, offered, weights) -> scores`: int64 of shapes (resources, nodes), the same, (resources,) and (nodes,)."""

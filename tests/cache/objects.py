@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from muster.framework.cache.snapshot import Snapshot
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.snapshot.snapshot import Snapshot
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 
 

@@ -8,10 +8,10 @@ import pytest
 from muster.framework.cache.cache import Cache
 from muster.framework.cache.pod_states import IllegalTransition
 from muster.framework.cache.recount import differences
-from muster.framework.cache.snapshot import Snapshot
 from muster.framework.contract.events import Action
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError
+from muster.framework.snapshot.snapshot import Snapshot
 from tests.builders import make_node, make_pod
 from tests.cache.objects import bound, node, picture, pod
 

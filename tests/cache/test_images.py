@@ -2,8 +2,8 @@
 
 import pytest
 
-from muster.framework.cache.images import ImageTable
 from muster.framework.model.node import ContainerImage
+from muster.framework.snapshot.images import ImageTable
 
 
 def image(*names: str, size: int = 100) -> ContainerImage:

@@ -15,9 +15,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from muster.framework.cache.cache import Cache
 from muster.framework.cache.recount import differences
-from muster.framework.cache.snapshot import Snapshot
 from muster.framework.model.node import Node
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.snapshot.snapshot import Snapshot
 from tests.builders import make_node, make_pod
 from tests.cache.objects import bound, node, picture, pod
 

@@ -1,6 +1,6 @@
 """The journal of changed rows."""
 
-from muster.framework.cache.journal import Journal
+from muster.framework.snapshot.journal import Journal
 
 
 def test_what_changed_since_a_position_is_told_once_a_row() -> None:

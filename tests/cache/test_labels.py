@@ -1,6 +1,6 @@
 """Node labels as columns of interned values."""
 
-from muster.framework.cache.labels import ABSENT, LabelColumns
+from muster.framework.snapshot.labels import ABSENT, LabelColumns
 
 
 def values_of(columns: LabelColumns, key: str) -> list[str | None]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from muster.framework.cache.labels import LabelColumns
+from muster.framework.snapshot.labels import LabelColumns
 
 
 def test_a_column_does_not_grow_with_every_hostname_that_ever_was() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from muster.framework.cache.ports import PortTable
 from muster.framework.model.pod_info import HostPort
+from muster.framework.snapshot.ports import PortTable
 
 EVERY = "0.0.0.0"
 

@@ -6,8 +6,8 @@ import pytest
 
 from muster.framework.cache.cache import Cache
 from muster.framework.cache.recount import differences
-from muster.framework.cache.snapshot import Snapshot
 from muster.framework.model.pod_info import HostPort
+from muster.framework.snapshot.snapshot import Snapshot
 from tests.builders import make_node, make_pod
 from tests.cache.objects import bound, node, pod
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from muster.framework.cache.resources import ResourceColumns
+from muster.framework.snapshot.resources import ResourceColumns
 from tests.builders import make_pod
 from tests.cache.objects import pod
 
@@ -36,9 +36,9 @@ def test_a_new_offer_replaces_the_old_one_whole() -> None:
 
 def test_pods_are_counted_with_their_requests_and_with_defaults_for_scoring() -> None:
     columns = ResourceColumns(4)
-    shape = pod(make_pod("p").requests({"cpu": "1", "example.com/gpu": "1"}).container("second")).shape
-    columns.add(1, shape)
-    columns.add(1, shape)
+    signature = pod(make_pod("p").requests({"cpu": "1", "example.com/gpu": "1"}).container("second")).signature
+    columns.add(1, signature)
+    columns.add(1, signature)
     assert columns.amount(columns.requested, "cpu", 1) == 2000
     assert columns.amount(columns.requested, "example.com/gpu", 1) == 2
     assert columns.nonzero[:, 1].tolist() == [2200, 800 * MI]
@@ -47,11 +47,11 @@ def test_pods_are_counted_with_their_requests_and_with_defaults_for_scoring() ->
 
 def test_removing_a_pod_gives_back_exactly_what_adding_it_took() -> None:
     columns = ResourceColumns(4)
-    columns.add(1, pod("stays").shape)
+    columns.add(1, pod("stays").signature)
     before = (columns.requested.copy(), columns.nonzero.copy(), columns.pod_count.copy())
-    shape = pod(make_pod("p").requests({"cpu": "1", "memory": "1500m", "example.com/gpu": "3"})).shape
-    columns.add(1, shape)
-    columns.remove(1, shape)
+    signature = pod(make_pod("p").requests({"cpu": "1", "memory": "1500m", "example.com/gpu": "3"})).signature
+    columns.add(1, signature)
+    columns.remove(1, signature)
     after = (columns.requested[: len(before[0])], columns.nonzero, columns.pod_count)
     assert all(np.array_equal(was, now) for was, now in zip(before, after, strict=True))
     assert columns.amount(columns.requested, "example.com/gpu", 1) == 0
@@ -75,7 +75,7 @@ def test_asking_for_an_amount_of_an_unknown_resource_makes_no_column() -> None:
 def test_growing_keeps_every_amount() -> None:
     columns = ResourceColumns(2)
     columns.set_allocatable(1, {"cpu": 4000, "pods": 7, "example.com/gpu": 2})
-    columns.add(1, pod("p").shape)
+    columns.add(1, pod("p").signature)
     columns.grow(5)
     assert columns.allocatable.shape == columns.requested.shape == columns.offered.shape == (4, 5)
     assert columns.nonzero.shape == (2, 5)
@@ -87,8 +87,8 @@ def test_growing_keeps_every_amount() -> None:
 
 def test_the_largest_requests_fit_the_columns() -> None:
     columns = ResourceColumns(1)
-    shape = pod(make_pod("p").requests(cpu="8Ei", memory="8Ei")).shape
-    columns.add(0, shape)
+    signature = pod(make_pod("p").requests(cpu="8Ei", memory="8Ei")).signature
+    columns.add(0, signature)
     assert columns.requested[:2, 0].tolist() == [2**63 - 1, 2**63 - 1]
-    columns.remove(0, shape)
+    columns.remove(0, signature)
     assert not columns.requested.any()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from muster.framework.cache.snapshot import Snapshot
 from muster.framework.model.quantity import QuantityError
+from muster.framework.snapshot.snapshot import Snapshot
 from tests.builders import make_node, make_pod
 from tests.cache.objects import node, picture, pod
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.framework.cache.snapshot import Snapshot
+from muster.framework.snapshot.snapshot import Snapshot
 from tests.builders import make_pod
 from tests.cache.objects import node, picture, pod
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from muster.framework.cache.snapshot import Snapshot
-from muster.framework.cache.view import NodeInfo, NodeView
+from muster.framework.snapshot.snapshot import Snapshot
+from muster.framework.snapshot.view import NodeInfo, NodeView
 from tests.builders import make_node
 from tests.cache.objects import node, pod
 

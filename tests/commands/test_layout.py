@@ -8,9 +8,9 @@ from click.testing import CliRunner
 from rich.console import Console, RenderableType
 
 from muster.framework.contract import Status
-from muster.framework.cycle.explain import Explanation
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.scheduler.explain import Explanation
 from muster.operator.commands import groups
 from muster.operator.explain.groups import Group, GroupReport, render_groups, render_report
 from muster.operator.explain.live import Explained

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.framework.config import ConfigurationError
-from muster.framework.cycle.ports import Ports
+from muster.framework.scheduler.ports import Ports
 from muster.plugins.coscheduling.args import CoschedulingArgs
 from tests.coscheduling.clock import VirtualClock
 from tests.coscheduling.world import World, build, configuration

@@ -11,10 +11,10 @@ import yaml
 from muster.framework.cache.recount import differences
 from muster.framework.config import load, resolve
 from muster.framework.contract import Plugin
-from muster.framework.cycle.engine import Engine, build_engine
-from muster.framework.cycle.ports import Ports
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.observer import NullObserver, Observer
+from muster.framework.scheduler.engine import Engine, build_engine
+from muster.framework.scheduler.ports import Ports
 from muster.plugins.catalog import DEFAULTS, KNOWN_UNIMPLEMENTED, discover, extension_points
 from muster.plugins.coscheduling.gangs import Gangs
 from muster.plugins.coscheduling.plugin import SHARED, Coscheduling

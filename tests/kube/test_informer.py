@@ -9,13 +9,13 @@ import pytest
 
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.errors import ApiError, Forbidden, ServerError, Unauthorized
-from muster.operator.kube.informer import Informer, Phase, Resource, Timing
+from muster.operator.kube.informer import Informer, Listed, Phase, Timing
 
 from .conftest import Time
 from .fake_api import Ending, FakeApi, Gate, Json, Raw, Stream, status_answer, until
 from .things import PATH, Journal, Thing, bookmark, error_frame, frame, page, thing
 
-RESOURCE = Resource(PATH, Thing)
+RESOURCE = Listed(PATH, Thing)
 LOGGER = "muster.operator.kube.informer"
 HOLD = Stream()
 
@@ -27,7 +27,7 @@ async def follow(client: ApiClient, time: Time) -> AsyncIterator[Following]:
     """Starts an informer that sleeps in virtual time; it is cancelled after the test."""
     tasks: list[asyncio.Task[None]] = []
 
-    async def start(resource: Resource[Thing] = RESOURCE, *, silence: float = 30) -> tuple[Informer[Thing], Journal]:
+    async def start(resource: Listed[Thing] = RESOURCE, *, silence: float = 30) -> tuple[Informer[Thing], Journal]:
         journal = Journal()
         timing = Timing(sleep=time.sleep, random=lambda: 0.0, clock=time.clock, silence=silence)
         informer = Informer(client, resource, journal, timing=timing)
@@ -70,7 +70,7 @@ async def test_it_counts_as_synced_only_when_the_whole_list_is_told(fake: FakeAp
 async def test_selectors_go_with_every_page_and_with_the_watch(fake: FakeApi, follow: Following) -> None:
     fake.on("GET", PATH, Json(page([thing("a")], 10, "token/2")), Json(page([], 10)))
     fake.on("WATCH", PATH, HOLD)
-    await follow(Resource(PATH, Thing, field_selector="spec.nodeName!=", label_selector="app in (a, b)"))
+    await follow(Listed(PATH, Thing, field_selector="spec.nodeName!=", label_selector="app in (a, b)"))
     await until(lambda: fake.asked_for("WATCH", PATH))
     first, second = fake.asked_for("GET", PATH)
     selectors = {"fieldSelector": "spec.nodeName!=", "labelSelector": "app in (a, b)"}
@@ -349,7 +349,7 @@ async def test_a_core_kind_that_is_not_found_is_waited_for(fake: FakeApi, follow
     served = Gate(Json(page([], 10)))
     fake.on("GET", "/api/v1/things", Raw(b"404 page not found\n", 404), served)
     fake.on("WATCH", "/api/v1/things", HOLD)
-    informer, _ = await follow(Resource("/api/v1/things", Thing))
+    informer, _ = await follow(Listed("/api/v1/things", Thing))
     await until(lambda: served.waiting)
     assert not informer.synced.is_set()
     served.opened.set()

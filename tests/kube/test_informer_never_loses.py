@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.errors import Gone, Unreachable
-from muster.operator.kube.informer import Informer, Resource, Timing
+from muster.operator.kube.informer import Informer, Listed, Timing
 from muster.operator.kube.transport import Reply
 
 from .conftest import Time
@@ -128,7 +128,7 @@ async def test_the_handlers_view_is_the_servers_state_in_the_end(
     server = TwistedServer(list(script), list(cuts))
     journal = Journal()
     timing = Timing(sleep=time.sleep, random=lambda: 0.0, clock=time.clock)
-    task = asyncio.create_task(Informer(server, Resource(PATH, Thing), journal, timing=timing).run())
+    task = asyncio.create_task(Informer(server, Listed(PATH, Thing), journal, timing=timing).run())
     async with asyncio.timeout(10):
         await server.finished.wait()
     task.cancel()

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from muster.framework.model.pod import Pod
-from muster.framework.model.pod_info import HostPort, PodInfo, PodShape, shape_of
+from muster.framework.model.pod_info import HostPort, PodInfo, PodSignature, signature_of
 from muster.framework.model.quantity import QuantityError
 from tests.builders import PodDict, make_pod
 
@@ -19,8 +19,8 @@ def info_of(pod: dict[str, Any]) -> PodInfo:
     return PodInfo(msgspec.convert(pod, Pod))
 
 
-def shape(pod: dict[str, Any]) -> PodShape:
-    return info_of(pod).shape
+def signature(pod: dict[str, Any]) -> PodSignature:
+    return info_of(pod).signature
 
 
 def running(pod: PodDict, **given: str) -> PodDict:
@@ -54,53 +54,57 @@ def test_a_pod_with_a_request_that_is_no_quantity_is_refused() -> None:
 
 
 def test_pods_with_equal_specs_share_their_shape() -> None:
-    assert shape(make_pod("a").requests(cpu="1").labels(x="1")) is shape(make_pod("b").requests(cpu="1").labels(x="2"))
+    assert signature(make_pod("a").requests(cpu="1").labels(x="1")) is signature(
+        make_pod("b").requests(cpu="1").labels(x="2")
+    )
 
 
 def test_pods_with_different_specs_do_not() -> None:
-    assert shape(make_pod("a").requests(cpu="1")) is not shape(make_pod("a").requests(cpu="2"))
+    assert signature(make_pod("a").requests(cpu="1")) is not signature(make_pod("a").requests(cpu="2"))
 
 
 def test_the_node_of_a_pod_is_not_part_of_its_shape() -> None:
-    assert shape(make_pod("a").requests(cpu="1")) is shape(make_pod("b").requests(cpu="1").node("n"))
+    assert signature(make_pod("a").requests(cpu="1")) is signature(make_pod("b").requests(cpu="1").node("n"))
 
 
 def test_the_order_in_which_a_manifest_names_resources_is_not_part_of_its_shape() -> None:
-    assert shape(make_pod("a").requests(cpu="1", memory="1Mi")) is shape(make_pod("b").requests(memory="1Mi", cpu="1"))
+    assert signature(make_pod("a").requests(cpu="1", memory="1Mi")) is signature(
+        make_pod("b").requests(memory="1Mi", cpu="1")
+    )
 
 
 def test_a_pod_keeps_its_shape_when_it_is_given_what_it_asked_for() -> None:
     waiting = info_of(make_pod("a").requests(cpu="1"))
     started = info_of(running(make_pod("a").requests(cpu="1"), cpu="1000m"))
-    assert started.shape is waiting.shape
+    assert started.signature is waiting.signature
 
 
 def test_a_pod_that_was_given_more_than_it_asks_for_has_a_shape_of_its_own() -> None:
     waiting = info_of(make_pod("a").requests(cpu="1"))
     shrinking = info_of(running(make_pod("a").requests(cpu="1"), cpu="2"))
-    assert shrinking.shape is not waiting.shape
-    assert (waiting.shape.requests, shrinking.shape.requests) == ({"cpu": 1000}, {"cpu": 2000})
+    assert shrinking.signature is not waiting.signature
+    assert (waiting.signature.requests, shrinking.signature.requests) == ({"cpu": 1000}, {"cpu": 2000})
 
 
 def test_a_shape_does_not_depend_on_which_of_its_pods_was_seen_first() -> None:
     shrinking = info_of(running(make_pod("a").requests(cpu="1"), cpu="2"))
     waiting = info_of(make_pod("b").requests(cpu="1"))
     started = info_of(running(make_pod("c").requests(cpu="1"), cpu="1"))
-    assert waiting.shape is started.shape
-    assert waiting.shape.requests == {"cpu": 1000}
-    assert shrinking.shape.requests == {"cpu": 2000}
+    assert waiting.signature is started.signature
+    assert waiting.signature.requests == {"cpu": 1000}
+    assert shrinking.signature.requests == {"cpu": 2000}
 
 
 def test_an_infeasible_resize_is_part_of_the_shape() -> None:
     pod = running(make_pod("a").requests(cpu="9"), cpu="1")
-    growing = shape(pod)
+    growing = signature(pod)
     pod["status"]["conditions"] = [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}]
-    assert (growing.requests, shape(pod).requests) == ({"cpu": 9000}, {"cpu": 1000})
+    assert (growing.requests, signature(pod).requests) == ({"cpu": 9000}, {"cpu": 1000})
 
 
 def test_a_shape_lives_no_longer_than_its_pods() -> None:
     info = info_of(make_pod("a").requests({"example.com/only-here": "1"}))
-    remembered = ref(info.shape)
+    remembered = ref(info.signature)
     del info
     gc.collect()
     assert remembered() is None
@@ -108,19 +112,19 @@ def test_a_shape_lives_no_longer_than_its_pods() -> None:
 
 def test_scoring_amounts_are_at_hand() -> None:
     pod = make_pod("a").requests(cpu="1").container("second")
-    assert shape(pod).nonzero == (1100, 400 * MI)
+    assert signature(pod).nonzero == (1100, 400 * MI)
 
 
 def test_host_ports_get_the_defaults_of_the_api() -> None:
     pod = make_pod("a")
     pod["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 8080, "hostIP": "", "protocol": ""}]
-    assert shape(pod).host_ports == (HostPort("0.0.0.0", "TCP", 8080),)
+    assert signature(pod).host_ports == (HostPort("0.0.0.0", "TCP", 8080),)
 
 
 def test_ports_that_claim_nothing_of_the_node_do_not_count() -> None:
     pod = make_pod("a")
     pod["spec"]["containers"][0]["ports"] = [{"containerPort": 80}, {"containerPort": 81, "hostPort": 0}]
-    assert shape(pod).host_ports == ()
+    assert signature(pod).host_ports == ()
 
 
 def test_host_ports_of_sidecars_count_and_those_of_plain_init_containers_do_not() -> None:
@@ -128,12 +132,12 @@ def test_host_ports_of_sidecars_count_and_those_of_plain_init_containers_do_not(
     pod.init_container("proxy", sidecar=True).init_container("loader")
     for port, container in enumerate(pod["spec"]["initContainers"], start=2):
         container["ports"] = [{"containerPort": port, "hostPort": port}]
-    assert set(shape(pod).host_ports) == {HostPort("10.0.0.1", "UDP", 1), HostPort("0.0.0.0", "TCP", 2)}
+    assert set(signature(pod).host_ports) == {HostPort("10.0.0.1", "UDP", 1), HostPort("0.0.0.0", "TCP", 2)}
 
 
 def test_images_of_all_containers_are_listed() -> None:
     pod = make_pod("a", image="web:1").container("second", image="log:2").init_container("loader")
-    assert sorted(shape(pod).images) == ["log:2", "pause:3.10", "web:1"]
+    assert sorted(signature(pod).images) == ["log:2", "pause:3.10", "web:1"]
 
 
 def test_a_pod_info_reads_well_in_a_log() -> None:
@@ -143,5 +147,5 @@ def test_a_pod_info_reads_well_in_a_log() -> None:
 def test_shape_of_leaves_the_pod_as_it_is() -> None:
     pod = msgspec.convert(running(make_pod("a").node("n").requests(cpu="1"), cpu="2"), Pod)
     before = msgspec.json.encode(pod)
-    shape_of(pod)
+    signature_of(pod)
     assert msgspec.json.encode(pod) == before

@@ -8,12 +8,12 @@ import msgspec
 import numpy as np
 from pydantic import BaseModel
 
-from muster.framework.cache.snapshot import Snapshot
-from muster.framework.cache.view import NodeView
 from muster.framework.contract import Binder, CycleState, FilterPlugin, Handle, Plugin, ScorePlugin, Status
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.snapshot.snapshot import Snapshot
+from muster.framework.snapshot.view import NodeView
 from tests.builders import NodeDict, PodDict
 
 AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)

@@ -9,9 +9,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from muster.framework.cache.view import NodeInfo
 from muster.framework.contract import Code
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.snapshot.view import NodeInfo
 
 SCALAR = "example.com/"
 
@@ -35,7 +35,7 @@ def shortage(pod: PodInfo, node: NodeInfo, *, allowed_pods: int, ignored: Sequen
     """The code and reasons of the filter; SUCCESS with none where the pod fits."""
     reasons = {"Too many pods"} if len(node.pods) + 1 > allowed_pods else set()
     code = Code.UNSCHEDULABLE
-    for resource, asked in pod.shape.requests.items():
+    for resource, asked in pod.signature.requests.items():
         if asked == 0 or resource in ignored:
             continue
         if asked > node.allocatable(resource) - node.requested(resource):
@@ -49,14 +49,14 @@ def scored(pod: PodInfo, node: NodeInfo, resources: Sequence[str], *, defaulted:
     """Amounts of the resources that count; `defaulted` for cpu and memory with a minimum for each container."""
     counted = []
     for resource in resources:
-        asked = (pod.shape.scoring if defaulted else pod.shape.requests).get(resource, 0)
+        asked = (pod.signature.scoring if defaulted else pod.signature.requests).get(resource, 0)
         offered = node.allocatable(resource)
         if offered == 0 or (asked == 0 and resource.startswith(SCALAR)):
             counted.append(Amounts(0, 0, 0))
             continue
         used = node.requested(resource)
         if defaulted and resource in ("cpu", "memory"):
-            used = sum(each.shape.nonzero[("cpu", "memory").index(resource)] for each in node.pods.values())
+            used = sum(each.signature.nonzero[("cpu", "memory").index(resource)] for each in node.pods.values())
         counted.append(Amounts(offered, used, asked))
     return counted
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muster.framework.cache.view import NodeView
 from muster.framework.contract import CycleState, FilterPlugin, Plugin, ScorePlugin, Status
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.snapshot.view import NodeView
 from muster.plugins.catalog import IN_TREE
 from tests.builders import PodDict
 from tests.plugins.cluster import Cluster, info

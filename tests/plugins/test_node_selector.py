@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.framework.cache.node_selector import admitted, picked_by
 from muster.framework.model.node_selector import NodeRequirement, accepts, integer, picks, usable, well_formed
 from muster.framework.model.pod import NodeSelectorRequirement as Requirement
 from muster.framework.model.pod import NodeSelectorTerm as Term
+from muster.framework.snapshot.node_selector import admitted, picked_by
 from tests.builders import make_node
 from tests.plugins.cluster import Cluster, typed
 

@@ -1,6 +1,6 @@
-"""PerShape: what plugins work out once a shape."""
+"""PerSignature: what plugins work out once a signature."""
 
-from muster.framework.contract import PerShape
+from muster.framework.contract import PerSignature
 from muster.framework.model.pod_info import PodInfo
 from tests.builders import make_pod
 from tests.plugins.cluster import info
@@ -19,20 +19,20 @@ class Deriving:
 
 def test_pods_of_one_shape_share_a_value() -> None:
     derive = Deriving()
-    values = PerShape(derive)
+    values = PerSignature(derive)
     first, second = info(make_pod("a").requests(cpu="1")), info(make_pod("b").requests(cpu="1"))
     assert values.of(first) == values.of(second) == values.of(first) == "worked out for a"
     assert derive.asked == ["a"]
 
 
 def test_pods_of_other_shapes_have_values_of_their_own() -> None:
-    values = PerShape(Deriving())
+    values = PerSignature(Deriving())
     assert values.of(info(make_pod("a").requests(cpu="1"))) == "worked out for a"
     assert values.of(info(make_pod("b").requests(cpu="2"))) == "worked out for b"
 
 
 def test_a_value_is_forgotten_with_the_last_pod_of_its_shape() -> None:
     derive = Deriving()
-    values = PerShape(derive)
+    values = PerSignature(derive)
     values.of(info(make_pod("a").requests(cpu="1")))
     assert values.of(info(make_pod("b").requests(cpu="1"))) == "worked out for b"

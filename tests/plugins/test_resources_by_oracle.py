@@ -96,7 +96,7 @@ def test_ratio_scores_are_exact(
 def test_balance_scores_are_exact(cluster: Cluster, pod: PodDict, resources: list[str]) -> None:
     args = NodeResourcesBalancedAllocationArgs(resources=specs([(name, 1) for name in resources]))
     plugin = cluster.plugin(NodeResourcesBalancedAllocation, args)
-    asks = any(info(pod).shape.requests.get(name, 0) for name in resources)
+    asks = any(info(pod).signature.requests.get(name, 0) for name in resources)
     assert (plugin.pre_score(CycleState(), info(pod), cluster.view()) is None) is asks
     scores = cluster.scores(plugin, pod)
     for node in cluster.view():

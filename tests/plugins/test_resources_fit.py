@@ -3,7 +3,7 @@
 import pytest
 
 from muster.framework.config.args import NodeResourcesFitArgs
-from muster.framework.contract import Hint, Resource, Status
+from muster.framework.contract import EventResource, Hint, Status
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 from tests.plugins.cluster import Cluster, info, typed
@@ -114,7 +114,7 @@ def test_the_nodes_of_a_growing_cluster_are_all_judged() -> None:
     assert rejected.keys() == {f"n{index}" for index in range(200) if index % 3 < 2}
 
 
-def hint(kind: Resource, pod: PodDict, old: object, new: object) -> Hint:
+def hint(kind: EventResource, pod: PodDict, old: object, new: object) -> Hint:
     registrations = Cluster().plugin(NodeResourcesFit).events_to_register()
     (function,) = (each.hint for each in registrations if each.event.resource is kind and each.hint is not None)
     return function(info(pod), old, new)
@@ -147,7 +147,7 @@ WEB = make_pod("web").requests({"cpu": "2", GPU: "1"})
 def test_a_node_helps_if_it_offers_more_of_what_is_wanted_and_enough(
     old: NodeDict | None, new: NodeDict, expected: Hint
 ) -> None:
-    assert hint(Resource.NODE, WEB, None if old is None else typed(old), typed(new)) is expected
+    assert hint(EventResource.NODE, WEB, None if old is None else typed(old), typed(new)) is expected
 
 
 @pytest.mark.parametrize(
@@ -158,4 +158,4 @@ def test_a_pod_that_shrinks_helps_if_it_gives_back_what_is_wanted(
     before: dict[str, str], after: dict[str, str], expected: Hint
 ) -> None:
     old, new = (info(make_pod("other").requests(requests).node("n")) for requests in (before, after))
-    assert hint(Resource.ASSIGNED_POD, WEB, old, new) is expected
+    assert hint(EventResource.ASSIGNED_POD, WEB, old, new) is expected

@@ -1,6 +1,6 @@
 """SchedulingGates: who is let into the queue."""
 
-from muster.framework.contract import Action, ClusterEvent, Resource, Status
+from muster.framework.contract import Action, ClusterEvent, EventResource, Status
 from muster.plugins.queueing.scheduling_gates import SchedulingGates
 from tests.builders import make_pod
 from tests.plugins.cluster import Cluster, info
@@ -17,5 +17,5 @@ def test_a_gated_pod_waits_and_its_gates_are_named() -> None:
 
 
 def test_it_asks_to_be_told_when_gates_are_removed() -> None:
-    removed = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
+    removed = ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
     assert [each.event for each in Cluster().plugin(SchedulingGates).events_to_register()] == [removed]

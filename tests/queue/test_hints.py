@@ -12,16 +12,16 @@ from muster.framework.contract.events import (
     Action,
     ClusterEvent,
     EventRegistration,
+    EventResource,
     Hint,
-    Resource,
 )
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.queue.entry import Place, Rejection
 from tests.builders import make_pod
 from tests.queue.harness import Harness, pending_on, pod, rejected_by
 
-ANY_POD = ClusterEvent(Resource.POD, Action.ADD | Action.DELETE)
-ANYTHING = ClusterEvent(Resource.WILDCARD, Action.ALL)
+ANY_POD = ClusterEvent(EventResource.POD, Action.ADD | Action.DELETE)
+ANYTHING = ClusterEvent(EventResource.WILDCARD, Action.ALL)
 
 
 def answering(hint: Hint) -> Callable[[PodInfo, object, object], Hint]:
@@ -155,15 +155,15 @@ def test_a_plugin_that_registers_nothing_is_helped_by_the_wildcard_only() -> Non
     assert harness.place(info) is Place.BACKOFF
 
 
-@pytest.mark.parametrize(("by_shape", "questions"), [(True, 2), (False, 4)])
-def test_a_hint_that_goes_by_the_shape_is_asked_once_about_pods_of_one(by_shape: bool, questions: int) -> None:
+@pytest.mark.parametrize(("by_signature", "questions"), [(True, 2), (False, 4)])
+def test_a_hint_that_goes_by_the_shape_is_asked_once_about_pods_of_one(by_signature: bool, questions: int) -> None:
     asked: list[str] = []
 
     def hint(pod: PodInfo, old: object, new: object) -> Hint:
         asked.append(pod.name)
-        return Hint.QUEUE if pod.shape.requests.get("cpu") else Hint.SKIP
+        return Hint.QUEUE if pod.signature.requests.get("cpu") else Hint.SKIP
 
-    harness = Harness({"P": [EventRegistration(NODE_ADD, hint, by_shape=by_shape)]})
+    harness = Harness({"P": [EventRegistration(NODE_ADD, hint, by_signature=by_signature)]})
     plain = harness.add("a", "b")
     large = [pod(make_pod(name).requests(cpu="1")) for name in ("c", "d")]
     for info in large:

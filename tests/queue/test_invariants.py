@@ -13,7 +13,7 @@ from muster.framework.contract.events import (
     Action,
     ClusterEvent,
     EventRegistration,
-    Resource,
+    EventResource,
 )
 from muster.framework.contract.queued_pod import QueuedPod
 from muster.framework.model.pod_info import PodInfo
@@ -29,7 +29,7 @@ REGISTRATIONS = {
     "Gang": [EventRegistration(UNSCHEDULED_POD_ADD, gang_hint)],
     "Label": [EventRegistration(changes.LABEL)],
     "Gate": [EventRegistration(changes.LABEL)],
-    "Anything": [EventRegistration(ClusterEvent(Resource.WILDCARD, Action.ALL))],
+    "Anything": [EventRegistration(ClusterEvent(EventResource.WILDCARD, Action.ALL))],
 }
 PLUGINS = ["Node", "Room", "Gang", "Label", "Anything"]
 PLACES = {

@@ -158,7 +158,7 @@ def test_a_hint_that_goes_by_the_shape_is_asked_once_about_missed_events_of_alik
         asked.append(new)
         return Hint.SKIP
 
-    harness = Harness({"P": [EventRegistration(NODE_ADD, hint, by_shape=True)]})
+    harness = Harness({"P": [EventRegistration(NODE_ADD, hint, by_signature=True)]})
     infos = harness.add("a", "b", "c")
     entries = [harness.pop() for _ in infos]
     harness.queue.move_all(NODE_ADD, None, 1)

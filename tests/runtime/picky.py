@@ -4,8 +4,8 @@ import numpy as np
 
 from muster.framework.contract import (
     CycleState,
+    DependsOn,
     FilterPlugin,
-    Locality,
     NodeView,
     PreFilterPlugin,
     PreScorePlugin,
@@ -23,7 +23,7 @@ class Crowded(FilterPlugin):
     """Judges a node by itself, and breaks on nodes with three pods or more."""
 
     name = "Crowded"
-    filter_locality = Locality.USAGE
+    filter_depends_on = DependsOn.PODS_ON_NODE
 
     _table = StatusTable([Status.failure("too crowded to look at")])
 
@@ -60,7 +60,7 @@ class Late(FilterPlugin):
     """Judges a node by itself, but comes after a plugin that does not."""
 
     name = "Late"
-    filter_locality = Locality.USAGE
+    filter_depends_on = DependsOn.PODS_ON_NODE
 
     _table = StatusTable([Status.unschedulable("even number of pods")])
 
@@ -72,7 +72,7 @@ class Relative(ScorePlugin):
     """Scores by the pods on a node, compared with the other feasible nodes."""
 
     name = "Relative"
-    score_locality = Locality.USAGE
+    score_depends_on = DependsOn.PODS_ON_NODE
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
         return nodes.of(nodes.snapshot.resources.pod_count).astype(np.int64)
@@ -82,10 +82,10 @@ class Relative(ScorePlugin):
 
 
 class Moody(PreScorePlugin, ScorePlugin):
-    """Scores a node by itself, but takes part for some pods only, whatever their shape."""
+    """Scores a node by itself, but takes part for some pods only, whatever their signature."""
 
     name = "Moody"
-    score_locality = Locality.USAGE
+    score_depends_on = DependsOn.PODS_ON_NODE
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         return Status.skip() if len(pod.name) % 2 else None
@@ -98,7 +98,7 @@ class Overflowing(ScorePlugin):
     """Scores 60 for each pod on the node, which is too much for a second one."""
 
     name = "Overflowing"
-    score_locality = Locality.USAGE
+    score_depends_on = DependsOn.PODS_ON_NODE
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
         return 60 * nodes.of(nodes.snapshot.resources.pod_count).astype(np.int64)

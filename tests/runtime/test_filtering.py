@@ -1,11 +1,11 @@
 """Filter: the first plugin that turns a node away is the one that is told, and the rest is counted."""
 
-from muster.framework.contract import CycleState, Locality, PreFilterResult, Status
-from muster.framework.cycle.search import Feasible
+from muster.framework.contract import CycleState, DependsOn, PreFilterResult, Status
+from muster.framework.scheduler.search import Feasible
 from tests.builders import make_node, make_pod
 from tests.cache.objects import pod as typed_pod
-from tests.cycle.scripted import Log, broken, filtering, pre_filtering, scoring
-from tests.cycle.stage import Stage
+from tests.scheduler.scripted import Log, broken, filtering, pre_filtering, scoring
+from tests.scheduler.stage import Stage
 
 FULL = Status.unschedulable("full")
 TAINTED = Status.unresolvable("tainted")
@@ -65,9 +65,9 @@ def test_an_error_about_a_node_ends_the_attempt() -> None:
 
 
 def test_an_error_about_a_node_that_was_turned_away_before_is_nobodys_business() -> None:
-    keeping = filtering("B", {"a": Status.failure("boom")}, locality=Locality.NODE)
+    keeping = filtering("B", {"a": Status.failure("boom")}, depends_on=DependsOn.NODE)
 
-    found = find(Stage(filtering("A", {"a": FULL}, locality=Locality.NODE), keeping, scoring("S", {})), "a", "b")
+    found = find(Stage(filtering("A", {"a": FULL}, depends_on=DependsOn.NODE), keeping, scoring("S", {})), "a", "b")
 
     assert found.status is None
     assert found.rows.tolist() == [1]
@@ -86,7 +86,7 @@ def test_a_plugin_that_raises_is_an_error_of_the_attempt_in_its_own_words() -> N
 
 def test_verdicts_about_a_node_alone_are_asked_for_once_and_then_for_nodes_that_changed() -> None:
     log: Log = []
-    stage = Stage(filtering("A", {}, log, locality=Locality.NODE))
+    stage = Stage(filtering("A", {}, log, depends_on=DependsOn.NODE))
     names = [f"n{number}" for number in range(6)]
     find(stage, *names)
     log.clear()
@@ -102,7 +102,9 @@ def test_verdicts_about_a_node_alone_are_asked_for_once_and_then_for_nodes_that_
 
 def test_verdicts_about_a_node_and_its_pods_are_asked_for_again_when_a_pod_comes() -> None:
     log: Log = []
-    stage = Stage(filtering("A", {}, log, locality=Locality.USAGE), filtering("B", {}, log, locality=Locality.NODE))
+    stage = Stage(
+        filtering("A", {}, log, depends_on=DependsOn.PODS_ON_NODE), filtering("B", {}, log, depends_on=DependsOn.NODE)
+    )
     find(stage, *(f"n{number}" for number in range(6)))
     log.clear()
 

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from muster.framework.cache.snapshot import Snapshot
 from muster.framework.config import ResolvedProfile
 from muster.framework.config.merge import PluginRef
 from muster.framework.contract import CycleState, Handle, Plugin, Status
-from muster.framework.cycle.search import Search
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.observer import NullObserver
 from muster.framework.runtime.profile import POINTS, Profile
 from muster.framework.runtime.timing import Timing
+from muster.framework.scheduler.search import Search
+from muster.framework.snapshot.snapshot import Snapshot
 from muster.plugins.catalog import DEFAULTS, IN_TREE
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 from tests.plugins.cluster import info, typed
@@ -96,7 +96,7 @@ def nodes(draw: st.DrawFn) -> NodeDict:
 
 
 class Keeping(RuleBasedStateMachine):
-    """Changes a cluster under two searches that keep what they can, and asks them about pods of every shape."""
+    """Changes a cluster under two searches that keep what they can, and asks them about pods of every signature."""
 
     def __init__(self) -> None:
         super().__init__()

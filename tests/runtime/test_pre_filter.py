@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import pytest
 
 from muster.framework.contract import Code, CycleState, PreFilterResult, Status
-from muster.framework.cycle.search import Feasible
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.scheduler.search import Feasible
 from tests.builders import make_node, make_pod
 from tests.cache.objects import pod as typed_pod
-from tests.cycle.scripted import Log, both_filtering, pre_filtering
-from tests.cycle.stage import Stage
+from tests.scheduler.scripted import Log, both_filtering, pre_filtering
+from tests.scheduler.stage import Stage
 
 POD: PodInfo = typed_pod(make_pod("web"))
 

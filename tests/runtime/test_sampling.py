@@ -11,8 +11,8 @@ from muster.framework.contract import CycleState, PreFilterResult
 from muster.framework.runtime.sampling import Rotation, feasible_nodes_to_find
 from tests.builders import make_node, make_pod
 from tests.cache.objects import pod as typed_pod
-from tests.cycle.scripted import pre_filtering, scoring
-from tests.cycle.stage import Stage
+from tests.scheduler.scripted import pre_filtering, scoring
+from tests.scheduler.stage import Stage
 
 POD = typed_pod(make_pod("web"))
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from muster.framework.cache.view import NodeView
-from muster.framework.contract import CycleState, Locality, PreScorePlugin, Status, normalize_to_highest
-from muster.framework.cycle.search import Search
+from muster.framework.contract import CycleState, DependsOn, PreScorePlugin, Status, normalize_to_highest
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.scoring import Scored
+from muster.framework.scheduler.search import Search
+from muster.framework.snapshot.view import NodeView
 from tests.builders import make_node, make_pod
 from tests.cache.objects import pod as typed_pod
-from tests.cycle.scripted import Log, broken, filtering, scoring
-from tests.cycle.stage import Stage
+from tests.scheduler.scripted import Log, broken, filtering, scoring
+from tests.scheduler.stage import Stage
 
 POD = typed_pod(make_pod("web"))
 RANGE = "it should in the range of [0, 100] after normalizing"
@@ -118,7 +118,7 @@ def test_without_any_plugin_that_scores_nodes_get_their_turn() -> None:
 
 def test_a_score_about_a_node_alone_is_asked_for_once_and_then_for_nodes_that_changed() -> None:
     log: Log = []
-    stage = Stage(scoring("A", {"n1": 5}, log, locality=Locality.NODE))
+    stage = Stage(scoring("A", {"n1": 5}, log, depends_on=DependsOn.NODE))
     rank(stage, *(f"n{number}" for number in range(6)))
     log.clear()
 

@@ -35,5 +35,5 @@ def test_a_pod(pod: PodDict, api: Api, namespace: str) -> None:
 
     [ours], [theirs] = (read(json.dumps({"kind": "Pod", **each}), "test").pods for each in (sent, stored))
 
-    assert PodInfo(ours).shape.requests == PodInfo(theirs).shape.requests
-    assert PodInfo(ours).shape.host_ports == PodInfo(theirs).shape.host_ports
+    assert PodInfo(ours).signature.requests == PodInfo(theirs).signature.requests
+    assert PodInfo(ours).signature.host_ports == PodInfo(theirs).signature.host_ports

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 
 
-class Locality(Enum):
+class DependsOn(Enum):
     """What a plugin's verdict or score for a node depends on, besides the pod's shape (its spec, less its node).
 
     A plugin that also reads the pod's name, namespace, labels or annotations, or volatile state of its own, is CLUSTER.
@@ -17,7 +17,7 @@ class Locality(Enum):
 
     NODE = "node"
     """That node's object alone: labels, taints, allocatable, ..."""
-    USAGE = "usage"
+    PODS_ON_NODE = "pods on node"
     """That node's object and the pods on it."""
     CLUSTER = "cluster"
     """Anything; never kept."""

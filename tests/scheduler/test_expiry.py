@@ -7,8 +7,8 @@ import pytest
 from muster.operator.process.expiry import PERIOD_SECONDS, expire_assumed
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
-from tests.cycle.conftest import SetStage
-from tests.cycle.stage import Stage
+from tests.scheduler.conftest import SetStage
+from tests.scheduler.stage import Stage
 
 
 async def unreported(set_stage: SetStage, assumed_ttl: float | None) -> Stage:

@@ -17,16 +17,16 @@ from msgspec.structs import replace
 
 from muster.framework.cache.recount import differences
 from muster.framework.contract import Status
-from muster.framework.cycle.engine import Engine
-from muster.framework.cycle.ports import Ports
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.scheduler.engine import Engine
+from muster.framework.scheduler.ports import Ports
 from muster.operator.kube.store import Handler
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 from tests.coscheduling.clock import VirtualClock
 from tests.coscheduling.objects import GROUP_LABEL, make_group
 from tests.coscheduling.world import build, configuration
-from tests.cycle.doorman import HOLD, Doorman
-from tests.cycle.rival import Rival
+from tests.scheduler.doorman import HOLD, Doorman
+from tests.scheduler.rival import Rival
 
 NODES = ("a", "b", "c")
 PODS = tuple(f"p{number}" for number in range(7))
@@ -391,12 +391,12 @@ class Interleavings(RuleBasedStateMachine):
             return
         resources = snapshot.resources
         cpu = resources.index("cpu")
-        if pod.shape.requests.get("cpu") and resources.requested[cpu, row] > resources.allocatable[cpu, row]:
+        if pod.signature.requests.get("cpu") and resources.requested[cpu, row] > resources.allocatable[cpu, row]:
             self.misfits.append(f"{pod.key} on {node_name}, which has no cpu left")
         if resources.pod_count[row] > resources.allowed_pods[row]:
             self.misfits.append(f"{pod.key} on {node_name}, which takes no more pods")
-        ports = Counter(port for other in snapshot.pods[row].values() for port in other.shape.host_ports)
-        if any(ports[port] > 1 for port in pod.shape.host_ports):
+        ports = Counter(port for other in snapshot.pods[row].values() for port in other.signature.host_ports)
+        if any(ports[port] > 1 for port in pod.signature.host_ports):
             self.misfits.append(f"{pod.key} on {node_name}, where its port is taken")
 
     def event(self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:

@@ -9,9 +9,9 @@ from muster.framework.contract import Plugin, Status
 from muster.plugins.nodes.taint_toleration import TaintToleration
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
-from tests.cycle.conftest import SetStage
-from tests.cycle.scripted import Log, binding, broken, permitting, post_binding, pre_binding, reserving
-from tests.cycle.stage import Stage
+from tests.scheduler.conftest import SetStage
+from tests.scheduler.scripted import Log, binding, broken, permitting, post_binding, pre_binding, reserving
+from tests.scheduler.stage import Stage
 
 WEB = "default/web"
 UNSUPPORTED = "which is unsupported. It is supposed to return Success, Skip, or Error status"

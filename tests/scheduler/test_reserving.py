@@ -4,9 +4,9 @@ import pytest
 
 from muster.framework.contract import Plugin, Status
 from tests.builders import make_node, make_pod
-from tests.cycle.conftest import SetStage
-from tests.cycle.scripted import Log, broken, permitting, reserving
-from tests.cycle.stage import Stage
+from tests.scheduler.conftest import SetStage
+from tests.scheduler.scripted import Log, broken, permitting, reserving
+from tests.scheduler.stage import Stage
 
 WEB = "default/web"
 WAIT = Status.wait("for a sign")

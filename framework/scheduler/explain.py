@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..cache.snapshot import Snapshot
 from ..contract.cycle_state import CycleState
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
+from ..snapshot.snapshot import Snapshot
 from .search import Feasible, Search
 
 

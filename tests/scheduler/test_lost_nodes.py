@@ -7,16 +7,16 @@ from muster.framework.contract import (
     ClusterEvent,
     EnqueueExtensions,
     EventRegistration,
+    EventResource,
     PermitPlugin,
-    Resource,
     Status,
 )
 from muster.framework.contract.cycle_state import CycleState
 from muster.framework.model.pod_info import PodInfo
 from muster.plugins.nodes.node_unschedulable import NodeUnschedulable
 from tests.builders import make_node, make_pod
-from tests.cycle.conftest import SetStage
-from tests.cycle.scripted import filtering
+from tests.scheduler.conftest import SetStage
+from tests.scheduler.scripted import filtering
 
 WEB = "default/web"
 
@@ -30,7 +30,7 @@ class Refusing(PermitPlugin, EnqueueExtensions):
         return Status.wait(), 5.0
 
     def events_to_register(self) -> list[EventRegistration]:
-        return [EventRegistration(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE))]
+        return [EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE))]
 
 
 async def test_a_pod_whose_node_is_cordoned_before_its_binding_goes_to_another_at_once(set_stage: SetStage) -> None:

@@ -122,9 +122,9 @@ class Snapshot:
         if info.uid in self.pods[row]:
             raise ValueError(f"pod {info.key} is already counted on node {node_name}")
         self.pods[row][info.uid] = info
-        self.resources.add(row, info.shape)
-        if info.shape.host_ports:
-            self.ports.add(row, info.shape.host_ports)
+        self.resources.add(row, info.signature)
+        if info.signature.host_ports:
+            self.ports.add(row, info.signature.host_ports)
         self.usage_journal.record(row)
         if self._undo is not None:
             self._undo.append((True, info, node_name))
@@ -136,9 +136,9 @@ class Snapshot:
         """
         row = self._row_of[node_name]
         counted = self.pods[row].pop(info.uid)
-        self.resources.remove(row, counted.shape)
-        if counted.shape.host_ports:
-            self.ports.remove(row, counted.shape.host_ports)
+        self.resources.remove(row, counted.signature)
+        if counted.signature.host_ports:
+            self.ports.remove(row, counted.signature.host_ports)
         self.usage_journal.record(row)
         if self._undo is not None:
             self._undo.append((False, counted, node_name))
@@ -152,7 +152,7 @@ class Snapshot:
         self.nodes[self._row_of[node.metadata.name]] = node
 
     def refresh_pod(self, info: PodInfo, node_name: str) -> None:
-        """Keep `info` in place of what is counted on the node under its UID: the same pod with the same shape.
+        """Keep `info` in place of what is counted on the node under its UID: the same pod with the same signature.
 
         No count changes. The row counts as changed if labels, annotations or the deletion mark differ; a pod's status
         may change several times a second and is nothing that kept verdicts and scores may depend on.

@@ -11,9 +11,9 @@ from muster.framework.contract.group import GroupPlugin
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.process.loop import SchedulingLoop
 from tests.builders import PodDict, make_node, make_pod
-from tests.cycle.conftest import SetStage
-from tests.cycle.doorman import HOLD, Doorman
-from tests.cycle.stage import Stage
+from tests.scheduler.conftest import SetStage
+from tests.scheduler.doorman import HOLD, Doorman
+from tests.scheduler.stage import Stage
 
 
 class Groups(GroupPlugin):

@@ -3,8 +3,8 @@
 from muster.framework.contract import Code, Plugin, PodFollower, PreEnqueuePlugin, Status
 from muster.framework.model.pod_info import PodInfo
 from tests.builders import make_node, make_pod
-from tests.cycle.conftest import SetStage
-from tests.cycle.scripted import Log, broken, permitting, post_binding, reserving
+from tests.scheduler.conftest import SetStage
+from tests.scheduler.scripted import Log, broken, permitting, post_binding, reserving
 
 WEB = "default/web"
 BUG = RuntimeError("a bug")

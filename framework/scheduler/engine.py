@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..cache.cache import Cache
-from ..cache.snapshot import Snapshot
 from ..config import KubeSchedulerConfiguration, ResolvedProfile
 from ..contract.group import ObjectFollower, PodFollower
 from ..contract.handle import WatchedKind
@@ -22,6 +21,7 @@ from ..queue.rules import QueueRules, QueueSettings
 from ..runtime.profile import Profile
 from ..runtime.timing import Timing
 from ..runtime.waiting import WaitingPods
+from ..snapshot.snapshot import Snapshot
 from .binding import BindingCycle
 from .foreign import ForeignChanges
 from .gang import GangCycle

@@ -6,7 +6,6 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..contract.events import Resource
 from ..contract.handle import Binder, Clock, ConditionWriter, EventSink, Lister
 from ..observer import NullObserver, Observer
 
@@ -34,5 +33,5 @@ class Ports:
     binder: Binder
     conditions: ConditionWriter
     events: Callable[[str], EventSink]
-    listers: Mapping[Resource, Lister] = field(default_factory=dict)
+    listers: Mapping[str, Lister] = field(default_factory=dict)
     observer: Observer = field(default_factory=NullObserver)

@@ -5,8 +5,8 @@ import pytest
 from muster.framework.contract import Code, Plugin, Status
 from muster.framework.observer import NullObserver
 from tests.builders import make_node, make_pod
-from tests.cycle.conftest import SetStage
-from tests.cycle.scripted import filtering, permitting, reserving, scoring
+from tests.scheduler.conftest import SetStage
+from tests.scheduler.scripted import filtering, permitting, reserving, scoring
 
 NO = Status.unschedulable("no")
 

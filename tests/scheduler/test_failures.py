@@ -8,9 +8,9 @@ import pytest
 from muster.framework.contract import Status
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
-from tests.cycle.conftest import SetStage
-from tests.cycle.scripted import Log, filtering, permitting, post_filtering
-from tests.cycle.stage import Stage
+from tests.scheduler.conftest import SetStage
+from tests.scheduler.scripted import Log, filtering, permitting, post_filtering
+from tests.scheduler.stage import Stage
 
 WEB = "default/web"
 FULL = filtering("Full", {"one": Status.unschedulable("full")})

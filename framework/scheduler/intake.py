@@ -21,7 +21,6 @@ from ..contract.events import (
     UNSCHEDULED_POD_DELETE,
     Action,
     ClusterEvent,
-    Resource,
 )
 from ..contract.group import ObjectFollower, PodFollower
 from ..contract.status import Status
@@ -138,7 +137,7 @@ class PodIntake:
             self._foreign.record(info.node_name)
             self._queue.move_all(ASSIGNED_POD_ADD, None, info)
             return
-        if before.shape is not info.shape:
+        if before.signature is not info.signature:
             self._foreign.record(info.node_name)
         for event in assigned_pod_update_events(before, info):
             self._queue.move_all(event, before, info)
@@ -179,13 +178,13 @@ class NodeIntake:
 class ObjectIntake:
     """The informer handler of a kind that only plugins read: what happens to its objects may wake pods."""
 
-    def __init__(self, queue: SchedulingQueue, resource: Resource, followers: Collection[ObjectFollower]) -> None:
+    def __init__(self, queue: SchedulingQueue, resource: str, followers: Collection[ObjectFollower]) -> None:
         self._queue = queue
         self._resource = resource
         self._followers = tuple(followers)
-        self._add = ClusterEvent(resource, Action.ADD, f"{resource.value}Add")
-        self._update = ClusterEvent(resource, Action.UPDATE_OTHER, f"{resource.value}Update")
-        self._delete = ClusterEvent(resource, Action.DELETE, f"{resource.value}Delete")
+        self._add = ClusterEvent(resource, Action.ADD, f"{resource}Add")
+        self._update = ClusterEvent(resource, Action.UPDATE_OTHER, f"{resource}Update")
+        self._delete = ClusterEvent(resource, Action.DELETE, f"{resource}Delete")
 
     def on_add(self, obj: object) -> None:
         """An object was seen for the first time."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from ..model.pod_info import PodShape
+from ..model.pod_info import PodSignature
 from ..model.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 
 Amounts = npt.NDArray[np.int64]
@@ -72,13 +72,13 @@ class ResourceColumns:
             self.offered[index, row] = True
         self.allowed_pods[row] = amounts.get(PODS, 0)
 
-    def add(self, row: int, shape: PodShape) -> None:
-        """A pod of this shape is now on `row`."""
-        self._change(row, shape, 1)
+    def add(self, row: int, signature: PodSignature) -> None:
+        """A pod of this signature is now on `row`."""
+        self._change(row, signature, 1)
 
-    def remove(self, row: int, shape: PodShape) -> None:
-        """A pod of this shape is no longer on `row`."""
-        self._change(row, shape, -1)
+    def remove(self, row: int, signature: PodSignature) -> None:
+        """A pod of this signature is no longer on `row`."""
+        self._change(row, signature, -1)
 
     def grow(self, capacity: int) -> None:
         """Make room for `capacity` rows."""
@@ -90,11 +90,11 @@ class ResourceColumns:
             column = getattr(self, name)
             setattr(self, name, np.concatenate([column, np.zeros(capacity - len(column), column.dtype)]))
 
-    def _change(self, row: int, shape: PodShape, sign: int) -> None:
-        for resource, amount in shape.requests.items():
+    def _change(self, row: int, signature: PodSignature, sign: int) -> None:
+        for resource, amount in signature.requests.items():
             index = self.index(resource)
             self.requested[index, row] += sign * amount
-        cpu, memory = shape.nonzero
+        cpu, memory = signature.nonzero
         self.nonzero[0, row] += sign * cpu
         self.nonzero[1, row] += sign * memory
         self.pod_count[row] += sign

@@ -6,7 +6,7 @@ import pytest
 
 from muster.framework.contract import Plugin
 from tests.builders import make_node
-from tests.cycle.stage import Stage
+from tests.scheduler.stage import Stage
 
 SetStage = Callable[..., Stage]
 

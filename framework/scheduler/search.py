@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..cache.snapshot import Snapshot
-from ..cache.view import NodeView, Rows
 from ..contract.cycle_state import CycleState
 from ..contract.group import GroupPlugin
 from ..contract.status import Code, Status
@@ -24,6 +22,8 @@ from ..runtime.profile import Profile
 from ..runtime.sampling import Rotation, feasible_nodes_to_find
 from ..runtime.scoring import Scored, ScorePhase
 from ..runtime.timing import Timing
+from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import NodeView, Rows
 from .fit_error import NO_NODES, fit_error
 
 

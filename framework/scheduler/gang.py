@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..cache.snapshot import Snapshot
 from ..contract.group import GroupPlugin
 from ..contract.status import Code, Status
+from ..snapshot.snapshot import Snapshot
 from .attempt import Attempt
 from .gang_order import alike, larger_first, to_the_front
 from .scheduling import SchedulingCycle

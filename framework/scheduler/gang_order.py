@@ -11,22 +11,22 @@ from .attempt import Attempt
 
 
 def alike(attempts: Sequence[Attempt]) -> bool:
-    """Whether all pods are of one shape, so that no order is better than another."""
-    first = attempts[0].pod.shape
-    return all(attempt.pod.shape is first for attempt in attempts)
+    """Whether all pods are of one signature, so that no order is better than another."""
+    first = attempts[0].pod.signature
+    return all(attempt.pod.signature is first for attempt in attempts)
 
 
 def larger_first(attempts: Sequence[Attempt], offered: Mapping[str, int]) -> list[Attempt]:
     """Sorted by the largest share that a pod asks for of what all nodes offer of a resource; equals as they came."""
 
     def share(attempt: Attempt) -> float:
-        requests = attempt.pod.shape.requests.items()
+        requests = attempt.pod.signature.requests.items()
         return max((amount / offered[name] for name, amount in requests if offered.get(name)), default=0.0)
 
     return sorted(attempts, key=share, reverse=True)
 
 
 def to_the_front(refused: Collection[Attempt], order: Sequence[Attempt]) -> list[Attempt]:
-    """The same order, but pods of shapes that were refused come before all others."""
-    shapes = {attempt.pod.shape for attempt in refused}
-    return sorted(order, key=lambda attempt: attempt.pod.shape not in shapes)
+    """The same order, but pods of signatures that were refused come before all others."""
+    signatures = {attempt.pod.signature for attempt in refused}
+    return sorted(order, key=lambda attempt: attempt.pod.signature not in signatures)

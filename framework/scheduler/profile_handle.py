@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from ..cache.snapshot import Snapshot
-from ..contract.events import Resource
 from ..contract.handle import Binder, Clock, EventSink, Lister
 from ..model.pod_info import PodInfo
 from ..observer import Observer
 from ..runtime.waiting import WaitingPods
+from ..snapshot.snapshot import Snapshot
 from .ports import Ports
 
 T = TypeVar("T")
@@ -48,7 +47,7 @@ class ProfileHandle:
         """Metrics."""
         return self.ports.observer
 
-    def lister(self, resource: Resource) -> Lister:
+    def lister(self, resource: str) -> Lister:
         """Objects of a kind that a plugin declared in `watches`. Raises KeyError for any other."""
         return self.ports.listers[resource]
 

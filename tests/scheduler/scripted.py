@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from muster.framework.cache.view import NodeView
 from muster.framework.contract import (
     BindPlugin,
     CycleState,
+    DependsOn,
     Diagnosis,
     FilterPlugin,
-    Locality,
     PermitPlugin,
     Plugin,
     PostBindPlugin,
@@ -28,6 +27,7 @@ from muster.framework.contract import (
 )
 from muster.framework.contract.plugin import Scores
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.snapshot.view import NodeView
 
 Log = list[str]
 
@@ -44,12 +44,12 @@ def pre_filtering(name: str, answer: PreFilterResult | Status | None, log: Log |
 
 
 def filtering(
-    name: str, rejects: Mapping[str, Status], log: Log | None = None, *, locality: Locality = Locality.CLUSTER
+    name: str, rejects: Mapping[str, Status], log: Log | None = None, *, depends_on: DependsOn = DependsOn.CLUSTER
 ) -> type[Plugin]:
     """A Filter that turns pods away from the nodes named."""
 
     class Scripted(FilterPlugin):
-        filter_locality = locality
+        filter_depends_on = depends_on
         table = StatusTable(rejects.values())
 
         def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
@@ -94,12 +94,12 @@ def scoring(
     *,
     pre_score: Status | None = None,
     normalized: Callable[[Scores], Scores] = lambda scores: scores,
-    locality: Locality = Locality.CLUSTER,
+    depends_on: DependsOn = DependsOn.CLUSTER,
 ) -> type[Plugin]:
     """A Score with these scores by node, 0 for any other."""
 
     class Scripted(PreScorePlugin, ScorePlugin):
-        score_locality = locality
+        score_depends_on = depends_on
 
         def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
             return pre_score
