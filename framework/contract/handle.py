@@ -25,16 +25,29 @@ class WatchedKind:
     """A kind of object that a plugin wants to have listed and watched.
 
     Attributes:
-        resource: what its cluster events are about; its value is the name to ask the handle's `lister` for.
+        resource: what its cluster events are about, and what to ask the handle's `lister` for.
         path: of the list over all namespaces, e.g. `/apis/scheduling.x-k8s.io/v1alpha1/podgroups`.
         type: the struct to decode; its fields are all that is kept.
         optional: whether scheduling starts without it when the API does not serve it (yet).
+        kind: the objects' kind where it is not `resource`, as with two kinds of one name.
     """
 
     resource: str
     path: str
     type: type[HasMetadata]
     optional: bool = False
+    kind: str = ""
+
+    def describes(self, api_version: str, kind: str) -> bool:
+        """Whether an object with this apiVersion (left out: of any) and kind is one of these."""
+        group, _, _ = api_version.rpartition("/")
+        return kind == (self.kind or self.resource) and (not api_version or group == self.group)
+
+    @property
+    def group(self) -> str:
+        """The API group, "" for the core's."""
+        parts = self.path.split("/")
+        return parts[2] if parts[1] == "apis" else ""
 
 
 class HasMetadata(Protocol):

@@ -19,7 +19,6 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.explain import Explanation, explain
 from muster.operator.process.settings import Assembly, assemble
-from muster.plugins.coscheduling.api import PodGroup
 
 from .picture import picture
 
@@ -38,8 +37,9 @@ class _Case(msgspec.Struct):
     config: msgspec.Raw = msgspec.Raw()
 
 
-class _Kind(msgspec.Struct):
+class _Type(msgspec.Struct):
     kind: str
+    api_version: str = msgspec.field(default="", name="apiVersion")
 
 
 def decide(lines: Iterable[bytes], source: str) -> Iterator[bytes]:
@@ -59,12 +59,19 @@ def decide(lines: Iterable[bytes], source: str) -> Iterator[bytes]:
 
 def _decide(case: _Case) -> dict[str, Any]:
     assembly = _assembly(bytes(case.config))
-    kinds = [(msgspec.json.decode(raw, type=_Kind).kind, raw) for raw in case.objects]
-    nodes = [msgspec.json.decode(raw, type=Node) for kind, raw in kinds if kind == "Node"]
-    pods = [msgspec.json.decode(raw, type=Pod) for kind, raw in kinds if kind == "Pod"]
+    found = [(msgspec.json.decode(raw, type=_Type), raw) for raw in case.objects]
+    nodes = [msgspec.json.decode(raw, type=Node) for type_, raw in found if type_.kind == "Node"]
+    pods = [msgspec.json.decode(raw, type=Pod) for type_, raw in found if type_.kind == "Pod"]
     running = [pod for pod in pods if pod.status.phase not in _ENDED]
-    groups = [msgspec.json.decode(raw, type=PodGroup) for kind, raw in kinds if kind == "PodGroup"]
-    engine = picture(assembly, nodes, running, groups)
+    others = {
+        kind: [
+            msgspec.json.decode(raw, type=kind.type)
+            for type_, raw in found
+            if kind.describes(type_.api_version, type_.kind)
+        ]
+        for kind in assembly.watched()
+    }
+    engine = picture(assembly, nodes, running, others)
     search = engine.searches[assembly.profiles[0].scheduler_name]
     return {"id": case.id, **as_json(explain(search, engine.cache.snapshot, PodInfo(case.pod)))}
 

@@ -16,7 +16,7 @@ from muster.operator.process.settings import Assembly
 from muster.operator.simulate.live import read_cluster
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Rehearsal, as_new
-from muster.plugins.coscheduling.api import group_key
+from muster.plugins.coscheduling.api import POD_GROUPS, group_key
 
 from .picture import picture
 
@@ -49,13 +49,13 @@ async def explain_live(assembly: Assembly, connection: Connection, namespace: st
         client = ApiClient(transport)
         reply = await client.get(f"/api/v1/namespaces/{namespace}/pods/{name}")
         pod = PodInfo(msgspec.json.decode(reply.body, type=Pod))
-    cluster = await read_cluster(connection)
+    cluster = await read_cluster(connection, assembly.watched())
     names = [profile.scheduler_name for profile in assembly.profiles]
     wanted = pod.pod.spec.scheduler_name
     profile = wanted if wanted in names else names[0]
     waiting = PodInfo(as_new(pod.pod, profile))
     cluster.pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), waiting.pod]
-    engine = picture(assembly, cluster.nodes, cluster.pods, cluster.groups)
+    engine = picture(assembly, cluster.nodes, cluster.pods, {**cluster.watched, POD_GROUPS: cluster.groups})
     explanation = explain(engine.searches[profile], engine.cache.snapshot, waiting)
     held_up = bool(explanation.chosen) and not pod.node_name and group_key(pod) is not None
     group = await _with_its_group(assembly, cluster, pod) if held_up else ""

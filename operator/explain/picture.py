@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
-from muster.framework.contract import Status, Timer
+from muster.framework.contract import Status, Timer, WatchedKind
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.engine import Engine, build_engine
 from muster.framework.scheduler.ports import Ports
+from muster.operator.kube.references import HasMetadata, object_key
 from muster.operator.process.settings import Assembly
-from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
 
 
-def picture(assembly: Assembly, nodes: Iterable[Node], pods: Iterable[Pod], groups: Iterable[PodGroup] = ()) -> Engine:
-    """An engine that has seen these nodes, pods and PodGroups.
+def picture(
+    assembly: Assembly,
+    nodes: Iterable[Node],
+    pods: Iterable[Pod],
+    objects: Mapping[WatchedKind, Iterable[Any]] | None = None,
+) -> Engine:
+    """An engine that has seen these nodes, pods and objects of the kinds that its plugins watch.
 
     Raises QuantityError when an amount in one of them cannot be parsed.
     """
     still = _Still()
+    listers = {kind.resource: Objects() for kind in assembly.watched()}
     ports = Ports(
         clock=still,
         random=still.random,
@@ -29,16 +35,38 @@ def picture(assembly: Assembly, nodes: Iterable[Node], pods: Iterable[Pod], grou
         binder=still,
         conditions=still,
         events=lambda _: still,
+        listers=listers,
     )
     engine = build_engine(assembly.configuration, assembly.profiles, assembly.registry, ports)
     for node in nodes:
         engine.nodes.on_add(node)
-    if POD_GROUPS in engine.objects:
-        for group in groups:
-            engine.objects[POD_GROUPS].on_add(group)
+    for kind, handler in engine.objects.items():
+        known = listers[kind.resource]
+        for obj in (objects or {}).get(kind, ()):
+            known.add(obj)
+            handler.on_add(obj)
     for pod in pods:
         engine.pods.on_add(pod)
     return engine
+
+
+class Objects:
+    """The objects of one kind; implements `contract.Lister`."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[str, Any] = {}
+
+    def add(self, obj: HasMetadata) -> None:
+        """There is this object, too."""
+        self._by_key[object_key(obj.metadata)] = obj
+
+    def get(self, key: str) -> object | None:
+        """The object with this `namespace/name` (or name, when not namespaced)."""
+        return self._by_key.get(key)
+
+    def list(self) -> Iterable[object]:
+        """All objects."""
+        return self._by_key.values()
 
 
 class _Still:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from muster.framework.config import KubeSchedulerConfiguration, ResolvedProfile
-    from muster.framework.contract import Plugin
+    from muster.framework.contract import Plugin, WatchedKind
 
 
 LEASE = "muster"
@@ -47,6 +47,11 @@ class Assembly:
     profiles: tuple[ResolvedProfile, ...]
     registry: Mapping[str, type[Plugin]]
     assumed_ttl: float | None = None
+
+    def watched(self) -> tuple[WatchedKind, ...]:
+        """The kinds, besides pods and nodes, that the profiles' plugins look at."""
+        names = dict.fromkeys(ref.name for profile in self.profiles for refs in profile.points.values() for ref in refs)
+        return tuple(dict.fromkeys(kind for name in names for kind in self.registry[name].watches))
 
 
 def muster_configuration() -> KubeSchedulerConfiguration:

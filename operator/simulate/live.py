@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
+from typing import Any
 
+from muster.framework.contract import WatchedKind
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import NotFound
@@ -11,23 +14,31 @@ from muster.operator.kube.informer import Listed
 from muster.operator.kube.listing import list_all
 from muster.operator.kube.transport import Transport
 from muster.operator.process.watches import NODES, PODS
-from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
+from muster.plugins.coscheduling.api import POD_GROUPS
 
 from .manifests import Objects
 
 
-async def read_cluster(connection: Connection) -> Objects:
-    """Nodes, pods that have not ended, and PodGroups if the cluster has them. Raises ApiError."""
+async def read_cluster(connection: Connection, watched: Iterable[WatchedKind] = ()) -> Objects:
+    """Nodes, pods that have not ended, PodGroups and the objects of `watched`, if the cluster has them.
+
+    Raises ApiError.
+    """
+    kinds = tuple(dict.fromkeys((POD_GROUPS, *watched)))
     async with Transport(connection) as transport:
         client = ApiClient(transport)
-        nodes, pods, groups = await asyncio.gather(list_all(client, NODES), list_all(client, PODS), _groups(client))
-    return Objects(nodes, pods, groups)
+        nodes, pods, *others = await asyncio.gather(
+            list_all(client, NODES), list_all(client, PODS), *(_served(client, kind) for kind in kinds)
+        )
+    found = dict(zip(kinds, others, strict=True))
+    return Objects(nodes, pods, found.pop(POD_GROUPS), watched=found)
 
 
-async def _groups(client: ApiClient) -> list[PodGroup]:
+async def _served(client: ApiClient, kind: WatchedKind) -> list[Any]:
     """Asks first whether the API has such a kind: a list of what it has not is Forbidden to those without a role."""
-    try:
-        await client.get(POD_GROUPS.path.rpartition("/")[0])
-    except NotFound:
-        return []
-    return await list_all(client, Listed(POD_GROUPS.path, PodGroup))
+    if kind.optional:
+        try:
+            await client.get(kind.path.rpartition("/")[0])
+        except NotFound:
+            return []
+    return await list_all(client, Listed(kind.path, kind.type))

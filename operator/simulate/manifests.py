@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 import yaml
 
+from muster.framework.contract import WatchedKind
 from muster.framework.model.decode import from_plain
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
@@ -54,12 +55,14 @@ class Objects:
 
     Attributes:
         nodes, pods, groups: the objects.
+        watched: objects of further kinds that plugins look at.
         skipped: how many objects there were of each other kind, by `apiVersion kind`.
     """
 
     nodes: list[Node] = field(default_factory=list)
     pods: list[Pod] = field(default_factory=list)
     groups: list[PodGroup] = field(default_factory=list)
+    watched: dict[WatchedKind, list[Any]] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
 
     def extend(self, more: Objects) -> None:
