@@ -6,6 +6,7 @@ anything that runs plugins. Everything a plugin author needs is re-exported from
 
 from ..snapshot.journal import DependsOn
 from ..snapshot.view import NodeInfo, NodeView
+from .api import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Api, ApiError
 from .cycle_state import CycleState
 from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint
 from .group import GroupPlugin, ObjectFollower, PodFollower
@@ -46,7 +47,11 @@ from .status import Code, Status
 from .verdicts import Diagnosis, StatusTable, Verdicts
 
 __all__ = [
+    "MERGE_PATCH",
+    "STRATEGIC_MERGE_PATCH",
     "Action",
+    "Api",
+    "ApiError",
     "BindPlugin",
     "Binder",
     "Clock",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from ..model.meta import ObjectMeta
 from ..model.pod_info import PodInfo
 from ..snapshot.snapshot import Snapshot
+from .api import Api
 from .status import Status
 
 if TYPE_CHECKING:  # the observer's words include the contract's
@@ -189,6 +190,11 @@ class Handle(Protocol):
     @property
     def binder(self) -> Binder:
         """Writes bindings."""
+        ...
+
+    @property
+    def api(self) -> Api:
+        """Reads and writes other objects, in `async` extension points only."""
         ...
 
     @property

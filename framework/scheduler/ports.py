@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..contract.api import Api, NoApi
 from ..contract.handle import Binder, Clock, ConditionWriter, EventSink, Lister
 from ..observer import NullObserver, Observer
 
@@ -24,6 +25,7 @@ class Ports:
         events: the EventSink of a profile, by schedulerName.
         listers: objects of the kinds that plugins declared in `watches`.
         observer: metrics.
+        api: reads and writes what plugins have to.
     """
 
     clock: Clock
@@ -35,3 +37,4 @@ class Ports:
     events: Callable[[str], EventSink]
     listers: Mapping[str, Lister] = field(default_factory=dict)
     observer: Observer = field(default_factory=NullObserver)
+    api: Api = field(default_factory=NoApi)

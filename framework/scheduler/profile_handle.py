@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
+from ..contract.api import Api
 from ..contract.handle import Binder, Clock, EventSink, Lister
 from ..model.pod_info import PodInfo
 from ..observer import Observer
@@ -41,6 +42,11 @@ class ProfileHandle:
     def binder(self) -> Binder:
         """Writes bindings."""
         return self.ports.binder
+
+    @property
+    def api(self) -> Api:
+        """Reads and writes other objects."""
+        return self.ports.api
 
     @property
     def observer(self) -> Observer:

@@ -8,25 +8,13 @@ from __future__ import annotations
 
 import msgspec
 
+from muster.framework.contract import ApiError
+
+__all__ = ["ApiError"]
+
 
 class CredentialsError(Exception):
     """The kubeconfig or service account cannot be used. The text names the file and the field, never a secret."""
-
-
-class ApiError(Exception):
-    """A request failed.
-
-    Attributes:
-        status: HTTP status; 0 when there was no answer.
-        reason: the API's machine-readable reason, e.g. `AlreadyExists`; empty when it gave none.
-        retry_after: seconds the server asked to wait; None when it did not ask.
-    """
-
-    def __init__(self, message: str, *, status: int = 0, reason: str = "", retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-        self.reason = reason
-        self.retry_after = retry_after
 
 
 class Rejected(ApiError):

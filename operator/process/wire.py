@@ -16,7 +16,7 @@ from muster.operator.kube.retry import Retrier
 from muster.operator.kube.transport import Transport
 
 from .tasks import TaskSet
-from .writers import ApiBinder, ConditionWriter
+from .writers import ApiBinder, ConditionWriter, PluginApi
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -70,6 +70,7 @@ class Wire:
             events=self.recorder.for_profile,
             listers=listers,
             observer=observer,
+            api=PluginApi(self.client),
         )
 
     async def drain(self, *, within: float) -> int:

@@ -6,8 +6,9 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from muster.framework.contract import Status
+from muster.framework.contract import MERGE_PATCH, Status
 from muster.framework.model.pod import PodCondition
+from muster.operator.kube.client import PatchType
 from muster.operator.kube.outcome import Result
 from muster.operator.kube.pod_status import plan_patch
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from muster.framework.contract import Clock
     from muster.framework.model.pod_info import PodInfo
     from muster.operator.kube.bindings import BindingWriter
+    from muster.operator.kube.client import ApiClient
     from muster.operator.kube.outcome import Outcome
     from muster.operator.kube.pod_status import StatusWriter
 
@@ -35,6 +37,33 @@ class ApiBinder:
         await self._conditions.withdraw(pod.uid)
         outcome = await self._writer.bind(pod.pod.metadata, node_name)
         return None if outcome.result is Result.DONE else Status.failure(outcome.message)
+
+
+class PluginApi:
+    """Implements `contract.Api` over the fenced client."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+
+    async def get(self, path: str) -> bytes:
+        """Read an object."""
+        return (await self._client.get(path)).body
+
+    async def post(self, path: str, body: bytes) -> bytes:
+        """Create an object or a subresource."""
+        return (await self._client.post(path, body)).body
+
+    async def put(self, path: str, body: bytes) -> bytes:
+        """Replace an object."""
+        return (await self._client.put(path, body)).body
+
+    async def patch(self, path: str, body: bytes, *, content_type: str = MERGE_PATCH) -> bytes:
+        """Change parts of an object."""
+        return (await self._client.patch(path, body, kind=PatchType(content_type))).body
+
+    async def delete(self, path: str, body: bytes | None = None) -> bytes:
+        """Delete an object."""
+        return (await self._client.delete(path, body)).body
 
 
 class ConditionWriter:
