@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import kopf
 import uvloop
 
+from muster.operator.kube.transport import Transport
 from muster.operator.logs import ignore_kopfs_end
 from muster.operator.podgroups.admission import AdmissionServing
 from muster.operator.podgroups.controller import PodGroupController
@@ -92,7 +93,8 @@ class OperatorEndedError(Exception):
 def run(assembly: Assembly, connection: Connection, serving: Serving) -> None:
     """Run the scheduler until SIGTERM or SIGINT, then end what was begun.
 
-    Raises CertificateError or ListenError, before anything is scheduled, when it cannot serve its pages.
+    Raises, before anything is scheduled, ConfigurationError when a plugin cannot be made, and CertificateError or
+    ListenError when it cannot serve its pages.
     """
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -110,8 +112,7 @@ async def operate(assembly: Assembly, connection: Connection, serving: Serving) 
     for caution in cautions(assembly):
         log.warning("%s", caution)
     async with AsyncExitStack() as stack:
-        process = Process(assembly, connection)
-        stack.push_async_callback(process.close)
+        process = Process(assembly, await stack.enter_async_context(Transport(connection)))
         groups = _pod_groups(process, connection, serving)
         registry = kopf.OperatorRegistry()
         _register(registry, process, groups, KopfLogin(connection))

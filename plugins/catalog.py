@@ -1,17 +1,22 @@
 """The catalogue: every plugin there is, in this tree and in other packages, and which of them are on by default.
 
 The operator resolves the configuration against it. Another package brings plugins by entry points of the group
-`muster.plugins`, each of which names a plugin class.
+`muster.plugins`, each of which has a plugin's name and names its class. What is installed is known by these names
+alone; only what a profile enables is imported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Final
 
-from muster.framework.contract import Plugin
+from pydantic import BaseModel
+
+from muster.framework.config import ConfigurationError, Problem
+from muster.framework.contract import Plugin, WatchedKind
+from muster.framework.runtime.building import in_a_line
 from muster.framework.runtime.profile import extension_points
 
 from .binding.default_binder import DefaultBinder
@@ -27,9 +32,10 @@ from .queueing.scheduling_gates import SchedulingGates
 from .resources.balanced_allocation import NodeResourcesBalancedAllocation
 from .resources.fit import NodeResourcesFit
 
-__all__ = ["DEFAULTS", "GROUP", "IN_TREE", "KNOWN_UNIMPLEMENTED", "PluginConflict", "discover", "extension_points"]
+__all__ = ["DEFAULTS", "GROUP", "IN_TREE", "KNOWN_UNIMPLEMENTED", "discover", "extension_points"]
 
 GROUP: Final = "muster.plugins"
+_OURS: Final = "muster-scheduler"
 
 _DEFAULT_PLUGINS: Final[tuple[tuple[type[Plugin], int], ...]] = (
     (SchedulingGates, 0),
@@ -75,38 +81,58 @@ KNOWN_UNIMPLEMENTED: Final = frozenset(
 """Names of the plugins that kube-scheduler has in its tree and this package does not."""
 
 
-class PluginConflict(Exception):
-    """An entry point that names no plugin, or a name that two packages give to a plugin of theirs."""
+def discover(enabled: Collection[str], found: Iterable[EntryPoint] | None = None) -> Mapping[str, type[Plugin]]:
+    """The plugins of this tree, and those of `enabled` that other packages bring, by name.
 
-
-def discover(found: Iterable[EntryPoint] | None = None) -> Mapping[str, type[Plugin]]:
-    """All plugins by name: those in this tree and those that entry points name.
+    No other package is imported than those that bring one of `enabled`, so what nobody uses cannot fail. A name that no
+    package brings is left to `resolve`.
 
     Args:
-        found: the entry points to load; by default those of all installed packages.
+        enabled: the names that a profile enables.
+        found: the entry points to choose from; by default those of all installed packages.
 
     Raises:
-        PluginConflict: two plugins have one name, or an entry point does not name a plugin class.
+        ConfigurationError: plugins of `enabled` that cannot be loaded, are no plugins, or that two packages have.
     """
-    plugins = dict(IN_TREE)
-    packages = dict.fromkeys(IN_TREE, "muster-scheduler")
+    brought: dict[str, list[EntryPoint]] = {}
     for point in entry_points(group=GROUP) if found is None else found:
-        plugin = _load(point)
-        package = _package(point)
-        if plugin.name in plugins:
-            raise PluginConflict(
-                f'two packages have a plugin named "{plugin.name}": {packages[plugin.name]} and {package}'
-            )
-        plugins[plugin.name] = plugin
-        packages[plugin.name] = package
+        if point.name in enabled:
+            brought.setdefault(point.name, []).append(point)
+    plugins, faults = dict(IN_TREE), []
+    for name, points in brought.items():
+        owners = [_OURS] * (name in IN_TREE) + [_package(point) for point in points]
+        try:
+            if len(owners) > 1:
+                raise _Unusable(f"two packages have one: {' and '.join(owners[:2])}")
+            plugins[name] = _load(points[0])
+        except _Unusable as error:
+            faults.append(Problem("plugins", f'plugin "{name}" cannot be used: {error}'))
+    if faults:
+        raise ConfigurationError(faults)
     return MappingProxyType(plugins)
 
 
+class _Unusable(Exception):
+    """Why a plugin of another package cannot be used."""
+
+
 def _load(point: EntryPoint) -> type[Plugin]:
-    plugin = point.load()
-    if isinstance(plugin, type) and issubclass(plugin, Plugin) and isinstance(getattr(plugin, "name", None), str):
-        return plugin
-    raise PluginConflict(f'entry point "{point.name}" of {_package(point)} names no plugin class: {point.value}')
+    where = f"{point.value} of {_package(point)}"
+    try:
+        plugin = point.load()
+    except (Exception, SystemExit) as error:
+        raise _Unusable(f"{where} cannot be imported: {in_a_line(error)}") from error
+    if not (isinstance(plugin, type) and issubclass(plugin, Plugin)):
+        raise _Unusable(f"{where} is no plugin class")
+    if (name := getattr(plugin, "name", None)) != point.name:
+        raise _Unusable(f"{where} calls itself {name!r}")
+    if plugin.args_model is not None and not (
+        isinstance(plugin.args_model, type) and issubclass(plugin.args_model, BaseModel)
+    ):
+        raise _Unusable(f"the args_model of {where} is no pydantic model")
+    if not (isinstance(plugin.watches, tuple) and all(isinstance(kind, WatchedKind) for kind in plugin.watches)):
+        raise _Unusable(f"watches of {where} is no tuple of WatchedKind")
+    return plugin
 
 
 def _package(point: EntryPoint) -> str:

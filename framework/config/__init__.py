@@ -26,7 +26,7 @@ from muster.framework.config.model import (
 )
 from muster.framework.config.points import POINTS
 from muster.framework.config.problems import ConfigurationError, Problem
-from muster.framework.config.resolve import ResolvedProfile, resolve
+from muster.framework.config.resolve import ResolvedProfile, enabled_plugins, resolve
 
 __all__ = [
     "ARGS_MODELS",
@@ -49,6 +49,7 @@ __all__ = [
     "ResolvedProfile",
     "decode_plugin_args",
     "default_configuration",
+    "enabled_plugins",
     "format_duration",
     "load",
     "parse_duration",

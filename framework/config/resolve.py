@@ -48,6 +48,16 @@ class ResolvedProfile:
     unimplemented: tuple[str, ...]
 
 
+def enabled_plugins(configuration: KubeSchedulerConfiguration, defaults: Sequence[tuple[str, int]]) -> frozenset[str]:
+    """The names that a profile enables at some point: those plugins have to be there when it is resolved."""
+    names: set[str] = set()
+    for profile in configuration.profiles:
+        merged = merge_plugins(defaults, profile.plugins)
+        for members in (merged.multi_point, *(merged.at(point) for point in POINTS)):
+            names.update(plugin.name for plugin in members.enabled)
+    return frozenset(names)
+
+
 def resolve(
     configuration: KubeSchedulerConfiguration,
     *,

@@ -6,7 +6,7 @@ The scheduler builds one for each profile of the configuration; the phases read 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from pydantic import BaseModel
@@ -34,6 +34,7 @@ from ..contract.plugin import (
 )
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
+from .building import built
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +75,14 @@ def extension_points(plugin: type[Plugin]) -> frozenset[str]:
     return frozenset(point for point, base in POINTS.items() if issubclass(plugin, base))
 
 
+def _all_registrations(answered: Iterable[EventRegistration]) -> tuple[EventRegistration, ...]:
+    registrations = tuple(answered)
+    for each in registrations:
+        if not isinstance(each, EventRegistration):
+            raise TypeError(f"{each!r} is no EventRegistration")
+    return registrations
+
+
 class Profile:
     """Plugin instances by extension point, in the order they run.
 
@@ -82,15 +91,17 @@ class Profile:
         percentage_of_nodes_to_score: None for all nodes; 0 for kube-scheduler's adaptive share; else per cent.
         weights: the weight of each Score plugin by name.
         group: the plugin that knows which pods are placed together, if there is one.
+
+    Raises ConfigurationError when a plugin cannot be made.
     """
 
     def __init__(self, resolved: ResolvedProfile, registry: Registry, handle: Handle) -> None:
         self.name = resolved.scheduler_name
         self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
-        names = dict.fromkeys(ref.name for refs in resolved.points.values() for ref in refs)
-        self.plugins: dict[str, Plugin] = {
-            name: registry[name](cast("BaseModel | None", resolved.args.get(name)), handle) for name in names
-        }
+        self.plugins: dict[str, Plugin] = {}
+        for name in dict.fromkeys(ref.name for refs in resolved.points.values() for ref in refs):
+            with built(self.name, name, calling="__init__"):
+                self.plugins[name] = registry[name](cast("BaseModel | None", resolved.args.get(name)), handle)
         self.weights = {ref.name: ref.weight for ref in resolved.points.get("score", ())}
 
         def at(point: str, base: type[P]) -> tuple[P, ...]:
@@ -114,12 +125,18 @@ class Profile:
         )
 
     def registrations(self) -> Mapping[str, Sequence[EventRegistration]]:
-        """Events by name of each plugin that may reject a pod; one that does not register is concerned by all."""
-        return {
-            name: tuple(plugin.events_to_register()) if isinstance(plugin, EnqueueExtensions) else _EVERYTHING
-            for name, plugin in self.plugins.items()
-            if isinstance(plugin, (EnqueueExtensions, *_REJECTING))
-        }
+        """Events by name of each plugin that may reject a pod; one that does not register is concerned by all.
+
+        Raises ConfigurationError for a plugin that answers with something else.
+        """
+        found: dict[str, Sequence[EventRegistration]] = {}
+        for name, plugin in self.plugins.items():
+            if isinstance(plugin, EnqueueExtensions):
+                with built(self.name, name, calling="events_to_register"):
+                    found[name] = _all_registrations(plugin.events_to_register())
+            elif isinstance(plugin, _REJECTING):
+                found[name] = _EVERYTHING
+        return found
 
     def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> Status | None:
         """None when the pod may enter the queue, else the first rejection. Plugin `first` is asked before others.

@@ -70,7 +70,8 @@ def build_engine(
 ) -> Engine:
     """Put an engine together.
 
-    `registry` maps the name of each plugin in `profiles` to its class; `assumed_ttl` is the cache's.
+    `registry` maps the name of each plugin in `profiles` to its class; `assumed_ttl` is the cache's. Raises
+    ConfigurationError when a plugin cannot be made.
     """
     now = ports.clock.now
     snapshot, waiting, foreign = Snapshot(), WaitingPods(), ForeignChanges()

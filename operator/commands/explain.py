@@ -74,6 +74,8 @@ def _explain_pod(pod: str, namespace: str | None, output: str, *, config: Path |
         space = namespace or current_namespace(kubeconfig)
     try:
         explained = asyncio.run(explain_live(assembly, connection, space, pod))
+    except ConfigurationError as error:
+        raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
     if output == "json":

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from muster.framework.config import parse_duration
+from muster.framework.config import ConfigurationError, parse_duration
 from muster.operator import app, logs
 from muster.operator.kube.credentials import load_connection
 from muster.operator.podgroups.admission import AdmissionServing
@@ -127,7 +127,7 @@ def command(
         connection = load_connection(kubeconfig or assembly.configuration.client_connection.kubeconfig or None)
     try:
         app.run(assembly, connection, app.Serving(**serving))
-    except (CertificateError, ListenError) as error:
+    except (CertificateError, ConfigurationError, ListenError) as error:
         raise BadInputError(str(error)) from error
 
 

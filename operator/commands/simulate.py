@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from muster.framework.config import ConfigurationError
 from muster.operator.explain.layout import console, table
 from muster.operator.kube.credentials import Connection, load_connection
 from muster.operator.kube.errors import ApiError
@@ -68,6 +69,8 @@ def command(
         raise BadInputError(f"no nodes in {dump}")
     try:
         placements, missing = asyncio.run(_simulate(assembly, source, wanted))
+    except ConfigurationError as error:
+        raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
     if output == "json":

@@ -18,7 +18,6 @@ from muster.framework.cache.recount import differences
 from muster.framework.contract import Status
 from muster.framework.scheduler.engine import build_engine
 from muster.operator.kube.client import ApiClient
-from muster.operator.kube.transport import Transport
 from muster.operator.leader.elector import Alone, Elector, Leadership, Terms
 from muster.operator.metrics import EngineMetrics
 
@@ -32,7 +31,7 @@ from .wire import Wire
 if TYPE_CHECKING:
     from muster.framework.config import LeaderElectionConfiguration
     from muster.framework.contract import Lister
-    from muster.operator.kube.credentials import Connection
+    from muster.operator.kube.transport import Transport
 
     from .settings import Assembly
 
@@ -45,7 +44,9 @@ _YOUNG_OBJECTS = 10_000
 
 
 class Process:
-    """A scheduler on one API server. To be made, started and stopped on one event loop.
+    """A scheduler on one API server, reached by `transport`. To be made, started and stopped on one event loop.
+
+    Raises ConfigurationError when a plugin cannot be made.
 
     Attributes:
         over: set when the process has to end, or has ended in order.
@@ -58,10 +59,9 @@ class Process:
         watches: what reads.
     """
 
-    def __init__(self, assembly: Assembly, connection: Connection) -> None:
+    def __init__(self, assembly: Assembly, transport: Transport) -> None:
         clock = LoopClock()
         listers: dict[str, Lister] = {}
-        self._transport = Transport(connection)
         self._configuration = assembly.configuration
         self._clock = clock
         self._expires = assembly.assumed_ttl is not None
@@ -69,11 +69,11 @@ class Process:
         self._lost = False
         self.over = asyncio.Event()
         self.failed = False
-        self.unfenced = ApiClient(self._transport)
+        self.unfenced = ApiClient(transport)
         self.leadership = _leadership(assembly.configuration.leader_election, self.unfenced)
         self.metrics = EngineMetrics()
         self.wire = Wire(
-            self._transport,
+            transport,
             assembly.configuration.client_connection,
             clock=clock,
             may_write=self.leadership.may_write,
@@ -116,10 +116,6 @@ class Process:
         await self.leadership.release()
         await self.watches.stop()
         self.over.set()
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._transport.close()
 
     def dump(self) -> None:
         """Write cache, queue and the cache's self-check to the log."""

@@ -15,7 +15,7 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.observer import NullObserver, Observer
 from muster.framework.scheduler.engine import Engine, build_engine
 from muster.framework.scheduler.ports import Ports
-from muster.plugins.catalog import DEFAULTS, KNOWN_UNIMPLEMENTED, discover, extension_points
+from muster.plugins.catalog import DEFAULTS, IN_TREE, KNOWN_UNIMPLEMENTED, extension_points
 from muster.plugins.coscheduling.gangs import Gangs
 from muster.plugins.coscheduling.plugin import SHARED, Coscheduling
 from tests.coscheduling.clock import VirtualClock
@@ -294,7 +294,7 @@ def _group(pod: Mapping[str, Any]) -> str | None:
 def build(document: bytes, plugins: Mapping[str, type[Plugin]], ports: Ports) -> Engine:
     """The engine of a configuration, with plugins of the test's own."""
     found = load(document, "configuration.yaml")
-    registry = {**discover(), **plugins}
+    registry = {**IN_TREE, **plugins}
     profiles = resolve(
         found,
         defaults=DEFAULTS,

@@ -13,7 +13,7 @@ from muster.framework.contract import Plugin
 from muster.operator.commands.run import command as run
 from muster.operator.process import settings
 from muster.operator.process.settings import Assembly, assemble, read_configuration
-from muster.plugins.catalog import discover
+from muster.plugins.catalog import IN_TREE
 from tests.deploy.helm import CHART, REPOSITORY, Helm, pick
 
 README = REPOSITORY / "README.md"
@@ -47,8 +47,8 @@ def with_the_guides_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
     module: dict[str, Any] = {}
     exec(block(GUIDE, "python", "PerNodeFilter, PerNodeScore):"), module)
     plugin: type[Plugin] = module["QuietNodes"]
-    installed = {**discover(()), plugin.name: plugin}
-    monkeypatch.setattr(settings, "discover", lambda: installed)
+    installed = {**IN_TREE, plugin.name: plugin}
+    monkeypatch.setattr(settings, "discover", lambda _: installed)
 
 
 @pytest.mark.usefixtures("with_the_guides_plugin")

@@ -1,6 +1,7 @@
 """A process of which a part has failed cannot go on: it ends, and whoever runs it starts it anew."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import msgspec
@@ -11,6 +12,7 @@ from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.auth import StaticAuth
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.informer import Informer
+from muster.operator.kube.transport import Transport
 from muster.operator.leader.elector import Alone
 from muster.operator.process import expiry
 from muster.operator.process.loop import SchedulingLoop
@@ -29,28 +31,34 @@ async def complete(_: object) -> None:
     pass
 
 
+@pytest.fixture
+async def nobody() -> AsyncIterator[Transport]:
+    """The way to an API server that is not there."""
+    async with Transport(Connection(f"http://127.0.0.1:{free_port()}", auth=StaticAuth())) as transport:
+        yield transport
+
+
 @pytest.mark.parametrize("part", [SchedulingLoop, Informer, Alone])
 async def test_a_process_ends_when_a_part_of_it_fails(
-    part: type, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    part: type, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, nobody: Transport
 ) -> None:
     monkeypatch.setattr(part, "run", broken)
     monkeypatch.setattr(Watches, "complete", complete)
-    nobody = Connection(f"http://127.0.0.1:{free_port()}", auth=StaticAuth())
     process = Process(assemble(muster_configuration()), nobody)
 
     process.start()
     async with asyncio.timeout(10):
         await process.over.wait()
     await process.stop()
-    await process.close()
 
     assert process.failed
     assert any(record.exc_info and "a bug" in str(record.exc_info[1]) for record in caplog.records)
 
 
-async def test_a_process_with_a_time_to_live_forgets_what_is_never_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_with_a_time_to_live_forgets_what_is_never_reported(
+    monkeypatch: pytest.MonkeyPatch, nobody: Transport
+) -> None:
     monkeypatch.setattr(expiry, "PERIOD_SECONDS", 0.001)
-    nobody = Connection(f"http://127.0.0.1:{free_port()}", auth=StaticAuth())
     process = Process(replace(assemble(muster_configuration()), assumed_ttl=0.001), nobody)
     cache, pod = process.engine.cache, PodInfo(msgspec.convert({**make_pod("lost")}, Pod))
 
@@ -61,18 +69,15 @@ async def test_a_process_with_a_time_to_live_forgets_what_is_never_reported(monk
         while cache.is_assumed(pod.uid):  # noqa: ASYNC110  # the cache has no event for it
             await asyncio.sleep(0.001)
     await process.stop()
-    await process.close()
 
     assert not process.failed
 
 
-async def test_a_process_that_is_stopped_has_not_failed() -> None:
-    nobody = Connection(f"http://127.0.0.1:{free_port()}", auth=StaticAuth())
+async def test_a_process_that_is_stopped_has_not_failed(nobody: Transport) -> None:
     process = Process(assemble(muster_configuration()), nobody)
 
     process.start()
     await process.stop()
-    await process.close()
 
     assert process.over.is_set()
     assert not process.failed

@@ -4,14 +4,13 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from muster.framework.config import ARGS_MODELS, default_configuration, resolve
+from muster.framework.config import ARGS_MODELS, ConfigurationError, default_configuration, resolve
 from muster.framework.contract import Plugin, Status
 from muster.plugins.catalog import (
     DEFAULTS,
     GROUP,
     IN_TREE,
     KNOWN_UNIMPLEMENTED,
-    PluginConflict,
     discover,
     extension_points,
 )
@@ -45,9 +44,27 @@ class Shadow(NodeName):
     name = "NodeName"
 
 
-def point(attribute: str) -> EntryPoint:
+class Nameless(Plugin):
+    """A plugin without a name."""
+
+
+class OddArgs(NodeName):
+    """A plugin whose arguments nobody can read."""
+
+    name = "OddArgs"
+    args_model = dict  # type: ignore[assignment]  # the mistake
+
+
+class OddWatches(NodeName):
+    """A plugin that watches what is no kind."""
+
+    name = "OddWatches"
+    watches = ("pods",)  # type: ignore[assignment]  # the mistake
+
+
+def point(name: str, attribute: str = "") -> EntryPoint:
     """An entry point to something in this module, which stands for a package of its own."""
-    return EntryPoint(name=attribute.lower(), value=f"{__name__}:{attribute}", group=GROUP)
+    return EntryPoint(name=name, value=f"{__name__}:{attribute or name}", group=GROUP)
 
 
 def test_default_plugins_stand_in_kube_schedulers_order_and_extend_its_points() -> None:
@@ -85,29 +102,61 @@ def test_a_default_configuration_resolves_against_the_catalogue() -> None:
 
 
 def test_plugins_of_other_packages_join_those_in_the_tree() -> None:
-    found = discover([point("Mine")])
+    found = discover({"Mine"}, [point("Mine")])
     assert found["Mine"] is Mine
     assert found.keys() == IN_TREE.keys() | {"Mine"}
 
 
-def test_no_entry_points_leave_the_tree_as_it_is() -> None:
-    assert discover([]) == IN_TREE
+@pytest.mark.parametrize(
+    "unused",
+    [
+        [EntryPoint(name="Gone", value="no_such_module:Gone", group=GROUP)],
+        [point("Mine"), point("Mine")],
+        [point("NodeName", "Shadow")],
+        [point("Other", "Mine")],
+        [point("POINTS")],
+    ],
+)
+def test_what_no_profile_enables_is_not_looked_at(unused: list[EntryPoint]) -> None:
+    assert discover({"PrioritySort"}, unused) == IN_TREE
 
 
-def test_a_name_that_is_taken_is_refused_with_both_packages() -> None:
-    with pytest.raises(PluginConflict, match=f'named "NodeName": muster-scheduler and {__name__}:Shadow'):
-        discover([point("Shadow")])
-    with pytest.raises(PluginConflict, match=f'named "Mine": {__name__}:Mine and {__name__}:Mine'):
-        discover([point("Mine"), point("Mine")])
+@pytest.mark.parametrize(
+    ("found", "fault"),
+    [
+        ([point("NodeName", "Shadow")], f"two packages have one: muster-scheduler and {__name__}:Shadow"),
+        ([point("Mine"), point("Mine")], f"two packages have one: {__name__}:Mine and {__name__}:Mine"),
+        ([point("Other", "Mine")], f"{__name__}:Mine of {__name__}:Mine calls itself 'Mine'"),
+        ([point("Nameless")], f"{__name__}:Nameless of {__name__}:Nameless calls itself None"),
+        ([point("OddArgs")], f"the args_model of {__name__}:OddArgs of {__name__}:OddArgs is no pydantic model"),
+        (
+            [point("OddWatches")],
+            f"watches of {__name__}:OddWatches of {__name__}:OddWatches is no tuple of WatchedKind",
+        ),
+        *(
+            ([point(name)], f"{__name__}:{name} of {__name__}:{name} is no plugin class")
+            for name in ("POINTS", "EntryPoint", "Status")
+        ),
+        (
+            [EntryPoint(name="Gone", value="no_such_module:Gone", group=GROUP)],
+            "no_such_module:Gone of no_such_module:Gone cannot be imported:"
+            " ModuleNotFoundError: No module named 'no_such_module'",
+        ),
+    ],
+)
+def test_an_enabled_plugin_that_cannot_be_used_is_named_with_its_package(found: list[EntryPoint], fault: str) -> None:
+    name = found[0].name
+    with pytest.raises(ConfigurationError) as caught:
+        discover({name}, found)
+    assert str(caught.value) == f'plugin "{name}" cannot be used: {fault}'
 
 
-@pytest.mark.parametrize("attribute", ["POINTS", "EntryPoint", "Status", "Plugin"])
-def test_an_entry_point_has_to_name_a_plugin_class(attribute: str) -> None:
-    with pytest.raises(PluginConflict, match="names no plugin class"):
-        discover([point(attribute)])
+def test_all_plugins_that_cannot_be_used_are_told_at_once() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        discover({"POINTS", "Status"}, [point("POINTS"), point("Status")])
+    assert len(caught.value.errors) == 2
 
 
 def test_what_is_installed_is_looked_for_by_default() -> None:
-    assert discover().keys() >= IN_TREE.keys()
-    assert issubclass(discover()["NodeName"], Plugin)
+    assert discover({"NodeName"}).keys() >= IN_TREE.keys()
     assert Status.unresolvable().rejected
