@@ -8,13 +8,14 @@ alone; only what a profile enables is imported.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Final
 
 from pydantic import BaseModel
 
-from muster.framework.config import ConfigurationError, Problem
+from muster.framework.config import ConfigurationError, PluginRef, Problem, ResolvedProfile
 from muster.framework.contract import Plugin, WatchedKind
 from muster.framework.runtime.building import in_a_line
 from muster.framework.runtime.profile import extension_points
@@ -31,8 +32,9 @@ from .queueing.priority_sort import PrioritySort
 from .queueing.scheduling_gates import SchedulingGates
 from .resources.balanced_allocation import NodeResourcesBalancedAllocation
 from .resources.fit import NodeResourcesFit
+from .unsupported.unsupported_fields import UnsupportedFields, UnsupportedFieldsArgs
 
-__all__ = ["DEFAULTS", "GROUP", "IN_TREE", "KNOWN_UNIMPLEMENTED", "discover", "extension_points"]
+__all__ = ["DEFAULTS", "GROUP", "IN_TREE", "KNOWN_UNIMPLEMENTED", "discover", "extension_points", "guarded"]
 
 GROUP: Final = "muster.plugins"
 _OURS: Final = "muster-scheduler"
@@ -51,7 +53,7 @@ _DEFAULT_PLUGINS: Final[tuple[tuple[type[Plugin], int], ...]] = (
     (DefaultBinder, 0),
 )
 
-_OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (Coscheduling,)
+_OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (Coscheduling, UnsupportedFields)
 
 IN_TREE: Final[Mapping[str, type[Plugin]]] = MappingProxyType(
     {plugin.name: plugin for plugin, _ in _DEFAULT_PLUGINS} | {plugin.name: plugin for plugin in _OTHER_PLUGINS}
@@ -110,6 +112,18 @@ def discover(enabled: Collection[str], found: Iterable[EntryPoint] | None = None
     if faults:
         raise ConfigurationError(faults)
     return MappingProxyType(plugins)
+
+
+def guarded(profile: ResolvedProfile) -> ResolvedProfile:
+    """The profile with UnsupportedFields in front, which keeps pods waiting that only plugins it lacks can judge."""
+    if not profile.lacking:
+        return profile
+    guard = PluginRef(UnsupportedFields.name, 0)
+    return replace(
+        profile,
+        points=MappingProxyType({**profile.points, "preFilter": (guard, *profile.points["preFilter"])}),
+        args=MappingProxyType({**profile.args, guard.name: UnsupportedFieldsArgs(plugins=profile.lacking)}),
+    )
 
 
 class _Unusable(Exception):

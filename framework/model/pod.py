@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from .meta import ObjectMeta, Wire
+from .pod_relations import PodAffinity, TopologySpreadConstraint
 from .quantity import Quantity
 
 
@@ -24,6 +25,18 @@ class ContainerPort(Wire):
     host_ip: str = msgspec.field(default="", name="hostIP")
 
 
+class VolumeMount(Wire):
+    """`volumeMounts[]` of a container. Names are not read, for the same reason as those of volumes."""
+
+    bind_mount_options: tuple[str, ...] = ()
+
+
+class ContainerRestartRule(Wire):
+    """`restartPolicyRules[]` of a container: what is done when it ends in a certain way."""
+
+    action: str = ""
+
+
 class Container(Wire):
     """A container or init container. An init container with restartPolicy Always is a sidecar."""
 
@@ -32,6 +45,8 @@ class Container(Wire):
     resources: ResourceRequirements = ResourceRequirements()
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: str = ""
+    restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
+    volume_mounts: tuple[VolumeMount, ...] = ()
 
 
 class Toleration(Wire):
@@ -82,6 +97,8 @@ class Affinity(Wire):
     """`spec.affinity`."""
 
     node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
 
 
 class SchedulingGate(Wire):
@@ -96,10 +113,29 @@ class ImageVolumeSource(Wire):
     reference: str = ""
 
 
+class VolumeSource(Wire):
+    """A kind of volume of which only its being there is read."""
+
+
 class Volume(Wire):
     """`spec.volumes[]`. Names are not read: that of the service account's token differs from pod to pod."""
 
     image: ImageVolumeSource | None = None
+    persistent_volume_claim: VolumeSource | None = None
+    ephemeral: VolumeSource | None = None
+    csi: VolumeSource | None = None
+    gce_persistent_disk: VolumeSource | None = None
+    aws_elastic_block_store: VolumeSource | None = None
+    azure_disk: VolumeSource | None = None
+    cinder: VolumeSource | None = None
+    iscsi: VolumeSource | None = None
+    rbd: VolumeSource | None = None
+
+
+class PodResourceClaim(Wire):
+    """`spec.resourceClaims[]`. The objects behind it are not read."""
+
+    name: str = ""
 
 
 class PodSpec(Wire):
@@ -118,6 +154,10 @@ class PodSpec(Wire):
     overhead: dict[str, Quantity] = msgspec.field(default_factory=dict)
     resources: ResourceRequirements | None = None
     scheduling_gates: tuple[SchedulingGate, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    host_network: bool = False
+    host_users: bool | None = None
 
 
 class PodCondition(Wire):

@@ -22,7 +22,7 @@ from muster.framework.config import Plugin as PluginName
 from muster.framework.config.problems import duplicate, required
 from muster.framework.config.validation import problems_of
 from muster.framework.runtime.profile import extension_points
-from muster.plugins.catalog import DEFAULTS, KNOWN_UNIMPLEMENTED, discover
+from muster.plugins.catalog import DEFAULTS, KNOWN_UNIMPLEMENTED, discover, guarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -134,7 +134,7 @@ def assemble(configuration: KubeSchedulerConfiguration) -> Assembly:
         args_models={name: plugin.args_model for name, plugin in registry.items() if plugin.args_model is not None},
         known_unimplemented=KNOWN_UNIMPLEMENTED,
     )
-    return Assembly(configuration, profiles, registry)
+    return Assembly(configuration, tuple(guarded(profile) for profile in profiles), registry)
 
 
 def cautions(assembly: Assembly) -> Iterator[str]:

@@ -1,0 +1,90 @@
+"""The fields of a pod that only plugins which Muster does not have can judge. `UnsupportedFields` asks it.
+
+A plugin that lands takes its entry out of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from muster.framework.model.pod import PodSpec
+
+
+def judged_by(plugins: Iterable[str], spec: PodSpec) -> Iterator[tuple[str, str]]:
+    """The fields of `spec` that one of these plugins of kube-scheduler would judge, each with the plugin's name."""
+    for plugin in plugins:
+        for field in _FIELDS.get(plugin, _none)(spec):
+            yield field, plugin
+
+
+def _none(spec: PodSpec) -> Iterator[str]:
+    yield from ()
+
+
+def _spread(spec: PodSpec) -> Iterator[str]:
+    if spec.topology_spread_constraints:
+        yield "spec.topologySpreadConstraints"
+
+
+def _pod_affinity(spec: PodSpec) -> Iterator[str]:
+    if spec.affinity and spec.affinity.pod_affinity:
+        yield "spec.affinity.podAffinity"
+    if spec.affinity and spec.affinity.pod_anti_affinity:
+        yield "spec.affinity.podAntiAffinity"
+
+
+def _claimed_volumes(spec: PodSpec) -> Iterator[str]:
+    for index, volume in enumerate(spec.volumes):
+        if volume.persistent_volume_claim is not None:
+            yield f"spec.volumes[{index}].persistentVolumeClaim"
+        if volume.ephemeral is not None:
+            yield f"spec.volumes[{index}].ephemeral"
+
+
+def _exclusive_volumes(spec: PodSpec) -> Iterator[str]:
+    for index, volume in enumerate(spec.volumes):
+        if volume.gce_persistent_disk is not None:
+            yield f"spec.volumes[{index}].gcePersistentDisk"
+        if volume.aws_elastic_block_store is not None:
+            yield f"spec.volumes[{index}].awsElasticBlockStore"
+        if volume.iscsi is not None:
+            yield f"spec.volumes[{index}].iscsi"
+        if volume.rbd is not None:
+            yield f"spec.volumes[{index}].rbd"
+
+
+def _limited_volumes(spec: PodSpec) -> Iterator[str]:
+    for index, volume in enumerate(spec.volumes):
+        if volume.csi is not None:
+            yield f"spec.volumes[{index}].csi"
+        if volume.azure_disk is not None:
+            yield f"spec.volumes[{index}].azureDisk"
+        if volume.cinder is not None:
+            yield f"spec.volumes[{index}].cinder"
+
+
+def _claims(spec: PodSpec) -> Iterator[str]:
+    if spec.resource_claims:
+        yield "spec.resourceClaims"
+
+
+def _declared_features(spec: PodSpec) -> Iterator[str]:
+    if spec.host_network and spec.host_users is False:
+        yield "spec.hostUsers"
+    for where, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+        for index, container in enumerate(containers):
+            if any(rule.action == "RestartAllContainers" for rule in container.restart_policy_rules):
+                yield f"spec.{where}[{index}].restartPolicyRules"
+            if any(mount.bind_mount_options for mount in container.volume_mounts):
+                yield f"spec.{where}[{index}].volumeMounts"
+
+
+_FIELDS: Mapping[str, Callable[[PodSpec], Iterator[str]]] = {
+    "DynamicResources": _claims,
+    "InterPodAffinity": _pod_affinity,
+    "NodeDeclaredFeatures": _declared_features,
+    "NodeVolumeLimits": _limited_volumes,
+    "PodTopologySpread": _spread,
+    "VolumeBinding": _claimed_volumes,
+    "VolumeRestrictions": _exclusive_volumes,
+}
