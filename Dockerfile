@@ -8,6 +8,7 @@ RUN pip install -c constraints.txt setuptools
 COPY framework framework
 COPY operator operator
 COPY plugins plugins
+COPY sandbox sandbox
 RUN pip wheel --no-build-isolation --no-deps --wheel-dir /wheels .
 RUN python -m venv --without-pip /opt/muster \
     && pip --python /opt/muster/bin/python install -c constraints.txt /wheels/*.whl

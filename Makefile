@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
-ROOMS := framework operator plugins
+ROOMS := framework operator plugins sandbox
 # The rooms under their import names, for tools that do not follow an editable install's mapping.
 LINKS := $(ROOMS:%=build/typing/muster/%)
 

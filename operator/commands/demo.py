@@ -21,9 +21,9 @@ from muster.operator.demo.story import tell
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import load_connection
 from muster.operator.kube.transport import Transport
+from muster.operator.podgroups.definition import definition
 from muster.operator.process.settings import assemble, muster_configuration
-from muster.operator.sandbox import Sandbox
-from muster.operator.sandbox.nodes import NodeShape
+from muster.sandbox import NodeShape, Sandbox
 
 _NODES = 100
 _NODE_CPUS = 4
@@ -95,7 +95,7 @@ async def _until_told_to_end(console: Console, work: Coroutine[Any, Any, None]) 
 
 
 async def _demo(console: Console, *, once: bool) -> None:
-    sandbox = Sandbox()
+    sandbox = Sandbox([definition()])
     sandbox.nodes(_NODES, shape=NodeShape(cpu=str(_NODE_CPUS)))
     with tempfile.TemporaryDirectory(prefix="muster-demo-") as folder:
         async with sandbox:

@@ -15,9 +15,8 @@ import msgspec
 import yaml
 
 from muster.operator import logs
-from muster.operator.sandbox import Sandbox
-from muster.operator.sandbox.dump import DumpError
-from muster.operator.sandbox.server import HOST
+from muster.operator.podgroups.definition import definition
+from muster.sandbox import HOST, DumpError, Sandbox
 
 from .common import BadInputError, bad_input
 
@@ -44,7 +43,7 @@ def command(nodes: int | None, dump: Path | None, port: int, kubeconfig: Path | 
     logs.configure(verbosity=0, style="text", stream=sys.stderr)
     with bad_input():
         objects = _objects(dump) if dump is not None else []
-    sandbox = Sandbox(port=port)
+    sandbox = Sandbox([definition()], port=port)
     try:
         loaded = sandbox.load(objects)
     except DumpError as error:

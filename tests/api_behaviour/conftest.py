@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from muster.operator.podgroups.definition import definition
-from muster.operator.sandbox import Sandbox
+from muster.sandbox import Sandbox
 from tests.api_behaviour.server import SECONDS, Server
 from tests.controlplane.api import Api, ApiError
 from tests.controlplane.plane import ControlPlane
@@ -54,7 +54,7 @@ def real(control_plane: ControlPlane) -> ControlPlane:
 async def server(request: pytest.FixtureRequest) -> AsyncIterator[Server]:
     """The server under test. It has neither kubelet nor controllers; the sandbox's stand-ins for them are off."""
     if request.param == SANDBOX:
-        async with Sandbox(stand_ins=False) as sandbox, _session(sandbox.url) as session:
+        async with Sandbox([definition()], stand_ins=False) as sandbox, _session(sandbox.url) as session:
             server = Server(session, "test")
             await server.post("/api/v1/namespaces", {"metadata": {"name": "test"}})
             yield server

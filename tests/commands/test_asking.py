@@ -12,9 +12,10 @@ from click.testing import CliRunner, Result
 
 from muster.operator.cli import main
 from muster.operator.commands.completion import complete_for_kubectl
-from muster.operator.sandbox import Sandbox
-from muster.operator.sandbox.kinds import PODS, by_type
-from muster.operator.sandbox.nodes import NodeShape
+from muster.operator.podgroups.definition import definition
+from muster.sandbox import Sandbox
+from muster.sandbox.contents import NodeShape
+from muster.sandbox.kinds import PODS
 from tests.builders import PodDict, make_pod
 
 _GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
@@ -45,9 +46,9 @@ _PODS = [
 
 
 async def _serve(folder: Path, ready: Event, over: Event) -> None:
-    sandbox = Sandbox(stand_ins=False)
+    sandbox = Sandbox([definition()], stand_ins=False)
     sandbox.nodes(4, shape=NodeShape(cpu="2"))
-    group = by_type("scheduling.x-k8s.io/v1alpha1", "PodGroup")
+    group = sandbox.store.kinds.by_type("scheduling.x-k8s.io/v1alpha1", "PodGroup")
     assert group is not None
     async with sandbox:
         sandbox.kubeconfig(folder / "kubeconfig")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.operator.sandbox import Sandbox
+from muster.operator.podgroups.definition import definition
+from muster.sandbox import Sandbox
 from tests.sandbox.kubectl import Kubectl
 
 
@@ -19,7 +20,7 @@ def _no_loop_but_the_tests_own() -> None:
 @pytest.fixture
 async def sandbox() -> AsyncIterator[Sandbox]:
     """A sandbox with its stand-ins at work."""
-    async with Sandbox() as running:
+    async with Sandbox([definition()]) as running:
         yield running
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from muster.operator.sandbox import protobuf, requests
-from muster.operator.sandbox.errors import ApiError
+from muster.sandbox import protobuf, requests
+from muster.sandbox.errors import ApiError
 
 _NAMESPACE = (
     b"k8s\0"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.operator.sandbox import Sandbox
+from muster.sandbox import Sandbox
 
 MUSTER = Path(sys.executable).with_name("muster")
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from muster.operator.sandbox import Sandbox
-from muster.operator.sandbox.kinds import EVENTS_V1, PODS
-from muster.operator.sandbox.pods import bind
+from muster.sandbox import Sandbox
+from muster.sandbox.actions import bind
+from muster.sandbox.kinds import EVENTS_V1, PODS
 from tests.api_behaviour.objects import binding, config_map, deployment, new_event, pod_group
 from tests.builders import make_pod
 from tests.sandbox.kubectl import Kubectl, KubectlError, line

@@ -4,9 +4,10 @@ from typing import Any
 
 import msgspec
 
-from muster.operator.sandbox import Sandbox
-from muster.operator.sandbox.kinds import EVENTS_V1, NAMESPACES, NODES, PODS
-from muster.operator.sandbox.nodes import NodeShape
+from muster.operator.podgroups.definition import definition
+from muster.sandbox import Sandbox
+from muster.sandbox.contents import NodeShape
+from muster.sandbox.kinds import EVENTS_V1, NAMESPACES, NODES, PODS
 from tests.api_behaviour.objects import event, pod_group
 from tests.builders import make_node, make_pod
 
@@ -24,7 +25,7 @@ def _running(name: str, namespace: str) -> dict[str, Any]:
 
 
 def test_objects_of_a_dump_keep_their_identity_and_state() -> None:
-    sandbox = Sandbox()
+    sandbox = Sandbox([definition()])
 
     sandbox.load([_dump(make_node("node-1"), _running("web", "default"))])
 
@@ -36,7 +37,7 @@ def test_objects_of_a_dump_keep_their_identity_and_state() -> None:
 
 
 def test_namespaces_that_a_dump_lacks_are_made() -> None:
-    sandbox = Sandbox()
+    sandbox = Sandbox([definition()])
 
     sandbox.load([_running("web", "team")])
 
@@ -44,7 +45,7 @@ def test_namespaces_that_a_dump_lacks_are_made() -> None:
 
 
 def test_what_is_not_served_is_counted_and_left_out() -> None:
-    sandbox = Sandbox()
+    sandbox = Sandbox([definition()])
     foreign = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "job"}}
 
     loaded = sandbox.load([_dump(foreign, foreign, make_node("node-1")), pod_group("gang", minMember=2)])
@@ -54,7 +55,7 @@ def test_what_is_not_served_is_counted_and_left_out() -> None:
 
 
 def test_a_list_of_one_kind_names_the_kind_of_its_items() -> None:
-    sandbox = Sandbox()
+    sandbox = Sandbox([definition()])
     bare = {"metadata": {"name": "node-1"}}
 
     loaded = sandbox.load([_dump(bare, kind="NodeList")])
@@ -64,7 +65,7 @@ def test_a_list_of_one_kind_names_the_kind_of_its_items() -> None:
 
 
 def test_loaded_pods_have_the_defaults_that_they_were_written_without() -> None:
-    sandbox = Sandbox()
+    sandbox = Sandbox([definition()])
     bare = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "b"}]}}
 
     sandbox.load([_dump(bare, kind="PodList")])
@@ -74,7 +75,7 @@ def test_loaded_pods_have_the_defaults_that_they_were_written_without() -> None:
 
 
 def test_a_dump_can_be_taken_and_loaded_again() -> None:
-    first, second = Sandbox(), Sandbox()
+    first, second = Sandbox([definition()]), Sandbox([definition()])
     first.nodes(3)
     first.load([_running("web", "team"), event("a", "default") | {"apiVersion": "v1", "kind": "Event"}])
     kinds = (NODES, PODS, EVENTS_V1)
@@ -90,7 +91,7 @@ def test_a_dump_can_be_taken_and_loaded_again() -> None:
 
 
 def test_synthetic_nodes_are_ready_and_spread_over_zones() -> None:
-    sandbox = Sandbox()
+    sandbox = Sandbox([definition()])
 
     names = sandbox.nodes(10)
 
@@ -103,7 +104,7 @@ def test_synthetic_nodes_are_ready_and_spread_over_zones() -> None:
 
 
 def test_synthetic_nodes_have_the_shape_that_is_asked_for() -> None:
-    sandbox = Sandbox()
+    sandbox = Sandbox([definition()])
     taint = {"key": "gpu", "effect": "NoSchedule"}
     shape = NodeShape(cpu="64", extended={"nvidia.com/gpu": "8"}, labels={"gpu": "a100"}, taints=(taint,))
 
@@ -117,7 +118,7 @@ def test_synthetic_nodes_have_the_shape_that_is_asked_for() -> None:
 
 
 def test_thousands_of_nodes_and_pods_are_listed_and_selected() -> None:
-    sandbox = Sandbox()
+    sandbox = Sandbox([definition()])
     sandbox.nodes(5000)
     sandbox.load(_running(f"pod-{number}", f"team-{number % 20}") for number in range(5000))
 

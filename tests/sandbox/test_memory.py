@@ -2,16 +2,16 @@
 
 import pytest
 
-from muster.operator.sandbox.errors import ApiError
-from muster.operator.sandbox.kinds import CONFIG_MAPS, NAMESPACES
-from muster.operator.sandbox.ledger import HorizonError, Ledger
-from muster.operator.sandbox.listing import ListOptions
-from muster.operator.sandbox.objects import name_of
-from muster.operator.sandbox.patching import MERGE
-from muster.operator.sandbox.selectors import EVERYTHING
-from muster.operator.sandbox.sources import Sources
-from muster.operator.sandbox.store import Store
-from muster.operator.sandbox.watching import Watch, WatchOptions
+from muster.sandbox.clock import Sources
+from muster.sandbox.errors import ApiError
+from muster.sandbox.kinds import CONFIG_MAPS, NAMESPACES
+from muster.sandbox.ledger import HorizonError, Ledger
+from muster.sandbox.listing import ListOptions
+from muster.sandbox.objects import name_of
+from muster.sandbox.patching import MERGE
+from muster.sandbox.selectors import EVERYTHING
+from muster.sandbox.store import Store
+from muster.sandbox.watching import Watch, WatchOptions
 from tests.api_behaviour.objects import config_map
 
 _HISTORY = 5

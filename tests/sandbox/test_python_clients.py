@@ -6,8 +6,7 @@ from typing import Any
 
 import kopf
 
-from muster.operator.sandbox import Sandbox
-from muster.operator.sandbox.kinds import POD_GROUPS
+from muster.sandbox import Sandbox
 from tests.api_behaviour.objects import pod_group
 from tests.builders import make_pod
 
@@ -40,7 +39,9 @@ def _use_official_client(kubeconfig: Path) -> tuple[list[str], Any, list[str]]:
 
 async def test_a_kopf_operator_reconciles_pod_groups(sandbox: Sandbox) -> None:
     registry, stop = kopf.OperatorRegistry(), asyncio.Event()
-    sandbox.store.create(POD_GROUPS, pod_group("gang", minMember=2), namespace="default")
+    kind = sandbox.store.kinds.by_type("scheduling.x-k8s.io/v1alpha1", "PodGroup")
+    assert kind is not None
+    sandbox.store.create(kind, pod_group("gang", minMember=2), namespace="default")
 
     @kopf.on.login(registry=registry)
     async def login(**_: Any) -> kopf.ConnectionInfo:
@@ -56,4 +57,4 @@ async def test_a_kopf_operator_reconciles_pod_groups(sandbox: Sandbox) -> None:
         operator = kopf.operator(registry=registry, clusterwide=True, standalone=True, stop_flag=stop)
         await asyncio.create_task(operator)
 
-    assert sandbox.store.get(POD_GROUPS, "gang", namespace="default").obj["status"] == {"phase": "Pending"}
+    assert sandbox.store.get(kind, "gang", namespace="default").obj["status"] == {"phase": "Pending"}

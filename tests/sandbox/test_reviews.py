@@ -4,8 +4,8 @@ import time
 
 import aiohttp
 
-from muster.operator.sandbox import Sandbox
 from muster.operator.serving import ReviewAuthorizer
+from muster.sandbox import Sandbox
 
 
 class _Api:

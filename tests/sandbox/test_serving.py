@@ -8,8 +8,8 @@ import aiohttp
 import pytest
 import yaml
 
-from muster.operator.sandbox import Sandbox
-from muster.operator.sandbox.kinds import CONFIG_MAPS
+from muster.sandbox import Sandbox
+from muster.sandbox.kinds import CONFIG_MAPS
 from tests.api_behaviour.objects import config_map
 from tests.controlplane.ports import free_port
 

@@ -4,15 +4,15 @@ import asyncio
 
 import pytest
 
-from muster.operator.sandbox import Sandbox
-from muster.operator.sandbox.kinds import CONFIG_MAPS, NAMESPACES, PODS
-from muster.operator.sandbox.kubelet import Kubelet
-from muster.operator.sandbox.ledger import Ledger
-from muster.operator.sandbox.objects import Object
-from muster.operator.sandbox.patching import MERGE
-from muster.operator.sandbox.pods import bind
-from muster.operator.sandbox.sources import Sources
-from muster.operator.sandbox.store import Store, WriteOptions
+from muster.sandbox import Sandbox
+from muster.sandbox.actions import bind
+from muster.sandbox.clock import Sources
+from muster.sandbox.kinds import CONFIG_MAPS, NAMESPACES, PODS
+from muster.sandbox.ledger import Ledger
+from muster.sandbox.objects import Object
+from muster.sandbox.patching import MERGE
+from muster.sandbox.stand_ins import Kubelet
+from muster.sandbox.store import Store, WriteOptions
 from tests.api_behaviour.objects import binding, config_map
 from tests.builders import make_pod
 

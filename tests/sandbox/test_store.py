@@ -4,13 +4,13 @@ import itertools
 
 import pytest
 
-from muster.operator.sandbox import ApiError, Sandbox
-from muster.operator.sandbox.custom import DEFINITIONS
-from muster.operator.sandbox.kinds import EVENTS, EVENTS_V1, NAMESPACES, POD_GROUPS, PODS, PRIORITY_CLASSES
-from muster.operator.sandbox.patching import MERGE
-from muster.operator.sandbox.selectors import parse
-from muster.operator.sandbox.sources import Sources
-from tests.api_behaviour.objects import event
+from muster.operator.podgroups.definition import definition
+from muster.sandbox import ApiError, Sandbox
+from muster.sandbox.clock import Sources
+from muster.sandbox.kinds import CUSTOM_RESOURCE_DEFINITIONS, EVENTS, EVENTS_V1, NAMESPACES, PODS, PRIORITY_CLASSES
+from muster.sandbox.patching import MERGE
+from muster.sandbox.selectors import parse
+from tests.api_behaviour.objects import event, pod_group
 from tests.builders import make_pod
 
 
@@ -110,14 +110,21 @@ def test_an_event_is_the_same_object_in_both_views() -> None:
     assert store.find(EVENTS, "a", namespace="default") is None
 
 
-def test_pod_groups_are_served_as_their_definition_says() -> None:
-    spec = DEFINITIONS[POD_GROUPS]["spec"]
+def test_kinds_come_and_go_with_their_definitions() -> None:
+    store = Sandbox([definition()]).store
+    spec = definition()["spec"]
+    kind = store.kinds.by_type("scheduling.x-k8s.io/v1alpha1", "PodGroup")
+    assert kind is not None
+    store.create(kind, pod_group("gang", minMember=2), namespace="default")
 
-    assert (POD_GROUPS.group, POD_GROUPS.resource, POD_GROUPS.kind, POD_GROUPS.singular) == (
+    store.delete(CUSTOM_RESOURCE_DEFINITIONS, "podgroups.scheduling.x-k8s.io")
+
+    assert (kind.group, kind.resource, kind.kind, kind.version) == (
         spec["group"],
         spec["names"]["plural"],
         spec["names"]["kind"],
-        spec["names"]["singular"],
+        spec["versions"][0]["name"],
     )
-    assert list(POD_GROUPS.short_names) == spec["names"]["shortNames"]
-    assert [version["name"] for version in spec["versions"]] == [POD_GROUPS.version]
+    assert (kind.singular, list(kind.short_names)) == (spec["names"]["singular"], spec["names"]["shortNames"])
+    assert store.kinds.by_path(kind.group, kind.version, kind.resource) is None
+    assert store.find(kind, "gang", namespace="default") is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.operator.sandbox.timestamps import age, format_time, human_duration, parse_time
+from muster.sandbox.clock import age, format_time, human_duration, parse_time
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-ROOMS = ("framework", "operator", "plugins")
+ROOMS = ("framework", "operator", "plugins", "sandbox")
 LAYERS = "The process knows the plugins, the plugins know the engine"
 ENGINE = "The engine talks to nothing outside"
 PLUGINS = "Plugins talk to nothing outside"
+SANDBOX = "The sandbox knows nothing of the scheduler"
+SANDBOX_OF_OTHERS = "Only the process and tests run a sandbox"
 FAMILIES = "A plugin family knows no other family"
 
 
@@ -33,6 +35,11 @@ def write_tree(tree: Path, modules: Mapping[str, str]) -> None:
         "plugins/__init__.py": "",
         "plugins/catalog.py": "import muster.plugins.ports",
         "plugins/ports/__init__.py": "",
+        "sandbox/__init__.py": "",
+        "sandbox/rules.py": "import muster.framework.model.quantity",
+        "framework/model/__init__.py": "",
+        "framework/model/quantity.py": "",
+        "framework/queue.py": "",
     }
     for path, content in {**least, **modules}.items():
         file = tree / "muster" / path
@@ -63,6 +70,11 @@ def test_this_tree_keeps_every_contract(tmp_path: Path) -> None:
         ("plugins/nodes/__init__.py", "import kopf", PLUGINS),
         ("plugins/nodes/__init__.py", "import aiohttp", PLUGINS),
         ("plugins/nodes/__init__.py", "import kubernetes", PLUGINS),
+        ("sandbox/server.py", "import muster.framework.queue", SANDBOX),
+        ("sandbox/server.py", "import muster.operator.cli", SANDBOX),
+        ("sandbox/server.py", "import muster.plugins.ports", SANDBOX),
+        ("framework/queue.py", "import muster.sandbox", SANDBOX_OF_OTHERS),
+        ("plugins/nodes/__init__.py", "import muster.sandbox", SANDBOX_OF_OTHERS),
         ("plugins/nodes/__init__.py", "import muster.plugins.ports", FAMILIES),
         ("plugins/nodes/__init__.py", "import muster.plugins.catalog", FAMILIES),
     ],

@@ -1,4 +1,4 @@
-"""What an installed Muster holds: every module of the three rooms, each under one name."""
+"""What an installed Muster holds: every module of the four rooms, each under one name."""
 
 import ast
 import runpy
@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-ROOMS = ("framework", "operator", "plugins")
+ROOMS = ("framework", "operator", "plugins", "sandbox")
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_the_operator_folder_does_not_shadow_the_standard_library() -> None:
     assert not Path(spec.origin).is_relative_to(REPOSITORY)
 
 
-@pytest.mark.parametrize("room", ["framework", "plugins"])
+@pytest.mark.parametrize("room", ["framework", "plugins", "sandbox"])
 def test_a_room_has_its_import_name_only(room: str) -> None:
     """In the repository root `import framework` works too, and would make every class of the engine exist twice."""
     wrong = [

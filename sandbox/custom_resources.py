@@ -1,0 +1,211 @@
+"""Custom resources: what their definitions make of them, as kinds, and what the structural schema does to objects.
+
+A CustomResourceDefinition in the store is taken at its word, as a real API server takes it: fields, limits, merging and
+columns all come from there. `kinds_of` is called when a definition is written; `pruned` and `validate` for every write
+of a custom resource. Schemas may use types, formats, limits, patterns, enums, required fields, defaults, lists with
+keys and `x-kubernetes-…` extensions; CEL rules and conversions are not carried out. The sentences are kube-apiserver's.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from muster.sandbox.errors import DUPLICATE, INVALID, NOT_SUPPORTED, REQUIRED, TYPE_INVALID, FieldError
+from muster.sandbox.objects import Object, name_of
+from muster.sandbox.registry import Definition, Kind
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+}
+_TYPE_NAMES = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+_RANGES = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
+_METADATA = "metadata"
+_ALWAYS_KNOWN = ("apiVersion", "kind", "metadata")
+_KEEPS_UNKNOWN = "x-kubernetes-preserve-unknown-fields"
+_INT_OR_STRING = "x-kubernetes-int-or-string"
+
+
+def kinds_of(definition: Object) -> list[Kind]:
+    """The kinds that a definition serves: the stored version, and the others as views of it."""
+    versions = [version for version in definition["spec"]["versions"] if version["served"] or version["storage"]]
+    stored = _kind(definition, next(version for version in versions if version["storage"]), None)
+    kinds = [
+        stored if version["storage"] else _kind(definition, version, stored)
+        for version in versions
+        if version["served"]
+    ]
+    return sorted(kinds, key=lambda kind: kind is not stored)
+
+
+def _kind(definition: Object, version: Object, stored: Kind | None) -> Kind:
+    spec, names = definition["spec"], definition["spec"]["names"]
+    schema = (version.get("schema") or {}).get("openAPIV3Schema") or {"type": "object", _KEEPS_UNKNOWN: True}
+    return Kind(
+        group=spec["group"],
+        version=version["name"],
+        resource=names["plural"],
+        kind=names["kind"],
+        singular_name=names.get("singular") or names["kind"].lower(),
+        list_name=names.get("listKind") or f"{names['kind']}List",
+        namespaced=spec["scope"] == "Namespaced",
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        subresources=("status",) if "status" in (version.get("subresources") or {}) else (),
+        generation=True,
+        unconditional_update=False,
+        custom=Definition(
+            schema=schema,
+            printer_columns=version.get("additionalPrinterColumns") or [],
+            list_keys=dict(_list_keys(schema, ())),
+        ),
+        view_of=stored,
+    )
+
+
+def _list_keys(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    if node.get("x-kubernetes-list-type") == "map":
+        yield path, tuple(node["x-kubernetes-list-map-keys"])
+    for name, child in (node.get("properties") or {}).items():
+        yield from _list_keys(child, (*path, name))
+    if "items" in node:
+        yield from _list_keys(node["items"], path)
+
+
+def begin_definition(definition: Object, now: str) -> Object:
+    """A definition as the API shows it once it is served: its names accepted, and established."""
+    spec = definition["spec"]
+    names = {"singular": spec["names"]["kind"].lower(), "listKind": f"{spec['names']['kind']}List"} | spec["names"]
+    accepted = {
+        "NamesAccepted": ("NoConflicts", "no conflicts found"),
+        "Established": ("InitialNamesAccepted", "the initial names have been accepted"),
+    }
+    conditions = [
+        {"type": name, "status": "True", "reason": reason, "message": message, "lastTransitionTime": now}
+        for name, (reason, message) in accepted.items()
+    ]
+    stored = [version["name"] for version in spec["versions"] if version.get("storage")]
+    status = {"acceptedNames": names, "storedVersions": stored, "conditions": conditions}
+    return definition | {"spec": spec | {"names": names, "conversion": {"strategy": "None"}}, "status": status}
+
+
+def validate_definition(definition: Object) -> Iterator[FieldError]:
+    """What is wrong with a definition that could not be served."""
+    spec = definition.get("spec") or {}
+    names = spec.get("names") or {}
+    required = {"spec.group": spec.get("group"), "spec.scope": spec.get("scope"), "spec.versions": spec.get("versions")}
+    required |= {f"spec.names.{field}": names.get(field) for field in ("plural", "kind")}
+    yield from (FieldError(REQUIRED, path) for path, value in required.items() if not value)
+    if spec.get("scope") not in (None, "Namespaced", "Cluster"):
+        supported = 'supported values: "Cluster", "Namespaced"'
+        yield FieldError(NOT_SUPPORTED, "spec.scope", supported, value=spec["scope"])
+    if sum(bool(version.get("storage")) for version in spec.get("versions") or ()) != 1:
+        reason = "must have exactly one version marked as storage version"
+        yield FieldError(INVALID, "spec.versions", reason, value=spec.get("versions"))
+    for index, version in enumerate(spec.get("versions") or ()):
+        if not (version.get("schema") or {}).get("openAPIV3Schema"):
+            yield FieldError(REQUIRED, f"spec.versions[{index}].schema.openAPIV3Schema", "schemas are required")
+    wanted = f"{names.get('plural')}.{spec.get('group')}"
+    if name_of(definition) != wanted:
+        yield FieldError(
+            INVALID, "metadata.name", 'must be spec.names.plural+"."+spec.group', value=name_of(definition)
+        )
+
+
+def pruned(schema: Object, obj: Object) -> Object:
+    """An object without the fields that its schema does not name; the metadata is not the schema's concern."""
+    shown: Object = _pruned(schema, obj)
+    return shown | {_METADATA: obj[_METADATA]} if _METADATA in obj else shown
+
+
+def _pruned(schema: Object, value: Any) -> Any:
+    if isinstance(value, dict) and "properties" in schema:
+        properties = schema["properties"]
+        return {key: _pruned(properties[key], item) for key, item in value.items() if key in properties}
+    if isinstance(value, dict) and "additionalProperties" in schema:
+        return {key: _pruned(schema["additionalProperties"], item) for key, item in value.items()}
+    if isinstance(value, list) and "items" in schema:
+        return [_pruned(schema["items"], item) for item in value]
+    if isinstance(value, float) and schema.get("type") == "integer" and value.is_integer():
+        return int(value)
+    return value
+
+
+def validate(schema: Object, obj: Object) -> Iterator[FieldError]:
+    """What the schema refuses. A message names fields of the status by their path inside of it, as the status is
+    checked by itself."""
+    for name, child in schema["properties"].items():
+        if name in obj and name != _METADATA:
+            yield from _value(child, obj[name], name, "" if name == "status" else name)
+
+
+def _value(schema: Object, value: Any, path: str, shown: str) -> Iterator[FieldError]:
+    if schema.get("x-kubernetes-int-or-string"):
+        yield from _scalar(schema | {"type": "string"} if isinstance(value, str) else schema, value, path, shown)
+        return
+    expected = _TYPES[schema["type"]]
+    if not isinstance(value, expected) or isinstance(value, bool):
+        yield _wrong_type(value, schema["type"], path, shown)
+    elif isinstance(value, dict):
+        yield from _map(schema, value, path, shown)
+    elif isinstance(value, list):
+        yield from _list(schema, value, path, shown)
+    else:
+        yield from _scalar(schema, value, path, shown)
+
+
+def _map(schema: Object, value: Object, path: str, shown: str) -> Iterator[FieldError]:
+    for name in schema.get("required") or ():
+        if name not in value:
+            yield FieldError(REQUIRED, f"{path}.{name}")
+    for name, item in value.items():
+        child = (schema.get("properties") or {}).get(name) or schema.get("additionalProperties")
+        if child:
+            yield from _value(child, item, f"{path}.{name}", f"{shown}.{name}".lstrip("."))
+
+
+def _list(schema: Object, value: list[Any], path: str, shown: str) -> Iterator[FieldError]:
+    keys = schema.get("x-kubernetes-list-map-keys") or ()
+    seen: list[Object] = []
+    for index, item in enumerate(value):
+        yield from _value(schema["items"], item, f"{path}[{index}]", f"{shown}[{index}]")
+        if keys and isinstance(item, dict):
+            identity = {key: item.get(key) for key in keys}
+            if identity in seen:
+                yield FieldError(DUPLICATE, f"{path}[{index}]", value=identity)
+            seen.append(identity)
+
+
+def _scalar(schema: Object, value: Any, path: str, shown: str) -> Iterator[FieldError]:
+    if schema.get("x-kubernetes-int-or-string") and (not isinstance(value, int | str) or isinstance(value, bool)):
+        yield _wrong_type(value, "integer,string", path, shown)
+    if (format := schema.get("format")) in _RANGES and value not in _RANGES[format]:
+        reason = f"Checked value must be of type integer with format {format} in {shown}"
+        yield FieldError(INVALID, "<nil>", reason, value="")
+    elif "minimum" in schema and value < schema["minimum"]:
+        reason = f"{shown} in body should be greater than or equal to {schema['minimum']}"
+        yield FieldError(INVALID, path, reason, value=value)
+    if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
+        yield FieldError(INVALID, path, f"{shown} in body should match '{schema['pattern']}'", value=value)
+    if schema.get("format") == "date-time" and not _is_time(value):
+        reason = f"{shown} in body must be of type date-time: {msgspec.json.encode(value).decode()}"
+        yield FieldError(TYPE_INVALID, path, reason, value=value)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def _wrong_type(value: Any, expected: str, path: str, shown: str) -> FieldError:
+    name = _TYPE_NAMES.get(type(value), "null")
+    return FieldError(TYPE_INVALID, path, f'{shown} in body must be of type {expected}: "{name}"', value=name)

@@ -1,0 +1,73 @@
+"""Volumes, claims and storage classes: the defaults that a scheduler reads, and the state they start in."""
+
+from collections.abc import Iterator
+
+from muster.sandbox.errors import REQUIRED, FieldError
+from muster.sandbox.objects import Object, get_in, with_defaults
+
+
+def complete_volume(volume: Object) -> Object:
+    """A persistent volume with its defaults."""
+    defaults = {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"}
+    return volume | {"spec": with_defaults(volume.get("spec"), defaults)}
+
+
+def begin_volume(volume: Object, now: str) -> Object:
+    """A persistent volume as it is when just created. No finalizer protects it: nothing here would take it off."""
+    return volume | {"status": {"phase": "Pending", "lastPhaseTransitionTime": now}}
+
+
+def complete_claim(claim: Object) -> Object:
+    """A claim with its defaults."""
+    return claim | {"spec": with_defaults(claim.get("spec"), {"volumeMode": "Filesystem"})}
+
+
+def begin_claim(claim: Object, now: str) -> Object:
+    """A claim as it is when just created."""
+    return claim | {"status": {"phase": "Pending"}}
+
+
+def validate_volume(volume: Object) -> Iterator[FieldError]:
+    """A volume has a size and says how it can be mounted."""
+    for field in ("accessModes", "capacity"):
+        if not volume["spec"].get(field):
+            yield FieldError(REQUIRED, f"spec.{field}")
+
+
+def validate_claim(claim: Object) -> Iterator[FieldError]:
+    """A claim asks for a size and says how it wants to mount."""
+    if not claim["spec"].get("accessModes"):
+        yield FieldError(REQUIRED, "spec.accessModes", "at least 1 access mode is required")
+    if get_in(claim, ("spec", "resources", "requests", "storage")) is None:
+        yield FieldError(REQUIRED, "spec.resources[storage]")
+
+
+def complete_class(storage_class: Object) -> Object:
+    """A storage class with its defaults."""
+    return with_defaults(storage_class, {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"})
+
+
+def validate_class(storage_class: Object) -> Iterator[FieldError]:
+    """A storage class names its provisioner."""
+    if not storage_class.get("provisioner"):
+        yield FieldError(REQUIRED, "provisioner")
+
+
+def begin_attachment(attachment: Object, now: str) -> Object:
+    """An attachment as it is when just created."""
+    return attachment | {"status": {"attached": False}}
+
+
+def complete_driver(driver: Object) -> Object:
+    """A CSI driver with its defaults."""
+    defaults = {
+        "attachRequired": True,
+        "podInfoOnMount": False,
+        "storageCapacity": False,
+        "fsGroupPolicy": "ReadWriteOnceWithFSType",
+        "volumeLifecycleModes": ["Persistent"],
+        "requiresRepublish": False,
+        "preventPodSchedulingIfMissing": False,
+        "seLinuxMount": False,
+    }
+    return driver | {"spec": with_defaults(driver.get("spec"), defaults)}

@@ -1,0 +1,72 @@
+"""The tables that kubectl asks for instead of objects: kube-apiserver's columns for each kind.
+
+Called by the HTTP edge when a client accepts `as=Table`. Kinds without columns of their own show name and creation.
+"""
+
+from collections.abc import Iterable
+
+from muster.sandbox import kinds, rules
+from muster.sandbox.ledger import Entry
+from muster.sandbox.objects import Object, get_in, metadata
+from muster.sandbox.registry import Kind
+from muster.sandbox.tables import cluster, pods, workloads
+from muster.sandbox.tables.columns import CREATED_AT, NAME, Column, custom_columns
+
+_COLUMNS: dict[Kind, tuple[Column, ...]] = {
+    kinds.PODS: pods.COLUMNS,
+    kinds.NODES: cluster.NODES,
+    kinds.EVENTS: cluster.EVENTS,
+    kinds.EVENTS_V1: cluster.EVENTS,
+    kinds.NAMESPACES: workloads.NAMESPACES,
+    kinds.LEASES: workloads.LEASES,
+    kinds.CONFIG_MAPS: workloads.CONFIG_MAPS,
+    kinds.SERVICE_ACCOUNTS: workloads.SERVICE_ACCOUNTS,
+    kinds.SERVICES: workloads.SERVICES,
+    kinds.PRIORITY_CLASSES: workloads.PRIORITY_CLASSES,
+    kinds.POD_DISRUPTION_BUDGETS: workloads.POD_DISRUPTION_BUDGETS,
+    kinds.REPLICATION_CONTROLLERS: workloads.REPLICA_SETS,
+    kinds.REPLICA_SETS: workloads.REPLICA_SETS,
+    kinds.STATEFUL_SETS: workloads.STATEFUL_SETS,
+    kinds.DEPLOYMENTS: workloads.DEPLOYMENTS,
+    kinds.PERSISTENT_VOLUMES: workloads.PERSISTENT_VOLUMES,
+    kinds.PERSISTENT_VOLUME_CLAIMS: workloads.PERSISTENT_VOLUME_CLAIMS,
+    kinds.STORAGE_CLASSES: workloads.STORAGE_CLASSES,
+    kinds.CSI_NODES: workloads.CSI_NODES,
+    kinds.CSI_STORAGE_CAPACITIES: workloads.CSI_STORAGE_CAPACITIES,
+    kinds.VOLUME_ATTACHMENTS: workloads.VOLUME_ATTACHMENTS,
+}
+_GENERIC = (NAME, CREATED_AT)
+
+
+def render(kind: Kind, entries: Iterable[Entry], now: float, *, include: str = "", headers: bool = True) -> Object:
+    """The `meta.k8s.io/v1` Table of some objects.
+
+    `include` is the query parameter `includeObject`: `None`, `Metadata` (the default) or `Object`. Without `headers`
+    the column definitions are left out, as in all but the first event of a watch.
+    """
+    columns = custom_columns(kind.custom.printer_columns) if kind.custom else _COLUMNS.get(kind, _GENERIC)
+    return {
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": {},
+        "columnDefinitions": [column.definition() for column in columns] if headers else [],
+        "rows": [_row(kind, columns, entry.obj, now, include) for entry in entries],
+    }
+
+
+def _row(kind: Kind, columns: tuple[Column, ...], obj: Object, now: float, include: str) -> Object:
+    stored = rules.to_stored(kind, obj)
+    row: Object = {"cells": [column.cell(stored, now) for column in columns]}
+    phase = get_in(obj, ("status", "phase"))
+    if kind is kinds.PODS and phase in ("Succeeded", "Failed"):
+        message = "The pod has completed successfully." if phase == "Succeeded" else "The pod failed."
+        row["conditions"] = [{"type": "Completed", "status": "True", "reason": phase, "message": message}]
+    if include == "Object":
+        row["object"] = obj
+    elif include != "None":
+        row["object"] = {
+            "kind": "PartialObjectMetadata",
+            "apiVersion": "meta.k8s.io/v1",
+            "metadata": metadata(obj),
+        }
+    return row
