@@ -11,8 +11,9 @@ _HOLD = "example.com/hold"
 
 
 async def _bound_pod(server: Server, name: str = "web") -> None:
-    await server.post(server.pods(), make_pod(name, namespace=server.namespace))
-    await server.post(server.pods(name, "binding"), binding(name, "node-1"))
+    created = await server.post(server.pods(), make_pod(name, namespace=server.namespace))
+    bound = await server.post(server.pods(name, "binding"), binding(name, "node-1"))
+    assert (created.code, bound.code) == (201, 201), (created.body, bound.body)
 
 
 async def test_a_deleted_object_is_gone_and_the_answer_tells_which(server: Server) -> None:
@@ -70,6 +71,7 @@ async def test_the_time_of_a_pod_can_only_be_shortened(server: Server) -> None:
     )
     for query in queries:
         answer = await server.delete(server.pods("web"), **query)
+        assert answer.code == 200, answer.body
         periods.append(answer.body["metadata"]["deletionGracePeriodSeconds"])
 
     assert periods == [20, 20, 20, 10]

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
-from muster.operator.sandbox import Sandbox
-from muster.operator.sandbox.kinds import PODS
-from muster.operator.sandbox.nodes import NodeShape
+from muster.sandbox import Sandbox
+from muster.sandbox.contents import NodeShape
+from muster.sandbox.kinds import PODS
 from tests.builders import PodDict
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from muster.operator.sandbox.nodes import NodeShape
+from muster.sandbox.contents import NodeShape
 from tests.builders import make_node, make_pod
 from tests.security.packages import install
 from tests.security.sandboxes import serving
