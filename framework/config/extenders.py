@@ -6,8 +6,8 @@ from typing import Annotated
 from pydantic import Field
 
 from muster.framework.config.fields import Base64, Bool, ConfigModel, Int64, Seconds, Text, unless_zero
-from muster.framework.config.names import is_extended_resource, label_key_faults
 from muster.framework.config.problems import Problem, invalid
+from muster.framework.model.names import is_extended_resource, label_key_faults
 
 
 class ExtenderManagedResource(ConfigModel):

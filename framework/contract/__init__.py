@@ -1,16 +1,27 @@
 """The plugin contract: what a plugin may implement, what it is given and what it may answer.
 
 What belongs here: extension points, statuses, verdicts, cycle state, cluster events and the handle. What does not:
-anything that runs plugins. Everything a plugin author needs is re-exported from this package.
+anything that runs plugins. Every name that a plugin author needs is exported from this package, those of the object
+model and the snapshot included; a name that is not exported is no part of the contract.
 """
 
+from ..config.args.base import PluginArgs
+from ..config.fields import Int64, Text
+from ..config.problems import Problem, invalid
+from ..model.meta import ObjectMeta, Wire
+from ..model.node import Node
+from ..model.pod import Pod
+from ..model.pod_info import PodInfo, PodSignature
 from ..snapshot.journal import DependsOn
+from ..snapshot.reader import SnapshotReader
 from ..snapshot.view import NodeInfo, NodeView
 from .api import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Api, ApiError
 from .cycle_state import CycleState
-from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint
+from .decision import DecisionFollower, GroupDecision, PodDecision
+from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintFunction
 from .group import GroupPlugin, ObjectFollower, PodFollower
 from .handle import (
+    MAX_WAIT_SECONDS,
     Binder,
     Clock,
     ConditionWriter,
@@ -23,9 +34,11 @@ from .handle import (
     WatchedKind,
 )
 from .normalizing import normalize_to_highest
+from .observer import Observer
 from .per_node import PerNodeFilter, PerNodeScore
 from .per_signature import PerSignature
 from .plugin import (
+    MAX_NODE_SCORE,
     BindPlugin,
     EnqueueExtensions,
     FilterPlugin,
@@ -42,11 +55,15 @@ from .plugin import (
     QueueSortPlugin,
     ReservePlugin,
     ScorePlugin,
+    Scores,
 )
+from .queued_pod import QueuedPod
 from .status import Code, Status
-from .verdicts import Diagnosis, StatusTable, Verdicts
+from .verdicts import Codes, Diagnosis, Mask, StatusTable, Verdicts
 
 __all__ = [
+    "MAX_NODE_SCORE",
+    "MAX_WAIT_SECONDS",
     "MERGE_PATCH",
     "STRATEGIC_MERGE_PATCH",
     "Action",
@@ -57,8 +74,10 @@ __all__ = [
     "Clock",
     "ClusterEvent",
     "Code",
+    "Codes",
     "ConditionWriter",
     "CycleState",
+    "DecisionFollower",
     "DependsOn",
     "Diagnosis",
     "EnqueueExtensions",
@@ -66,19 +85,31 @@ __all__ = [
     "EventResource",
     "EventSink",
     "FilterPlugin",
+    "GroupDecision",
     "GroupPlugin",
     "Handle",
     "Hint",
+    "HintFunction",
+    "Int64",
     "Lister",
+    "Mask",
+    "Node",
     "NodeInfo",
     "NodeView",
     "ObjectFollower",
+    "ObjectMeta",
+    "Observer",
     "PerNodeFilter",
     "PerNodeScore",
     "PerSignature",
     "PermitPlugin",
     "Plugin",
+    "PluginArgs",
+    "Pod",
+    "PodDecision",
     "PodFollower",
+    "PodInfo",
+    "PodSignature",
     "PostBindPlugin",
     "PostFilterPlugin",
     "PreBindPlugin",
@@ -87,15 +118,22 @@ __all__ = [
     "PreFilterPlugin",
     "PreFilterResult",
     "PreScorePlugin",
+    "Problem",
     "QueueSortPlugin",
+    "QueuedPod",
     "ReservePlugin",
     "ScorePlugin",
+    "Scores",
+    "SnapshotReader",
     "Status",
     "StatusTable",
+    "Text",
     "Timer",
     "Verdicts",
     "WaitingPod",
     "WaitingPods",
     "WatchedKind",
+    "Wire",
+    "invalid",
     "normalize_to_highest",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, IntFlag, StrEnum
+from typing import Any
 
 from ..model.pod_info import PodInfo
 
@@ -103,8 +104,12 @@ class Hint(Enum):
     SKIP = "QueueSkip"
 
 
-HintFunction = Callable[[PodInfo, object, object], Hint]
-"""`(pod, old, new) -> Hint`: `old` is None for an add, `new` is None for a delete. An exception counts as QUEUE."""
+HintFunction = Callable[[PodInfo, Any, Any], Hint]
+"""`(pod, old, new) -> Hint`: `old` is None for an add, `new` is None for a delete. An exception counts as QUEUE.
+
+Both objects are of the type that belongs to the registered resource (`Node`, `PodInfo`, or the watched kind's struct),
+and a hint names that type: `def room_made(self, pod: PodInfo, old: Node | None, new: Node | None) -> Hint`.
+"""
 
 
 @dataclass(frozen=True, slots=True)

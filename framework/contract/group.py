@@ -9,11 +9,11 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from ..model.pod_info import PodInfo
-from .plugin import Plugin
+from .plugin import Args, Plugin
 from .status import Status
 
 
-class GroupPlugin(Plugin):
+class GroupPlugin(Plugin[Args]):
     """Knows which pods belong together and how many of them must be placed at once."""
 
     @abstractmethod
@@ -32,13 +32,15 @@ class GroupPlugin(Plugin):
 
     @abstractmethod
     def reject_group(self, group: str, cause: Status, *, placed: int, missing: int) -> Status:
-        """Called when `placed` members fit but `missing` had to. Answers the one status that all members get.
+        """The one status that all members get when `placed` of them fit but `missing` had to.
 
-        `cause` is the status of the first member that did not fit.
+        `cause` is the status of the first member that did not fit; one that names no plugin is PENDING and says that
+        too few members were there to be tried. Pure, as deciding is: what follows from it is done in
+        `DecisionFollower.on_group_decision`.
         """
 
 
-class PodFollower(Plugin):
+class PodFollower(Plugin[Args]):
     """Follows all pods of the cluster that have not ended, whoever schedules them."""
 
     @abstractmethod
@@ -46,7 +48,7 @@ class PodFollower(Plugin):
         """A pod came (`old` is None), changed, or went (`new` is None). Called before the queue hears of it."""
 
 
-class ObjectFollower(Plugin):
+class ObjectFollower(Plugin[Args]):
     """Follows the objects of the kinds it declared in `watches`."""
 
     @abstractmethod

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from ..model.meta import ObjectMeta
 from ..model.pod_info import PodInfo
-from ..snapshot.snapshot import Snapshot
+from ..snapshot.reader import SnapshotReader
 from .api import Api
+from .observer import Observer
 from .status import Status
 
-if TYPE_CHECKING:  # the observer's words include the contract's
-    from ..observer import Observer
-
 T = TypeVar("T")
+
+MAX_WAIT_SECONDS = 15 * 60.0
+"""The longest that Permit may hold a pod."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +169,8 @@ class Handle(Protocol):
         ...
 
     @property
-    def snapshot(self) -> Snapshot:
-        """Nodes and the pods on them, assumed ones included. Plugins must not change it."""
+    def snapshot(self) -> SnapshotReader:
+        """Nodes and the pods on them, assumed ones included."""
         ...
 
     @property

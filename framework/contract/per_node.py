@@ -9,21 +9,20 @@ from __future__ import annotations
 from abc import abstractmethod
 
 import numpy as np
-from pydantic import BaseModel
 
 from ..model.pod_info import PodInfo
 from ..snapshot.view import NodeInfo, NodeView
 from .cycle_state import CycleState
 from .handle import Handle
-from .plugin import FilterPlugin, ScorePlugin, Scores
+from .plugin import Args, FilterPlugin, ScorePlugin, Scores
 from .status import Code, Status
 from .verdicts import StatusTable, Verdicts
 
 
-class PerNodeFilter(FilterPlugin):
+class PerNodeFilter(FilterPlugin[Args]):
     """A Filter that is asked about one node at a time. A subclass with an `__init__` of its own calls this one."""
 
-    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+    def __init__(self, args: Args, handle: Handle) -> None:
         super().__init__(args, handle)
         self._table = StatusTable()
 
@@ -41,7 +40,7 @@ class PerNodeFilter(FilterPlugin):
         return Verdicts(codes, self._table)
 
 
-class PerNodeScore(ScorePlugin):
+class PerNodeScore(ScorePlugin[Args]):
     """A Score that is asked about one node at a time."""
 
     @abstractmethod

@@ -10,15 +10,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Generic
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel
+from typing_extensions import TypeVar
 
 from ..model.pod_info import PodInfo
 from ..snapshot.journal import DependsOn
-from ..snapshot.snapshot import Snapshot
+from ..snapshot.reader import SnapshotReader
 from ..snapshot.view import NodeView
 from .cycle_state import CycleState
 from .events import EventRegistration
@@ -29,10 +30,12 @@ from .verdicts import Diagnosis, Verdicts
 
 Scores = npt.NDArray[np.int64]
 MAX_NODE_SCORE = 100
+Args = TypeVar("Args", default=Any)
+"""The type of a plugin's arguments: its `args_model`, or None."""
 
 
-class Plugin(ABC):
-    """Base of all plugins.
+class Plugin(ABC, Generic[Args]):
+    """Base of all plugins. `FilterPlugin[MyArgs]` says of what type the arguments are; so may every other base.
 
     Class attributes:
         name: the name in configuration, messages and metrics.
@@ -44,12 +47,13 @@ class Plugin(ABC):
     args_model: ClassVar[type[BaseModel] | None] = None
     watches: ClassVar[tuple[WatchedKind, ...]] = ()
 
-    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
-        """Keep what is needed of `args` (an instance of `args_model`, or None) and `handle`."""
+    def __init__(self, args: Args, handle: Handle) -> None:
+        """Keep `args`, an instance of `args_model` or None where there is none, and `handle`."""
+        self.args = args
         self.handle = handle
 
 
-class EnqueueExtensions(Plugin):
+class EnqueueExtensions(Plugin[Args]):
     """Tells which events may help the pods that this plugin rejected. A plugin without it is asked on every event."""
 
     @abstractmethod
@@ -57,7 +61,7 @@ class EnqueueExtensions(Plugin):
         """Called once, when the profile is built."""
 
 
-class PreEnqueuePlugin(Plugin):
+class PreEnqueuePlugin(Plugin[Args]):
     """Decides whether a pod may enter the active queue at all."""
 
     @abstractmethod
@@ -65,7 +69,7 @@ class PreEnqueuePlugin(Plugin):
         """Called when a pod is about to enter the active or backoff queue; a rejection gates it. Must be fast."""
 
 
-class QueueSortPlugin(Plugin):
+class QueueSortPlugin(Plugin[Args]):
     """Orders the active queue. A profile has exactly one, and all profiles have the same."""
 
     @abstractmethod
@@ -83,7 +87,7 @@ class PreFilterResult:
     node_names: frozenset[str]
 
 
-class PreFilterPlugin(Plugin):
+class PreFilterPlugin(Plugin[Args]):
     """Looks at the pod once before nodes are looked at."""
 
     @abstractmethod
@@ -95,7 +99,7 @@ class PreFilterPlugin(Plugin):
         """
 
 
-class PreFilterExtensions(Plugin):
+class PreFilterExtensions(Plugin[Args]):
     """Keeps PreFilter's notes true while pods are tried on or taken off nodes."""
 
     @abstractmethod
@@ -107,7 +111,7 @@ class PreFilterExtensions(Plugin):
         """`removed` has just been taken off `node_name` in a trial for `pod`."""
 
 
-class FilterPlugin(Plugin):
+class FilterPlugin(Plugin[Args]):
     """Says which nodes can run the pod.
 
     `filter_depends_on` says what a verdict depends on; see `DependsOn`. Verdicts that depend on the pod's signature and
@@ -122,7 +126,7 @@ class FilterPlugin(Plugin):
         """A verdict for each of `nodes`. Called with any set of nodes: all, some, one."""
 
 
-class PostFilterPlugin(Plugin):
+class PostFilterPlugin(Plugin[Args]):
     """Tries to help a pod that no node can run, e.g. by preemption."""
 
     @abstractmethod
@@ -130,7 +134,7 @@ class PostFilterPlugin(Plugin):
         """`(nominated node or None, status)`. Success or ERROR ends the round; UNSCHEDULABLE asks the next plugin."""
 
 
-class PreScorePlugin(Plugin):
+class PreScorePlugin(Plugin[Args]):
     """Prepares scoring."""
 
     @abstractmethod
@@ -138,7 +142,7 @@ class PreScorePlugin(Plugin):
         """Called once with the nodes that passed every filter. SKIP leaves this plugin's Score out."""
 
 
-class ScorePlugin(Plugin):
+class ScorePlugin(Plugin[Args]):
     """Ranks the nodes that can run the pod. `score_depends_on` works as `filter_depends_on` does.
 
     Where scores are kept, so is what `normalize_score` makes of them for the same nodes: it then goes by scores alone.
@@ -154,12 +158,12 @@ class ScorePlugin(Plugin):
         """Bring the scores of all feasible nodes into 0 to 100. Must not write into `scores`."""
         return scores
 
-    def score_epoch(self, snapshot: Snapshot) -> Hashable:
+    def score_epoch(self, snapshot: SnapshotReader) -> Hashable:
         """A value that changes whenever something else that kept scores depend on has changed."""
         return None
 
 
-class ReservePlugin(Plugin):
+class ReservePlugin(Plugin[Args]):
     """Keeps a plugin's own books when a pod is assumed on a node."""
 
     @abstractmethod
@@ -171,7 +175,7 @@ class ReservePlugin(Plugin):
         """Undo `reserve`. Must not fail, must be idempotent, and may come without a `reserve` before it."""
 
 
-class PermitPlugin(Plugin):
+class PermitPlugin(Plugin[Args]):
     """Lets a reserved pod through, turns it away, or holds it."""
 
     @abstractmethod
@@ -179,7 +183,7 @@ class PermitPlugin(Plugin):
         """`(status, seconds)`: with WAIT the pod is held for at most `seconds`, 15 minutes at the longest."""
 
 
-class PreBindPlugin(Plugin):
+class PreBindPlugin(Plugin[Args]):
     """Does what must be done before the pod is bound, e.g. binding its volumes."""
 
     @abstractmethod
@@ -191,7 +195,7 @@ class PreBindPlugin(Plugin):
         """Called in the binding cycle. Anything but success sends the pod back to the queue."""
 
 
-class BindPlugin(Plugin):
+class BindPlugin(Plugin[Args]):
     """Binds the pod to its node."""
 
     @abstractmethod
@@ -199,7 +203,7 @@ class BindPlugin(Plugin):
         """SKIP passes the pod on to the next Bind plugin."""
 
 
-class PostBindPlugin(Plugin):
+class PostBindPlugin(Plugin[Args]):
     """Is told of every pod that was bound."""
 
     @abstractmethod

@@ -103,6 +103,12 @@ class Diagnosis:
     unschedulable_plugins: set[str] = field(default_factory=set)
     pending_plugins: set[str] = field(default_factory=set)
 
+    @property
+    def passes(self) -> Mask:
+        """bool, shape (nodes,): nodes that nobody turned away, of those that plugins were asked about."""
+        asked: Mask = self.rejector == 0
+        return asked if self.absent is None else np.zeros(len(asked), np.bool_)
+
     def statuses(self) -> Iterator[tuple[str, Status | None]]:
         """Each node's name with its first rejection and who gave it; None for a node that was not rejected."""
         for name, rejector, code in zip(self.node_names, self.rejector.tolist(), self.codes.tolist(), strict=True):

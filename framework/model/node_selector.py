@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ..config.names import label_key_faults, label_value_faults
+from .names import label_key_faults, label_value_faults
 from .node import Node
 from .pod import NodeSelectorRequirement, NodeSelectorTerm, PodSpec
 

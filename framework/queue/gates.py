@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..contract.events import ClusterEvent
+from ..contract.observer import Observer
 from ..contract.status import Code
 from ..model.pod_info import PodInfo
-from ..observer import Observer
 from .entry import Member, Place
 from .hints import HintTable, Rejector
 from .rejectors import RejectorIndex

@@ -30,9 +30,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ..contract.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, UNSCHEDULED_POD_ADD, ClusterEvent
 from ..contract.handle import Clock
+from ..contract.observer import EntityType, Observer
 from ..contract.queued_pod import QueuedPod
 from ..model.pod_info import PodInfo
-from ..observer import EntityType, Observer
 from .changes import pod_update_events
 from .dump import DumpLine, line_of
 from .entry import Entry, Member, Place, Rejection

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..observer import EntityType
+from ..contract.observer import EntityType
 from .entry import Entry, Member
 from .gates import GatedPod
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ..contract.events import UNSCHEDULED_POD_ADD, ClusterEvent
+from ..contract.observer import EntityType, Observer
 from ..model.pod_info import PodInfo
-from ..observer import EntityType, Observer
 from .backoff import BackoffPolicy, backing_off
 from .entry import Entry, Member, Place, Rejection, entry_of
 from .gates import GatedPod, Gates

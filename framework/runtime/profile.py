@@ -9,8 +9,6 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
-from pydantic import BaseModel
-
 from ..config import ResolvedProfile
 from ..contract.events import Action, ClusterEvent, EventRegistration, EventResource
 from ..contract.group import GroupPlugin
@@ -42,22 +40,6 @@ P = TypeVar("P", bound=Plugin)
 Registry = Mapping[str, type[Plugin]]
 HandleFactory = Callable[[str], Handle]
 
-POINTS: Mapping[str, type[Plugin]] = {
-    "preEnqueue": PreEnqueuePlugin,
-    "queueSort": QueueSortPlugin,
-    "preFilter": PreFilterPlugin,
-    "filter": FilterPlugin,
-    "postFilter": PostFilterPlugin,
-    "preScore": PreScorePlugin,
-    "score": ScorePlugin,
-    "reserve": ReservePlugin,
-    "permit": PermitPlugin,
-    "preBind": PreBindPlugin,
-    "bind": BindPlugin,
-    "postBind": PostBindPlugin,
-}
-"""Extension points as configuration names them, with the base class that a plugin extends them by."""
-
 _REJECTING = (
     PreEnqueuePlugin,
     PreFilterPlugin,
@@ -68,11 +50,6 @@ _REJECTING = (
     GroupPlugin,
 )
 _EVERYTHING = (EventRegistration(ClusterEvent(EventResource.WILDCARD, Action.ALL)),)
-
-
-def extension_points(plugin: type[Plugin]) -> frozenset[str]:
-    """The points that a plugin class extends."""
-    return frozenset(point for point, base in POINTS.items() if issubclass(plugin, base))
 
 
 def _all_registrations(answered: Iterable[EventRegistration]) -> tuple[EventRegistration, ...]:
@@ -101,7 +78,7 @@ class Profile:
         self.plugins: dict[str, Plugin] = {}
         for name in dict.fromkeys(ref.name for refs in resolved.points.values() for ref in refs):
             with built(self.name, name, calling="__init__"):
-                self.plugins[name] = registry[name](cast("BaseModel | None", resolved.args.get(name)), handle)
+                self.plugins[name] = registry[name](_args(registry[name], resolved.args.get(name)), handle)
         self.weights = {ref.name: ref.weight for ref in resolved.points.get("score", ())}
 
         def at(point: str, base: type[P]) -> tuple[P, ...]:
@@ -123,6 +100,10 @@ class Profile:
         self.pre_filter_extensions: tuple[PreFilterExtensions, ...] = tuple(
             plugin for plugin in self.pre_filter if isinstance(plugin, PreFilterExtensions)
         )
+
+    def of(self, base: type[P]) -> tuple[P, ...]:
+        """The plugins that derive from `base`."""
+        return tuple(plugin for plugin in self.plugins.values() if isinstance(plugin, base))
 
     def registrations(self) -> Mapping[str, Sequence[EventRegistration]]:
         """Events by name of each plugin that may reject a pod; one that does not register is concerned by all.
@@ -152,3 +133,8 @@ class Profile:
             if status is not None and status.code is not Code.SUCCESS:
                 return status.by(plugin.name)
         return None
+
+
+def _args(plugin: type[Plugin], given: object) -> object:
+    """The arguments as the plugin declares them: their defaults where the configuration has none."""
+    return plugin.args_model() if given is None and plugin.args_model is not None else given

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..contract.cycle_state import CycleState
+from ..contract.observer import Observer
 from ..contract.status import Code, Status
-from ..observer import Observer
 
 
 class Timing:

@@ -10,11 +10,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from ..config.durations import format_duration
-from ..contract.handle import Clock, Timer
+from ..contract.handle import MAX_WAIT_SECONDS, Clock, Timer
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
-
-MAX_WAIT_SECONDS = 15 * 60.0
 
 
 class WaitingPod:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..contract.cycle_state import CycleState
+from ..contract.decision import PodDecision
 from ..contract.queued_pod import QueuedPod
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
@@ -103,6 +104,10 @@ class Attempt:
         plugin = sibling.status.plugin if sibling.status is not None else ""
         reason = f"sibling pod {sibling.pod.key} lost its place on node {sibling.node_name}"
         return self.fail_on_node(Status.unschedulable(reason).by(plugin))
+
+    def decision(self) -> PodDecision:
+        """What was decided, for plugins that follow decisions."""
+        return PodDecision(self.pod, self.state, self.node_name, self.status, frozenset(self.rejectors))
 
     def rejection(self) -> Rejection:
         """What the queue has to know to bring the pod back at the right time."""

@@ -10,9 +10,9 @@ import logging
 from ..cache.cache import Cache
 from ..contract.cycle_state import CycleState
 from ..contract.handle import Clock
+from ..contract.observer import Observer
 from ..contract.plugin import PreBindPlugin
 from ..contract.status import Code, Status
-from ..observer import Observer
 from ..runtime.errors import error_in
 from ..runtime.profile import Profile
 from ..runtime.timing import Timing

@@ -5,11 +5,13 @@ The operator builds one and feeds it; tests and tools build one with ports of th
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..cache.cache import Cache
 from ..config import KubeSchedulerConfiguration, ResolvedProfile
+from ..contract.decision import DecisionFollower
 from ..contract.group import ObjectFollower, PodFollower
 from ..contract.handle import WatchedKind
 from ..contract.plugin import Plugin
@@ -31,6 +33,8 @@ from .profile_handle import ProfileHandle
 from .scheduler import Lane, Scheduler
 from .scheduling import SchedulingCycle
 from .search import Search
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,8 @@ def build_engine(
     for name, search in searches.items():
         binding = BindingCycle(search, cache, waiting, foreign, ports.clock, ports.observer)
         group = built[name].group
-        lanes[name] = Lane(cycles[name], binding, GangCycle(cycles, snapshot, group) if group is not None else None)
+        gang = GangCycle(cycles, snapshot, group) if group is not None else None
+        lanes[name] = Lane(cycles[name], binding, gang, built[name].of(DecisionFollower))
     return Engine(
         cache=cache,
         queue=queue,
@@ -125,7 +130,14 @@ def _build_queue(
     configuration: KubeSchedulerConfiguration, profiles: Mapping[str, Profile], ports: Ports
 ) -> SchedulingQueue:
     def pre_enqueue(pod: PodInfo, first: str) -> Status | None:
-        return profiles[pod.pod.spec.scheduler_name].run_pre_enqueue(pod, first)
+        profile = profiles[pod.pod.spec.scheduler_name]
+        status = profile.run_pre_enqueue(pod, first)
+        for follower in profile.of(DecisionFollower):
+            try:
+                follower.on_pre_enqueue(pod, status)
+            except Exception:  # a plugin's bug must not lose the pod
+                log.exception("A plugin failed to follow a decision", extra={"pairs": {"plugin": follower.name}})
+        return status
 
     def group_of(pod: PodInfo) -> str | None:
         plugin = profiles[pod.pod.spec.scheduler_name].group

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..contract.decision import GroupDecision
 from ..contract.group import GroupPlugin
 from ..contract.status import Code, Status
 from ..snapshot.snapshot import Snapshot
@@ -32,12 +33,14 @@ class GangOutcome:
         failed: attempts that have none, each with its status.
         together: whether the failed ones failed as a group, for one reason.
         spoiler: the first that had a node and could not be held.
+        decision: what the trial came to; None where members were tried each on its own.
     """
 
     held: list[Attempt] = field(default_factory=list)
     failed: list[Attempt] = field(default_factory=list)
     together: bool = False
     spoiler: Attempt | None = None
+    decision: GroupDecision | None = None
 
 
 @dataclass(slots=True)
@@ -65,7 +68,9 @@ class GangCycle:
         trial = self._try_orders(attempts, missing)
         if len(trial.placed) < missing:
             return self._reject(group, missing, trial)
-        return self._hold(trial.placed, missing, GangOutcome(failed=trial.refused))
+        members = [attempt.decision() for attempt in (*trial.placed, *trial.refused)]
+        decision = GroupDecision(group, None, None, len(trial.placed), missing, members)
+        return self._hold(trial.placed, missing, GangOutcome(failed=trial.refused, decision=decision))
 
     def lacks_quorum(self, group: str) -> bool:
         """Whether the members that hold a node are too few."""
@@ -148,9 +153,10 @@ class GangCycle:
     def _reject(self, group: str, missing: int, trial: _Trial) -> GangOutcome:
         refused, placed = trial.refused, trial.placed
         cause = next((attempt.status for attempt in refused if attempt.status is not None), None)
-        status = self._plugin.reject_group(group, cause or Status.pending(), placed=len(placed), missing=missing).by(
-            self._plugin.name
-        )
+        cause = cause or Status.pending()
+        status = self._plugin.reject_group(group, cause, placed=len(placed), missing=missing).by(self._plugin.name)
+        members = [attempt.decision() for attempt in (*placed, *refused)]
+        decision = GroupDecision(group, status, cause, len(placed), missing, members)
         rejectors = set().union(*(attempt.rejectors for attempt in refused))
         pending = set().union(*(attempt.pending for attempt in refused))
         if rejectors or status.code is Code.PENDING:
@@ -159,7 +165,7 @@ class GangCycle:
             pending = pending or {self._plugin.name}
             for attempt in trial.untried:
                 self._cycle_of(attempt).place(attempt, rescue=False)
-        outcome = GangOutcome(together=True)
+        outcome = GangOutcome(together=True, decision=decision)
         for attempt in (*refused, *placed, *trial.untried):
             attempt.node_name = ""
             if not _waits_itself(attempt, status):

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..contract.api import Api, NoApi
 from ..contract.handle import Binder, Clock, ConditionWriter, EventSink, Lister
-from ..observer import NullObserver, Observer
+from ..contract.observer import NullObserver, Observer
 
 
 @dataclass(frozen=True, slots=True)

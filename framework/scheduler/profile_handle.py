@@ -8,8 +8,8 @@ from typing import TypeVar, cast
 
 from ..contract.api import Api
 from ..contract.handle import Binder, Clock, EventSink, Lister
+from ..contract.observer import Observer
 from ..model.pod_info import PodInfo
-from ..observer import Observer
 from ..runtime.waiting import WaitingPods
 from ..snapshot.snapshot import Snapshot
 from .ports import Ports

@@ -13,11 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..cache.cache import Cache
+from ..contract.decision import DecisionFollower, GroupDecision
 from ..contract.events import ASSIGNED_POD_DELETE
+from ..contract.observer import GroupResult
 from ..contract.queued_pod import QueuedPod
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
-from ..observer import GroupResult
 from ..queue.queue import SchedulingQueue
 from .attempt import Attempt
 from .binding import BindingCycle
@@ -42,6 +43,7 @@ class Lane:
     scheduling: SchedulingCycle
     binding: BindingCycle
     gang: GangCycle | None
+    followers: tuple[DecisionFollower, ...]
 
 
 class Scheduler:
@@ -110,6 +112,11 @@ class Scheduler:
     def _run_gang(self, gang: GangCycle, group: str, attempts: Sequence[Attempt]) -> None:
         began = self._ports.clock.now()
         outcome = gang.run(group, attempts)
+        if outcome.decision is None:
+            for attempt in attempts:
+                self._tell_followers(attempt)
+        else:
+            self._tell_followers_of_group(self._lanes[attempts[0].profile], outcome.decision)
         seconds = self._ports.clock.now() - began
         self._ports.observer.group_algorithm_seconds(seconds)
         result = _failure(outcome) if gang.lacks_quorum(group) or not outcome.held else "scheduled"
@@ -124,7 +131,26 @@ class Scheduler:
             self.reports.held(attempt.pod for attempt in outcome.held)
             self._ports.spawn(self._bind_gang(gang, group, outcome))
 
+    def _tell_followers(self, attempt: Attempt) -> None:
+        followers = self._lanes[attempt.profile].followers
+        if not followers:
+            return
+        decision = attempt.decision()
+        for follower in followers:
+            try:
+                follower.on_pod_decision(decision)
+            except Exception:  # a plugin's bug must not lose the pod
+                log.exception("A plugin failed to follow a decision", extra={"pairs": {"plugin": follower.name}})
+
+    def _tell_followers_of_group(self, lane: Lane, decision: GroupDecision) -> None:
+        for follower in lane.followers:
+            try:
+                follower.on_group_decision(decision)
+            except Exception:  # a plugin's bug must not lose the group
+                log.exception("A plugin failed to follow a decision", extra={"pairs": {"plugin": follower.name}})
+
     def _conclude(self, attempt: Attempt) -> None:
+        self._tell_followers(attempt)
         if attempt.status is not None:
             self._failed([attempt])
         else:

@@ -11,11 +11,11 @@ import logging
 from ..cache.cache import Cache
 from ..contract.cycle_state import CycleState
 from ..contract.handle import Clock
+from ..contract.observer import Observer
 from ..contract.queued_pod import QueuedPod
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
 from ..model.pod_info import PodInfo
-from ..observer import Observer
 from ..runtime.errors import error_in
 from ..runtime.profile import Profile
 from ..runtime.timing import Timing

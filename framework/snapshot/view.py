@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ..model.node import Node
 from ..model.pod_info import PodInfo
-from .snapshot import Snapshot
+from .reader import SnapshotReader
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Rows = npt.NDArray[np.intp]
@@ -30,7 +30,7 @@ class NodeView:
 
     __slots__ = ("_one", "rows", "snapshot")
 
-    def __init__(self, snapshot: Snapshot, rows: Rows | None) -> None:
+    def __init__(self, snapshot: SnapshotReader, rows: Rows | None) -> None:
         self.snapshot = snapshot
         self.rows = rows
         self._one: slice | None = None
@@ -77,7 +77,7 @@ class NodeInfo:
 
     __slots__ = ("_row", "_snapshot")
 
-    def __init__(self, snapshot: Snapshot, row: int) -> None:
+    def __init__(self, snapshot: SnapshotReader, row: int) -> None:
         self._snapshot = snapshot
         self._row = row
 

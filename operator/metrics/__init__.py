@@ -1,7 +1,7 @@
 """The scheduler's metrics, under the names that kube-scheduler gives them.
 
 What belongs here: what is measured and how it becomes text. What does not: who may read it, which is
-`muster.operator.serving`, and when it is measured, which the engine tells through `muster.framework.observer`.
+`muster.operator.serving`, and when it is measured, which the engine tells through `muster.framework.contract.observer`.
 """
 
 from .engine import EngineMetrics

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 from prometheus_client.core import Metric
 
+from muster.framework.contract.observer import EntityType, GroupResult, Result
 from muster.framework.contract.status import Code
-from muster.framework.observer import EntityType, GroupResult, Result
 
 from .series import Counter, Gauge, Histogram, exponential
 
@@ -30,7 +30,7 @@ _MOST_ATTEMPTS = len(_ATTEMPTS) - 1
 
 
 class EngineMetrics:
-    """An `Observer` that counts. Implements `muster.framework.observer.Observer`, where the calls are explained."""
+    """An `Observer` that counts; `muster.framework.contract.observer` explains the calls."""
 
     def __init__(self) -> None:
         self._attempts = Counter(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from prometheus_client.core import Metric
 
-from muster.framework.observer import EntityType
+from muster.framework.contract.observer import EntityType
 
 from .series import Reading
 

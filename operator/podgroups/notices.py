@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from muster.framework.runtime.waiting import MAX_WAIT_SECONDS
+from muster.framework.contract import MAX_WAIT_SECONDS
 from muster.plugins.coscheduling.board import Reason, Verdict
 from muster.plugins.coscheduling.model import SCHEDULED, PodGroupStatus
 

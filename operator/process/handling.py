@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from muster.framework.observer import Observer
+    from muster.framework.contract.observer import Observer
     from muster.operator.kube.references import HasMetadata
     from muster.operator.kube.store import Handler
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from muster.framework.config import KubeSchedulerConfiguration
-    from muster.framework.observer import EntityType
+    from muster.framework.contract.observer import EntityType
     from muster.operator.serving import Authorizer
 
     from .process import Process

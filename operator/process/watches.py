@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from muster.framework.contract import Lister
-    from muster.framework.observer import Observer
+    from muster.framework.contract.observer import Observer
     from muster.framework.scheduler.engine import Engine
     from muster.operator.kube.client import ApiClient
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from muster.framework.config import ClientConnectionConfiguration
     from muster.framework.contract import Clock, Lister
-    from muster.framework.observer import Observer
+    from muster.framework.contract.observer import Observer
 
 _DEFAULT_BURST = 100
 """kube-scheduler's, for a configuration that sets `qps` alone."""

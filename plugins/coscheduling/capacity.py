@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from muster.framework.contract import SnapshotReader
 from muster.framework.model.node_selector import required_of
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import nanos
 from muster.framework.model.requests import CPU, PODS, amount
 from muster.framework.model.tolerations import CORDON, kept_off, tolerated
 from muster.framework.snapshot.node_selector import admitted
-from muster.framework.snapshot.snapshot import Snapshot
 from muster.framework.snapshot.view import NodeView
 
 Mask = npt.NDArray[np.bool_]
@@ -41,7 +41,7 @@ def requested(pods: Iterable[PodInfo]) -> dict[str, int]:
     return total
 
 
-def usable_rows(snapshot: Snapshot, pods: Iterable[PodInfo] | None) -> Mask:
+def usable_rows(snapshot: SnapshotReader, pods: Iterable[PodInfo] | None) -> Mask:
     """bool, shape (height,): nodes that one of `pods` may use at all; every schedulable node when None."""
     live = snapshot.live[: snapshot.height]
     if pods is None:
@@ -52,7 +52,7 @@ def usable_rows(snapshot: Snapshot, pods: Iterable[PodInfo] | None) -> Mask:
     return usable & live
 
 
-def _usable_by(snapshot: Snapshot, pod: PodInfo) -> Mask:
+def _usable_by(snapshot: SnapshotReader, pod: PodInfo) -> Mask:
     tolerations = pod.pod.spec.tolerations
     everywhere = NodeView(snapshot, None)
     open_sets = np.array([not kept_off(taints, tolerations) for taints in snapshot.taints.sets])
@@ -63,7 +63,11 @@ def _usable_by(snapshot: Snapshot, pod: PodInfo) -> Mask:
 
 
 def gap(
-    snapshot: Snapshot, rows: Mask, need: Mapping[str, int], given_back: Iterable[PodInfo], held: Mapping[str, int]
+    snapshot: SnapshotReader,
+    rows: Mask,
+    need: Mapping[str, int],
+    given_back: Iterable[PodInfo],
+    held: Mapping[str, int],
 ) -> dict[str, int]:
     """What is missing: `need` less what is free on `rows`, counting the pods `given_back` as free and `held` as taken.
 
@@ -78,7 +82,7 @@ def gap(
     return missing
 
 
-def free(snapshot: Snapshot, rows: Mask, resource: str) -> int:
+def free(snapshot: SnapshotReader, rows: Mask, resource: str) -> int:
     """What of a resource is free on `rows` together; room for pods under `pods`."""
     resources, height = snapshot.resources, snapshot.height
     if resource == PODS:

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator
 
 from cachetools import TTLCache
 
-from muster.framework.contract import Clock, WaitingPods
+from muster.framework.contract import MAX_WAIT_SECONDS, Clock, WaitingPods
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.runtime.waiting import MAX_WAIT_SECONDS
 
 from .api import PodGroup
 from .args import DEFAULT_WAIT_SECONDS, CoschedulingArgs

@@ -7,10 +7,9 @@ from collections.abc import Hashable
 import numpy as np
 from pydantic import BaseModel
 
-from muster.framework.contract import CycleState, DependsOn, Handle, NodeView, PerSignature, ScorePlugin
+from muster.framework.contract import CycleState, DependsOn, Handle, NodeView, PerSignature, ScorePlugin, SnapshotReader
 from muster.framework.contract.plugin import MAX_NODE_SCORE, Scores
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.snapshot.snapshot import Snapshot
 
 _MEBIBYTE = 1024 * 1024
 LEAST = 23 * _MEBIBYTE
@@ -32,7 +31,7 @@ class ImageLocality(ScorePlugin):
         super().__init__(args, handle)
         self._images = PerSignature(_image_names)
 
-    def score_epoch(self, snapshot: Snapshot) -> Hashable:
+    def score_epoch(self, snapshot: SnapshotReader) -> Hashable:
         """How widely images are spread depends on all nodes."""
         return snapshot.images.version, snapshot.node_count
 

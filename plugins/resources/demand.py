@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from muster.framework.config.names import is_extended_resource
 from muster.framework.contract import Code, Status, StatusTable
 from muster.framework.contract.verdicts import Codes, Mask
+from muster.framework.model.names import is_extended_resource
 from muster.framework.snapshot.resources import Amounts, ResourceColumns
 
 from .names import STANDARD, is_scalar

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muster.framework.config.names import is_extended_resource
+from muster.framework.model.names import is_extended_resource
 from muster.framework.model.requests import CPU, EPHEMERAL_STORAGE, MEMORY
 
 STANDARD = (CPU, MEMORY, EPHEMERAL_STORAGE)

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.framework.contract.events import ASSIGNED_POD_ADD, UNSCHEDULED_POD_ADD
-from muster.framework.observer import NullObserver
+from muster.framework.contract.observer import NullObserver
 from tests.builders import make_node, make_pod
 from tests.coscheduling.conftest import MakeWorld
 from tests.coscheduling.objects import make_group, make_member, make_members, typed_group

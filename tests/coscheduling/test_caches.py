@@ -1,7 +1,7 @@
 """What the plugin remembers of a group for a while: that it was denied, set back, or let through."""
 
 from muster.framework.contract import CycleState, NodeView
-from muster.framework.observer import NullObserver
+from muster.framework.contract.observer import NullObserver
 from tests.builders import make_node, make_pod
 from tests.coscheduling.board_reader import word
 from tests.coscheduling.conftest import MakeWorld

@@ -11,8 +11,8 @@ import yaml
 from muster.framework.cache.recount import differences
 from muster.framework.config import load, resolve
 from muster.framework.contract import Plugin
+from muster.framework.contract.observer import NullObserver, Observer
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.observer import NullObserver, Observer
 from muster.framework.scheduler.engine import Engine, build_engine
 from muster.framework.scheduler.ports import Ports
 from muster.plugins.catalog import DEFAULTS, IN_TREE, KNOWN_UNIMPLEMENTED, extension_points

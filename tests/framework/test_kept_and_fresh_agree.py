@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.framework.contract import CycleState
+from muster.framework.contract.observer import NullObserver
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.observer import NullObserver
 from muster.framework.runtime.timing import Timing
 from muster.framework.scheduler.search import Feasible, Search
 from muster.operator.explain.picture import picture

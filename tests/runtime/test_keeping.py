@@ -17,9 +17,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from muster.framework.config import ResolvedProfile
 from muster.framework.config.merge import PluginRef
 from muster.framework.contract import CycleState, Handle, Plugin, Status
+from muster.framework.contract.observer import NullObserver
+from muster.framework.contract.points import POINTS
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.observer import NullObserver
-from muster.framework.runtime.profile import POINTS, Profile
+from muster.framework.runtime.profile import Profile
 from muster.framework.runtime.timing import Timing
 from muster.framework.scheduler.search import Search
 from muster.framework.snapshot.snapshot import Snapshot

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from muster.framework.contract import Status
-from muster.framework.runtime.waiting import MAX_WAIT_SECONDS, WaitingPod, WaitingPods
+from muster.framework.contract import MAX_WAIT_SECONDS, Status
+from muster.framework.runtime.waiting import WaitingPod, WaitingPods
 from tests.builders import make_pod
 from tests.cache.objects import pod as typed_pod
 from tests.coscheduling.clock import VirtualClock

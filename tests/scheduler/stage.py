@@ -10,11 +10,11 @@ import msgspec
 from muster.framework.cache.recount import differences
 from muster.framework.config import PluginRef, ResolvedProfile, default_configuration
 from muster.framework.contract import Plugin, Status
+from muster.framework.contract.observer import NullObserver, Observer
+from muster.framework.contract.points import POINTS, extension_points
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.observer import NullObserver, Observer
-from muster.framework.runtime.profile import POINTS, extension_points
 from muster.framework.scheduler.engine import Engine, build_engine
 from muster.framework.scheduler.ports import Ports
 from muster.plugins.binding.default_binder import DefaultBinder

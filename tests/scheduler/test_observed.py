@@ -3,7 +3,7 @@
 import pytest
 
 from muster.framework.contract import Code, Plugin, Status
-from muster.framework.observer import NullObserver
+from muster.framework.contract.observer import NullObserver
 from tests.builders import make_node, make_pod
 from tests.scheduler.conftest import SetStage
 from tests.scheduler.scripted import filtering, permitting, reserving, scoring

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from muster.framework.contract.observer import NullObserver, Observer
 from muster.framework.contract.status import Code
-from muster.framework.observer import NullObserver, Observer
 from muster.operator.metrics import EngineMetrics, State, StateMetrics, blocks, registry_of
 from tests.serving.scraping import Scrape, scrape
 

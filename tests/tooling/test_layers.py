@@ -17,6 +17,8 @@ PLUGINS = "Plugins talk to nothing outside"
 SANDBOX = "The sandbox knows nothing of the scheduler"
 SANDBOX_OF_OTHERS = "Only the process and tests run a sandbox"
 FAMILIES = "A plugin family knows no other family"
+INNER = "Inside the engine each layer knows those below it"
+LAYER_NAMES = ("scheduler", "runtime", "queue", "cache", "contract", "snapshot", "config", "model")
 
 
 def lint_imports(tree: Path) -> subprocess.CompletedProcess[str]:
@@ -31,6 +33,7 @@ def write_tree(tree: Path, modules: Mapping[str, str]) -> None:
     """Writes the least that has every room, and `modules`: path below `muster/` to content."""
     least = {
         "framework/__init__.py": "",
+        **{f"framework/{layer}/__init__.py": "" for layer in LAYER_NAMES},
         "operator/cli/__init__.py": "",
         "plugins/__init__.py": "",
         "plugins/catalog.py": "import muster.plugins.ports",
@@ -60,13 +63,16 @@ def test_this_tree_keeps_every_contract(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "content", "contract"),
     [
-        ("framework/queue.py", "import muster.plugins", LAYERS),
-        ("framework/queue.py", "import muster.operator.cli", LAYERS),
+        ("framework/queue/pods.py", "import muster.plugins", LAYERS),
+        ("framework/queue/pods.py", "import muster.operator.cli", LAYERS),
         ("plugins/nodes/__init__.py", "import muster.operator.cli", LAYERS),
-        ("framework/queue.py", "import aiohttp", ENGINE),
-        ("framework/queue.py", "from kubernetes import client", ENGINE),
-        ("framework/queue.py", "import kopf", ENGINE),
-        ("framework/queue.py", "import prometheus_client", ENGINE),
+        ("framework/queue/pods.py", "import muster.framework.scheduler", INNER),
+        ("framework/model/pods.py", "import muster.framework.config", INNER),
+        ("framework/contract/pods.py", "import muster.framework.cache", INNER),
+        ("framework/queue/pods.py", "import aiohttp", ENGINE),
+        ("framework/queue/pods.py", "from kubernetes import client", ENGINE),
+        ("framework/queue/pods.py", "import kopf", ENGINE),
+        ("framework/queue/pods.py", "import prometheus_client", ENGINE),
         ("plugins/nodes/__init__.py", "import kopf", PLUGINS),
         ("plugins/nodes/__init__.py", "import aiohttp", PLUGINS),
         ("plugins/nodes/__init__.py", "import kubernetes", PLUGINS),

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from muster.framework.config.fields import ConfigModel, Int32, Text
-from muster.framework.config.names import label_key_faults, label_value_faults
 from muster.framework.config.problems import Problem, invalid, unsupported
+from muster.framework.model.names import label_key_faults, label_value_faults
 
 _FIELD_OPERATORS = ("In", "NotIn")
 _SOME = (1, None, "for 'in', 'notin' operators, values set can't be empty")

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from muster.framework.config.args.base import PluginArgs
 from muster.framework.config.fields import ConfigModel, Int32, Text, unless_zero
-from muster.framework.config.names import label_key_faults
 from muster.framework.config.problems import Problem, duplicate, forbidden, invalid, required, unsupported
+from muster.framework.model.names import label_key_faults
 
 SYSTEM_DEFAULTING = "System"
 LIST_DEFAULTING = "List"

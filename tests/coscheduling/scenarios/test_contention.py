@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.framework.observer import NullObserver
+from muster.framework.contract.observer import NullObserver
 from tests.builders import make_node, make_pod
 from tests.coscheduling.conftest import MakeWorld
 from tests.coscheduling.objects import make_member, make_members

@@ -16,8 +16,8 @@ from muster.framework.contract import (
     Status,
     Verdicts,
 )
+from muster.framework.contract.observer import GroupResult, NullObserver
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.observer import GroupResult, NullObserver
 from tests.builders import make_node
 from tests.coscheduling.board_reader import word
 from tests.coscheduling.conftest import MakeWorld

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.framework.config.names import (
+from muster.framework.model.names import (
     is_extended_resource,
     label_key_faults,
     label_value_faults,

@@ -1,7 +1,7 @@
-"""Rules for the names that a configuration holds: label keys, label values, DNS subdomains, extended resources.
+"""Rules for names that the API and the configuration hold: label keys and values, DNS subdomains, extended resources.
 
-Called by the validation of plugin arguments and extenders. Functions that end in `_faults` answer a list of what is
-wrong, in the API machinery's words; an empty list means a valid name. Lengths count bytes.
+Called by node selectors and by the validation of plugin arguments and extenders. Functions that end in `_faults` answer
+a list of what is wrong, in the API machinery's words; an empty list means a valid name. Lengths count bytes.
 """
 
 import re

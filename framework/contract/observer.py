@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from .contract.status import Code
+from .status import Code
 
 Result = Literal["scheduled", "unschedulable", "error"]
 GroupResult = Literal["scheduled", "unschedulable", "error", "waiting_on_preemption"]

@@ -1,0 +1,75 @@
+"""What follows from a decision, for plugins that keep books of their own about it.
+
+Deciding is pure: PreEnqueue, PreFilter, Filter, PostFilter, PreScore, Score and `GroupPlugin.reject_group` are asked
+by `why`, `explain` and `simulate`, too, any number of times, and nothing that they do may outlive the answer. What a
+plugin has to do about a decision (deny a group for a while, evict a victim, arm a timer, tell its controller) it does
+here: whoever acts on the decision calls these methods, and nobody else does. What PreFilter or PostFilter found out and
+a follower needs is handed on in the attempt's `CycleState`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..model.pod_info import PodInfo
+from .cycle_state import CycleState
+from .plugin import Args, Plugin
+from .status import Status
+
+
+@dataclass(frozen=True, slots=True)
+class PodDecision:
+    """What the scheduling cycle of one pod came to.
+
+    Attributes:
+        pod: the pod.
+        state: the notes that plugins wrote in the attempt.
+        node_name: the node it was placed on; "" for none.
+        status: why it was not placed; None when it was.
+        unschedulable_plugins: the plugins that turned it away.
+    """
+
+    pod: PodInfo
+    state: CycleState
+    node_name: str
+    status: Status | None
+    unschedulable_plugins: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDecision:
+    """What the trial of a whole group came to.
+
+    Attributes:
+        group: as `GroupPlugin.group_of` named it.
+        status: the one status that all members get, `reject_group`'s answer; None when the group's quorum was placed.
+        cause: the status that `reject_group` was asked about.
+        placed: how many members fit in the trial.
+        missing: how many had to.
+        members: each member that was tried, as it was refused or placed by itself, in the order tried.
+    """
+
+    group: str
+    status: Status | None
+    cause: Status | None
+    placed: int
+    missing: int
+    members: Sequence[PodDecision]
+
+
+class DecisionFollower(Plugin[Args]):
+    """Acts on what was decided. Each method does nothing unless it is overridden.
+
+    They are called before the pod goes back to the queue or on to be bound, and may use everything of the handle that
+    does not await. An exception is logged and changes nothing.
+    """
+
+    def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
+        """The pod was let into the queue (`status` is None), or is kept out of it for now, by whichever plugin."""
+
+    def on_pod_decision(self, decision: PodDecision) -> None:
+        """A pod that was tried by itself was placed or refused. Called once for each scheduling cycle."""
+
+    def on_group_decision(self, decision: GroupDecision) -> None:
+        """A group that was tried as a whole was placed or refused. Its members get no `on_pod_decision`."""
