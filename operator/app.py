@@ -24,8 +24,9 @@ from muster.operator.podgroups.admission import AdmissionServing
 from muster.operator.podgroups.controller import PodGroupController
 from muster.operator.podgroups.following import Following
 from muster.operator.process.clock import LoopClock
+from muster.operator.process.descriptors import raise_descriptor_limit
 from muster.operator.process.kopf_login import KopfLogin
-from muster.operator.process.pages import pages
+from muster.operator.process.pages import liveness, pages
 from muster.operator.process.process import Process
 from muster.operator.process.settings import cautions
 from muster.operator.serving import ReviewAuthorizer, Server, certificate_files, self_signed
@@ -44,6 +45,15 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A page by itself, over plain HTTP."""
+
+    host: str
+    port: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Serving:
     """Where the process shows its pages.
 
@@ -51,7 +61,7 @@ class Serving:
         host, port: the address; port 0 serves nothing.
         plain: plain HTTP that everyone may read, instead of TLS and authorisation through the API server.
         certificate, key: PEM files; without them a certificate is made for the life of the process.
-        liveness: kopf's liveness endpoint as a URL; "" for none.
+        liveness: where to serve a liveness page as kopf's operators do, if at all.
         admission: where to serve the validation of PodGroups, if at all.
     """
 
@@ -60,7 +70,7 @@ class Serving:
     plain: bool = False
     certificate: Path | None = None
     key: Path | None = None
-    liveness: str = ""
+    liveness: Endpoint | None = None
     admission: AdmissionServing | None = None
 
 
@@ -96,6 +106,7 @@ def run(assembly: Assembly, connection: Connection, serving: Serving) -> None:
     Raises, before anything is scheduled, ConfigurationError when a plugin cannot be made, and CertificateError or
     ListenError when it cannot serve its pages.
     """
+    raise_descriptor_limit()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(operate(assembly, connection, serving))
@@ -116,9 +127,7 @@ async def operate(assembly: Assembly, connection: Connection, serving: Serving) 
         groups = _pod_groups(process, connection, serving)
         registry = kopf.OperatorRegistry()
         _register(registry, process, groups, KopfLogin(connection))
-        server = await _serve(process, assembly, serving)
-        if server is not None:
-            stack.push_async_callback(server.stop)
+        await _serve(process, assembly, serving, stack)
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, process.dump)
         try:
             await kopf.operator(
@@ -126,7 +135,6 @@ async def operate(assembly: Assembly, connection: Connection, serving: Serving) 
                 settings=_settings(),
                 clusterwide=True,
                 standalone=True,
-                liveness_endpoint=serving.liveness or None,
                 stop_flag=process.over,
             )
         except Exception as error:  # kopf ends by whatever its first look at the API met
@@ -152,10 +160,6 @@ def _register(registry: kopf.OperatorRegistry, process: Process, groups: PodGrou
         if groups is not None:
             await groups.stop()
         await process.stop()
-
-    @kopf.on.probe(id="scheduling", registry=registry)
-    async def scheduling(**_: Any) -> str:
-        return process.watches.missing() or "synced"
 
 
 def _pod_groups(process: Process, connection: Connection, serving: Serving) -> PodGroups | None:
@@ -195,9 +199,15 @@ def _settings() -> kopf.OperatorSettings:
     return settings
 
 
-async def _serve(process: Process, assembly: Assembly, serving: Serving) -> Server | None:
+async def _serve(process: Process, assembly: Assembly, serving: Serving, stack: AsyncExitStack) -> None:
+    """Show the pages until the stack is left."""
+    if serving.liveness is not None:
+        where = serving.liveness
+        probe = Server(liveness(where.path, process.watches.missing), host=where.host, port=where.port, tls=None)
+        await probe.start()
+        stack.push_async_callback(probe.stop)
     if not serving.port:
-        return None
+        return
     authorizer = None
     tls: ssl.SSLContext | None = None
     if not serving.plain:
@@ -209,8 +219,8 @@ async def _serve(process: Process, assembly: Assembly, serving: Serving) -> Serv
     application = pages(process, assembly.configuration, authorizer)
     server = Server(application, host=serving.host, port=serving.port, tls=tls)
     port = await server.start()
+    stack.push_async_callback(server.stop)
     log.info("serving on %s:%d", serving.host, port)
-    return server
 
 
 class _Reviews:

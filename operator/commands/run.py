@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -26,6 +27,8 @@ from muster.operator.serving.server import DEFAULT_PORT
 
 from .common import BadInputError, bad_input, config_option, kubeconfig_option
 
+_HTTP_PORT = 80
+
 
 def _ip(_context: click.Context, _option: click.Parameter, value: str) -> str:
     try:
@@ -43,6 +46,19 @@ def _duration(_context: click.Context, _option: click.Parameter, value: str) -> 
     if seconds < 0:
         raise click.BadParameter("must be zero or positive")
     return seconds
+
+
+def _endpoint(_context: click.Context, _option: click.Parameter, value: str | None) -> app.Endpoint | None:
+    if value is None:
+        return None
+    try:
+        url = urlsplit(value)
+        if url.scheme != "http":
+            raise ValueError("the scheme must be http")
+        host = "127.0.0.1" if url.hostname in (None, "localhost") else str(ipaddress.ip_address(url.hostname))
+        return app.Endpoint(host, url.port or _HTTP_PORT, url.path)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 @click.command("run")
@@ -88,7 +104,10 @@ def _duration(_context: click.Context, _option: click.Parameter, value: str) -> 
 )
 @click.option("--tls-private-key-file", "key", type=click.Path(path_type=Path), metavar="FILE", help="Its key.")
 @click.option(
-    "--liveness", default="", metavar="URL", help="Serve kopf's liveness here, e.g. http://0.0.0.0:8080/healthz."
+    "--liveness",
+    metavar="URL",
+    callback=_endpoint,
+    help="Serve kopf's liveness here, e.g. http://0.0.0.0:8080/healthz.",
 )
 @click.option(
     "--webhook-port",

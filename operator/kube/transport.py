@@ -45,6 +45,8 @@ Params = Mapping[str, str]
 _FIRST_BAD = 300
 _READ_BUFFER = 1 << 20
 _CONNECT_TIMEOUT = 10.0
+_CONNECTIONS = 512
+"""Requests that wait for an answer; what comes on top waits for its turn, so that descriptors suffice."""
 _DEFAULT_HEADERS = {"Accept": "application/json", "User-Agent": "muster"}
 # A peer that vanished without a word is noticed after 15 + 3 * 10 seconds.
 _KEEPALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
@@ -91,7 +93,7 @@ class Transport:
         self._base = connection.server
         self._closed = False
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, socket_factory=_socket),
+            connector=aiohttp.TCPConnector(limit=_CONNECTIONS, socket_factory=_socket),
             headers=_DEFAULT_HEADERS,
             skip_auto_headers=("Accept-Encoding", "Content-Type"),
             cookie_jar=aiohttp.DummyCookieJar(),

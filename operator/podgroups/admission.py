@@ -16,6 +16,8 @@ import kopf
 
 from muster.plugins.coscheduling.model import GROUP, PLURAL, VERSION, problems
 
+from .webhook import ReviewServer
+
 _UNPROCESSABLE = 422
 
 
@@ -42,13 +44,13 @@ class AdmissionServing:
 
 def admission_settings(settings: kopf.OperatorSettings, serving: AdmissionServing) -> None:
     """Have an operator serve its admission handlers there."""
-    settings.admission.server = kopf.WebhookServer(
-        addr=serving.address or None,
+    settings.admission.server = ReviewServer(
+        serving.certificate,
+        serving.key,
         port=serving.port,
+        address=serving.address,
         host=serving.host,
-        certfile=serving.certificate,
-        pkeyfile=serving.key,
-        cafile=serving.authority,
+        authority=serving.authority,
     )
     settings.admission.managed = serving.managed or None
 

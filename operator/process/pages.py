@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aiohttp import web
+
 from muster.operator.metrics.exposition import blocks, registry_of
 from muster.operator.metrics.pod_resources import pod_resource_blocks
 from muster.operator.metrics.state import State, StateMetrics
@@ -14,17 +16,26 @@ from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from aiohttp import web
-
     from muster.framework.config import KubeSchedulerConfiguration
     from muster.framework.contract.observer import EntityType
-    from muster.operator.serving import Authorizer
+    from muster.operator.serving import Authorizer, Check
 
     from .process import Process
 
 
 _NO_PODS = dict.fromkeys(("active", "backoff", "unschedulable", "gated", "incomplete", "pending"), 0)
 """Every part of kube-scheduler's queue: each has a series, even those that Muster has no use for."""
+
+
+def liveness(path: str, missing: Check) -> web.Application:
+    """What kopf's operators show to their probes: that the process answers, and what it says of itself."""
+
+    async def scheduling(_: web.Request) -> web.Response:
+        return web.json_response({"scheduling": missing() or "synced"})
+
+    app = web.Application()
+    app.router.add_get(path or "/", scheduling)
+    return app
 
 
 def pages(

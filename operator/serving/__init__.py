@@ -6,16 +6,20 @@ callables of `Sources`, so that this package knows neither the engine nor the AP
 
 from .app import Sources, Unknown, application
 from .authorization import ApiClient, Authorizer, Decision, ReviewAuthorizer
+from .connections import Limits
 from .health import Check
-from .server import ListenError, Server
+from .listener import ListenError
+from .server import Bounds, Server
 from .tls import CertificateError, certificate_files, self_signed
 
 __all__ = [
     "ApiClient",
     "Authorizer",
+    "Bounds",
     "CertificateError",
     "Check",
     "Decision",
+    "Limits",
     "ListenError",
     "ReviewAuthorizer",
     "Server",

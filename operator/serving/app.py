@@ -20,6 +20,8 @@ from ..metrics import CONTENT_TYPE
 from .authorization import Authorizer, Decision
 from .health import PING, Answer, Checks, probe, single
 
+_LONGEST_BODY = 1 << 12
+"""No page reads one."""
 _HEALTH_PAGES = ("livez", "healthz", "readyz")
 
 
@@ -55,7 +57,7 @@ class Sources:
 
 def application(sources: Sources, authorizer: Authorizer | None) -> web.Application:
     """The application over these sources; without an authorizer everyone may read everything."""
-    app = web.Application(middlewares=[] if authorizer is None else [_guard(authorizer)])
+    app = web.Application(middlewares=[] if authorizer is None else [_guard(authorizer)], client_max_size=_LONGEST_BODY)
     for page in _HEALTH_PAGES:
         checks: Checks = getattr(sources, page) or PING
         _get(app, f"/{page}", partial(_probe, page, checks))

@@ -7,6 +7,7 @@ ten seconds. When the API server cannot be asked, nobody gets in.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 from collections.abc import Callable
@@ -22,6 +23,9 @@ TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
 SUBJECT_ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 DECISION_SECONDS = 10.0
 _REMEMBERED = 4096
+_LONGEST_REMEMBERED = 128
+"""Characters of a path that is remembered: nobody grants longer ones, and whoever asks chooses them."""
+_ASKED_AT_ONCE = 8
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +68,7 @@ class ReviewAuthorizer:
 
     def __init__(self, api: ApiClient, *, timer: Callable[[], float], ttl: float = DECISION_SECONDS) -> None:
         self._api = api
+        self._turns = asyncio.Semaphore(_ASKED_AT_ONCE)
         self._users: TTLCache[bytes, _User | None] = TTLCache(_REMEMBERED, ttl, timer)
         self._decisions: TTLCache[tuple[bytes, str], Decision] = TTLCache(_REMEMBERED, ttl, timer)
 
@@ -86,14 +91,15 @@ class ReviewAuthorizer:
             log.error("Unable to authorize the request", extra={"pairs": pairs})
             return Decision(HTTPStatus.INTERNAL_SERVER_ERROR, f'Internal Server Error: "{path}": {error}')
         decision = _ALLOWED if allowed else _forbidden(user, path)
-        self._decisions[bearer, path] = decision
+        if len(path) <= _LONGEST_REMEMBERED:
+            self._decisions[bearer, path] = decision
         return decision
 
     async def _user(self, bearer: bytes, token: str) -> _User | None:
         with suppress(KeyError):
             return self._users[bearer]
         review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
-        answer = await self._api.post(TOKEN_REVIEWS, msgspec.json.encode(review))
+        answer = await self._ask(TOKEN_REVIEWS, msgspec.json.encode(review))
         status = msgspec.json.decode(answer, type=_TokenReview).status
         user = status.user if status.authenticated else None
         self._users[bearer] = user
@@ -109,8 +115,13 @@ class ReviewAuthorizer:
                 extra=user.extra,
             )
         )
-        answer = await self._api.post(SUBJECT_ACCESS_REVIEWS, msgspec.json.encode(review))
+        answer = await self._ask(SUBJECT_ACCESS_REVIEWS, msgspec.json.encode(review))
         return msgspec.json.decode(answer, type=_AccessReviewAnswer).status.allowed
+
+    async def _ask(self, path: str, body: bytes) -> bytes:
+        """A few at a time: strangers make up tokens faster than an API server should be asked about them."""
+        async with self._turns:
+            return await self._api.post(path, body)
 
 
 class _User(msgspec.Struct, frozen=True, omit_defaults=True):

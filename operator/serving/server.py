@@ -1,50 +1,135 @@
-"""Opens the port and closes it; the process starts one in its startup and stops it in its cleanup."""
+"""Opens the port and closes it; the process starts one in its startup and stops it in its cleanup.
+
+Strangers reach the port, so everything that a connection may take is bounded: the time until it has asked, the size of
+what it asks, the time that the answer takes, and by `Connections` how many there are.
+"""
 
 from __future__ import annotations
 
-import os
+import asyncio
+import logging
 import ssl
+from dataclasses import dataclass, field
 
-from aiohttp import web
+from aiohttp import ClientConnectionResetError, web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.typedefs import Handler, Middleware
+
+from .connections import Connections, Limits, Stage
+from .listener import Listener, listen
 
 DEFAULT_PORT = 10259
 """kube-scheduler's, so that scrapers find both alike."""
 
 
-class ListenError(Exception):
-    """An address cannot be listened on; the message names it and says why."""
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one server takes upon itself.
+
+    Attributes:
+        limits: how many connections there may be.
+        idle_seconds: from the beginning of a connection, or the end of an answer, until all headers of the next request
+            have come.
+        request_seconds: from then until the body has come and the answer was taken.
+        header_bytes: the longest request line, and the longest header.
+        headers: how many headers a request may have.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    idle_seconds: float = 10.0
+    request_seconds: float = 30.0
+    header_bytes: int = 8190
+    headers: int = 64
 
 
 class Server:
     """An application listening on one address. Start and stop once each.
 
     Args:
-        app: what to serve.
-        host: IP address to bind; `0.0.0.0` for all.
+        app: what to serve; its `client_max_size` bounds bodies.
+        host: IP address to bind; `0.0.0.0` for all of IPv4, "" for all.
         port: port to bind; 0 lets the system choose.
         tls: None serves plain HTTP.
+        bounds: what to bear.
     """
 
-    def __init__(self, app: web.Application, *, host: str, port: int, tls: ssl.SSLContext | None) -> None:
-        self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
+    def __init__(
+        self, app: web.Application, *, host: str, port: int, tls: ssl.SSLContext | None, bounds: Bounds | None = None
+    ) -> None:
+        self._bounds = bounds or Bounds()
+        self.connections = Connections(self._bounds.limits)
+        app.middlewares.insert(0, self._bounded())
+        self._runner = web.AppRunner(
+            app,
+            access_log=None,
+            handle_signals=False,
+            shutdown_timeout=1.0,
+            keepalive_timeout=self._bounds.idle_seconds,
+            lingering_time=0,
+            max_line_size=self._bounds.header_bytes,
+            max_field_size=self._bounds.header_bytes,
+            max_headers=self._bounds.headers,
+            logger=_log,
+        )
         self._host = host
         self._port = port
         self._tls = tls
+        self._listener: Listener | None = None
 
     async def start(self) -> int:
         """Listens, and returns the port. Raises ListenError."""
+        sockets = listen(self._host, self._port)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, self._host, self._port, ssl_context=self._tls)
-        try:
-            await site.start()
-        except OSError as error:
-            await self._runner.cleanup()
-            where = f"{self._host}:{self._port}"
-            reason = os.strerror(error.errno or 0)
-            raise ListenError(f"failed to create listener: failed to listen on {where}: {reason}") from error
-        address = self._runner.addresses[0]
-        return int(address[1])
+        make = self._runner.server
+        assert make is not None
+        self._listener = Listener(sockets, make, tls=self._tls, connections=self.connections)
+        return int(sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
         """Stops listening; requests under way get a second to finish."""
+        if self._listener is not None:
+            self._listener.close()
         await self._runner.cleanup()
+        self.connections.end_all()
+
+    def _bounded(self) -> Middleware:
+        """Reads a request and answers it within the time for both; a connection is not ended while it is answered."""
+
+        @web.middleware
+        async def bounded(request: web.Request, handler: Handler) -> web.StreamResponse:
+            assert self._listener is not None
+            entry = self._listener.entries.get(request.protocol)
+            try:
+                async with asyncio.timeout(self._bounds.request_seconds):
+                    await request.read()
+                    if entry is not None:
+                        self.connections.move(entry, Stage.SERVED)
+                    response = await _answer(request, handler)
+                    await response.prepare(request)
+                    await response.write_eof()
+                    return response
+            except TimeoutError:
+                if request.transport is not None:
+                    request.transport.abort()
+                raise ClientConnectionResetError("a request took too long") from None
+            finally:
+                if entry is not None and entry.stage is Stage.SERVED:
+                    self.connections.move(entry, Stage.IDLE)
+
+        return bounded
+
+
+async def _answer(request: web.Request, handler: Handler) -> web.StreamResponse:
+    try:
+        return await handler(request)
+    except web.HTTPException as refusal:
+        return web.Response(status=refusal.status, text=refusal.text, headers=refusal.headers)
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Whether a failure is one of this process, not of what somebody sent."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)
+
+
+_log = logging.getLogger(f"{__name__}.requests")
+_log.addFilter(_is_ours)

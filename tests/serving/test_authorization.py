@@ -1,5 +1,6 @@
 """The API server decides who reads a page, and is asked no more often than it must be."""
 
+import asyncio
 import json
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -191,3 +192,28 @@ async def test_an_answer_that_is_no_review_lets_nobody_in(timer: Timer) -> None:
 
     decision = await ReviewAuthorizer(Confused(), timer=timer).authorize("good", "/metrics")
     assert decision.status is HTTPStatus.UNAUTHORIZED
+
+
+async def test_long_paths_are_asked_about_and_not_remembered(reviewer: Reviewer, timer: Timer) -> None:
+    authorizer = ReviewAuthorizer(reviewer, timer=timer)
+    for _ in range(2):
+        assert (await authorizer.authorize("good", "/" + "x" * 5000)).status is HTTPStatus.FORBIDDEN
+    assert reviewer.paths == [TOKENS, ACCESS, ACCESS]
+
+
+async def test_made_up_tokens_are_asked_about_a_few_at_a_time(timer: Timer) -> None:
+    class Slow(Reviewer):
+        under_way = most = 0
+
+        async def post(self, path: str, body: bytes) -> bytes:
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
+            await asyncio.sleep(0)
+            self.under_way -= 1
+            return await super().post(path, body)
+
+    reviewer = Slow()
+    authorizer = ReviewAuthorizer(reviewer, timer=timer)
+    decisions = await asyncio.gather(*(authorizer.authorize(f"made up {n}", "/metrics") for n in range(100)))
+    assert {decision.status for decision in decisions} == {HTTPStatus.UNAUTHORIZED}
+    assert reviewer.most == 8

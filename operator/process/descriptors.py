@@ -1,0 +1,24 @@
+"""How many files and connections the process may have open; `muster run` raises the limit before it opens any."""
+
+from __future__ import annotations
+
+import logging
+import resource
+
+log = logging.getLogger(__name__)
+
+WANTED = 1 << 16
+NEEDED = 1024
+"""For the pages, the webhook, a connection for each write under way and the watches, with room to spare."""
+
+
+def raise_descriptor_limit() -> int:
+    """Raise the soft limit as far as the hard one allows, to `WANTED` at most. Returns what it is now."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = WANTED if hard == resource.RLIM_INFINITY else min(hard, WANTED)
+    if soft == resource.RLIM_INFINITY or soft >= most:
+        return soft
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    if most < NEEDED:
+        log.warning("The process may open few files and connections", extra={"pairs": {"limit": most, "needs": NEEDED}})
+    return most

@@ -1,0 +1,112 @@
+"""Which connections a server has, and which of them must go so that a new one may come.
+
+Whoever reaches the port may open connections, so their number is bounded: in total, for one address, and while they
+shake hands, which costs more than all that follows. A bound that is reached refuses nobody who comes: it ends the
+connection that has been idle longest, of the address that has most. So a probe is answered while somebody holds
+hundreds of connections open, and no request under way is cut off.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+_IPV6_SITE_BITS = 64
+"""Whoever has one IPv6 address has 2^64: they count as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many connections there may be.
+
+    Attributes:
+        total: at all.
+        per_address: from one IPv4 address or one IPv6 network of 64 bits.
+        handshakes: that have not ended their TLS handshake.
+    """
+
+    total: int = 96
+    per_address: int = 32
+    handshakes: int = 24
+
+
+class Stage(Enum):
+    """What a connection is at."""
+
+    HANDSHAKE = "its TLS handshake has not ended"
+    IDLE = "its next request has not come as a whole"
+    SERVED = "a request of it is being answered"
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A connection. `end` cuts it off; it may be called more than once."""
+
+    address: str
+    end: Callable[[], None]
+    stage: Stage = Stage.HANDSHAKE
+
+
+class Connections:
+    """The book of a server's connections, those that have been idle longest first."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._entries: dict[Entry, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def admit(self, host: str, end: Callable[[], None]) -> Entry | None:
+        """Enter a connection from there and end others to make room. None: it may not come, for all are served."""
+        entry = Entry(_address(host), end)
+        same = [other for other in self._entries if other.address == entry.address]
+        if len(same) >= self._limits.per_address and not self._end_one(same):
+            return None
+        shaking = [other for other in self._entries if other.stage is Stage.HANDSHAKE]
+        if len(shaking) >= self._limits.handshakes:
+            self._end_one(shaking)
+        if len(self._entries) >= self._limits.total and not self._end_one(self._entries):
+            return None
+        self._entries[entry] = None
+        return entry
+
+    def move(self, entry: Entry, stage: Stage) -> None:
+        """The connection is at another stage now, for the shortest time of all."""
+        entry.stage = stage
+        if entry in self._entries:
+            del self._entries[entry]
+            self._entries[entry] = None
+
+    def leave(self, entry: Entry) -> None:
+        """The connection is gone. To be called again changes nothing."""
+        self._entries.pop(entry, None)
+
+    def end_all(self) -> None:
+        """Cut all of them off."""
+        for entry in tuple(self._entries):
+            self.leave(entry)
+            entry.end()
+
+    def _end_one(self, candidates: Iterable[Entry]) -> bool:
+        """End one of them that is not served: of the address with the most connections the one that idles longest."""
+        held = Counter(entry.address for entry in self._entries)
+        idle = (entry for entry in candidates if entry.stage is not Stage.SERVED)
+        victim = max(idle, key=lambda entry: held[entry.address], default=None)
+        if victim is None:
+            return False
+        self.leave(victim)
+        victim.end()
+        return True
+
+
+def _address(host: str) -> str:
+    address = ipaddress.ip_address(host.partition("%")[0])
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is not None:
+            return str(address.ipv4_mapped)
+        return str(ipaddress.ip_network((address, _IPV6_SITE_BITS), strict=False))
+    return str(address)
