@@ -43,3 +43,10 @@ def test_a_member_is_decided_with_the_pod_group_of_its_case() -> None:
         for more in ([], [group])
     )
     assert (without["feasible"], among["feasible"]) == ([], ["a"])
+
+
+def test_a_pod_that_waits_for_its_nominated_node_takes_nothing_there() -> None:
+    nominee = make_pod("nominee").requests(cpu="4").priority(100)
+    nominee["status"] = {"phase": "Pending", "nominatedNodeName": "a"}
+    decision = _decision(make_pod("new").requests(cpu="4"), make_node("a", cpu="4"), nominee)
+    assert decision["feasible"] == ["a"]
