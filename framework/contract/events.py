@@ -1,11 +1,12 @@
 """Cluster events: what happened in the cluster, and which rejected pods it may help.
 
-Informer handlers make them, plugins register for them, the queue matches the two.
+Event handlers make them, plugins register for them, the queue matches the two. The kinds of a pod's update, and their
+order, are kube-scheduler's (`PodSchedulingPropertiesChange`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, IntFlag, StrEnum
 from typing import Any
@@ -121,11 +122,14 @@ class EventRegistration:
         hint: which of them help.
         by_signature: whether the hint goes by nothing but the pod's spec and the two objects. Pods of one signature are
             then answered together, which counts where thousands wait.
+        by_group: whether it goes by nothing but the pod's group and the two objects, so that one pod of those that wait
+            with their group answers for all.
     """
 
     event: ClusterEvent
     hint: HintFunction | None = None
     by_signature: bool = False
+    by_group: bool = False
 
 
 NODE_ADD = ClusterEvent(EventResource.NODE, Action.ADD, "NodeAdd")
@@ -146,3 +150,57 @@ UNSCHEDULED_POD_ADD = ClusterEvent(EventResource.UNSCHEDULED_POD, Action.ADD, "U
 UNSCHEDULED_POD_DELETE = ClusterEvent(EventResource.UNSCHEDULED_POD, Action.DELETE, "UnscheduledPodDelete")
 UNSCHEDULABLE_TIMEOUT = ClusterEvent(EventResource.WILDCARD, Action.ALL, "UnschedulableTimeout")
 FORCE_ACTIVATE = ClusterEvent(EventResource.WILDCARD, Action.ALL, "ForceActivate")
+
+
+def _target_pod(action: Action, kind: str) -> ClusterEvent:
+    return ClusterEvent(EventResource.TARGET_POD, action, f"TargetPod{kind}")
+
+
+TARGET_POD_LABEL = _target_pod(Action.UPDATE_POD_LABEL, "UpdatePodLabel")
+TARGET_POD_SCALE_DOWN = _target_pod(Action.UPDATE_POD_SCALE_DOWN, "UpdatePodScaleDown")
+TARGET_POD_SCALE_UP = _target_pod(Action.UPDATE_POD_SCALE_UP, "UpdatePodScaleUp")
+TARGET_POD_GATES_ELIMINATED = _target_pod(
+    Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, "UpdatePodSchedulingGatesEliminated"
+)
+TARGET_POD_TOLERATION = _target_pod(Action.UPDATE_POD_TOLERATION, "UpdatePodToleration")
+TARGET_POD_OTHER = _target_pod(Action.UPDATE_OTHER, "Update")
+
+_OF_ASSIGNED = {
+    event: ClusterEvent(EventResource.ASSIGNED_POD, event.action, event.label.replace("Target", "Assigned"))
+    for event in (
+        TARGET_POD_LABEL,
+        TARGET_POD_SCALE_DOWN,
+        TARGET_POD_SCALE_UP,
+        TARGET_POD_GATES_ELIMINATED,
+        TARGET_POD_TOLERATION,
+        TARGET_POD_OTHER,
+    )
+}
+
+
+def pod_update_events(old: PodInfo, new: PodInfo) -> tuple[ClusterEvent, ...]:
+    """The events that the update of a waiting pod amounts to; `TARGET_POD_OTHER` when it is none of the named ones."""
+    found: list[ClusterEvent] = []
+    if old.labels != new.labels:
+        found.append(TARGET_POD_LABEL)
+    if old.signature is not new.signature:
+        before, after = old.signature.requests, new.signature.requests
+        if _any_less(after, before):
+            found.append(TARGET_POD_SCALE_DOWN)
+        if _any_less(before, after):
+            found.append(TARGET_POD_SCALE_UP)
+        if old.pod.spec.scheduling_gates and not new.pod.spec.scheduling_gates:
+            found.append(TARGET_POD_GATES_ELIMINATED)
+        # A toleration of a pod can be added, never taken away or changed.
+        if len(old.pod.spec.tolerations) != len(new.pod.spec.tolerations):
+            found.append(TARGET_POD_TOLERATION)
+    return tuple(found) or (TARGET_POD_OTHER,)
+
+
+def assigned_pod_update_events(old: PodInfo, new: PodInfo) -> tuple[ClusterEvent, ...]:
+    """The same for a pod that has a node."""
+    return tuple(_OF_ASSIGNED[event] for event in pod_update_events(old, new))
+
+
+def _any_less(requests: Mapping[str, int], than: Mapping[str, int]) -> bool:
+    return any(requests.get(resource, -1) < amount for resource, amount in than.items())

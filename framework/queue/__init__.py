@@ -1,5 +1,8 @@
 """The scheduling queue: which pods wait, for what, and which is tried next.
 
-What belongs here: the parts of the queue, backoff, the choice of who an event helps, and events missed in flight. What
-does not: attempts themselves, the clock, timers and tasks, and any knowledge of a particular plugin.
+What belongs here: activeQ, backoffQ and unschedulablePods, backoff, whom an event helps, and events missed in flight.
+What does not: attempts themselves, the clock, timers and tasks, and any knowledge of a particular plugin.
+
+`scheduling_queue` is the door. Behind it `waiting_entities` decides moves, `places` holds what waits, `admission` asks
+plugins about pods that enter, `hints` about events, `in_flight` keeps what pods in flight have missed.
 """

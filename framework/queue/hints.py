@@ -1,20 +1,20 @@
-"""Whom an event helps: the plugins' event registrations as a table, and the decision that follows from it.
+"""Whom an event helps: the plugins' event registrations as a table, and the strategy that follows from their hints.
 
-The queue asks for each entry that may be concerned. The rules are kube-scheduler's; nothing here changes anything.
+The queue asks for each entity that may be concerned. The rules are kube-scheduler's (`isPodWorthRequeuing`); nothing
+here changes anything.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Collection, Mapping, Sequence
+from asyncio import CancelledError
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 
 from ..contract.events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintFunction
 from ..model.pod_info import PodInfo
-from .entry import Entry
-from .inflight import Happening, Missed
-
-log = logging.getLogger(__name__)
+from .entity import QueuedEntity
+from .error_log import ErrorLog
+from .in_flight import InFlightEvents, ObjectEvent
 
 Registrations = Mapping[str, Mapping[str, Sequence[EventRegistration]]]
 """By profile (schedulerName) and plugin. A plugin that is absent is concerned by every event while its pods wait; of
@@ -26,22 +26,23 @@ Rejector = tuple[str, str]
 _ALWAYS = (EventRegistration(ClusterEvent(EventResource.WILDCARD, Action.ALL)),)
 
 
-class Decision(IntEnum):
-    """Where an entry goes; of several decisions the greatest counts."""
+class QueueingStrategy(IntEnum):
+    """Where an event sends an entity (kube-scheduler's `queueingStrategy`); of several the greatest counts."""
 
-    STAY = 0
+    SKIP = 0
     """It goes on waiting for an event."""
     AFTER_BACKOFF = 1
-    """It is tried again, once its backoff is over."""
-    AT_ONCE = 2
+    """It is tried again once its backoff is over."""
+    IMMEDIATELY = 2
     """It is tried again without waiting."""
 
 
-class HintTable:
-    """The registrations of all profiles' plugins."""
+class QueueingHints:
+    """The registrations of all profiles' plugins (kube-scheduler's `QueueingHintMapPerProfile`)."""
 
-    def __init__(self, registrations: Registrations) -> None:
+    def __init__(self, registrations: Registrations, errors: ErrorLog) -> None:
         self._registrations = registrations
+        self._errors = errors
         self._found: dict[tuple[Rejector, ClusterEvent], tuple[EventRegistration, ...]] = {}
         self._of_interest: dict[ClusterEvent, bool] = {}
 
@@ -58,54 +59,50 @@ class HintTable:
         """Whether the event may help a pod that this plugin rejected."""
         return event.wildcard or bool(self._registered(rejector, event))
 
-    def helps(self, plugin: str, pods: Collection[PodInfo], happening: Happening) -> bool:
-        """Whether the plugin wants any of `pods`, which it rejected, to be tried again now."""
-        return self._any_helps(plugin, pods, happening.event, (happening,))
+    def strategy(self, entity: QueuedEntity, event: ObjectEvent) -> QueueingStrategy:
+        """What an event means for an entity that plugins rejected or gate."""
+        return self.strategy_after(entity, (InFlightEvents(event.event, event.target, (event,)),))
 
-    def decide(self, entry: Entry, happening: Happening) -> Decision:
-        """What the event means for an entry that plugins rejected."""
-        event, target = happening.event, happening.target
-        if target is not None and target not in entry.members:
-            return Decision.STAY
-        if event.wildcard:
-            return Decision.AFTER_BACKOFF
-        pods = entry.witnesses() if target is None else (entry.members[target].info,)
-        if any(self.helps(plugin, pods, happening) for plugin in entry.pending_plugins):
-            return Decision.AT_ONCE
-        if any(self.helps(plugin, pods, happening) for plugin in entry.unschedulable_plugins):
-            return Decision.AFTER_BACKOFF
-        return Decision.STAY
+    def strategy_after(self, entity: QueuedEntity, missed: Iterable[InFlightEvents]) -> QueueingStrategy:
+        """What a whole series of events means for an entity. One that an error struck is tried after backoff anyway."""
+        if not entity.rejectors:
+            return QueueingStrategy.AFTER_BACKOFF
+        mine = [each for each in missed if each.target is None or each.target in entity.pods]
+        if any(self._helps(plugin, entity, each) for plugin in entity.pending_plugins for each in mine):
+            return QueueingStrategy.IMMEDIATELY
+        if any(each.kind.wildcard for each in mine):
+            return QueueingStrategy.AFTER_BACKOFF
+        if any(self._helps(plugin, entity, each) for plugin in entity.unschedulable_plugins for each in mine):
+            return QueueingStrategy.AFTER_BACKOFF
+        return QueueingStrategy.SKIP
 
-    def decide_all(self, entry: Entry, missed: Sequence[Missed]) -> Decision:
-        """What a whole series of events means for an entry."""
-        if not entry.rejectors:
-            return Decision.AFTER_BACKOFF
-        mine = [each for each in missed if each.target is None or each.target in entry.members]
-        if any(self._any_missed_helps(plugin, entry, mine) for plugin in entry.pending_plugins):
-            return Decision.AT_ONCE
-        if any(each.event.wildcard for each in mine):
-            return Decision.AFTER_BACKOFF
-        if any(self._any_missed_helps(plugin, entry, mine) for plugin in entry.unschedulable_plugins):
-            return Decision.AFTER_BACKOFF
-        return Decision.STAY
+    def _helps(self, plugin: str, entity: QueuedEntity, events: InFlightEvents) -> bool:
+        """Whether the plugin, asked about each pod that may get an answer of its own, says QUEUE of any."""
+        kind, target, _ = events
+        if kind.wildcard:
+            return False
+        if target is not None:
+            pod = entity.pods[target].info
+            return any(self._says_queue(each, pod, plugin, events) for each in self._registered_for(pod, plugin, kind))
+        one_by_one: set[str] = set()
+        for position, pod in enumerate(entity.one_per_signature()):
+            for registration in self._registered_for(pod, plugin, kind):
+                if registration.hint is None or registration.by_signature or (registration.by_group and not position):
+                    if self._says_queue(registration, pod, plugin, events):
+                        return True
+                elif not registration.by_group:
+                    one_by_one.add(pod.pod.spec.scheduler_name)
+        if not one_by_one:
+            return False
+        return any(
+            self._says_queue(registration, pod, plugin, events)
+            for pod in entity.all_pods()
+            for registration in self._registered_for(pod, plugin, kind)
+            if registration.hint is not None and not (registration.by_signature or registration.by_group)
+        )
 
-    def _any_missed_helps(self, plugin: str, entry: Entry, missed: Sequence[Missed]) -> bool:
-        for event, target, happenings in missed:
-            if not event.wildcard:
-                pods = entry.witnesses() if target is None else (entry.members[target].info,)
-                if self._any_helps(plugin, pods, event, happenings):
-                    return True
-        return False
-
-    def _any_helps(
-        self, plugin: str, pods: Collection[PodInfo], event: ClusterEvent, happenings: Sequence[Happening]
-    ) -> bool:
-        """Whether the plugin says of any pod that one of these, all of one kind, helps it."""
-        for pod in pods:
-            for registration in self._registered((pod.pod.spec.scheduler_name, plugin), event):
-                if any(_says_queue(registration, pod, plugin, happening) for happening in happenings):
-                    return True
-        return False
+    def _registered_for(self, pod: PodInfo, plugin: str, kind: ClusterEvent) -> tuple[EventRegistration, ...]:
+        return self._registered((pod.pod.spec.scheduler_name, plugin), kind)
 
     def _registered(self, rejector: Rejector, event: ClusterEvent) -> tuple[EventRegistration, ...]:
         """What the plugin registered of it; `()` for nothing."""
@@ -121,24 +118,26 @@ class HintTable:
             return _ALWAYS
         return tuple(each for each in registered if each.event.wildcard or each.event.matches(event))
 
+    def _says_queue(self, registration: EventRegistration, pod: PodInfo, plugin: str, events: InFlightEvents) -> bool:
+        """Whether the hint says QUEUE to any of the events."""
+        hint = registration.hint
+        if hint is None:
+            return True
+        if not registration.by_signature:
+            return any(self._ask(hint, pod, plugin, event) for event in events.events)
+        for event in events.events:
+            answer = event.answers.get((hint, pod.signature))
+            if answer is None:
+                answer = event.answers[hint, pod.signature] = self._ask(hint, pod, plugin, event)
+            if answer:
+                return True
+        return False
 
-def _says_queue(registration: EventRegistration, pod: PodInfo, plugin: str, happening: Happening) -> bool:
-    hint = registration.hint
-    if hint is None:
-        return True
-    if not registration.by_signature:
-        return _ask(hint, pod, plugin, happening)
-    said = happening.said.get((hint, pod.signature))
-    if said is None:
-        said = happening.said[hint, pod.signature] = _ask(hint, pod, plugin, happening)
-    return said
-
-
-def _ask(hint: HintFunction, pod: PodInfo, plugin: str, happening: Happening) -> bool:
-    try:
-        return hint(pod, happening.old, happening.new) is Hint.QUEUE
-    except Exception:
-        # A pod must not be stuck because a hint is broken.
-        pairs = {"event": happening.event.label, "plugin": plugin, "pod": pod.key}
-        log.exception("QueueingHintFn returns error", extra={"pairs": pairs})
-        return True
+    def _ask(self, hint: HintFunction, pod: PodInfo, plugin: str, event: ObjectEvent) -> bool:
+        try:
+            return hint(pod, event.old, event.new) is not Hint.SKIP
+        except (Exception, CancelledError) as error:  # a pod must not be stuck because a hint is broken
+            label = event.event.label
+            pairs = {"event": label, "plugin": plugin, "pod": pod.key}
+            self._errors.error("QueueingHintFn returns error", cause=(plugin, label), error=error, pairs=pairs)
+            return True

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ..contract.queued_pod import QueuedPod
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
-from .backoff import BackoffPolicy
+from .backoff_queue import BackoffPolicy
 from .hints import Registrations
 
 SortKey = Callable[[QueuedPod], tuple[Hashable, ...]]
@@ -17,20 +17,27 @@ PreEnqueue = Callable[[PodInfo, str], Status | None]
 
 @dataclass(frozen=True, slots=True)
 class QueueRules:
-    """What the profiles' plugins say about the queue. None of the functions may raise or call the queue.
+    """What the profiles' plugins say about the queue. None of the functions may call the queue.
+
+    A function that raises, or answers something else than is asked for, keeps its pod out: see `Admission`.
 
     Attributes:
-        sort_key: the QueueSort plugin's key: smaller goes first. All its keys have the same length.
+        sort_key: the QueueSort plugin's key: smaller goes first. Keys are tuples of numbers and strings, and at one
+            position all have either.
         pre_enqueue: `(pod, plugin)` to the first rejection by a PreEnqueue plugin of the pod's profile, stamped with
             its name; None or success when the pod may enter. `plugin`, unless empty, is asked before the others.
         group_of: the id of the group a pod belongs to; None for a pod by itself.
         registrations: which events help whom.
+        sort_plugin: the name of the QueueSort plugin.
+        on_error: called with each pod that an error of a plugin keeps out, so that people are told.
     """
 
     sort_key: SortKey
     pre_enqueue: PreEnqueue
     group_of: Callable[[PodInfo], str | None]
     registrations: Registrations
+    sort_plugin: str = ""
+    on_error: Callable[[PodInfo, Status], None] = lambda pod, status: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,7 @@ class QueueSettings:
 
     Attributes:
         backoff: initial and longest backoff.
-        unschedulable_seconds: an entry that no event has helped for this long is tried all the same.
+        unschedulable_seconds: an entity that no event has helped for this long is tried all the same.
     """
 
     backoff: BackoffPolicy = field(default_factory=BackoffPolicy)

@@ -5,7 +5,7 @@ The scheduler builds one for each profile of the configuration; the phases read 
 
 from __future__ import annotations
 
-import logging
+from asyncio import CancelledError
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
@@ -33,8 +33,6 @@ from ..contract.plugin import (
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from .building import built
-
-log = logging.getLogger(__name__)
 
 P = TypeVar("P", bound=Plugin)
 Registry = Mapping[str, type[Plugin]]
@@ -122,16 +120,20 @@ class Profile:
     def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> Status | None:
         """None when the pod may enter the queue, else the first rejection. Plugin `first` is asked before others.
 
-        A plugin that fails keeps the pod out until it is asked again.
+        One that fails, or answers something else than a Status, gives an ERROR; the queue tells and asks again.
         """
         for plugin in sorted(self.pre_enqueue, key=lambda each: each.name != first):
             try:
-                status = plugin.pre_enqueue(pod)
-            except Exception as error:
-                log.exception("PreEnqueue failed", extra={"pairs": {"pod": pod.key, "plugin": plugin.name}})
-                status = Status.failure(error=error)
-            if status is not None and status.code is not Code.SUCCESS:
-                return status.by(plugin.name)
+                answer: object = plugin.pre_enqueue(pod)
+            except (Exception, CancelledError) as error:
+                failure = error if isinstance(error, Exception) else RuntimeError("CancelledError")
+                return Status.failure(error=failure).by(plugin.name)
+            if answer is None:
+                continue
+            if not isinstance(answer, Status):
+                return Status.failure(f"answered {type(answer).__name__} instead of a Status").by(plugin.name)
+            if answer.code is not Code.SUCCESS:
+                return answer.by(plugin.name)
         return None
 
 

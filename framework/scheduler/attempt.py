@@ -10,7 +10,7 @@ from ..contract.queued_pod import QueuedPod
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
 from ..model.pod_info import PodInfo
-from ..queue.entry import Rejection
+from ..queue.entity import Rejection
 from .fit_error import fit_error_of_one
 
 

@@ -6,7 +6,7 @@ The operator builds one and feeds it; tests and tools build one with ports of th
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..cache.cache import Cache
@@ -17,9 +17,9 @@ from ..contract.handle import WatchedKind
 from ..contract.plugin import Plugin
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
-from ..queue.backoff import BackoffPolicy
-from ..queue.queue import SchedulingQueue
+from ..queue.backoff_queue import BackoffPolicy
 from ..queue.rules import QueueRules, QueueSettings
+from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.profile import Profile
 from ..runtime.timing import Timing
 from ..runtime.waiting import WaitingPods
@@ -92,7 +92,11 @@ def build_engine(
         )
         for resolved in profiles
     }
-    queue = _build_queue(configuration, built, ports)
+
+    def kept_out(pod: PodInfo, status: Status) -> None:
+        scheduler.reports.failed(pod, status, None)
+
+    queue = _build_queue(configuration, built, ports, kept_out)
     searches = {name: Search(profile, snapshot, Timing(ports.observer, now, name)) for name, profile in built.items()}
     plugins = [plugin for profile in built.values() for plugin in profile.plugins.values()]
     followers = [plugin for plugin in plugins if isinstance(plugin, PodFollower)]
@@ -106,6 +110,7 @@ def build_engine(
         group = built[name].group
         gang = GangCycle(cycles, snapshot, group) if group is not None else None
         lanes[name] = Lane(cycles[name], binding, gang, built[name].of(DecisionFollower))
+    scheduler = Scheduler(cache, queue, pods, foreign, ports, lanes)
     return Engine(
         cache=cache,
         queue=queue,
@@ -117,7 +122,7 @@ def build_engine(
             for kind in dict.fromkeys(kind for plugin in plugins for kind in plugin.watches)
         },
         searches=searches,
-        scheduler=Scheduler(cache, queue, pods, foreign, ports, lanes),
+        scheduler=scheduler,
         shared=shared,
     )
 
@@ -127,7 +132,10 @@ def _watchers(plugins: Iterable[Plugin], kind: WatchedKind) -> list[ObjectFollow
 
 
 def _build_queue(
-    configuration: KubeSchedulerConfiguration, profiles: Mapping[str, Profile], ports: Ports
+    configuration: KubeSchedulerConfiguration,
+    profiles: Mapping[str, Profile],
+    ports: Ports,
+    on_error: Callable[[PodInfo, Status], None],
 ) -> SchedulingQueue:
     def pre_enqueue(pod: PodInfo, first: str) -> Status | None:
         profile = profiles[pod.pod.spec.scheduler_name]
@@ -143,11 +151,14 @@ def _build_queue(
         plugin = profiles[pod.pod.spec.scheduler_name].group
         return None if plugin is None else plugin.group_of(pod)
 
+    queue_sort = next(iter(profiles.values())).queue_sort
     rules = QueueRules(
-        sort_key=next(iter(profiles.values())).queue_sort.sort_key,
+        sort_key=queue_sort.sort_key,
         pre_enqueue=pre_enqueue,
         group_of=group_of,
         registrations={name: profile.registrations() for name, profile in profiles.items()},
+        sort_plugin=queue_sort.name,
+        on_error=on_error,
     )
     backoff = BackoffPolicy(
         initial_seconds=configuration.pod_initial_backoff_seconds, max_seconds=configuration.pod_max_backoff_seconds

@@ -21,14 +21,14 @@ from ..contract.events import (
     UNSCHEDULED_POD_DELETE,
     Action,
     ClusterEvent,
+    assigned_pod_update_events,
 )
 from ..contract.group import ObjectFollower, PodFollower
 from ..contract.status import Status
 from ..model.node import Node
 from ..model.pod import Pod
 from ..model.pod_info import PodInfo
-from ..queue.changes import assigned_pod_update_events
-from ..queue.queue import SchedulingQueue
+from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.waiting import WaitingPods
 from .foreign import ForeignChanges
 

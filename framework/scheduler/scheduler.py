@@ -1,4 +1,4 @@
-"""The scheduler: takes entries off the queue, runs their cycles and brings back the pods that failed.
+"""The scheduler: takes entities off the queue, runs their cycles and brings back the pods that failed.
 
 The operator's loop calls `step` as long as it returns True and lets other work in between. Binding runs in tasks of its
 own, so a decision never waits for the API.
@@ -19,7 +19,7 @@ from ..contract.observer import GroupResult
 from ..contract.queued_pod import QueuedPod
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
-from ..queue.queue import SchedulingQueue
+from ..queue.scheduling_queue import SchedulingQueue
 from .attempt import Attempt
 from .binding import BindingCycle
 from .foreign import ForeignChanges
@@ -74,18 +74,16 @@ class Scheduler:
         self.reports = Reports(ports, pods.mine)
 
     def step(self) -> bool:
-        """Take the next entry and decide for its pods. False when nothing is ready."""
-        entry = self._queue.pop()
-        if entry is None:
+        """Take the next entity and decide for its pods. False when nothing is ready."""
+        entity = self._queue.pop()
+        if entity is None:
             return False
         attempts = [
-            self._begin(member, after_flush=entry.flushed)
-            for member in entry.members.values()
-            if self._eligible(member)
+            self._begin(queued, after_flush=entity.flushed) for queued in entity.pods.values() if self._eligible(queued)
         ]
-        gang = self._lanes[entry.profile].gang
-        if attempts and entry.group is not None and gang is not None:
-            self._run_gang(gang, entry.group, attempts)
+        gang = self._lanes[entity.profile].gang
+        if attempts and entity.group is not None and gang is not None:
+            self._run_gang(gang, entity.group, attempts)
         else:
             for attempt in attempts:
                 self._lanes[attempt.profile].scheduling.run(attempt)

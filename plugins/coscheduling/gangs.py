@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import datetime
 
 from cachetools import TTLCache
 
@@ -24,6 +25,7 @@ from .members import Members
 from .reservations import Reservations
 
 _GROUPS_CACHED = 100_000
+_NEVER = float("-inf")
 
 
 class Gangs:
@@ -50,6 +52,8 @@ class Gangs:
         self.profiles: set[str] = set()
         self.reservations = Reservations(self.members, self.wait_seconds, clock)
         self._lives: dict[str, Life] = {}
+        self._created: dict[str, float] = {}
+        self._epoch = clock.now() - clock.wall()
         self._denied: TTLCache[str, bool] = _cache(args.denied_pg_expiration_time_seconds, clock)
         self._backed_off: TTLCache[str, bool] = _cache(args.pod_group_backoff_seconds, clock)
         self._permitted: TTLCache[str, bool] = _cache(self._default_wait(), clock)
@@ -87,8 +91,11 @@ class Gangs:
             for cache in (self._denied, self._backed_off, self._permitted):
                 cache.pop(group, None)
         self.reservations.follow(group, new)
+        if known is None or another:
+            self._created.pop(group, None)
         if new is not None:
             self.groups[group] = new
+            self._created.setdefault(group, self._moment(new.metadata.creation_timestamp))
             if group in self._lives:
                 self._lives[group].told = self._quorum_bound(group)
 
@@ -116,6 +123,15 @@ class Gangs:
         """What is known of the group's life; for a group without members, one that nobody else sees."""
         return self._lives.get(group) or Life(self._clock.now())
 
+    def place_in_queue(self, group: str) -> tuple[float, float]:
+        """When the PodGroup was created, and, to tell groups of one second apart, when it last failed.
+
+        The first is the same for every process, so a failover does not change the order of groups. Seconds on the
+        engine's clock; -inf for a group that has not failed.
+        """
+        failed = self.life(group).failed
+        return self._created[group], _NEVER if failed is None else failed
+
     def age(self, group: str) -> float:
         """Seconds since its first member was seen."""
         return self._clock.now() - self.life(group).first_seen
@@ -125,7 +141,7 @@ class Gangs:
         return iter([group for group, life in self._lives.items() if life.short])
 
     def failed(self, group: str) -> None:
-        """The group found no place: others go first now, and with a backoff set it is left alone for a while."""
+        """The group found no place: others of its age go first now, and with a backoff set it is left alone a while."""
         self.life(group).fail(self._clock.now())
         self._permitted.pop(group, None)
         if self.args.pod_group_backoff_seconds:
@@ -190,6 +206,10 @@ class Gangs:
     def waiting_groups(self) -> int:
         """How many groups with members lack their quorum."""
         return sum(1 for group in self.groups if self.members.of(group) and self.missing(group) > 0)
+
+    def _moment(self, stamp: str | None) -> float:
+        """A time of the API in seconds on the engine's clock; now when there is none."""
+        return self._clock.now() if stamp is None else datetime.fromisoformat(stamp).timestamp() + self._epoch
 
     def _quorum_bound(self, group: str) -> bool:
         return group in self.groups and self.members.bound(group) >= self.min_member(group)

@@ -32,11 +32,6 @@ class Life:
     promising: bool = False
 
     @property
-    def place_in_queue(self) -> float:
-        """When it last failed, else when it was first seen."""
-        return self.first_seen if self.failed is None else self.failed
-
-    @property
     def setback_seconds(self) -> float:
         """How long members are not called together after the last of so many failures."""
         return min(_LONGEST_SETBACK_SECONDS, 2.0 ** (self.failures - 1)) if self.failures else 0.0

@@ -74,12 +74,15 @@ class Coscheduling(
     # The queue.
 
     def sort_key(self, queued: QueuedPod) -> tuple[Hashable, ...]:
-        """Priority, then the group's own time, then the group, then the pod: members of a group are never parted."""
+        """Priority, then the PodGroup's age, then the time it last failed: members of a group are never parted.
+
+        A pod of no group is as old as its entry into the queue.
+        """
         pod = queued.info
         group = self._group(pod)
         if group is None:
-            return -pod.priority, queued.timestamp, "", queued.timestamp, pod.key, pod.uid
-        return -pod.priority, self._gangs.life(group).place_in_queue, group, queued.timestamp, pod.key, pod.uid
+            return -pod.priority, queued.timestamp, float("-inf"), "", queued.timestamp, pod.key, pod.uid
+        return -pod.priority, *self._gangs.place_in_queue(group), group, queued.timestamp, pod.key, pod.uid
 
     def group_of(self, pod: PodInfo) -> str | None:
         """The group, as long as it lacks its quorum; later members are scheduled one by one."""

@@ -46,7 +46,9 @@ class Waking:
 
     def registrations(self) -> Sequence[EventRegistration]:
         """The events, each with its hint."""
-        return EventRegistration(_RELABELLED), *(EventRegistration(event, self._room_made) for event in _ROOM)
+        return EventRegistration(_RELABELLED), *(
+            EventRegistration(event, self._room_made, by_group=True) for event in _ROOM
+        )
 
     def activate(self, group: str) -> None:
         """Try the members that have no node now; if the group is denied, once more when that is over."""

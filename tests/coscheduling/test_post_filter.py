@@ -71,12 +71,12 @@ async def test_a_group_that_has_its_quorum_is_not_given_up_for_one_member_more(m
     assert world.notes(key) == ["0/1 nodes are available: 1 Insufficient cpu."]
 
 
-async def test_a_group_that_was_given_up_goes_behind_others_in_the_queue(make_world: MakeWorld) -> None:
+async def test_a_group_that_was_given_up_goes_behind_others_of_its_age(make_world: MakeWorld) -> None:
     world = await world_with_room(make_world, room=5, percentage=10)
 
-    assert world.gangs.life("default/g").place_in_queue == world.clock.now()
-    world.clock.move_to(world.clock.now() + 1)
-    assert world.gangs.life("default/g").place_in_queue == world.clock.now() - 1
+    world.add_group("h", 5)
+
+    assert world.gangs.place_in_queue("default/h") < world.gangs.place_in_queue("default/g")
 
 
 async def test_a_group_that_was_given_up_starts_whole_when_there_is_room(make_world: MakeWorld) -> None:

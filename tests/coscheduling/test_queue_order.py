@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.framework.contract.queued_pod import QueuedPod
+from muster.framework.model.meta import ObjectMeta
+from muster.plugins.coscheduling.api import PodGroup, PodGroupSpec
 from tests.builders import make_pod
 from tests.coscheduling.objects import make_member
 from tests.coscheduling.world import World
@@ -62,16 +64,40 @@ def test_a_pod_that_came_before_a_group_goes_before_all_of_its_members() -> None
     assert order(world, late, *members, early) == ["early", "g-0", "g-1", "late"]
 
 
-def test_a_group_is_as_old_as_its_first_member_not_as_its_podgroup() -> None:
+def test_a_group_is_as_old_as_its_podgroup_not_as_its_first_member() -> None:
     world = World()
-    world.add_group("made-first", 1)
+    world.add_group("z-made-first", 1)
     world.clock.move_to(1001.0)
     world.add_group("filled-first", 1)
     filled = queued(world, "f", "filled-first", at=1)
     world.clock.move_to(1002.0)
-    made = queued(world, "m", "made-first", at=2)
+    made = queued(world, "m", "z-made-first", at=2)
 
-    assert order(world, made, filled) == ["f", "m"]
+    assert order(world, filled, made) == ["m", "f"]
+
+
+def created(name: str, moment: str) -> PodGroup:
+    """A PodGroup as the API shows it."""
+    return PodGroup(ObjectMeta(name=name, namespace="default", creation_timestamp=moment), PodGroupSpec(min_member=1))
+
+
+def test_another_process_orders_groups_as_the_first_did_whatever_it_saw_first() -> None:
+    groups = [
+        created("third", "2026-01-01T00:00:02Z"),
+        created("first", "2026-01-01T00:00:00Z"),
+        created("second", "2026-01-01T00:00:01Z"),
+    ]
+    seen: list[list[str]] = []
+    for listed in (groups, groups[::-1]):
+        world = World()
+        world.clock.move_to(1000.0 + len(seen) * 77)
+        for group in listed:
+            world.gangs.follow_group(f"default/{group.metadata.name}", group)
+            world.clock.move_to(world.clock.now() + 5)
+        names = [group.metadata.name for group in listed]
+        seen.append(order(world, *(queued(world, f"pod-{name}", name) for name in names)))
+
+    assert seen == [["pod-first", "pod-second", "pod-third"]] * 2
 
 
 def test_groups_of_one_moment_go_by_name_and_namespace_and_members_by_their_own_times() -> None:
@@ -90,7 +116,7 @@ def test_groups_of_one_moment_go_by_name_and_namespace_and_members_by_their_own_
     assert keys == ["a/x-1", "a/x-0", "a/y-1", "a/y-0", "b/x-1", "b/x-0"]
 
 
-def test_a_group_that_failed_goes_behind_those_that_came_before_its_failure() -> None:
+def test_a_group_that_failed_goes_behind_those_of_its_age_that_did_not() -> None:
     world = World()
     for name in ("failing", "other"):
         world.add_group(name, 1)

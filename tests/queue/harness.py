@@ -12,10 +12,10 @@ from muster.framework.contract.queued_pod import QueuedPod
 from muster.framework.contract.status import Status
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue.backoff import BackoffPolicy
-from muster.framework.queue.entry import Entry, Place, Rejection
-from muster.framework.queue.queue import SchedulingQueue
+from muster.framework.queue.backoff_queue import BackoffPolicy
+from muster.framework.queue.entity import Place, QueuedEntity, Rejection
 from muster.framework.queue.rules import QueueRules, QueueSettings
+from muster.framework.queue.scheduling_queue import SchedulingQueue
 from tests.builders import PodDict, make_pod
 
 GROUP = "scheduling.x-k8s.io/pod-group"
@@ -84,6 +84,8 @@ class Harness:
         unknown: groups that do not exist yet; their pods are pods by themselves.
         asked: each question to PreEnqueue: the pod's name and the plugin to ask first.
         woken: how often the queue said that it is ready.
+        sort_key, gate, group_of: what plugins answer; `gate` is asked besides what is `closed`.
+        told: the name of each pod that an error kept out, and the message.
     """
 
     def __init__(
@@ -97,9 +99,20 @@ class Harness:
         self.unknown: set[str] = set()
         self.asked: list[tuple[str, str]] = []
         self.woken = 0
+        self.told: list[tuple[str, str]] = []
+        self.sort_key: Callable[[QueuedPod], tuple[int, float, str]] = sort_key
+        self.gate: Callable[[PodInfo], Status | None] = lambda info: None
+        self.group_of: Callable[[PodInfo], str | None] = self._group_of
         self.observer = CountingObserver()
         self.queue = SchedulingQueue(
-            QueueRules(sort_key, self._pre_enqueue, self._group_of, {"muster": registrations or {}}),
+            QueueRules(
+                lambda queued: self.sort_key(queued),
+                self._pre_enqueue,
+                lambda info: self.group_of(info),
+                {"muster": registrations or {}},
+                sort_plugin="Sort",
+                on_error=lambda info, status: self.told.append((info.name, status.message)),
+            ),
             QueueSettings(backoff=backoff or BackoffPolicy()),
             clock=self.clock,
             observer=self.observer,
@@ -114,7 +127,7 @@ class Harness:
             self.clock.time += 0.001
         return infos
 
-    def pop(self) -> Entry:
+    def pop(self) -> QueuedEntity:
         """Pop an entry that must be there."""
         entry = self.queue.pop()
         assert entry is not None
@@ -123,7 +136,7 @@ class Harness:
     def pop_names(self) -> list[str]:
         """Pop an entry; the names of its pods, none when nothing is ready."""
         entry = self.queue.pop()
-        return [] if entry is None else [member.info.name for member in entry.members.values()]
+        return [] if entry is None else [member.info.name for member in entry.pods.values()]
 
     def drain(self) -> list[list[str]]:
         """Pop until nothing is ready."""
@@ -132,9 +145,9 @@ class Harness:
             popped.append(names)
         return popped
 
-    def fail(self, entry: Entry, rejection: Rejection) -> None:
+    def fail(self, entry: QueuedEntity, rejection: Rejection) -> None:
         """All pods of an entry failed together."""
-        self.queue.requeue(list(entry.members.values()), rejection)
+        self.queue.requeue(list(entry.pods.values()), rejection)
 
     def wait(self, rejection: Rejection, *names: str, group: str = "") -> list[PodInfo]:
         """Add pods, try them and let them fail; those of a group together."""
@@ -171,7 +184,7 @@ class Harness:
         for plugin in sorted(self.closed, key=lambda name: name != first):
             if info.name in self.closed[plugin]:
                 return Status.unresolvable("not yet").by(plugin)
-        return None
+        return self.gate(info)
 
 
 def sort_key(queued: QueuedPod) -> tuple[int, float, str]:

@@ -6,7 +6,7 @@ from math import floor, sqrt
 
 from muster.framework.contract.events import ASSIGNED_POD_DELETE, NODE_ADD, UNSCHEDULED_POD_ADD, Hint
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue.entry import Rejection
+from muster.framework.queue.entity import Rejection
 from tests.queue.harness import GROUP
 
 STAY, AFTER_BACKOFF, AT_ONCE = range(3)

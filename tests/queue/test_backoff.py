@@ -3,8 +3,8 @@
 import pytest
 
 from muster.framework.contract.events import NODE_ADD
-from muster.framework.queue.backoff import BackoffPolicy
-from muster.framework.queue.entry import Place
+from muster.framework.queue.backoff_queue import BackoffPolicy
+from muster.framework.queue.entity import Place
 from tests.queue.harness import ERROR, Harness, pod, rejected_by
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from muster.framework.contract import events
 from muster.framework.contract.events import NODE_ADD, UNSCHEDULABLE_TIMEOUT, EventRegistration, Hint
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue import changes
-from muster.framework.queue.entry import Place
+from muster.framework.queue.entity import Place
 from tests.builders import make_pod
 from tests.queue.harness import ERROR, Harness, pod, rejected_by
 
@@ -68,13 +68,13 @@ def test_a_wildcard_has_every_gated_pod_asked() -> None:
 
 
 def test_a_change_of_the_pod_itself_may_let_it_in() -> None:
-    harness, info = gated({"Gate": [EventRegistration(changes.LABEL)]})
+    harness, info = gated({"Gate": [EventRegistration(events.TARGET_POD_LABEL)]})
     harness.open("Gate")
     newer = pod(make_pod("a").labels(ready="yes"))
     harness.queue.update(info, newer)
 
     assert harness.place(info) is Place.ACTIVE
-    [member] = harness.pop().members.values()
+    [member] = harness.pop().pods.values()
     assert member.info is newer
 
 
@@ -90,7 +90,7 @@ def test_a_change_that_does_not_let_it_in_is_kept() -> None:
 
 
 def test_a_pod_that_passes_one_gate_may_stand_at_the_next() -> None:
-    harness, info = gated({"Gate": [EventRegistration(NODE_ADD)], "Next": [EventRegistration(changes.LABEL)]})
+    harness, info = gated({"Gate": [EventRegistration(NODE_ADD)], "Next": [EventRegistration(events.TARGET_POD_LABEL)]})
     harness.closed["Next"] = harness.closed.pop("Gate")
     harness.queue.move_all(NODE_ADD, None, None)
     assert harness.place(info) is Place.GATED
@@ -108,7 +108,7 @@ def test_waiting_at_a_gate_is_not_waiting_in_the_queue() -> None:
     harness.clock.time = 2000.0
     harness.open("Gate")
     harness.queue.move_all(NODE_ADD, None, None)
-    [member] = harness.pop().members.values()
+    [member] = harness.pop().pods.values()
 
     assert member.first_seen == 2000.0
     assert member.timestamp == 1000.0
@@ -128,7 +128,7 @@ def test_a_gate_that_closes_after_an_attempt_keeps_the_pods_counts() -> None:
     harness.at(5)
     again = harness.pop()
     assert again.consecutive_errors == 1
-    assert next(iter(again.members.values())).first_seen == 1000.0
+    assert next(iter(again.pods.values())).first_seen == 1000.0
 
 
 def test_pre_enqueue_is_asked_on_entering_backoff_and_not_on_leaving_it() -> None:

@@ -1,5 +1,7 @@
 """Groups: pods that wait as one entry."""
 
+import pytest
+
 from muster.framework.contract.events import (
     NODE_ADD,
     UNSCHEDULED_POD_ADD,
@@ -7,7 +9,8 @@ from muster.framework.contract.events import (
     Hint,
 )
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue.entry import Place, Rejection
+from muster.framework.queue.entity import Place, Rejection
+from tests.builders import make_pod
 from tests.queue.harness import ERROR, GROUP, Harness, pending_on, pod, rejected_by
 
 
@@ -26,7 +29,7 @@ def test_pods_of_a_group_are_popped_together() -> None:
     entry = harness.pop()
 
     assert (entry.key, entry.group) == ("group/g", "g")
-    assert [member.info.name for member in entry.members.values()] == ["g1", "g2", "g3"]
+    assert [member.info.name for member in entry.pods.values()] == ["g1", "g2", "g3"]
     assert harness.queue.pop() is None
 
 
@@ -142,7 +145,7 @@ def test_a_group_whose_members_are_all_gated_is_gone_until_one_is_let_in() -> No
     harness.clock.time += 5
     harness.queue.move_all(NODE_ADD, None, None)
     entry = harness.pop()
-    assert [member.info.name for member in entry.members.values()] == ["g1", "g2"]
+    assert [member.info.name for member in entry.pods.values()] == ["g1", "g2"]
     assert entry.unschedulable_count == 1
 
 
@@ -157,21 +160,21 @@ def test_a_group_counts_one_failure_however_many_of_its_pods_failed() -> None:
 def test_members_that_fail_one_after_another_come_back_as_one_entry() -> None:
     harness = Harness(ON_SIBLING)
     harness.add("g1", "g2", "g3", group="g")
-    for member in harness.pop().members.values():
+    for member in harness.pop().pods.values():
         harness.queue.requeue([member], ERROR)
         harness.clock.time += 0.2
 
     assert harness.queue.entity_counts()["backoff", "podgroup"] == 1
     harness.at(5)
     entry = harness.pop()
-    assert len(entry.members) == 3
+    assert len(entry.pods) == 3
     assert entry.consecutive_errors == 1
 
 
 def test_a_member_that_fails_late_joins_its_siblings_in_backoff() -> None:
     harness = Harness()
     harness.add("g1", "g2", group="g")
-    first, second = harness.pop().members.values()
+    first, second = harness.pop().pods.values()
     harness.queue.done(first.info.uid)
     harness.queue.done(second.info.uid)
     harness.queue.requeue([first], ERROR)
@@ -184,7 +187,7 @@ def test_a_member_that_fails_late_joins_its_siblings_in_backoff() -> None:
 def test_a_member_that_fails_late_joins_its_siblings_in_the_active_queue() -> None:
     harness = Harness()
     harness.add("g1", "g2", group="g")
-    first, second = harness.pop().members.values()
+    first, second = harness.pop().pods.values()
     harness.queue.requeue([first], ERROR)
     harness.at(5)
     harness.queue.requeue([second], rejected_by("Fit"))
@@ -195,7 +198,7 @@ def test_a_member_that_fails_late_joins_its_siblings_in_the_active_queue() -> No
 def test_a_member_that_fails_late_makes_a_new_entry_when_its_siblings_are_done() -> None:
     harness = Harness()
     harness.add("g1", "g2", group="g")
-    first, second = harness.pop().members.values()
+    first, second = harness.pop().pods.values()
     harness.queue.done(first.info.uid)
     harness.queue.requeue([second], ERROR)
     harness.at(5)
@@ -206,7 +209,7 @@ def test_a_member_that_fails_late_makes_a_new_entry_when_its_siblings_are_done()
 def test_rejections_of_members_one_after_another_add_up() -> None:
     harness = Harness(ON_SIBLING)
     harness.add("g1", "g2", group="g")
-    first, second = harness.pop().members.values()
+    first, second = harness.pop().pods.values()
     harness.queue.requeue([first], rejected_by("Gang"))
     harness.queue.requeue([second], rejected_by("Fit"))
     assert harness.place(first.info) is Place.UNSCHEDULABLE
@@ -219,7 +222,7 @@ def test_rejections_of_members_one_after_another_add_up() -> None:
 def test_the_last_failure_of_a_member_counts_for_the_groups_backoff_and_time_limit() -> None:
     harness = Harness({**ON_SIBLING, "Never": []})
     harness.add("g1", "g2", group="g")
-    first, second = harness.pop().members.values()
+    first, second = harness.pop().pods.values()
     harness.queue.requeue([first], rejected_by("Never"))
     harness.at(100)
     harness.queue.requeue([second], rejected_by("Fit"))
@@ -239,7 +242,7 @@ def test_the_last_failure_of_a_member_counts_for_the_groups_backoff_and_time_lim
 def test_an_error_of_one_member_makes_the_waiting_group_try_again_after_backoff() -> None:
     harness = Harness(ON_SIBLING)
     harness.add("g1", "g2", group="g")
-    first, second = harness.pop().members.values()
+    first, second = harness.pop().pods.values()
     harness.queue.requeue([first], rejected_by("Fit"))
     harness.queue.requeue([second], ERROR)
 
@@ -252,7 +255,7 @@ def test_an_error_of_one_member_makes_the_waiting_group_try_again_after_backoff(
 def test_what_a_late_member_missed_wakes_the_group_it_joins() -> None:
     harness = Harness(ON_SIBLING)
     harness.add("g1", "g2", group="g")
-    first, second = harness.pop().members.values()
+    first, second = harness.pop().pods.values()
     harness.queue.requeue([first], rejected_by("Gang"))
     harness.queue.move_all(NODE_ADD, None, None)
     harness.queue.requeue([second], rejected_by("Fit"))
@@ -263,7 +266,7 @@ def test_what_a_late_member_missed_wakes_the_group_it_joins() -> None:
 def test_a_late_member_whose_pending_plugin_was_helped_hurries_the_group() -> None:
     harness = Harness(ON_SIBLING)
     harness.add("g1", "g2", group="g")
-    first, second = harness.pop().members.values()
+    first, second = harness.pop().pods.values()
     harness.queue.move_all(NODE_ADD, None, None)
     harness.queue.requeue([first], rejected_by("Fit"))
     assert harness.place(first.info) is Place.BACKOFF
@@ -275,7 +278,7 @@ def test_a_late_member_whose_pending_plugin_was_helped_hurries_the_group() -> No
 def test_a_late_member_that_is_gated_by_then_does_not_join() -> None:
     harness = Harness()
     harness.add("g1", "g2", group="g")
-    first, second = harness.pop().members.values()
+    first, second = harness.pop().pods.values()
     harness.queue.requeue([first], ERROR)
     harness.closed["Gate"] = {"g2"}
     harness.queue.requeue([second], ERROR)
@@ -305,36 +308,64 @@ def test_a_group_goes_when_its_last_pod_is_deleted() -> None:
     assert harness.pop().unschedulable_count == 0
 
 
-def test_a_hint_is_asked_about_one_of_many_replicas() -> None:
-    asked: list[str] = []
+def replica(name: str, rank: str) -> PodInfo:
+    """A member whose spec is that of its siblings; only a label differs."""
+    return pod(make_pod(name).labels({"rank": rank}), group="g")
 
-    def skip(pod: PodInfo, old: object, new: object) -> Hint:
-        asked.append(pod.name)
-        return Hint.SKIP
 
-    harness = Harness({"P": [EventRegistration(NODE_ADD, skip)]})
-    harness.wait(rejected_by("P"), *(f"g{number}" for number in range(100)), group="g")
+def rank_zero(info: PodInfo, old: object, new: object) -> Hint:
+    return Hint.QUEUE if info.labels["rank"] == "0" else Hint.SKIP
+
+
+def test_a_hint_that_may_go_by_more_than_the_spec_is_asked_about_every_pod_of_a_group() -> None:
+    harness = Harness({"P": [EventRegistration(NODE_ADD, rank_zero)]})
+    members = [replica(f"g{rank}", str(rank)) for rank in (2, 1, 0)]
+    for member in members:
+        harness.queue.add(member)
+    harness.fail(harness.pop(), rejected_by("P"))
+
     harness.queue.move_all(NODE_ADD, None, None)
 
-    assert asked == ["g0"]
+    assert {harness.place(member) for member in members} == {Place.BACKOFF}
 
 
-def test_a_hint_is_asked_about_each_kind_of_pod_in_a_group() -> None:
+def test_a_hint_that_was_missed_in_flight_is_asked_about_every_pod_of_a_group() -> None:
+    harness = Harness({"P": [EventRegistration(NODE_ADD, rank_zero)]})
+    members = [replica(f"g{rank}", str(rank)) for rank in (2, 1, 0)]
+    for member in members:
+        harness.queue.add(member)
+    entity = harness.pop()
+    harness.queue.move_all(NODE_ADD, None, None)
+
+    harness.fail(entity, rejected_by("P"))
+
+    assert {harness.place(member) for member in members} == {Place.BACKOFF}
+
+
+@pytest.mark.parametrize(
+    ("scope", "questions"),
+    [
+        ({"by_signature": True}, ["leader", "worker-1"]),
+        ({"by_group": True}, ["worker-1"]),
+        ({}, ["leader", "worker-1", "worker-2"]),
+    ],
+)
+def test_a_hint_is_asked_about_as_many_pods_of_a_group_as_may_have_answers_of_their_own(
+    scope: dict[str, bool], questions: list[str]
+) -> None:
     asked: list[str] = []
 
     def skip(pod: PodInfo, old: object, new: object) -> Hint:
         asked.append(pod.name)
         return Hint.SKIP
 
-    harness = Harness({"P": [EventRegistration(NODE_ADD, skip)]})
+    harness = Harness({"P": [EventRegistration(NODE_ADD, skip, **scope)]})
     harness.add("leader", group="g", priority=1)
     harness.add("worker-1", "worker-2", group="g")
     harness.fail(harness.pop(), rejected_by("P"))
     harness.queue.move_all(NODE_ADD, None, None)
-    harness.queue.delete(pod("worker-1"))
-    harness.queue.move_all(NODE_ADD, None, None)
 
-    assert sorted(asked) == ["leader", "leader", "worker-1", "worker-2"]
+    assert sorted(asked) == questions
 
 
 def test_members_keep_their_own_attempts() -> None:
@@ -343,7 +374,7 @@ def test_members_keep_their_own_attempts() -> None:
     harness.add("g2", group="g")
     harness.at(5)
 
-    assert [member.attempts for member in harness.pop().members.values()] == [2, 1]
+    assert [member.attempts for member in harness.pop().pods.values()] == [2, 1]
 
 
 def test_activating_pods_that_came_before_their_group_makes_them_one_entry() -> None:

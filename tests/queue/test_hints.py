@@ -16,7 +16,7 @@ from muster.framework.contract.events import (
     Hint,
 )
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue.entry import Place, Rejection
+from muster.framework.queue.entity import Place, Rejection
 from tests.builders import make_pod
 from tests.queue.harness import Harness, pending_on, pod, rejected_by
 

@@ -6,6 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from muster.framework.contract import events
 from muster.framework.contract.events import (
     ASSIGNED_POD_DELETE,
     NODE_ADD,
@@ -17,8 +18,7 @@ from muster.framework.contract.events import (
 )
 from muster.framework.contract.queued_pod import QueuedPod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue import changes
-from muster.framework.queue.entry import Place, Rejection
+from muster.framework.queue.entity import Place, Rejection
 from tests.builders import make_pod
 from tests.queue.harness import Harness, pod
 from tests.queue.model import Model, ModelPod, gang_hint, room_hint
@@ -27,8 +27,8 @@ REGISTRATIONS = {
     "Node": [EventRegistration(NODE_ADD)],
     "Room": [EventRegistration(ASSIGNED_POD_DELETE, room_hint)],
     "Gang": [EventRegistration(UNSCHEDULED_POD_ADD, gang_hint)],
-    "Label": [EventRegistration(changes.LABEL)],
-    "Gate": [EventRegistration(changes.LABEL)],
+    "Label": [EventRegistration(events.TARGET_POD_LABEL)],
+    "Gate": [EventRegistration(events.TARGET_POD_LABEL)],
     "Anything": [EventRegistration(ClusterEvent(EventResource.WILDCARD, Action.ALL))],
 }
 PLUGINS = ["Node", "Room", "Gang", "Label", "Anything"]
@@ -114,7 +114,7 @@ class QueueMachine(RuleBasedStateMachine):
     def pop(self) -> None:
         entry = self.queue.pop()
         expected = self.model.pop()
-        members = {} if entry is None else entry.members
+        members = {} if entry is None else entry.pods
         assert list(members) == [each.info.uid for each in expected]
         for uid, each in zip(members, expected, strict=True):
             member = members[uid]
@@ -237,7 +237,7 @@ class QueueMachine(RuleBasedStateMachine):
     @invariant()
     def no_event_is_kept_without_a_pod_that_missed_it(self) -> None:
         if not self.model.flying:
-            assert self.queue._flights.logged == 0
+            assert self.queue._in_flight.kept_events == 0
 
     def teardown(self) -> None:
         """Time alone brings everything out, except for what stands at a gate."""

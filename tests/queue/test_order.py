@@ -105,5 +105,5 @@ def test_entries_come_out_by_the_smallest_key_of_their_members(pods: list[tuple[
 
     popped = []
     while (entry_popped := harness.queue.pop()) is not None:
-        popped.append(entry_popped.group or next(iter(entry_popped.members.values())).info.name)
+        popped.append(entry_popped.group or next(iter(entry_popped.pods.values())).info.name)
     assert popped == sorted(expected, key=lambda entry: expected[entry])

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.framework.contract.events import NODE_ADD
-from muster.framework.queue.dump import DumpLine
+from muster.framework.queue.scheduling_queue import DumpLine
 from tests.queue.harness import ERROR, Harness, pod, rejected_by
 
 
@@ -40,7 +40,7 @@ def test_entity_counts_are_entries_by_part_and_kind() -> None:
 def test_the_dump_has_a_line_for_every_pod() -> None:
     lines = busy().queue.dump()
 
-    assert [(line.place, line.entry, line.pod, line.attempts, line.plugins) for line in lines] == [
+    assert [(line.place, line.entity, line.pod, line.attempts, line.plugins) for line in lines] == [
         ("active", "group/a", "default/a1", 0, ()),
         ("active", "group/a", "default/a2", 0, ()),
         ("active", "pod/default/a3", "default/a3", 0, ()),
@@ -86,7 +86,7 @@ def test_pods_that_join_an_entry_are_reported_without_the_rest_of_it() -> None:
     harness = Harness({"P": []})
     harness.add("g1", "g2", "g3", group="g")
     assert harness.observer.pods["active", "UnscheduledPodAdd"] == 3
-    for member in harness.pop().members.values():
+    for member in harness.pop().pods.values():
         harness.queue.requeue([member], rejected_by("P"))
 
     assert harness.observer.pods["unschedulable", "ScheduleAttemptFailure"] == 3

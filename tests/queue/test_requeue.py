@@ -5,7 +5,7 @@ import pytest
 from muster.framework.contract.events import ASSIGNED_POD_DELETE, NODE_ADD, EventRegistration, Hint
 from muster.framework.contract.queued_pod import QueuedPod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue.entry import Place, Rejection
+from muster.framework.queue.entity import Place, Rejection
 from tests.queue.harness import ERROR, Harness, pending_on, pod, rejected_by
 
 ON_NODE_ADD = {"P": [EventRegistration(NODE_ADD)]}
@@ -63,7 +63,7 @@ def test_events_from_before_the_pop_do_not_count() -> None:
     entry = harness.pop()
     harness.fail(entry, rejected_by("P"))
 
-    assert harness.queue.place_of(next(iter(entry.members))) is Place.UNSCHEDULABLE
+    assert harness.queue.place_of(next(iter(entry.pods))) is Place.UNSCHEDULABLE
 
 
 def test_missed_events_are_judged_by_the_hints_in_order_until_one_helps() -> None:
@@ -92,12 +92,12 @@ def test_missed_events_are_forgotten_when_nobody_is_left_who_missed_them() -> No
     late = harness.pop()
     harness.queue.move_all(ASSIGNED_POD_DELETE, None, None)
 
-    flights = harness.queue._flights
-    assert flights.logged == 6
-    harness.queue.done(next(iter(early.members)))
-    assert flights.logged == 1
-    harness.queue.done(next(iter(late.members)))
-    assert flights.logged == 0
+    in_flight = harness.queue._in_flight
+    assert in_flight.kept_events == 6
+    harness.queue.done(next(iter(early.pods)))
+    assert in_flight.kept_events == 1
+    harness.queue.done(next(iter(late.pods)))
+    assert in_flight.kept_events == 0
 
 
 def test_events_that_nobody_registered_for_are_not_kept() -> None:
@@ -107,7 +107,7 @@ def test_events_that_nobody_registered_for_are_not_kept() -> None:
     for _ in range(5):
         harness.queue.move_all(ASSIGNED_POD_DELETE, None, None)
 
-    assert harness.queue._flights.logged == 0
+    assert harness.queue._in_flight.kept_events == 0
 
 
 def test_a_pod_that_is_activated_in_flight_backs_off_though_nobody_registered_for_anything() -> None:
@@ -128,7 +128,7 @@ def test_nobody_is_asked_about_missed_events_that_the_rejecting_plugin_did_not_r
     [info] = harness.add("a")
     entry = harness.pop()
     harness.queue.move_all(ASSIGNED_POD_DELETE, None, None)
-    assert harness.queue._flights.missed([info.uid], lambda event: event is NODE_ADD) == []
+    assert harness.queue._in_flight.missed([info.uid], lambda event: event is NODE_ADD) == []
     harness.fail(entry, rejected_by("P"))
 
     assert harness.place(info) is Place.UNSCHEDULABLE
@@ -175,7 +175,7 @@ def test_nothing_is_logged_while_nothing_is_in_flight() -> None:
     harness.wait(rejected_by("Q"), "a")
     harness.queue.move_all(ASSIGNED_POD_DELETE, None, None)
 
-    assert harness.queue._flights.logged == 0
+    assert harness.queue._in_flight.kept_events == 0
 
 
 def test_a_pod_that_fails_after_done_comes_back_without_its_missed_events() -> None:
@@ -195,7 +195,7 @@ def test_counts_go_on_after_done() -> None:
     harness.add("a")
     for _ in range(3):
         entry = harness.pop()
-        for uid in entry.members:
+        for uid in entry.pods:
             harness.queue.done(uid)
         harness.fail(entry, ERROR)
         harness.at(20)
@@ -254,7 +254,7 @@ def test_a_pod_that_came_back_already_does_not_come_back_again() -> None:
 def test_the_same_pod_named_twice_comes_back_once() -> None:
     harness = Harness()
     harness.add("a")
-    [member] = harness.pop().members.values()
+    [member] = harness.pop().pods.values()
     harness.queue.requeue([member, member], ERROR)
 
     assert harness.queue.counts()["backoff"] == 1
@@ -273,12 +273,12 @@ def test_only_pods_that_were_popped_can_come_back() -> None:
 def test_every_pop_counts_as_an_attempt_and_first_seen_stays() -> None:
     harness = Harness()
     harness.add("a")
-    first = next(iter(harness.pop().members.values()))
+    first = next(iter(harness.pop().pods.values()))
     assert (first.attempts, first.first_seen, first.timestamp) == (1, 1000.0, 1000.0)
     harness.clock.time = 1007.5
     harness.queue.requeue([first], ERROR)
     harness.at(5)
-    again = next(iter(harness.pop().members.values()))
+    again = next(iter(harness.pop().pods.values()))
 
     assert (again.attempts, again.first_seen, again.timestamp) == (2, 1000.0, 1007.5)
 
@@ -299,7 +299,7 @@ def test_one_pod_of_a_batch_does_not_hide_what_another_missed() -> None:
     entries = [harness.pop()]
     harness.queue.move_all(NODE_ADD, None, None)
     entries.append(harness.pop())
-    harness.queue.requeue([m for e in reversed(entries) for m in e.members.values()], rejected_by("P"))
+    harness.queue.requeue([m for e in reversed(entries) for m in e.pods.values()], rejected_by("P"))
 
     assert {harness.place(first), harness.place(second)} == {Place.BACKOFF}
 

@@ -2,11 +2,10 @@
 
 import pytest
 
-from muster.framework.contract.events import NODE_ADD, EventRegistration, Hint
+from muster.framework.contract import events
+from muster.framework.contract.events import NODE_ADD, EventRegistration, Hint, pod_update_events
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue import changes
-from muster.framework.queue.changes import pod_update_events
-from muster.framework.queue.entry import Place
+from muster.framework.queue.entity import Place
 from tests.builders import PodDict, make_pod
 from tests.queue.harness import ERROR, GROUP, Harness, pod, rejected_by
 
@@ -14,7 +13,7 @@ GATED = make_pod("a")
 GATED["spec"]["schedulingGates"] = [{"name": "wait"}]
 TOLERANT = make_pod("a")
 TOLERANT["spec"]["tolerations"] = [{"operator": "Exists"}]
-ON_LABEL = {"P": [EventRegistration(changes.LABEL)]}
+ON_LABEL = {"P": [EventRegistration(events.TARGET_POD_LABEL)]}
 
 
 def sized(**requests: str) -> PodDict:
@@ -95,7 +94,7 @@ def test_a_change_in_flight_counts_when_the_pod_comes_back_and_for_that_pod_only
     entries = [harness.pop(), harness.pop()]
     newer = relabelled(changed)
     harness.queue.update(changed, newer)
-    members = [member for entry in entries for member in entry.members.values()]
+    members = [member for entry in entries for member in entry.pods.values()]
     assert members[0].info is changed  # the attempt goes on with what it began with
     for entry in entries:
         harness.fail(entry, rejected_by("P"))
@@ -109,7 +108,9 @@ def test_the_second_kind_of_change_counts_when_the_first_does_not_help() -> None
     def skip(pod: PodInfo, old: object, new: object) -> Hint:
         return Hint.SKIP
 
-    harness = Harness({"P": [EventRegistration(changes.LABEL, skip), EventRegistration(changes.TOLERATION)]})
+    harness = Harness(
+        {"P": [EventRegistration(events.TARGET_POD_LABEL, skip), EventRegistration(events.TARGET_POD_TOLERATION)]}
+    )
     [info] = harness.wait(rejected_by("P"), "a")
     harness.queue.update(info, pod(TOLERANT.labels(app="x")))
 
@@ -141,7 +142,7 @@ def test_adding_a_pod_that_is_here_updates_it() -> None:
     newer = relabelled(info)
     harness.queue.add(newer)
 
-    [member] = harness.pop().members.values()
+    [member] = harness.pop().pods.values()
     assert member.info is newer
     harness.queue.add(info)
     assert harness.place(info) is Place.IN_FLIGHT

@@ -71,16 +71,17 @@ async def test_a_bound_pod_is_told_so_though_a_plugin_cannot_follow_it_up(set_st
     assert log == ["Good knows of one"]
 
 
-async def test_a_pod_at_a_broken_gate_is_kept_out_until_it_is_asked_again(set_stage: SetStage) -> None:
-    Gate.bugs = 3
+async def test_a_pod_at_a_broken_gate_says_so_and_is_asked_about_until_it_is_let_in(set_stage: SetStage) -> None:
+    Gate.bugs = 2
     stage = set_stage(Gate)
     stage.put_pod(make_pod("web"))
     await stage.settle()
-    assert stage.place(WEB) == "gated"
+    assert stage.place(WEB) == "error backoff"
+    assert stage.notes(WEB, "FailedScheduling") == ['running PreEnqueue plugin "Gate": a bug']
+    assert stage.conditions[WEB] == ("SchedulerError", 'running PreEnqueue plugin "Gate": a bug', None)
 
-    for number in range(2):
-        stage.put_node(make_node(f"more-{number}"))
-        await stage.settle()
+    await stage.wait(2)
+    await stage.wait(3)
     assert [pod for pod, _ in stage.binds] == [WEB]
 
 
@@ -91,7 +92,7 @@ async def test_a_pod_that_fails_behind_a_gate_that_breaks_then_is_not_lost(set_s
     await stage.settle()
     Gate.bugs = 1
     stage.put_node(make_node("more"))
-    assert stage.place(WEB) in ("gated", "backoff")
+    assert stage.place(WEB) in ("error backoff", "backoff")
 
     stage.drop_pod(WEB)
     await stage.settle()

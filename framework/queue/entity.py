@@ -1,11 +1,12 @@
-"""Entries: what the queue orders and hands out. One pod, or all pods of a group that wait together.
+"""What the queue orders and hands out: an entity is one pod, or all pods of a group that wait together.
 
-The queue makes and changes entries while they wait. Whoever popped one reads its members; it changes no more then.
+The queue makes and changes entities while they wait. Whoever popped one reads its pods; the queue changes it no more
+then. The names are kube-scheduler's (QueuedEntityInfo, QueuedPodInfo).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -21,19 +22,19 @@ class Place(Enum):
 
     Attributes:
         label: the name for people.
-        queue: the part's name in metrics.
+        queue: the name in metrics.
     """
 
     ACTIVE = "active", "active"
-    """Ready to be tried."""
+    """activeQ: ready to be tried."""
     BACKOFF = "backoff", "backoff"
-    """Was rejected and is held off for a while; tried earlier if nothing is ready."""
+    """backoffQ: was rejected by a plugin and is held off for a while; tried earlier if nothing is ready."""
     ERROR_BACKOFF = "error backoff", "backoff"
-    """Was struck by an error and is held off for a while, whatever happens."""
+    """backoffQ: was struck by an error and is held off for a while, whatever happens."""
     UNSCHEDULABLE = "unschedulable", "unschedulable"
-    """Waits for an event that one of its rejecting plugins asked for."""
+    """unschedulablePods: waits for an event that one of its rejecting plugins registered for."""
     GATED = "gated", "gated"
-    """A PreEnqueue plugin does not let it in."""
+    """unschedulablePods: a PreEnqueue plugin does not let it in."""
     IN_FLIGHT = "in flight", ""
     """Was popped, and its attempt is not over."""
 
@@ -47,8 +48,8 @@ class Rejection:
     """Why an attempt failed, as far as it decides when to try again.
 
     Attributes:
-        unschedulable_plugins: who turned the pods away.
-        pending_plugins: those that answered PENDING; an event that helps one of them brings the pods back at once.
+        unschedulable_plugins: plugins that turned the pods away.
+        pending_plugins: plugins that answered PENDING; an event that helps one of them brings the pods back at once.
         error: something broke; plugins do not count then.
     """
 
@@ -63,8 +64,8 @@ class Rejection:
 
 
 @dataclass(slots=True, eq=False)
-class Member(QueuedPod):
-    """A pod as the queue tracks it. The counts are those of the entry it left last.
+class QueuedPodInfo(QueuedPod):
+    """A pod as the queue tracks it. The counts are those of the entity that it left last.
 
     Attributes:
         unschedulable_count: attempts that ended in a rejection.
@@ -89,45 +90,54 @@ class Member(QueuedPod):
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class QueuedEntity:
     """What `pop` hands out.
 
     Attributes:
         key: `pod/<namespace>/<name>` or `group/<id>`.
-        group: the group's id; None for a pod by itself.
+        group: the id of the group; None for a pod by itself. A pod that is not let in names the group it would join.
         profile: the schedulerName of its first pod.
-        members: its pods by UID; at least one while it waits.
+        pods: its pods by UID; at least one while it waits.
         timestamp: when it came (back) to the queue, seconds on the engine's clock.
         unschedulable_count: attempts that ended in a rejection.
         consecutive_errors: attempts that ended in an error since the last rejection.
-        unschedulable_plugins: who rejected the last attempt; empty once popped.
-        pending_plugins: those of them that answered PENDING; empty once popped.
-        flushed: whether its time limit, not an event, brought it out of the unschedulable entries.
-
-    Of the queue's own:
+        unschedulable_plugins: plugins that rejected the last attempt, or the one that gates it; empty once popped.
+        pending_plugins: plugins that answered PENDING to the last attempt; empty once popped.
+        flushed: whether its time limit, not an event, brought it out of unschedulablePods.
+        admitted: whether it was let in. One that was not, be it gated or struck by an error, is a pod by itself.
         place: where it is.
         backoff_until: start of the whole-second window in which backoff ends; `NO_BACKOFF` without backoff.
-        sort_key: the smallest key of its members, when it was last put into a heap.
-        stale: whether `sort_key` may be too small by now, because a member left or changed.
-        ticket: names its live item in a heap; 0 outside of heaps.
+        sort_key: the smallest key of its pods when it was last put into a heap.
+        sort_key_is_old: whether `sort_key` may be too small by now, because a pod left or changed.
+        ticket: names its valid item in a heap; 0 outside of heaps.
     """
 
     key: str
     group: str | None
     profile: str
-    members: dict[str, Member]
+    pods: dict[str, QueuedPodInfo]
     timestamp: float
     unschedulable_count: int = 0
     consecutive_errors: int = 0
     unschedulable_plugins: frozenset[str] = _NONE
     pending_plugins: frozenset[str] = _NONE
     flushed: bool = False
+    admitted: bool = True
     place: Place = Place.ACTIVE
     backoff_until: float = NO_BACKOFF
     sort_key: tuple[Hashable, ...] = ()
-    stale: bool = False
+    sort_key_is_old: bool = False
     ticket: int = 0
     _signatures: dict[PodSignature, PodInfo] | None = None
+
+    @classmethod
+    def of(cls, pod: QueuedPodInfo, group: str | None) -> QueuedEntity:
+        """A new entity with one pod, which brings its counts along."""
+        info = pod.info
+        key = f"pod/{info.key}" if group is None else f"group/{group}"
+        profile = info.pod.spec.scheduler_name
+        counts = pod.unschedulable_count, pod.consecutive_errors
+        return cls(key, group, profile, {info.uid: pod}, pod.timestamp, *counts)
 
     @property
     def rejectors(self) -> frozenset[str]:
@@ -140,24 +150,24 @@ class Entry:
         """The count that backoff grows with."""
         return self.consecutive_errors or self.unschedulable_count
 
-    def join(self, member: Member) -> None:
-        """One more pod waits with this entry."""
-        self.members[member.info.uid] = member
+    def add(self, pod: QueuedPodInfo) -> None:
+        """One more pod waits with this entity."""
+        self.pods[pod.info.uid] = pod
         if self._signatures is not None:
-            self._signatures.setdefault(member.info.signature, member.info)
+            self._signatures.setdefault(pod.info.signature, pod.info)
 
-    def part(self, uid: str) -> Member:
+    def remove(self, uid: str) -> QueuedPodInfo:
         """A pod waits here no more; it takes the counts along.
 
-        Raises KeyError when it is not a member.
+        Raises KeyError when it is not one of its pods.
         """
-        member = self.members.pop(uid)
-        member.unschedulable_count = self.unschedulable_count
-        member.consecutive_errors = self.consecutive_errors
+        pod = self.pods.pop(uid)
+        pod.unschedulable_count = self.unschedulable_count
+        pod.consecutive_errors = self.consecutive_errors
         self.changed()
-        return member
+        return pod
 
-    def absorb(self, failed: Entry) -> None:
+    def absorb(self, failed: QueuedEntity) -> None:
         """Pods of the same group that failed after these wait with them from now on.
 
         An error among them means an error for all: no plugin can say any more when to try the group again.
@@ -169,31 +179,20 @@ class Entry:
         self.consecutive_errors = failed.consecutive_errors
         self.timestamp = failed.timestamp
         self.backoff_until = max(self.backoff_until, failed.backoff_until)
-        for member in failed.members.values():
-            self.join(member)
+        for pod in failed.pods.values():
+            self.add(pod)
 
     def changed(self) -> None:
-        """A member was replaced or left."""
-        self.stale = True
+        """A pod was replaced or left."""
+        self.sort_key_is_old = True
         self._signatures = None
 
-    def witnesses(self) -> Collection[PodInfo]:
-        """One pod of each signature. To a hint the replicas of a group are alike, and a group may have thousands."""
+    def all_pods(self) -> Iterable[PodInfo]:
+        """Its pods."""
+        return (pod.info for pod in self.pods.values())
+
+    def one_per_signature(self) -> Collection[PodInfo]:
+        """One pod of each signature: a group may have thousands of equal replicas."""
         if self._signatures is None:
-            self._signatures = {member.info.signature: member.info for member in reversed(self.members.values())}
+            self._signatures = {pod.info.signature: pod.info for pod in reversed(self.pods.values())}
         return self._signatures.values()
-
-
-def entry_of(member: Member, group: str | None) -> Entry:
-    """A new entry with one pod, which brings its counts along."""
-    pod = member.info
-    key = f"pod/{pod.key}" if group is None else f"group/{group}"
-    return Entry(
-        key,
-        group,
-        pod.pod.spec.scheduler_name,
-        {pod.uid: member},
-        member.timestamp,
-        member.unschedulable_count,
-        member.consecutive_errors,
-    )

@@ -1,0 +1,129 @@
+"""What plugins say about a pod that is about to enter activeQ or backoffQ: may it, with which group, and in what order.
+
+Every call is guarded: an exception, or an answer of a wrong type, becomes an ERROR status that names plugin and point.
+The queue then keeps the pod in backoffQ and asks again, so no error of a plugin loses a pod or stops another.
+"""
+
+from __future__ import annotations
+
+from asyncio import CancelledError
+from collections.abc import Callable, Hashable, Iterable
+from numbers import Real
+from typing import NamedTuple
+
+from ..contract.queued_pod import QueuedPod
+from ..contract.status import Code, Status
+from ..model.pod_info import PodInfo
+from .error_log import ErrorLog
+from .rules import QueueRules
+
+Key = tuple[Hashable, ...]
+
+
+class Answer(NamedTuple):
+    """The group that the pod is to wait with, and what keeps it out: a rejection, an ERROR, or None for nothing."""
+
+    group: str | None
+    status: Status | None
+
+
+class Admission:
+    """Asks PreEnqueue, the group plugin and QueueSort."""
+
+    def __init__(self, rules: QueueRules, errors: ErrorLog) -> None:
+        self._rules = rules
+        self._errors = errors
+        self._kinds: tuple[str, ...] | None = None
+        self._kinds_of_types: dict[tuple[type, ...], tuple[str, ...]] = {}
+        self._untold: dict[str, tuple[PodInfo, Status]] = {}
+
+    def ask(self, pod: PodInfo, first: str = "") -> Answer:
+        """Whether the pod may enter; the PreEnqueue plugin `first` is asked before the others."""
+        try:
+            group = self._rules.group_of(pod)
+        except (Exception, CancelledError) as error:
+            return Answer(None, self._failure(pod, "group_of", "", str(error), error))
+        try:
+            status: object = self._rules.pre_enqueue(pod, first)
+        except (Exception, CancelledError) as error:
+            return Answer(group, self._failure(pod, "PreEnqueue", "", str(error), error))
+        if status is None or (isinstance(status, Status) and status.code is Code.SUCCESS):
+            return Answer(group, None)
+        if not isinstance(status, Status):
+            text = f"answered {type(status).__name__} instead of a Status"
+            return Answer(group, self._failure(pod, "PreEnqueue", "", text))
+        if status.code is Code.ERROR:
+            return Answer(group, self._failure(pod, "PreEnqueue", status.plugin, status.message, status.error))
+        return Answer(group, status)
+
+    def group_of(self, pod: PodInfo) -> str | None:
+        """The group that a waiting pod belongs to by now; an error, which `ask` tells, leaves the pod by itself."""
+        try:
+            return self._rules.group_of(pod)
+        except (Exception, CancelledError):
+            return None
+
+    def sort_key(self, pods: Iterable[QueuedPod]) -> Key | Status:
+        """The smallest key of these pods, at least one. An ERROR when none has a key that can be compared."""
+        smallest: Key | None = None
+        fault = Status.failure()
+        for pod in pods:
+            key = self._key_of(pod)
+            if isinstance(key, Status):
+                fault = key
+            elif smallest is None or key < smallest:
+                smallest = key
+        return fault if smallest is None else smallest
+
+    def forget_order(self) -> None:
+        """No key is in use: the next one decides what keys are made of."""
+        self._kinds = None
+
+    def failed(self, pod: PodInfo, status: Status) -> None:
+        """An error keeps the pod out; `tell` says so."""
+        self._untold[pod.uid] = pod, status
+
+    def tell(self, waits: Callable[[str], bool]) -> None:
+        """Say which pods errors keep out, of those that still wait; `waits` goes by the UID."""
+        untold, self._untold = self._untold, {}
+        for uid, (pod, status) in untold.items():
+            if waits(uid):
+                self._rules.on_error(pod, status)
+
+    def _key_of(self, pod: QueuedPod) -> Key | Status:
+        try:
+            key = self._rules.sort_key(pod)
+            problem = self._problem(key)
+        except (Exception, CancelledError) as error:
+            return self._failure(pod.info, "QueueSort", self._rules.sort_plugin, str(error), error)
+        return key if problem is None else self._failure(pod.info, "QueueSort", self._rules.sort_plugin, problem)
+
+    def _problem(self, key: object) -> str | None:
+        """Why this key cannot be compared with those in use; None when it can."""
+        if not isinstance(key, tuple):
+            return f"answered {type(key).__name__} instead of a tuple"
+        types = tuple(map(type, key))
+        kinds = self._kinds_of_types.get(types)
+        if kinds is None:
+            kinds = self._kinds_of_types[types] = tuple(map(_kind, types))
+        if self._kinds is None and all(kinds):
+            self._kinds = kinds
+        if kinds != self._kinds:
+            return f"the sort key {key} cannot be compared with those of other pods"
+        if any(value != value for value in key):
+            return f"the sort key {key} has no order"
+        return None
+
+    def _failure(self, pod: PodInfo, point: str, plugin: str, text: str, error: BaseException | None = None) -> Status:
+        named = f'running {point} plugin "{plugin}"' if plugin else f"running {point} plugins"
+        status = Status(Code.ERROR, (f"{named}: {text}",), plugin)
+        pairs = {"pod": pod.key, "plugin": plugin, "reason": status.message}
+        self._errors.error("A plugin failed at queue entry", cause=(plugin, point), error=error, pairs=pairs)
+        return status
+
+
+def _kind(element: type) -> str:
+    """What elements of this type are compared as; "" for what may not be compared at all."""
+    if issubclass(element, Real):
+        return "number"
+    return "text" if issubclass(element, str) else ""

@@ -1,0 +1,87 @@
+"""backoffQ: entities that are held off for a while after a failed attempt.
+
+Time is counted in whole-second windows: all entities whose backoff ends within a window come out together when it is
+over, and inside a window they are ordered as in activeQ (kube-scheduler's `backoffQOrderingWindowDuration`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import floor, sqrt
+
+from .entity import NO_BACKOFF, Place, QueuedEntity
+from .heap import LazyHeap
+
+WINDOW_SECONDS = 1.0
+_MOST_DOUBLINGS = 62
+
+
+@dataclass(frozen=True, slots=True)
+class BackoffPolicy:
+    """`podInitialBackoffSeconds` and `podMaxBackoffSeconds`. A maximum of 0 switches backoff off."""
+
+    initial_seconds: float = 1.0
+    max_seconds: float = 10.0
+
+    def seconds(self, failures: int, pods: int = 1) -> float:
+        """How long an entity of so many pods is held off after so many failures (`calculateBackoffDuration`).
+
+        It doubles with each failure up to the maximum, which for a group grows with the square root of its size.
+        """
+        if failures == 0:
+            return 0.0
+        limit = self.max_seconds * sqrt(pods)
+        return min(self.initial_seconds * 2.0 ** min(failures - 1, _MOST_DOUBLINGS), limit)
+
+    def until(self, entity: QueuedEntity) -> float:
+        """Start of the window in which the entity's backoff ends; `NO_BACKOFF` if it need not wait."""
+        if self.max_seconds == 0 or entity.failures == 0:
+            return NO_BACKOFF
+        return float(floor(entity.timestamp + self.seconds(entity.failures, len(entity.pods))))
+
+
+def backing_off(entity: QueuedEntity, now: float) -> bool:
+    """Whether the window in which the entity's backoff ends is not over yet (`isEntityBackingoff`)."""
+    return entity.backoff_until >= floor(now)
+
+
+class BackoffQueue:
+    """Two heaps, as in kube-scheduler: those that plugins rejected may be tried early, those struck by an error not.
+
+    Both are ordered by the window in which backoff ends. Only those that may be tried early need the order inside.
+    """
+
+    __slots__ = ("_heaps",)
+
+    def __init__(self) -> None:
+        self._heaps: dict[Place, LazyHeap[QueuedEntity]] = {Place.BACKOFF: LazyHeap(), Place.ERROR_BACKOFF: LazyHeap()}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._heaps.values()))
+
+    def count(self, place: Place) -> int:
+        """How many entities of this place there are."""
+        return len(self._heaps[place])
+
+    def add(self, entity: QueuedEntity) -> None:
+        """Hold an entity off; its place says in which heap."""
+        order = entity.sort_key if entity.place is Place.BACKOFF else ()
+        self._heaps[entity.place].push((entity.backoff_until, *order), entity)
+
+    def discard(self, entity: QueuedEntity) -> None:
+        """Take out an entity that is here."""
+        self._heaps[entity.place].discard(entity)
+
+    def pop(self) -> QueuedEntity | None:
+        """Take out the rejected entity whose turn is next, although it is held off."""
+        return self._heaps[Place.BACKOFF].pop()
+
+    def completed(self, now: float) -> QueuedEntity | None:
+        """An entity whose backoff is over, left where it is; None when there is none."""
+        firsts = (heap.peek() for heap in self._heaps.values())
+        return next((entity for entity in firsts if entity is not None and not backing_off(entity, now)), None)
+
+    def next_completion(self) -> float | None:
+        """When the next backoff is over, seconds on the engine's clock; None when nothing is held off."""
+        ends = [entity.backoff_until for heap in self._heaps.values() if (entity := heap.peek()) is not None]
+        return min(ends) + WINDOW_SECONDS if ends else None

@@ -1,0 +1,133 @@
+"""Pods in flight, and the events that they may have missed.
+
+The queue records events here while any attempt runs, and reads them back when a pod returns: what would have helped it
+had it been waiting must not be lost. An event is kept until every entity that was popped before it has come to an end
+(kube-scheduler's `inFlightPods` and `inFlightEvents`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import NamedTuple
+
+from ..contract.events import ClusterEvent, HintFunction
+from ..model.pod_info import PodSignature
+from .entity import QueuedEntity, QueuedPodInfo
+
+
+@dataclass(slots=True, eq=False)
+class ObjectEvent:
+    """A cluster event with the object that it happened to (kube-scheduler's `clusterEvent`).
+
+    Attributes:
+        event: what happened.
+        old: the object before; None for an add.
+        new: the object after; None for a delete.
+        target: the UID of the only pod that it concerns; None when it concerns all.
+        answers: the answers of hints that go by the pod's signature, so that each is asked once.
+    """
+
+    event: ClusterEvent
+    old: object
+    new: object
+    target: str | None = None
+    answers: dict[tuple[HintFunction, PodSignature], bool] = field(default_factory=dict)
+
+
+class InFlightEvents(NamedTuple):
+    """Events of one kind that happened while pods were in flight, in order; to one pod, if `target` names it."""
+
+    kind: ClusterEvent
+    target: str | None
+    events: Sequence[ObjectEvent]
+
+
+class _Flight:
+    """A popped entity: how many of its pods are still in flight, and which events had been recorded when it was."""
+
+    __slots__ = ("entity", "pods", "position")
+
+    def __init__(self, entity: QueuedEntity, position: int) -> None:
+        self.entity = entity
+        self.pods = len(entity.pods)
+        self.position = position
+
+
+class InFlightPods:
+    """Pods in flight by UID, and what has happened since each was popped."""
+
+    __slots__ = ("_events", "_flights", "_keeps", "_next", "_pods")
+
+    def __init__(self, keeps: Callable[[ClusterEvent], bool]) -> None:
+        """`keeps` says which events are worth being kept."""
+        self._keeps = keeps
+        self._pods: dict[str, _Flight] = {}
+        self._flights: dict[_Flight, None] = {}  # in the order they were popped
+        self._events: dict[tuple[ClusterEvent, str | None], deque[tuple[int, ObjectEvent]]] = {}
+        self._next = 0  # the position of the next event that is kept, counted over all kinds
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def __iter__(self) -> Iterator[tuple[QueuedPodInfo, QueuedEntity]]:
+        """Every pod with the entity that it was popped in."""
+        return ((flight.entity.pods[uid], flight.entity) for uid, flight in self._pods.items())
+
+    @property
+    def kept_events(self) -> int:
+        """How many events are kept."""
+        return sum(map(len, self._events.values()))
+
+    def get(self, uid: str) -> QueuedPodInfo | None:
+        """The pod, if it is in flight."""
+        flight = self._pods.get(uid)
+        return None if flight is None else flight.entity.pods[uid]
+
+    def begin(self, entity: QueuedEntity) -> None:
+        """The entity was popped."""
+        flight = _Flight(entity, self._next)
+        self._flights[flight] = None
+        for uid in entity.pods:
+            self._pods[uid] = flight
+
+    def end(self, uid: str) -> None:
+        """The pod's attempt, if it is in flight, has come to an end."""
+        flight = self._pods.pop(uid, None)
+        if flight is None:
+            return
+        flight.pods -= 1
+        if flight.pods == 0:
+            del self._flights[flight]
+            if self._events:
+                self._prune()
+
+    def record(self, event: ObjectEvent) -> None:
+        """Something happened while pods are in flight."""
+        if self._keeps(event.event):
+            events = self._events.setdefault((event.event, event.target), deque())
+            events.append((self._next, event))
+            self._next += 1
+
+    def missed(self, uids: Iterable[str], concerns: Callable[[ClusterEvent], bool]) -> list[InFlightEvents]:
+        """What has happened since the first of these pods, all in flight, was popped, and `concerns` somebody."""
+        start = min((self._pods[uid].position for uid in uids), default=self._next)
+        found: list[InFlightEvents] = []
+        for (kind, target), events in self._events.items():
+            if events[-1][0] >= start and concerns(kind):
+                since = [event for _, event in takewhile(lambda kept: kept[0] >= start, reversed(events))]
+                found.append(InFlightEvents(kind, target, since[::-1]))
+        return found
+
+    def _prune(self) -> None:
+        if not self._flights:
+            self._events.clear()
+            return
+        needed = next(iter(self._flights)).position
+        for kind, events in [*self._events.items()]:
+            while events and events[0][0] < needed:
+                events.popleft()
+            if not events:
+                del self._events[kind]

@@ -1,0 +1,134 @@
+"""Which entity is where: activeQ, backoffQ and unschedulablePods, with an index by pod and by group.
+
+`WaitingEntities` decides where an entity goes; this puts it there, finds it, counts, and hands out the next one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ..contract.observer import EntityType
+from ..contract.status import Status
+from .admission import Admission
+from .backoff_queue import BackoffQueue
+from .entity import Place, QueuedEntity, QueuedPodInfo
+from .heap import LazyHeap
+from .hints import QueueingHints
+from .unschedulable_pods import UnschedulablePods
+
+_ORDERED = (Place.ACTIVE, Place.BACKOFF)
+
+
+class Places:
+    """The sub-queues. An entity is in the one that its place names, unless it is on its way to another.
+
+    Attributes:
+        active_q: entities that are ready, by their sort keys.
+        backoff_q: entities that are held off.
+        unschedulable_pods: entities that wait for events, and gated pods.
+        entity_of: the entity that each pod waits in, by UID.
+        groups: the one entity of each group that has one.
+    """
+
+    __slots__ = ("_admission", "active_q", "backoff_q", "entity_of", "groups", "unschedulable_pods")
+
+    def __init__(self, admission: Admission, hints: QueueingHints) -> None:
+        self._admission = admission
+        self.active_q: LazyHeap[QueuedEntity] = LazyHeap()
+        self.backoff_q = BackoffQueue()
+        self.unschedulable_pods = UnschedulablePods(hints)
+        self.entity_of: dict[str, QueuedEntity] = {}
+        self.groups: dict[str, QueuedEntity] = {}
+
+    def __iter__(self) -> Iterator[tuple[QueuedPodInfo, QueuedEntity]]:
+        """Every pod with the entity that it waits in."""
+        return ((entity.pods[uid], entity) for uid, entity in self.entity_of.items())
+
+    def get(self, uid: str) -> QueuedPodInfo | None:
+        """The pod, if it waits."""
+        entity = self.entity_of.get(uid)
+        return None if entity is None else entity.pods[uid]
+
+    def of_group(self, group: str | None) -> QueuedEntity | None:
+        """The group's entity, if it has one; None is no group."""
+        return None if group is None else self.groups.get(group)
+
+    def enlist(self, entity: QueuedEntity, uids: Iterable[str] | None = None) -> None:
+        """These of its pods wait in the entity from now on; all of them unless told."""
+        for uid in entity.pods if uids is None else uids:
+            self.entity_of[uid] = entity
+        if entity.group is not None and entity.admitted:
+            self.groups[entity.group] = entity
+
+    def strike_off(self, entity: QueuedEntity) -> None:
+        """The entity and its pods, if it has any left, wait no more."""
+        for uid in entity.pods:
+            del self.entity_of[uid]
+        if entity.group is not None and entity.admitted:
+            del self.groups[entity.group]
+
+    def put(self, entity: QueuedEntity, place: Place) -> Status | None:
+        """Put an entity that is in no sub-queue into one; an ERROR, and it stays out, when it has no sort key."""
+        if place in _ORDERED:
+            if not self.active_q and not self.backoff_q.count(Place.BACKOFF):
+                self._admission.forget_order()
+            key = self._admission.sort_key(entity.pods.values())
+            if isinstance(key, Status):
+                return key
+            entity.sort_key, entity.sort_key_is_old = key, False
+        entity.place = place
+        if place is Place.ACTIVE:
+            self.active_q.push(entity.sort_key, entity)
+        elif place in (Place.UNSCHEDULABLE, Place.GATED):
+            self.unschedulable_pods.add(entity)
+        else:
+            self.backoff_q.add(entity)
+        return None
+
+    def take(self, entity: QueuedEntity) -> None:
+        """Take an entity out of its sub-queue."""
+        if entity.place is Place.ACTIVE:
+            self.active_q.discard(entity)
+        elif entity.place in (Place.UNSCHEDULABLE, Place.GATED):
+            self.unschedulable_pods.discard(entity)
+        else:
+            self.backoff_q.discard(entity)
+
+    def goes_forward(self, entity: QueuedEntity, pods: Iterable[QueuedPodInfo]) -> bool:
+        """Whether the entity belongs further to the front because of these pods, which joined it or changed."""
+        if entity.place not in _ORDERED:
+            return False
+        key = self._admission.sort_key(pods)
+        return not isinstance(key, Status) and key < entity.sort_key
+
+    def pop(self) -> QueuedEntity | None:
+        """Take out the entity to be tried next: the first active one, else the first rejected one that backs off."""
+        return self.active_q.pop() or self.backoff_q.pop()
+
+    def count_pods(self) -> dict[str, int]:
+        """Pods by sub-queue, named as in metrics, gated ones apart. Walks the groups, not the pods."""
+        pods = self._count()
+        for entity in self.groups.values():
+            pods[entity.place.queue] += len(entity.pods) - 1
+        return dict(pods)
+
+    def count_entities(self) -> dict[tuple[str, EntityType], int]:
+        """Entities by sub-queue and by what they are. A gated pod is one of its own."""
+        groups = Counter(entity.place.queue for entity in self.groups.values())
+        counts: dict[tuple[str, EntityType], int] = {}
+        for queue, count in self._count().items():
+            counts[queue, "pod"] = count - groups[queue]
+            if queue != Place.GATED.queue:
+                counts[queue, "podgroup"] = groups[queue]
+        return counts
+
+    def _count(self) -> Counter[str]:
+        return Counter(
+            {
+                Place.ACTIVE.queue: len(self.active_q),
+                Place.BACKOFF.queue: len(self.backoff_q),
+                Place.UNSCHEDULABLE.queue: self.unschedulable_pods.count(Place.UNSCHEDULABLE),
+                Place.GATED.queue: self.unschedulable_pods.count(Place.GATED),
+            }
+        )

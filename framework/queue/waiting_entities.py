@@ -1,0 +1,399 @@
+"""Entities that wait, and every move between activeQ, backoffQ and unschedulablePods.
+
+The scheduling queue owns it and tells it what happens. Where an entity goes:
+
+| it is | and then | it goes to |
+| --- | --- | --- |
+| new, or let in | PreEnqueue has nothing against it | ACTIVE |
+| new, or about to enter ACTIVE or BACKOFF | a PreEnqueue plugin rejects a pod of it | that pod to GATED, by itself |
+| new, or about to enter ACTIVE or BACKOFF | a plugin fails about a pod of it | that pod to ERROR_BACKOFF, by itself |
+| back, rejected by plugins | nothing has helped meanwhile | UNSCHEDULABLE |
+| back, or UNSCHEDULABLE | an event helps a PENDING plugin | ACTIVE |
+| back, or UNSCHEDULABLE | an event helps any other plugin, or the time is up | BACKOFF; ACTIVE once that is over |
+| back, struck by an error | | ERROR_BACKOFF |
+| BACKOFF or ERROR_BACKOFF | its backoff is over | ACTIVE |
+| GATED, or kept out by an error | plugins are asked again and have nothing against it | ACTIVE or BACKOFF |
+| anywhere | it is activated | ACTIVE |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from math import floor
+
+from ..contract.events import UNSCHEDULED_POD_ADD, ClusterEvent
+from ..contract.observer import EntityType, Observer
+from ..contract.status import Code, Status
+from ..model.pod_info import PodInfo
+from .admission import Admission
+from .backoff_queue import BackoffPolicy, backing_off
+from .entity import Place, QueuedEntity, QueuedPodInfo, Rejection
+from .hints import QueueingHints, QueueingStrategy
+from .in_flight import InFlightEvents, ObjectEvent
+from .places import Places
+
+SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
+POP_FROM_BACKOFF = "PopFromBackoffQ"
+BACKOFF_COMPLETE = "BackoffComplete"
+JOINED_GROUP = "JoinedGroup"
+
+
+class WaitingEntities:
+    """What waits. The observer hears of whatever enters a sub-queue."""
+
+    def __init__(
+        self,
+        admission: Admission,
+        hints: QueueingHints,
+        backoff: BackoffPolicy,
+        *,
+        now: Callable[[], float],
+        observer: Observer,
+        on_entry: Callable[[], None],
+    ) -> None:
+        """`on_entry` is called when something has entered a sub-queue."""
+        self._admission = admission
+        self._hints = hints
+        self._backoff = backoff
+        self._now = now
+        self._observer = observer
+        self._on_entry = on_entry
+        self.places = Places(admission, hints)
+
+    # Pods come, change and go.
+
+    def admit(self, pod: QueuedPodInfo, event: str) -> None:
+        """Let a pod that is nowhere join, or keep it out."""
+        group, status = self._admission.ask(pod.info)
+        if status is None:
+            self._join(pod, group, QueueingStrategy.IMMEDIATELY, event)
+        else:
+            self._keep_out(pod, group, status, event)
+
+    def come_back(self, pods: Iterable[QueuedPodInfo], rejection: Rejection, missed: Sequence[InFlightEvents]) -> None:
+        """Let pods that failed together, and whose counts and timestamps say so, wait again."""
+        for entity in self._regroup(pods):
+            if not rejection.by_error:
+                entity.unschedulable_plugins = rejection.unschedulable_plugins
+                entity.pending_plugins = rejection.pending_plugins
+            entity.backoff_until = self._backoff.until(entity)
+            strategy = self._hints.strategy_after(entity, missed)
+            waiting = self.places.of_group(entity.group)
+            if waiting is not None:
+                self._merge(waiting, entity, strategy)
+                continue
+            self.places.enlist(entity)
+            self._count_rejected(entity, len(entity.pods))
+            self._requeue(entity, strategy, SCHEDULE_ATTEMPT_FAILURE)
+
+    def update(self, new: PodInfo, events: Sequence[ObjectEvent]) -> None:
+        """A pod that waits here changed in these ways."""
+        entity = self.places.entity_of[new.uid]
+        pod = entity.pods[new.uid]
+        pod.info = new
+        entity.changed()
+        if self._changes_group(pod, events[0].event.label):
+            return
+        self._advance(entity, (pod,))
+        for event in events:
+            if self._reconsider(entity, event) or self._ask_again(entity, event):
+                break
+
+    def remove(self, uid: str) -> QueuedPodInfo:
+        """Take out a pod that waits here."""
+        entity = self.places.entity_of.pop(uid)
+        self._count_rejected(entity, -1)
+        if len(entity.pods) == 1:
+            self.places.take(entity)
+        pod = entity.remove(uid)
+        if not entity.pods:
+            self.places.strike_off(entity)
+        return pod
+
+    def pop(self) -> QueuedEntity | None:
+        """Take out the entity to be tried next."""
+        while (entity := self.places.pop()) is not None:
+            if entity.sort_key_is_old:  # without the pod that left it may belong further back
+                self._place(entity, entity.place)
+            elif not self._joined_group(entity):
+                break
+        if entity is None:
+            return None
+        if entity.place is Place.BACKOFF:
+            self._entered(entity, Place.ACTIVE, POP_FROM_BACKOFF, len(entity.pods))
+        self.places.strike_off(entity)
+        self._count_rejected(entity, -len(entity.pods))
+        entity.unschedulable_plugins = entity.pending_plugins = frozenset()
+        return entity
+
+    # Things happen.
+
+    def happened(self, event: ObjectEvent, besides: str) -> None:
+        """Move those whom it may help, but not the entity of the pod `besides`."""
+        unschedulable_pods = self.places.unschedulable_pods
+        for entity in unschedulable_pods.concerned_by(event.event, Place.UNSCHEDULABLE):
+            if besides not in entity.pods:
+                self._reconsider(entity, event)
+        for entity in unschedulable_pods.concerned_by(event.event, Place.GATED):
+            self._ask_again(entity, event)
+
+    def activate(self, uid: str, event: str) -> None:
+        """Make a pod ready with the group it belongs to by now, or see whether one that was kept out may join."""
+        entity = self.places.entity_of[uid]
+        if entity.admitted:
+            self._changes_group(entity.pods[uid], event)
+        else:
+            self._let_in(entity, QueueingStrategy.IMMEDIATELY, event)
+        entity = self.places.entity_of[uid]
+        if not entity.admitted or entity.place is Place.ACTIVE:
+            return
+        if entity.place is Place.UNSCHEDULABLE:
+            self._release(entity, QueueingStrategy.IMMEDIATELY, event)
+        else:
+            self._hurry(entity, event)
+
+    def backoff_completed(self, now: float) -> None:
+        """Move the entities whose backoff is over to activeQ; ask again about pods that an error kept out."""
+        while (entity := self.places.backoff_q.completed(now)) is not None:
+            if entity.admitted:
+                self.places.take(entity)
+                self._put(entity, Place.ACTIVE, BACKOFF_COMPLETE)
+            else:
+                self._let_in(entity, QueueingStrategy.IMMEDIATELY, BACKOFF_COMPLETE)
+
+    def time_out(self, now: float, limit: float, event: str) -> None:
+        """Try again whatever has waited for an event for more than `limit` seconds."""
+        unschedulable_pods = self.places.unschedulable_pods
+        gated = unschedulable_pods.since_before(now - limit, Place.GATED)
+        for entity in unschedulable_pods.since_before(now - limit, Place.UNSCHEDULABLE):
+            entity.flushed = True
+            self._release(entity, QueueingStrategy.AFTER_BACKOFF, event)
+        for entity in gated:
+            entity.timestamp = now
+            self._let_in(entity, QueueingStrategy.AFTER_BACKOFF, event)
+
+    def concerns(self, pods: Iterable[QueuedPodInfo], rejection: Rejection) -> Callable[[ClusterEvent], bool]:
+        """Whether an event may help pods that come back with this rejection."""
+        plugins = () if rejection.by_error else rejection.unschedulable_plugins | rejection.pending_plugins
+        profiles = {pod.info.pod.spec.scheduler_name for pod in pods}
+        rejectors = [(profile, plugin) for profile in profiles for plugin in plugins]
+        return lambda event: any(self._hints.concerns(rejector, event) for rejector in rejectors)
+
+    # Entities are made and joined.
+
+    def _changes_group(self, pod: QueuedPodInfo, event: str) -> bool:
+        """Let a waiting pod that belongs to another group by now go there; whether it did."""
+        uid = pod.info.uid
+        if self._admission.group_of(pod.info) == self.places.entity_of[uid].group:
+            return False
+        self.admit(self.remove(uid), event)
+        return True
+
+    def _regroup(self, pods: Iterable[QueuedPodInfo]) -> list[QueuedEntity]:
+        entities: list[QueuedEntity] = []
+        by_group: dict[str, QueuedEntity] = {}
+        for pod in pods:
+            group = self._admission.group_of(pod.info)
+            if group is not None and group in by_group:
+                by_group[group].add(pod)
+                continue
+            entity = QueuedEntity.of(pod, group)
+            entities.append(entity)
+            if group is not None:
+                by_group[group] = entity
+        return entities
+
+    def _join(self, pod: QueuedPodInfo, group: str | None, strategy: QueueingStrategy, event: str) -> None:
+        """Let a pod that may enter join its group's entity, or become an entity and go where the strategy says."""
+        entity = self.places.of_group(group)
+        if entity is None:
+            entity = QueuedEntity.of(pod, group)
+            entity.backoff_until = self._backoff.until(entity)
+            self.places.enlist(entity)
+            self._settle(entity, strategy, event)
+            return
+        self._add_pods(entity, (pod,), event)
+        sibling = ObjectEvent(UNSCHEDULED_POD_ADD, None, pod.info)
+        if self._reconsider(entity, sibling):
+            return
+        if entity.place is Place.BACKOFF and self._hints.strategy(entity, sibling) is QueueingStrategy.IMMEDIATELY:
+            self._hurry(entity, event)
+
+    def _joined_group(self, entity: QueuedEntity) -> bool:
+        """Let a pod that was to be tried by itself, but is to be tried with a group by now, join that; whether it did.
+
+        The entity is in no sub-queue. Whatever made the pod ready makes its group ready.
+        """
+        if entity.group is not None:
+            return False
+        [(uid, pod)] = entity.pods.items()
+        group = self._admission.group_of(pod.info)
+        if group is None:
+            return False
+        del self.places.entity_of[uid]
+        self._count_rejected(entity, -1)
+        self._join(entity.remove(uid), group, QueueingStrategy.IMMEDIATELY, JOINED_GROUP)
+        by_now = self.places.entity_of[uid]
+        if by_now.place is Place.UNSCHEDULABLE:
+            self._release(by_now, QueueingStrategy.AFTER_BACKOFF, JOINED_GROUP)
+        return True
+
+    def _merge(self, waiting: QueuedEntity, failed: QueuedEntity, strategy: QueueingStrategy) -> None:
+        """Let pods that failed, in an entity of their own, join what their siblings have made of the group since."""
+        event = SCHEDULE_ATTEMPT_FAILURE
+        if waiting.place is Place.UNSCHEDULABLE:
+            self.places.take(waiting)
+            self._count_rejected(waiting, -len(waiting.pods))
+            waiting.absorb(failed)
+            self.places.enlist(waiting, failed.pods)
+            self._count_rejected(waiting, len(waiting.pods))
+            self._requeue(waiting, strategy, event, newcomers=len(failed.pods))
+            return
+        self._sift(failed, event)
+        self._add_pods(waiting, failed.pods.values(), event)
+        if strategy is QueueingStrategy.IMMEDIATELY and waiting.place is not Place.ACTIVE:
+            self._hurry(waiting, event)
+
+    def _add_pods(self, entity: QueuedEntity, pods: Collection[QueuedPodInfo], event: str) -> None:
+        if not pods:
+            return
+        for pod in pods:
+            entity.add(pod)
+            self.places.entity_of[pod.info.uid] = entity
+        self._count_rejected(entity, len(pods))
+        self._advance(entity, pods)
+        self._entered(entity, entity.place, event, len(pods))
+
+    # Entities move.
+
+    def _reconsider(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
+        """Move the entity if it is unschedulable and is helped; whether it was."""
+        if entity.place is not Place.UNSCHEDULABLE:
+            return False
+        strategy = self._hints.strategy(entity, event)
+        if strategy is QueueingStrategy.SKIP:
+            return False
+        self._release(entity, strategy, event.event.label)
+        return True
+
+    def _release(self, entity: QueuedEntity, strategy: QueueingStrategy, event: str) -> None:
+        """Move an unschedulable entity on."""
+        self.places.take(entity)
+        self._requeue(entity, strategy, event)
+
+    def _hurry(self, entity: QueuedEntity, event: str) -> None:
+        """Make an entity that backs off active."""
+        self.places.take(entity)
+        self._put(entity, Place.ACTIVE, event)
+
+    def _advance(self, entity: QueuedEntity, pods: Iterable[QueuedPodInfo]) -> None:
+        """Move an entity forward if one of these pods, which joined it or changed, should go before it."""
+        if self.places.goes_forward(entity, pods):
+            self.places.take(entity)
+            self._place(entity, entity.place)
+
+    def _requeue(
+        self, entity: QueuedEntity, strategy: QueueingStrategy, event: str, newcomers: int | None = None
+    ) -> None:
+        """Put an entity that is in no sub-queue where the strategy says, without the pods that are not let in."""
+        if strategy is QueueingStrategy.SKIP:
+            self._put(entity, Place.UNSCHEDULABLE, event, newcomers)
+            return
+        self._count_rejected(entity, -self._sift(entity, event))
+        if entity.pods:
+            self._settle(entity, strategy, event)
+        else:
+            self.places.strike_off(entity)
+
+    def _settle(self, entity: QueuedEntity, strategy: QueueingStrategy, event: str) -> None:
+        if strategy is QueueingStrategy.IMMEDIATELY or not backing_off(entity, self._now()):
+            self._put(entity, Place.ACTIVE, event)
+        else:
+            self._put(entity, Place.ERROR_BACKOFF if entity.consecutive_errors else Place.BACKOFF, event)
+
+    def _put(self, entity: QueuedEntity, place: Place, event: str, newcomers: int | None = None) -> None:
+        self._place(entity, place)
+        self._entered(entity, entity.place, event, len(entity.pods) if newcomers is None else newcomers)
+
+    def _place(self, entity: QueuedEntity, place: Place) -> None:
+        """Put an entity into a sub-queue; into ERROR_BACKOFF when it has no place in the order."""
+        fault = self.places.put(entity, place)
+        if fault is not None:
+            self._hold_off(entity, fault)
+
+    def _hold_off(self, entity: QueuedEntity, fault: Status) -> None:
+        """Put an entity that a plugin's error keeps out into ERROR_BACKOFF, and tell; for a second at least."""
+        now = self._now()
+        entity.timestamp = now
+        entity.consecutive_errors += 1
+        entity.backoff_until = max(self._backoff.until(entity), float(floor(now)))
+        self.places.put(entity, Place.ERROR_BACKOFF)
+        for pod in entity.all_pods():
+            self._admission.failed(pod, fault)
+
+    # Pods are kept out and let in.
+
+    def _sift(self, entity: QueuedEntity, event: str) -> int:
+        """Keep those pods of the entity out that are not let in; how many they were."""
+        before = len(entity.pods)
+        for uid, pod in [*entity.pods.items()]:
+            group, status = self._admission.ask(pod.info)
+            if status is not None:
+                self._keep_out(entity.remove(uid), group, status, event)
+        return before - len(entity.pods)
+
+    def _keep_out(self, pod: QueuedPodInfo, group: str | None, status: Status, event: str) -> None:
+        """Keep a pod that is nowhere out, by itself."""
+        entity = QueuedEntity.of(pod, None)
+        entity.group, entity.admitted = group, False
+        self.places.enlist(entity)
+        self._bar(entity, status)
+        queue = Place.UNSCHEDULABLE if entity.place is Place.GATED else entity.place  # as kube-scheduler counts it
+        self._observer.queue_incoming(queue.queue, event, entity="pod", pods=1)
+        self._on_entry()
+
+    def _bar(self, entity: QueuedEntity, status: Status) -> None:
+        """Put a pod that is not let in, and that is in no sub-queue, where the answer says."""
+        if status.code is Code.ERROR:
+            entity.unschedulable_plugins = frozenset()
+            self._hold_off(entity, status)
+            return
+        entity.unschedulable_plugins = frozenset({status.plugin})
+        self.places.put(entity, Place.GATED)
+        self._count_rejected(entity, 1)
+
+    def _ask_again(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
+        """Let a pod that was kept out join if the event helps and nothing else keeps it out; whether it joined."""
+        if entity.admitted or self._hints.strategy(entity, event) is QueueingStrategy.SKIP:
+            return False
+        return self._let_in(entity, QueueingStrategy.AFTER_BACKOFF, event.event.label)
+
+    def _let_in(self, entity: QueuedEntity, strategy: QueueingStrategy, event: str) -> bool:
+        """Ask about a pod that was kept out, and let it join if nothing keeps it out any more."""
+        [(uid, pod)] = entity.pods.items()
+        gated_by = next(iter(entity.unschedulable_plugins), "")
+        group, status = self._admission.ask(pod.info, gated_by)
+        if status is not None:
+            if entity.place is Place.GATED and status.code is not Code.ERROR and status.plugin == gated_by:
+                return False
+            self._count_rejected(entity, -1)
+            self.places.take(entity)
+            self._bar(entity, status)
+            return False
+        pod = self.remove(uid)
+        if pod.attempts == 0:
+            pod.first_seen = self._now()
+        self._join(pod, group, strategy, event)
+        return True
+
+    # The observer hears of it.
+
+    def _entered(self, entity: QueuedEntity, place: Place, event: str, pods: int) -> None:
+        kind: EntityType = "pod" if entity.group is None else "podgroup"
+        self._observer.queue_incoming(place.queue, event, entity=kind, pods=pods)
+        self._on_entry()
+
+    def _count_rejected(self, entity: QueuedEntity, change: int) -> None:
+        if change:
+            for plugin in entity.rejectors:
+                self._observer.unschedulable_pods(plugin, profile=entity.profile, change=change)
