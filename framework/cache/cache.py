@@ -165,7 +165,7 @@ class Cache:
             if snapshot.row_of(name) != row:
                 continue
             node = NodeInfo(snapshot, row)
-            amounts = ", ".join(f"{r} {node.requested(r)} of {node.allocatable(r)}" for r in resources.names)
+            amounts = ", ".join(f"{r} {node.requested(r)} of {node.allocatable(r)}" for r in resources.names if r)
             allowed = f"pods {resources.pod_count[row]} of {resources.allowed_pods[row]}"
             yield f"node {name}{'' if snapshot.live[row] else ' (not known itself)'}: {allowed}, {amounts}"
             for uid, info in node.pods.items():

@@ -68,6 +68,9 @@ def _amounts(snapshot: Snapshot, row: int) -> Iterator[tuple[str, object]]:
         yield f"allocatable {resource}", int(resources.allocatable[index, row])
         yield f"offer of {resource}", bool(resources.offered[index, row])
         yield f"requested {resource}", int(resources.requested[index, row])
+    for resource, claims in resources.unoffered().items():
+        if row in claims:
+            yield f"claimed {resource}, which no node offers", claims[row]
     yield "cpu for scoring", int(resources.nonzero[0, row])
     yield "memory for scoring", int(resources.nonzero[1, row])
     yield "allowed number of pods", int(resources.allowed_pods[row])

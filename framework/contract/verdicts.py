@@ -18,8 +18,9 @@ class StatusTable:
     """A plugin's possible rejections, numbered from 1; number 0 means that the node passes.
 
     A plugin makes one table when it is built and answers with its numbers for as long as it lives: kept verdicts hold
-    them. So reasons are counted with `bincount` and a Status object exists once, not once a node. Reasons should not
-    hold anything of a single pod, or the table grows with every pod.
+    them. So reasons are counted with `bincount` and a Status object exists once, not once a node. A plugin whose
+    reasons hold something of the pod makes one table for each signature instead (see `PerSignature`), which goes with
+    its pods: otherwise the table would grow with every pod.
     """
 
     __slots__ = ("_numbers", "_statuses", "errors")

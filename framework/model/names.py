@@ -26,6 +26,7 @@ _SUBDOMAIN_RULE = (
 )
 _LONGEST_NAME = 63
 _LONGEST_SUBDOMAIN = 253
+_SHORT_KEY = re.compile(f"{_SUBDOMAIN}/{_KEY}")
 
 
 def label_key_faults(key: str) -> list[str]:
@@ -72,7 +73,11 @@ def subdomain_faults(name: str) -> list[str]:
 def is_extended_resource(name: str) -> bool:
     """Whether a valid qualified name may name a resource that device plugins or extenders offer."""
     native = "/" not in name or "kubernetes.io/" in name
-    return not native and not name.startswith("requests.") and not label_key_faults(f"requests.{name}")
+    if native or name.startswith("requests."):
+        return False
+    if len(name) <= _LONGEST_NAME and _SHORT_KEY.fullmatch(name):
+        return True  # seen at once, for a pod may name thousands
+    return not label_key_faults(f"requests.{name}")
 
 
 def _too_long(text: str, limit: int) -> bool:

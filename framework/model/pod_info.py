@@ -41,7 +41,7 @@ class PodSignature:
 
     def __init__(self, pod: Pod) -> None:
         self.requests = pod_requests(pod)
-        self.scoring = scoring_requests(pod)
+        self.scoring = scoring_requests(pod, self.requests)
         counted = nonzero_requests(pod)
         self.nonzero = (counted.get(CPU, 0), counted.get(MEMORY, 0))
         self.host_ports = _host_ports(pod)

@@ -9,7 +9,6 @@ capped at 2^63-1 in magnitude, so that they fit the int64 columns.
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -17,6 +16,10 @@ Quantity: TypeAlias = str | int | float
 """A quantity in an object. The API server always writes strings; manifests written by people hold numbers as well."""
 
 MAX_VALUE = 2**63 - 1
+LONGEST = 256
+"""Characters of a quantity; what the API server stores is shorter."""
+_NANO_POWER = 9
+_PLAIN_DIGITS = 18
 NANO_PER_UNIT = 10**9
 NANO_PER_MILLI = 10**6
 
@@ -29,28 +32,34 @@ class QuantityError(ValueError):
     """A text or number that is not a Kubernetes quantity."""
 
 
-@lru_cache(maxsize=65536)
 def nanos(quantity: Quantity) -> int:
     """The quantity in nano units (10^-9 of its unit).
 
-    Raises QuantityError when it is not of the form `<sign><number><suffix>`. A missing number counts as 0, as it does
-    for the API server.
+    Raises QuantityError when it is not of the form `<sign><number><suffix>`, or longer than `LONGEST`. A missing number
+    counts as 0, as it does for the API server.
     """
+    if isinstance(quantity, str) and len(quantity) <= _PLAIN_DIGITS and quantity.isascii() and quantity.isdecimal():
+        return int(quantity) * NANO_PER_UNIT
+    return _parsed(quantity)
+
+
+@lru_cache(maxsize=8192)
+def _parsed(quantity: Quantity) -> int:
     text = str(quantity).strip()
-    match = _FORM.fullmatch(text)
+    match = _FORM.fullmatch(text) if len(text) <= LONGEST else None
     if match is None or not text:
         raise QuantityError(
-            f"quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$', got {text!r}"
+            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$',"
+            f" got {text[:LONGEST]!r}"
         )
     sign, number, suffix, exponent = match.groups()
-    amount = Fraction(number.rstrip(".") or 0)
-    if exponent is not None:
-        amount *= Fraction(10) ** _bounded(int(exponent))
-    elif suffix in _BINARY_EXPONENT:
-        amount *= 2 ** _BINARY_EXPONENT[suffix]
-    else:
-        amount *= Fraction(10) ** _DECIMAL_EXPONENT[suffix or ""]
-    magnitude = min(-((-amount * NANO_PER_UNIT) // 1), MAX_VALUE * NANO_PER_UNIT)
+    whole, _, decimals = number.partition(".")
+    amount = int((whole + decimals) or 0) << _BINARY_EXPONENT.get(suffix, 0)
+    power = _DECIMAL_EXPONENT.get(suffix or "", 0) if exponent is None else _bounded(int(exponent))
+    power += _NANO_POWER - len(decimals)
+    grain = int(10 ** abs(power))
+    amount = amount * grain if power >= 0 else -(-amount // grain)
+    magnitude = min(amount, MAX_VALUE * NANO_PER_UNIT)
     return -magnitude if sign == "-" else magnitude
 
 

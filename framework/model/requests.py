@@ -24,6 +24,16 @@ _SCORING_DEFAULTS = {CPU: nanos("100m"), MEMORY: nanos("200Mi")}
 
 Quantities = Mapping[str, Quantity]
 Nanos = dict[str, int]
+Counts = Callable[[str], bool]
+"""Which resources are looked at. A pod may name thousands that only their own columns need."""
+
+
+def _every(resource: str) -> bool:
+    return True
+
+
+def _is_defaulted(resource: str) -> bool:
+    return resource in _SCORING_DEFAULTS
 
 
 def amount(resource: str, quantity_nanos: int) -> int:
@@ -44,33 +54,34 @@ def pod_requests(pod: Pod) -> dict[str, int]:
     return {resource: amount(resource, n) for resource, n in _sum(pod, {}).items()}
 
 
-def scoring_requests(pod: Pod) -> dict[str, int]:
-    """What NodeResourcesFit scores the pod itself by: like `pod_requests`, but a container that names no cpu or memory
-    counts as 100m and 200Mi, and what the pod asks for as a whole counts for nothing.
+def scoring_requests(pod: Pod, requests: Mapping[str, int]) -> dict[str, int]:
+    """What NodeResourcesFit scores the pod itself by: like `requests`, which are the pod's, but a container that names
+    no cpu or memory counts as 100m and 200Mi, and what the pod asks for as a whole counts for nothing.
     """
-    total = _containers(pod, _SCORING_DEFAULTS)
-    _add(total, _parse(pod.spec.overhead))
-    return {resource: amount(resource, n) for resource, n in total.items()}
+    total = _containers(pod, _SCORING_DEFAULTS, _is_pod_level)
+    _add(total, _parse(pod.spec.overhead, _is_pod_level))
+    differing = {resource: amount(resource, n) for resource, n in total.items()}
+    return differing | {resource: n for resource, n in requests.items() if not _is_pod_level(resource)}
 
 
 def nonzero_requests(pod: Pod) -> dict[str, int]:
-    """What the pod counts on its node where other pods are scored: like `pod_requests`, but a container that names no
-    cpu or memory counts as 100m and 200Mi.
+    """The cpu and memory that the pod counts on its node where other pods are scored: like `pod_requests`, but a
+    container that names none of one counts as 100m and 200Mi.
 
     Where pod-level resources are set, only what neither they nor the containers name is defaulted.
     """
     defaults = _SCORING_DEFAULTS
     if _asks_as_a_whole(pod):
-        requested = _sum(pod, {})
+        requested = _sum(pod, {}, _is_defaulted)
         defaults = {resource: n for resource, n in defaults.items() if resource not in requested}
-    return {resource: amount(resource, n) for resource, n in _sum(pod, defaults).items()}
+    return {resource: amount(resource, n) for resource, n in _sum(pod, defaults, _is_defaulted).items()}
 
 
-def _sum(pod: Pod, defaults: Mapping[str, int]) -> Nanos:
-    total = _containers(pod, defaults)
+def _sum(pod: Pod, defaults: Mapping[str, int], counts: Counts = _every) -> Nanos:
+    total = _containers(pod, defaults, counts)
     if _asks_as_a_whole(pod):
-        total.update(_pod_level(pod))
-    _add(total, _parse(pod.spec.overhead))
+        total.update({resource: n for resource, n in _pod_level(pod).items() if counts(resource)})
+    _add(total, _parse(pod.spec.overhead, counts))
     return total
 
 
@@ -91,10 +102,10 @@ def _pod_level(pod: Pod) -> Nanos:
     return {resource: n for resource, n in effective.items() if _is_pod_level(resource)}
 
 
-def _containers(pod: Pod, defaults: Mapping[str, int]) -> Nanos:
-    """The containers' requests together, each container's missing ones taken from `defaults`."""
+def _containers(pod: Pod, defaults: Mapping[str, int], counts: Counts) -> Nanos:
+    """The containers' requests of what counts together, each container's missing ones taken from `defaults`."""
     spec, status = pod.spec, pod.status
-    wanted = _over_containers(spec, lambda container: container.resources.requests, defaults)
+    wanted = _over_containers(spec, lambda container: container.resources.requests, defaults, counts)
     statuses = {s.name: s for s in (*status.init_container_statuses, *status.container_statuses)}
     infeasible = _resize_infeasible(pod)
     if not statuses and status.resources is None and not infeasible:
@@ -114,24 +125,24 @@ def _containers(pod: Pod, defaults: Mapping[str, int]) -> Nanos:
 
     total = {} if infeasible else wanted
     if status.allocated_resources and status.resources is not None and status.resources.requests:
-        _raise_to(total, _parse(status.allocated_resources))
-        _raise_to(total, _parse(status.resources.requests))
+        _raise_to(total, _parse(status.allocated_resources, counts))
+        _raise_to(total, _parse(status.resources.requests, counts))
     else:
-        _raise_to(total, _over_containers(spec, allocated, defaults))
-        _raise_to(total, _over_containers(spec, actual, defaults))
+        _raise_to(total, _over_containers(spec, allocated, defaults, counts))
+        _raise_to(total, _over_containers(spec, actual, defaults, counts))
     return total
 
 
 def _over_containers(
-    spec: PodSpec, requests_of: Callable[[Container], Quantities], defaults: Mapping[str, int]
+    spec: PodSpec, requests_of: Callable[[Container], Quantities], defaults: Mapping[str, int], counts: Counts
 ) -> Nanos:
     total: Nanos = {}
     for container in spec.containers:
-        _add(total, _with_defaults(requests_of(container), defaults))
+        _add(total, {**defaults, **_parse(requests_of(container), counts)})
     sidecars: Nanos = {}
     peak: Nanos = {}
     for container in spec.init_containers:
-        step = _with_defaults(requests_of(container), defaults)
+        step = {**defaults, **_parse(requests_of(container), counts)}
         if container.restart_policy == "Always":
             _add(total, step)
             _add(sidecars, step)
@@ -143,12 +154,10 @@ def _over_containers(
     return total
 
 
-def _with_defaults(quantities: Quantities, defaults: Mapping[str, int]) -> Nanos:
-    return {**defaults, **_parse(quantities)}
-
-
-def _parse(quantities: Quantities) -> Nanos:
-    return {resource: nanos(quantity) for resource, quantity in quantities.items()}
+def _parse(quantities: Quantities, counts: Counts = _every) -> Nanos:
+    if counts is _every:
+        return {resource: nanos(quantity) for resource, quantity in quantities.items()}
+    return {resource: nanos(quantity) for resource, quantity in quantities.items() if counts(resource)}
 
 
 def _resize_infeasible(pod: Pod) -> bool:
@@ -156,6 +165,9 @@ def _resize_infeasible(pod: Pod) -> bool:
 
 
 def _add(total: Nanos, more: Mapping[str, int]) -> None:
+    if not total:
+        total.update(more)
+        return
     for resource, n in more.items():
         total[resource] = total.get(resource, 0) + n
 

@@ -89,7 +89,6 @@ class FilterPhase:
         self._snapshot = snapshot
         self._memo = memo
         self._timing = timing
-        self._tables: dict[str, StatusTable] = {}
         self._asked_without: dict[frozenset[str], _Asked] = {}
 
     def run(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
@@ -109,13 +108,13 @@ class FilterPhase:
             if pre_filtered.node_names is None and plugin.filter_depends_on is not DependsOn.CLUSTER:
                 found = self._keep(plugin, state, pod, memo)
             else:
-                found = self._ask(plugin, state, pod, rows)
+                found = self._ask(plugin, state, pod, memo, rows)
             self._was_asked(plugin, since)
-            error = error or self._error(plugin.name, found, passing)
+            error = error or _error(plugin.name, memo.tables, found, passing)
             passing = passing & (found == 0)
             rows = np.flatnonzero(passing)
             codes.append(found)
-        return Filtered(self._snapshot.live_rows(), rows, asked.names, self._tables, codes, pre_filtered.absent, error)
+        return Filtered(self._snapshot.live_rows(), rows, asked.names, memo.tables, codes, pre_filtered.absent, error)
 
     def check(self, state: CycleState, pod: PodInfo, row: int, skipped: frozenset[str]) -> Status | None:
         """None when the node in `row` passes as things are now, else its first rejection. Nothing is kept."""
@@ -150,25 +149,20 @@ class FilterPhase:
         if passing is None:
             passing = memo.passing[asked.names] = Passing()
         passing.refresh(self._snapshot, codes)
-        return passing.mask, passing.rows, self._first_error(asked.leading, codes)
+        return passing.mask, passing.rows, self._first_error(asked.leading, memo.tables, codes)
 
-    def _first_error(self, plugins: Sequence[FilterPlugin], codes: Sequence[Codes]) -> Status | None:
+    def _first_error(
+        self, plugins: Sequence[FilterPlugin], tables: Mapping[str, StatusTable], codes: Sequence[Codes]
+    ) -> Status | None:
         """The first ERROR that a plugin has for a node which passed the plugins before it."""
-        if not any(self._tables[plugin.name].errors for plugin in plugins):
+        if not any(tables[plugin.name].errors for plugin in plugins):
             return None
         passing = self._snapshot.live[: self._snapshot.height].copy()
         for plugin, verdicts in zip(plugins, codes, strict=True):
-            if (error := self._error(plugin.name, verdicts, passing)) is not None:
+            if (error := _error(plugin.name, tables, verdicts, passing)) is not None:
                 return error
             passing &= verdicts == 0
         return None
-
-    def _error(self, plugin: str, codes: Codes, passing: Mask) -> Status | None:
-        table = self._tables.get(plugin)
-        if table is None or not table.errors:
-            return None
-        struck = codes[passing & np.isin(codes, list(table.errors))]
-        return _told(table[int(struck[0])].by(plugin)) if len(struck) else None
 
     def _only(self, node_names: frozenset[str]) -> Mask:
         passing = np.zeros(self._snapshot.height, np.bool_)
@@ -181,17 +175,19 @@ class FilterPhase:
     def _keep(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo, memo: SignatureMemo) -> Codes:
         column = kept(memo.codes, plugin.name, np.int32)
         journal = self._memo.journal(plugin.filter_depends_on)
-        return column.refresh(self._snapshot, journal, partial(self._compute, plugin, state, pod))
+        return column.refresh(self._snapshot, journal, partial(self._compute, plugin, state, pod, memo))
 
-    def _ask(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo, rows: Rows) -> Codes:
+    def _ask(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo, memo: SignatureMemo, rows: Rows) -> Codes:
         codes = np.zeros(self._snapshot.height, np.int32)
         if len(rows):
-            codes[rows] = self._compute(plugin, state, pod, NodeView(self._snapshot, rows))
+            codes[rows] = self._compute(plugin, state, pod, memo, NodeView(self._snapshot, rows))
         return codes
 
-    def _compute(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo, view: NodeView) -> Codes:
+    def _compute(
+        self, plugin: FilterPlugin, state: CycleState, pod: PodInfo, memo: SignatureMemo, view: NodeView
+    ) -> Codes:
         verdicts = plugin.filter(state, pod, view)
-        self._tables[plugin.name] = verdicts.table
+        memo.tables[plugin.name] = verdicts.table
         return verdicts.codes
 
     def _was_asked(self, plugin: FilterPlugin, since: float | None) -> None:
@@ -201,3 +197,11 @@ class FilterPhase:
 
 def _told(status: Status) -> Status:
     return status if status.rejected else error_in(f'running "{status.plugin}" filter plugin', status)
+
+
+def _error(plugin: str, tables: Mapping[str, StatusTable], codes: Codes, passing: Mask) -> Status | None:
+    table = tables.get(plugin)
+    if table is None or not table.errors:
+        return None
+    struck = codes[passing & np.isin(codes, list(table.errors))]
+    return _told(table[int(struck[0])].by(plugin)) if len(struck) else None

@@ -8,6 +8,8 @@ from ..contract.status import Status
 from ..contract.verdicts import Diagnosis
 
 NO_NODES = "no nodes available to schedule pods"
+LONGEST = 1 << 14
+"""Characters of the reasons that are told; a pod may ask for thousands of things that no node has."""
 
 
 def fit_error(diagnosis: Diagnosis) -> str:
@@ -22,10 +24,17 @@ def fit_error(diagnosis: Diagnosis) -> str:
                 reasons[reason] = reasons.get(reason, 0) + count
         parts = sorted(f"{count} {reason}" for reason, count in reasons.items())
         if parts:
-            text += f" {', '.join(parts)}."
-    if diagnosis.postfilter_message:
-        text += f" {diagnosis.postfilter_message}"
-    return text
+            text += f" {_cut(', '.join(parts))}."
+    return with_post_filter(text, diagnosis.postfilter_message)
+
+
+def with_post_filter(text: str, message: str) -> str:
+    """The text of a diagnosis with what PostFilter said after it was written."""
+    return f"{text} {message}" if message else text
+
+
+def _cut(reasons: str) -> str:
+    return reasons if len(reasons) <= LONGEST else f"{reasons[:LONGEST]} ..."
 
 
 def fit_error_of_one(status: Status) -> str:

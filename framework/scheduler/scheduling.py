@@ -21,7 +21,7 @@ from ..runtime.profile import Profile
 from ..runtime.timing import Timing
 from ..runtime.waiting import WaitingPod, WaitingPods
 from .attempt import Attempt
-from .fit_error import fit_error
+from .fit_error import with_post_filter
 from .search import Search
 
 log = logging.getLogger(__name__)
@@ -76,7 +76,8 @@ class SchedulingCycle:
         if found.status is not None:
             if found.diagnosis is not None and found.status.rejected and rescue:
                 self._post_filter(attempt, found.diagnosis)
-                found.status = Status(found.status.code, (fit_error(found.diagnosis),), found.status.plugin)
+                text = with_post_filter(found.status.message, found.diagnosis.postfilter_message)
+                found.status = Status(found.status.code, (text,), found.status.plugin)
             attempt.fail(found.status, found.diagnosis)
             return
         row = self.search.choose(attempt.state, attempt.pod, found)

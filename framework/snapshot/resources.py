@@ -1,10 +1,13 @@
 """Resource amounts as columns: what each node offers and what the pods on it have claimed.
 
-The snapshot feeds it; the resource plugins and the gang plugin read it.
+The snapshot feeds it; the resource plugins and the gang plugin read it. Anybody may ask for resources of any name, so
+only what nodes offer has a column: a claim on something else is counted by itself, in as much memory as the pod that
+makes it takes, until a node offers the resource or the pod goes.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 import numpy as np
@@ -15,25 +18,48 @@ from ..model.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 
 Amounts = npt.NDArray[np.int64]
 _FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE)
+_FREE = ""
+
+MOST_RESOURCES = 256
+"""Resources that nodes may offer together; one more counts as not offered."""
+MOST_RESOURCES_OF_A_NODE = 64
+"""Resources that one node may offer, so that no node takes the columns of all others."""
+
+log = logging.getLogger(__name__)
 
 
 class ResourceColumns:
     """Amounts by resource and row; milli-cores for cpu, whole units otherwise.
 
     Attributes:
-        allocatable: int64, shape (resources, capacity). 0 where a node does not offer the resource.
-        requested: int64, shape (resources, capacity): sum of the pods' effective requests.
+        names: the resource of each column; "" for a column that is free.
+        layout: changes when a resource gets a column or loses it: what `index` said before may not hold any more.
+        allocatable: int64, shape (columns, capacity). 0 where a node does not offer the resource.
+        requested: int64, shape (columns, capacity): sum of the pods' effective requests.
         nonzero: int64, shape (2, capacity): cpu and memory, with defaults for containers that request none.
         allowed_pods: int64, shape (capacity,): how many pods the node takes.
         pod_count: int64, shape (capacity,): how many it has.
-        offered: bool, shape (resources, capacity): whether the node names the resource at all.
+        offered: bool, shape (columns, capacity): whether the node names the resource at all.
     """
 
-    __slots__ = ("_index", "allocatable", "allowed_pods", "names", "nonzero", "offered", "pod_count", "requested")
+    __slots__ = (
+        "_index",
+        "_unoffered",
+        "allocatable",
+        "allowed_pods",
+        "layout",
+        "names",
+        "nonzero",
+        "offered",
+        "pod_count",
+        "requested",
+    )
 
     def __init__(self, capacity: int) -> None:
         self.names: list[str] = list(_FIRST)
+        self.layout = 0
         self._index = {name: index for index, name in enumerate(_FIRST)}
+        self._unoffered: dict[str, dict[int, int]] = {}
         self.allocatable = np.zeros((len(_FIRST), capacity), np.int64)
         self.requested = np.zeros((len(_FIRST), capacity), np.int64)
         self.offered = np.zeros((len(_FIRST), capacity), np.bool_)
@@ -41,35 +67,39 @@ class ResourceColumns:
         self.allowed_pods = np.zeros(capacity, np.int64)
         self.pod_count = np.zeros(capacity, np.int64)
 
-    def index(self, resource: str) -> int:
-        """The row of `resource` in the two-dimensional columns; a resource not seen before gets one."""
-        known = self._index.get(resource)
-        if known is None:
-            known = self._index[resource] = len(self.names)
-            self.names.append(resource)
-            width = self.allocatable.shape[1]
-            self.allocatable = np.vstack([self.allocatable, np.zeros((1, width), np.int64)])
-            self.requested = np.vstack([self.requested, np.zeros((1, width), np.int64)])
-            self.offered = np.vstack([self.offered, np.zeros((1, width), np.bool_)])
-        return known
+    def index(self, resource: str) -> int | None:
+        """The column of `resource` for as long as `layout` does not change; None for one that no node offers."""
+        return self._index.get(resource)
 
     def amount(self, column: Amounts, resource: str, row: int) -> int:
-        """`column[resource, row]`; 0 for a resource that neither a node nor a pod ever named."""
+        """`column[resource, row]`, also of a resource that no node offers."""
         known = self._index.get(resource)
-        return 0 if known is None else int(column[known, row])
+        if known is not None:
+            return int(column[known, row])
+        return self._unoffered.get(resource, {}).get(row, 0) if column is self.requested else 0
+
+    def unoffered(self) -> Mapping[str, Mapping[int, int]]:
+        """What pods have claimed of resources that no node offers, by resource and row."""
+        return self._unoffered
 
     def offered_in_all(self) -> dict[str, int]:
         """What all nodes offer together, by resource."""
-        return dict(zip(self.names, self.allocatable.sum(axis=1).tolist(), strict=True))
+        totals = self.allocatable.sum(axis=1).tolist()
+        return {name: total for name, total in zip(self.names, totals, strict=True) if name != _FREE}
 
     def set_allocatable(self, row: int, amounts: Mapping[str, int]) -> None:
         """The node in `row` now offers exactly these amounts."""
-        indices = {self.index(resource): amount for resource, amount in amounts.items() if resource != PODS}
+        before = np.flatnonzero(self.offered[:, row]).tolist()
         self.allocatable[:, row] = 0
         self.offered[:, row] = False
-        for index, amount in indices.items():
-            self.allocatable[index, row] = amount
-            self.offered[index, row] = True
+        for resource, amount in _bounded(amounts).items():
+            index = self._column(resource)
+            if index is not None:
+                self.allocatable[index, row] = amount
+                self.offered[index, row] = True
+        for index in before:
+            if index >= len(_FIRST) and not self.offered[index].any():
+                self._give_back(index)
         self.allowed_pods[row] = amounts.get(PODS, 0)
 
     def add(self, row: int, signature: PodSignature) -> None:
@@ -90,11 +120,76 @@ class ResourceColumns:
             column = getattr(self, name)
             setattr(self, name, np.concatenate([column, np.zeros(capacity - len(column), column.dtype)]))
 
+    def _column(self, resource: str) -> int | None:
+        """The column of a resource that a node offers: its own, or a free one with the claims made so far."""
+        known = self._index.get(resource)
+        if known is not None:
+            return known
+        if len(self._index) >= MOST_RESOURCES:
+            log.warning(
+                "Nodes offer too many resources, one counts as not offered",
+                extra={"pairs": {"resource": resource, "most": MOST_RESOURCES}},
+            )
+            return None
+        if _FREE not in self.names:
+            self._widen()
+        index = self.names.index(_FREE)
+        self.names[index] = resource
+        self._index[resource] = index
+        for row, amount in self._unoffered.pop(resource, {}).items():
+            self.requested[index, row] = amount
+        self.layout += 1
+        return index
+
+    def _give_back(self, index: int) -> None:
+        """The column is free. What pods have claimed of its resource is counted by itself from now on."""
+        resource = self.names[index]
+        rows = np.flatnonzero(self.requested[index]).tolist()
+        if rows:
+            self._unoffered[resource] = {row: int(self.requested[index, row]) for row in rows}
+        self.requested[index] = 0
+        self.names[index] = _FREE
+        del self._index[resource]
+        self.layout += 1
+
+    def _widen(self) -> None:
+        """Add free columns, as many as there are, so that many resources are copied few times."""
+        count, capacity = self.allocatable.shape
+        more = min(count, MOST_RESOURCES - count)
+        self.names += [_FREE] * more
+        self.allocatable = np.vstack([self.allocatable, np.zeros((more, capacity), np.int64)])
+        self.requested = np.vstack([self.requested, np.zeros((more, capacity), np.int64)])
+        self.offered = np.vstack([self.offered, np.zeros((more, capacity), np.bool_)])
+
     def _change(self, row: int, signature: PodSignature, sign: int) -> None:
         for resource, amount in signature.requests.items():
-            index = self.index(resource)
-            self.requested[index, row] += sign * amount
+            index = self._index.get(resource)
+            if index is not None:
+                self.requested[index, row] += sign * amount
+            elif amount:
+                self._change_unoffered(resource, row, sign * amount)
         cpu, memory = signature.nonzero
         self.nonzero[0, row] += sign * cpu
         self.nonzero[1, row] += sign * memory
         self.pod_count[row] += sign
+
+    def _change_unoffered(self, resource: str, row: int, amount: int) -> None:
+        claims = self._unoffered.setdefault(resource, {})
+        claims[row] = claims.get(row, 0) + amount
+        if not claims[row]:
+            del claims[row]
+            if not claims:
+                del self._unoffered[resource]
+
+
+def _bounded(amounts: Mapping[str, int]) -> Mapping[str, int]:
+    """The resources of a node that get columns: all, unless it offers more than it may."""
+    named = {resource: amount for resource, amount in amounts.items() if resource != PODS}
+    if len(named) <= MOST_RESOURCES_OF_A_NODE:
+        return named
+    log.warning(
+        "A node offers too many resources, some count as not offered",
+        extra={"pairs": {"resources": len(named), "most": MOST_RESOURCES_OF_A_NODE}},
+    )
+    kept = [*_FIRST, *sorted(set(named).difference(_FIRST))][:MOST_RESOURCES_OF_A_NODE]
+    return {resource: named[resource] for resource in kept if resource in named}

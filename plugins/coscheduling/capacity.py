@@ -89,6 +89,8 @@ def free(snapshot: SnapshotReader, rows: Mask, resource: str) -> int:
         room = resources.allowed_pods[:height] - resources.pod_count[:height]
     else:
         index = resources.index(resource)
+        if index is None:
+            return 0
         room = resources.allocatable[index, :height] - resources.requested[index, :height]
     return int(np.maximum(room[rows], 0).sum())
 

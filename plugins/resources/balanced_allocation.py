@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,9 @@ from muster.framework.contract import (
 from muster.framework.contract.plugin import MAX_NODE_SCORE, Scores
 from muster.framework.contract.verdicts import Mask
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.snapshot.resources import Amounts
+from muster.framework.snapshot.resources import Amounts, ResourceColumns
 
-from .scored import scored_resources
+from .scored import ScoredResource, scored_resources
 from .selection import Selection, pick, select
 
 Fractions = npt.NDArray[np.float64]
@@ -55,8 +55,8 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         """The evenness with the pod against the evenness without it; 0 for pods that PreScore, if it runs, skips."""
         if not self._asks_for_any(pod):
             return np.zeros(len(nodes), np.int64)
-        balance = self._balances.of(pod)
-        columns = nodes.snapshot.resources
+        balance, columns = self._balances.of(pod), nodes.snapshot.resources
+        balance.arrange(columns)
         offered = pick(columns.allocatable, balance.selection, nodes)
         used = pick(columns.requested, balance.selection, nodes) + balance.before_and_after
         fractions = np.minimum(used / np.maximum(offered, 1), 1.0)
@@ -68,26 +68,33 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         return any(pod.signature.requests.get(spec.name, 0) for spec in self._configured)
 
     def _balance(self, pod: PodInfo) -> _Balance:
-        columns = self.handle.snapshot.resources
-        resources = list(scored_resources(self._configured, pod.signature.requests))
-        amounts = np.array([[resource.amount] for resource in resources], np.int64).reshape(-1, 1)
-        return _Balance(
-            selection=select([columns.index(resource.name) for resource in resources]),
-            before_and_after=np.stack([np.zeros_like(amounts), amounts]),
-        )
+        return _Balance(scored_resources(self._configured, pod.signature.requests))
 
 
-@dataclass(frozen=True, slots=True)
 class _Balance:
-    """The resources to balance for pods of a signature, in the order of the configuration.
+    """The resources to balance for pods of a signature, in the order of the configuration; those that nodes offer.
 
     Attributes:
-        selection: their rows in the resource columns.
+        selection: their columns.
         before_and_after: int64, shape (2, resources, 1): what to add to the use without and with the pod.
     """
 
-    selection: Selection
-    before_and_after: Amounts
+    __slots__ = ("_layout", "_resources", "before_and_after", "selection")
+
+    def __init__(self, resources: Iterable[ScoredResource]) -> None:
+        self._resources = tuple(resources)
+        self._layout = -1
+
+    def arrange(self, columns: ResourceColumns) -> None:
+        """See which resources have which columns now. To be called before anything is read of the balance."""
+        if columns.layout == self._layout:
+            return
+        found = [(columns.index(resource.name), resource.amount) for resource in self._resources]
+        offered = [(index, amount) for index, amount in found if index is not None]
+        amounts = np.array([amount for _, amount in offered], np.int64).reshape(-1, 1)
+        self._layout = columns.layout
+        self.selection: Selection = select([index for index, _ in offered])
+        self.before_and_after: Amounts = np.stack([np.zeros_like(amounts), amounts])
 
 
 def deviation(fractions: Fractions, counted: Mask) -> Fractions:

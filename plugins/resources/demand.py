@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import compress
 
 import numpy as np
+import numpy.typing as npt
 
 from muster.framework.contract import Code, Status, StatusTable
 from muster.framework.contract.verdicts import Codes, Mask
@@ -15,7 +17,7 @@ from .names import STANDARD, is_scalar
 from .selection import select
 
 TOO_MANY_PODS = "Too many pods"
-_INT64_BITS = 63
+_INT64_BYTES = 8
 
 
 class Ignored:
@@ -26,52 +28,91 @@ class Ignored:
         self._groups = frozenset(groups)
 
     def __contains__(self, resource: str) -> bool:
-        return is_extended_resource(resource) and (
-            resource in self._names or resource.partition("/")[0] in self._groups
-        )
+        named = resource in self._names or (bool(self._groups) and resource.partition("/")[0] in self._groups)
+        return named and is_extended_resource(resource)
 
 
 class Demand:
     """The resources that pods of a signature ask for and that are looked at.
 
+    A pod may ask for thousands of resources. Only those that nodes offer are compared, and all others are short on
+    every node alike. Statuses belong to the demand, so that they go with the pods that asked.
+
     Attributes:
-        selection: their rows in the resource columns: cpu, memory, ephemeral storage, then the others by name.
-        amounts: int64, shape (resources, 1).
+        table: the statuses of nodes that do not fit.
+        selection: the columns of what is offered.
+        amounts: int64, shape (offered resources, 1).
+        hopeless: whether it asks for something that no node offers.
     """
 
-    __slots__ = ("_bits", "_names", "_numbers", "_table", "amounts", "selection")
+    __slots__ = (
+        "_layout",
+        "_names",
+        "_numbers",
+        "_offered",
+        "_reasons",
+        "_requests",
+        "amounts",
+        "hopeless",
+        "selection",
+        "table",
+    )
 
-    def __init__(
-        self, requests: Mapping[str, int], columns: ResourceColumns, table: StatusTable, ignored: Ignored
-    ) -> None:
-        scalars = sorted(name for name in requests if is_scalar(name) and name not in ignored)
-        self._names = [name for name in (*STANDARD, *scalars) if requests.get(name, 0) > 0]
-        self._table = table
-        self._numbers: dict[int, int] = {}
-        self.selection = select([columns.index(name) for name in self._names])
-        self.amounts: Amounts = np.array([requests[name] for name in self._names], np.int64).reshape(-1, 1)
-        flags = len(self._names) + 2
-        self._bits = np.array([1 << bit for bit in range(flags)], np.int64 if flags <= _INT64_BITS else object)
+    def __init__(self, requests: Mapping[str, int], ignored: Ignored) -> None:
+        scalars = sorted(name for name, n in requests.items() if n > 0 and is_scalar(name) and name not in ignored)
+        self._names = [*(name for name in STANDARD if requests.get(name, 0) > 0), *scalars]
+        self._requests = np.array([requests[name] for name in self._names], np.int64)
+        self._reasons = [f"Insufficient {name}" for name in self._names]
+        self._numbers: dict[bytes, int] = {}
+        self._layout = -1
+        self.table = StatusTable()
+
+    def arrange(self, columns: ResourceColumns) -> None:
+        """See which resources have which columns now. To be called before anything is read of the demand."""
+        if columns.layout == self._layout:
+            return
+        found = [columns.index(name) for name in self._names]
+        self._layout = columns.layout
+        self._offered = np.array([position for position, index in enumerate(found) if index is not None], np.intp)
+        self.selection = select([index for index in found if index is not None])
+        self.amounts: Amounts = self._requests[self._offered].reshape(-1, 1)
+        self.hopeless = len(self._offered) < len(found)
 
     def verdicts(self, full: Mask, short: Mask, offered: Amounts) -> Codes:
         """Numbers of the statuses of nodes that do not fit.
 
         Args:
             full: bool, shape (nodes,): no pod more is taken.
-            short: bool, shape (resources, nodes): too little of the resource is free.
-            offered: int64, shape (resources, nodes): what there would be on an empty node.
+            short: bool, shape (offered resources, nodes): too little of the resource is free.
+            offered: int64, shape (offered resources, nodes): what there would be on an empty node.
         """
-        hopeless = (self.amounts > offered).any(axis=0)
-        flags = self._bits @ np.vstack([full, short, hopeless])
-        found, which = np.unique(flags, return_inverse=True)
-        return np.array([self._number(int(mask)) for mask in found], np.int32)[which]
+        hopeless = (self.amounts > offered).any(axis=0) | self.hopeless
+        flags = np.packbits(np.vstack([full, hopeless, short]), axis=0).T
+        found, which = _distinct(np.ascontiguousarray(flags))
+        return np.array([self._number(each, len(short)) for each in found], np.int32)[which]
 
-    def _number(self, flags: int) -> int:
-        known = self._numbers.get(flags)
+    def _number(self, flags: npt.NDArray[np.uint8], offered: int) -> int:
+        """The number of the status with these flags. What is short of the names is part of its key: columns move."""
+        full, hopeless, *short = np.unpackbits(flags, count=offered + 2).tolist()
+        lacking = np.ones(len(self._names), np.bool_)
+        lacking[self._offered] = short
+        key = bytes((full, hopeless)) + np.packbits(lacking).tobytes()
+        known = self._numbers.get(key)
         if known is None:
-            reasons = [TOO_MANY_PODS] if flags & 1 else []
-            reasons += [f"Insufficient {name}" for bit, name in enumerate(self._names, 1) if flags >> bit & 1]
-            hopeless = flags >> len(self._names) + 1 & 1
+            reasons = [TOO_MANY_PODS] if full else []
+            reasons += compress(self._reasons, lacking.tolist())
             code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if hopeless else Code.UNSCHEDULABLE
-            known = self._numbers[flags] = self._table.number(Status(code, tuple(reasons)))
+            known = self._numbers[key] = self.table.number(Status(code, tuple(reasons)))
         return known
+
+
+def _distinct(rows: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.intp]]:
+    """The distinct rows, and for each row which of them it is."""
+    nodes, width = rows.shape
+    if width <= _INT64_BYTES:
+        keys = np.zeros((nodes, _INT64_BYTES), np.uint8)
+        keys[:, :width] = rows
+        _, first, which = np.unique(keys.view(np.uint64)[:, 0], return_index=True, return_inverse=True)
+    else:
+        _, first, which = np.unique(rows.view(np.dtype((np.void, width)))[:, 0], return_index=True, return_inverse=True)
+    return rows[first], which

@@ -23,7 +23,6 @@ from muster.framework.contract import (
     PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
-    StatusTable,
     Verdicts,
 )
 from muster.framework.contract.plugin import Scores
@@ -48,7 +47,6 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
     def __init__(self, args: BaseModel | None, handle: Handle) -> None:
         super().__init__(args, handle)
         given = args if isinstance(args, NodeResourcesFitArgs) else NodeResourcesFitArgs()
-        self._table = StatusTable()
         self._ignored = Ignored(given.ignored_resources, given.ignored_resource_groups)
         self._configured = given.scoring_strategy.resources
         self._strategy = strategy_of(given.scoring_strategy)
@@ -62,14 +60,15 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         """All that is short is named. Nothing helps on a node that would be too small even if it were empty."""
         demand = self._demands.of(pod)
         columns = nodes.snapshot.resources
+        demand.arrange(columns)
         full: Mask = nodes.of(columns.pod_count) >= nodes.of(columns.allowed_pods)
         offered = pick(columns.allocatable, demand.selection, nodes)
         short = demand.amounts > offered - pick(columns.requested, demand.selection, nodes)
         codes = np.zeros(len(nodes), np.int32)
-        failing = np.flatnonzero(full | short.any(axis=0))
+        failing = np.flatnonzero(full | short.any(axis=0) | demand.hopeless)
         if len(failing):
             codes[failing] = demand.verdicts(full[failing], short[:, failing], offered[:, failing])
-        return Verdicts(codes, self._table)
+        return Verdicts(codes, demand.table)
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
         """Nothing to prepare."""
@@ -97,8 +96,8 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         ]
 
     def _demand(self, pod: PodInfo) -> Demand:
-        return Demand(pod.signature.requests, self.handle.snapshot.resources, self._table, self._ignored)
+        return Demand(pod.signature.requests, self._ignored)
 
     def _use(self, pod: PodInfo) -> ScoredUse:
         resources = scored_resources(self._configured, pod.signature.scoring)
-        return ScoredUse(resources, self.handle.snapshot.resources)
+        return ScoredUse(resources)

@@ -13,20 +13,22 @@ from .names import is_scheduled
 def grew(pod: PodInfo, old: object, new: object) -> Hint:
     """A node came or changed: it must fit the pod when empty, and offer more of something the pod needs than before."""
     offered = amounts(new.status.allocatable) if isinstance(new, Node) else {}
-    needed = {**_wanted(pod), PODS: 1}
-    if any(amount > offered.get(name, 0) for name, amount in needed.items()):
+    wanted = pod.signature.requests
+    if offered.get(PODS, 0) < 1 or any(n > offered.get(name, 0) and is_scheduled(name) for name, n in wanted.items()):
         return Hint.SKIP
     if not isinstance(old, Node):
         return Hint.QUEUE
     before = amounts(old.status.allocatable)
-    return Hint.QUEUE if any(offered.get(name, 0) > before.get(name, 0) for name in needed) else Hint.SKIP
+    more = (name for name, n in offered.items() if n > before.get(name, 0))
+    return Hint.QUEUE if any(name == PODS or _wants(pod, name) for name in more) else Hint.SKIP
 
 
 def shrank(pod: PodInfo, old: object, new: object) -> Hint:
     """A pod on a node was scaled down: it must ask for less of something that the pod wants."""
     before, after = (each.signature.requests if isinstance(each, PodInfo) else {} for each in (old, new))
-    return Hint.QUEUE if any(before.get(name, 0) > after.get(name, 0) for name in _wanted(pod)) else Hint.SKIP
+    less = (name for name, n in before.items() if n > after.get(name, 0))
+    return Hint.QUEUE if any(_wants(pod, name) for name in less) else Hint.SKIP
 
 
-def _wanted(pod: PodInfo) -> dict[str, int]:
-    return {name: amount for name, amount in pod.signature.requests.items() if amount > 0 and is_scheduled(name)}
+def _wants(pod: PodInfo, resource: str) -> bool:
+    return pod.signature.requests.get(resource, 0) > 0 and is_scheduled(resource)

@@ -32,31 +32,39 @@ def scored_resources(configured: Iterable[ResourceSpec], requests: Mapping[str, 
 
 
 class ScoredUse:
-    """Use and offer of the scored resources, in the order of the resource columns.
+    """Use and offer of the scored resources that nodes offer, in the order of the resource columns.
 
     Of cpu and memory, containers that ask for none count as asking for a little.
 
     Attributes:
-        weights: int64, shape (resources,).
+        weights: int64, shape (resources,); as of the last `on`.
     """
 
-    __slots__ = ("_amounts", "_columns", "_defaulted", "_offered", "_plain", "weights")
+    __slots__ = ("_amounts", "_defaulted", "_layout", "_offered", "_plain", "_resources", "weights")
 
-    def __init__(self, resources: Iterable[ScoredResource], columns: ResourceColumns) -> None:
-        ordered = sorted(resources, key=lambda resource: columns.index(resource.name))
-        indices = [columns.index(resource.name) for resource in ordered]
-        defaulted = [index for index in indices if index < len(columns.nonzero)]
-        plain = indices[len(defaulted) :]
-        self._columns = columns
-        self._defaulted = select(defaulted)
-        self._plain = select(plain) if plain else None
-        self._offered = select(indices)
-        self._amounts = np.array([resource.amount for resource in ordered], np.int64).reshape(-1, 1)
-        self.weights: Amounts = np.array([resource.weight for resource in ordered], np.int64)
+    def __init__(self, resources: Iterable[ScoredResource]) -> None:
+        self._resources = tuple(resources)
+        self._layout = -1
 
     def on(self, nodes: NodeView) -> tuple[Amounts, Amounts]:
         """`(used, offered)`, both int64 of shape (resources, nodes), with the pod on each node."""
-        used = pick(self._columns.nonzero, self._defaulted, nodes)
+        columns = nodes.snapshot.resources
+        if columns.layout != self._layout:
+            self._arrange(columns)
+        used = pick(columns.nonzero, self._defaulted, nodes)
         if self._plain is not None:
-            used = np.concatenate([used, pick(self._columns.requested, self._plain, nodes)])
-        return used + self._amounts, pick(self._columns.allocatable, self._offered, nodes)
+            used = np.concatenate([used, pick(columns.requested, self._plain, nodes)])
+        return used + self._amounts, pick(columns.allocatable, self._offered, nodes)
+
+    def _arrange(self, columns: ResourceColumns) -> None:
+        offered = ((columns.index(resource.name), resource) for resource in self._resources)
+        ordered = sorted((index, resource) for index, resource in offered if index is not None)
+        indices = [index for index, _ in ordered]
+        defaulted = [index for index in indices if index < len(columns.nonzero)]
+        plain = indices[len(defaulted) :]
+        self._layout = columns.layout
+        self._defaulted = select(defaulted)
+        self._plain = select(plain) if plain else None
+        self._offered = select(indices)
+        self._amounts = np.array([resource.amount for _, resource in ordered], np.int64).reshape(-1, 1)
+        self.weights: Amounts = np.array([resource.weight for _, resource in ordered], np.int64)

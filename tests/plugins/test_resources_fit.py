@@ -3,7 +3,7 @@
 import pytest
 
 from muster.framework.config.args import NodeResourcesFitArgs
-from muster.framework.contract import EventResource, Hint, Status
+from muster.framework.contract import CycleState, EventResource, Hint, Status
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 from tests.plugins.cluster import Cluster, info, typed
@@ -159,3 +159,36 @@ def test_a_pod_that_shrinks_helps_if_it_gives_back_what_is_wanted(
 ) -> None:
     old, new = (info(make_pod("other").requests(requests).node("n")) for requests in (before, after))
     assert hint(EventResource.ASSIGNED_POD, WEB, old, new) is expected
+
+
+def test_resources_that_no_node_offers_take_no_column_and_leave_nothing_behind(cluster: Cluster) -> None:
+    names = {f"example.com/made-up-{number:03d}": "1" for number in range(300)}
+    columns, before = cluster.snapshot.resources, list(cluster.snapshot.resources.names)
+    assert why(cluster, make_pod("web").requests(names).requests(cpu="1001m")) == Status.unresolvable(
+        "Insufficient cpu", *(f"Insufficient {name}" for name in names)
+    )
+    assert columns.names == before
+
+
+def test_a_verdict_that_was_given_keeps_its_meaning_when_columns_move(cluster: Cluster) -> None:
+    plugin, pod, state = cluster.plugin(NodeResourcesFit), info(make_pod("web").requests({"a/new": "2"})), CycleState()
+    before = plugin.filter(state, pod, cluster.view())
+    cluster.add(make_node("other").resources({"a/new": "1"}), make_node("third").resources({"a/new": "2"}))
+    after = plugin.filter(state, pod, cluster.view())
+    assert before.table is after.table
+    assert before.table[int(before.codes[0])] == Status.unresolvable("Insufficient a/new")
+    assert (after.codes.tolist()[0], after.codes.tolist()[2]) == (before.codes.tolist()[0], 0)
+
+
+@pytest.mark.parametrize("kinds", [20, 110])
+def test_any_number_of_offered_resources_is_told_apart(cluster: Cluster, kinds: int) -> None:
+    names = [f"example.com/kind-{number:03d}" for number in range(kinds)]
+    offers = {f"node {i:02d}": set(names[i * 3 : i * 3 + 40]) for i in range(kinds // 4)}
+    for node, offered in offers.items():
+        cluster.add(make_node(node).resources(dict.fromkeys(offered, "2")))
+    found = cluster.rejected(cluster.plugin(NodeResourcesFit), make_pod("web").requests(dict.fromkeys(names, "2")))
+    assert {node: found[node].reasons for node in offers if node in found} == {
+        node: tuple(f"Insufficient {name}" for name in names if name not in offered)
+        for node, offered in offers.items()
+        if len(offered) < kinds
+    }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from muster.framework.contract import Diagnosis, Status, StatusTable
-from muster.framework.scheduler.fit_error import fit_error, fit_error_of_one
+from muster.framework.scheduler.fit_error import LONGEST, fit_error, fit_error_of_one
 
 CPU, MEMORY = Status.unschedulable("Insufficient cpu"), Status.unschedulable("Insufficient memory")
 BOTH = Status.unschedulable("Insufficient cpu", "Insufficient memory")
@@ -70,3 +70,11 @@ def test_a_pod_turned_away_on_its_node_is_told_about_that_one_node() -> None:
     status = Status.unschedulable("not today", "nor tomorrow").by("Permit")
 
     assert fit_error_of_one(status) == "0/1 nodes are available: 1 nor tomorrow, 1 not today."
+
+
+def test_reasons_are_told_as_far_as_a_status_may_be_long() -> None:
+    many = Status.unresolvable(*(f"Insufficient example.com/{n:05d}" for n in range(10_000)))
+    text = fit_error(diagnosis(5, [dict.fromkeys(range(5), many)], postfilter_message="preemption: none."))
+    assert text.startswith("0/5 nodes are available: 5 Insufficient example.com/00000, 5 Insufficient ")
+    assert text.endswith(" .... preemption: none.")
+    assert len(text) < LONGEST + 100
