@@ -1,13 +1,14 @@
 """What kube-apiserver's admission plugins do to new objects, as far as a scheduler can tell the difference.
 
-NamespaceLifecycle for every kind; Priority, DefaultTolerationSeconds and PodTopologyLabels for pods. The plugins that
+NamespaceLifecycle for every kind; Priority for pods and their native groups; DefaultTolerationSeconds and
+PodTopologyLabels for pods. The plugins that
 need a controller to undo what they do (TaintNodesByCondition, storage protection) are left out, as is ServiceAccount.
 """
 
 from typing import TYPE_CHECKING
 
 from muster.sandbox.errors import forbidden, not_found
-from muster.sandbox.kinds import NAMESPACES, NODES, PODS, PRIORITY_CLASSES
+from muster.sandbox.kinds import NAMESPACES, NATIVE_POD_GROUPS, NODES, PODS, PRIORITY_CLASSES
 from muster.sandbox.objects import Object, metadata, name_of, namespace_of, with_defaults, with_metadata
 from muster.sandbox.registry import Kind
 
@@ -24,6 +25,8 @@ def admit(store: "Store", kind: Kind, obj: Object) -> Object:
     """A new object as admission leaves it; 404 for a namespace that is not there, 403 for what is not allowed."""
     if kind.namespaced:
         _require_namespace(store, kind, obj)
+    if kind is NATIVE_POD_GROUPS:
+        return obj | {"spec": _with_group_priority(store, obj)}
     if kind is not PODS:
         return obj
     spec = _with_tolerations(_with_priority(store, obj))
@@ -61,7 +64,7 @@ def _require_namespace(store: "Store", kind: Kind, obj: Object) -> None:
 def _with_priority(store: "Store", pod: Object) -> Object:
     """The spec of a pod with the priority and policy that its class, or the default one, gives it."""
     spec = pod.get("spec") or {}
-    chosen = _priority_class(store, pod, spec.get("priorityClassName") or "")
+    chosen = _priority_class(store, PODS, pod)
     priority, policy = (chosen["value"], chosen["preemptionPolicy"]) if chosen else (0, _PREEMPT)
     if spec.get("priority") not in (None, priority):
         why = (
@@ -79,11 +82,27 @@ def _with_priority(store: "Store", pod: Object) -> Object:
     return spec | named | {"priority": priority, "preemptionPolicy": policy}
 
 
-def _priority_class(store: "Store", pod: Object, name: str) -> Object | None:
+def _with_group_priority(store: "Store", group: Object) -> Object:
+    """The spec of a native group of pods with the priority that its class, or the default one, gives it."""
+    spec = group.get("spec") or {}
+    chosen = _priority_class(store, NATIVE_POD_GROUPS, group)
+    priority = chosen["value"] if chosen else 0
+    if spec.get("priority") not in (None, priority):
+        why = (
+            f"priority set in the pod group ({spec['priority']}) must match the priority computed ({priority}) based "
+            "on the priority class set in the spec"
+        )
+        raise forbidden(NATIVE_POD_GROUPS, name_of(group), why)
+    named = {"priorityClassName": name_of(chosen)} if chosen else {}
+    return spec | named | {"priority": priority}
+
+
+def _priority_class(store: "Store", kind: Kind, obj: Object) -> Object | None:
+    name = (obj.get("spec") or {}).get("priorityClassName")
     if name:
         entry = store.find(PRIORITY_CLASSES, name)
         if entry is None:
-            raise forbidden(PODS, name_of(pod), f"no PriorityClass with name {name} was found")
+            raise forbidden(kind, name_of(obj), f"no PriorityClass with name {name} was found")
         return entry.obj
     defaults = [item for item in store.objects(PRIORITY_CLASSES) if item.get("globalDefault")]
     return min(defaults, key=lambda item: int(item["value"]), default=None)

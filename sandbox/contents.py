@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from muster.sandbox.decoding import UnreadableError, decoded
 from muster.sandbox.errors import ApiError
 from muster.sandbox.kinds import NAMESPACES
 from muster.sandbox.objects import Object, metadata, name_of, namespace_of, with_metadata
 from muster.sandbox.registry import Kind, stored_as
-from muster.sandbox.rules import of, shapes, to_stored
+from muster.sandbox.rules import of, to_stored
 from muster.sandbox.store import Store
 
 
@@ -110,9 +111,8 @@ def load(store: Store, objects: Iterable[Object]) -> Loaded:
             loaded.skipped[f"{api_version} {name}"] += 1
             continue
         try:
-            shapes.check(kind, obj)
-            store.replace_stored(stored_as(kind), _settled(store, kind, obj))
-        except (shapes.ShapeError, ApiError) as error:
+            store.replace_stored(stored_as(kind), _settled(store, kind, decoded(kind, obj)[0]))
+        except (UnreadableError, ApiError) as error:
             raise DumpError(f"{api_version} {name} {_named(obj)}".rstrip() + f": {error}") from error
         loaded.objects[kind.resource] += 1
     return loaded

@@ -13,7 +13,16 @@ from typing import Any
 
 import msgspec
 
-from muster.sandbox.errors import DUPLICATE, INVALID, NOT_SUPPORTED, REQUIRED, TYPE_INVALID, FieldError
+from muster.sandbox.errors import (
+    DUPLICATE,
+    INVALID,
+    NOT_SUPPORTED,
+    REQUIRED,
+    TOO_LONG,
+    TOO_MANY,
+    TYPE_INVALID,
+    FieldError,
+)
 from muster.sandbox.objects import Object, name_of
 from muster.sandbox.registry import Definition, Kind
 
@@ -27,7 +36,6 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 }
 _TYPE_NAMES = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
 _RANGES = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
-_METADATA = "metadata"
 _ALWAYS_KNOWN = ("apiVersion", "kind", "metadata")
 _KEEPS_UNKNOWN = "x-kubernetes-preserve-unknown-fields"
 _INT_OR_STRING = "x-kubernetes-int-or-string"
@@ -119,40 +127,78 @@ def validate_definition(definition: Object) -> Iterator[FieldError]:
         )
 
 
-def pruned(schema: Object, obj: Object) -> Object:
-    """An object without the fields that its schema does not name; the metadata is not the schema's concern."""
-    shown: Object = _pruned(schema, obj)
-    return shown | {_METADATA: obj[_METADATA]} if _METADATA in obj else shown
+def pruned(schema: Object, obj: Object, unknown: list[str]) -> Object:
+    """An object without the fields that its schema does not name; their paths are added to `unknown`.
+
+    Type, kind and metadata are not the schema's concern.
+    """
+    kept = {key: obj[key] for key in _ALWAYS_KNOWN if key in obj}
+    rest = {key: value for key, value in obj.items() if key not in _ALWAYS_KNOWN}
+    shown: Object = _pruned(schema, rest, "", unknown)
+    return kept | shown
 
 
-def _pruned(schema: Object, value: Any) -> Any:
-    if isinstance(value, dict) and "properties" in schema:
-        properties = schema["properties"]
-        return {key: _pruned(properties[key], item) for key, item in value.items() if key in properties}
-    if isinstance(value, dict) and "additionalProperties" in schema:
-        return {key: _pruned(schema["additionalProperties"], item) for key, item in value.items()}
+def _pruned(schema: Object, value: Any, path: str, unknown: list[str]) -> Any:
+    if isinstance(value, dict) and ("properties" in schema or "additionalProperties" not in schema):
+        properties = schema.get("properties") or {}
+        shown = {}
+        for key, item in value.items():
+            inner = f"{path}.{key}" if path else key
+            if key in properties:
+                shown[key] = _pruned(properties[key], item, inner, unknown)
+            elif schema.get(_KEEPS_UNKNOWN):
+                shown[key] = item
+            else:
+                unknown.append(inner)
+        return shown
+    if isinstance(value, dict):
+        others = schema["additionalProperties"]
+        others = others if isinstance(others, dict) else {_KEEPS_UNKNOWN: True}
+        return {key: _pruned(others, item, f"{path}.{key}", unknown) for key, item in value.items()}
     if isinstance(value, list) and "items" in schema:
-        return [_pruned(schema["items"], item) for item in value]
+        return [_pruned(schema["items"], item, f"{path}[{index}]", unknown) for index, item in enumerate(value)]
     if isinstance(value, float) and schema.get("type") == "integer" and value.is_integer():
         return int(value)
+    return value
+
+
+def completed(schema: Object, value: Any) -> Any:
+    """An object, or a part of one, with the defaults of its schema."""
+    if isinstance(value, dict):
+        properties = schema.get("properties") or {}
+        others = schema.get("additionalProperties")
+        whole = {key: child["default"] for key, child in properties.items() if "default" in child} | {
+            key: item
+            for key, item in value.items()
+            if item is not None or properties.get(key, {}).get("nullable", "default" not in properties.get(key, {}))
+        }
+        inner = others if isinstance(others, dict) else {}
+        return {key: completed(properties.get(key, inner), item) for key, item in whole.items()}
+    if isinstance(value, list):
+        return [completed(schema.get("items") or {}, item) for item in value]
     return value
 
 
 def validate(schema: Object, obj: Object) -> Iterator[FieldError]:
     """What the schema refuses. A message names fields of the status by their path inside of it, as the status is
     checked by itself."""
-    for name, child in schema["properties"].items():
-        if name in obj and name != _METADATA:
+    for name, child in (schema.get("properties") or {}).items():
+        if name in obj and name not in _ALWAYS_KNOWN:
             yield from _value(child, obj[name], name, "" if name == "status" else name)
 
 
 def _value(schema: Object, value: Any, path: str, shown: str) -> Iterator[FieldError]:
-    if schema.get("x-kubernetes-int-or-string"):
-        yield from _scalar(schema | {"type": "string"} if isinstance(value, str) else schema, value, path, shown)
+    if value is None and schema.get("nullable"):
         return
-    expected = _TYPES[schema["type"]]
-    if not isinstance(value, expected) or isinstance(value, bool):
-        yield _wrong_type(value, schema["type"], path, shown)
+    if schema.get(_INT_OR_STRING):
+        if not isinstance(value, int | str) or isinstance(value, bool):
+            yield _wrong_type(value, "integer,string", path, shown)
+        else:
+            yield from _scalar(schema, value, path, shown)
+        return
+    wanted = schema.get("type", "")
+    if wanted and (not isinstance(value, _TYPES[wanted]) or (isinstance(value, bool) and wanted != "boolean")):
+        yield _wrong_type(value, wanted, path, shown)
     elif isinstance(value, dict):
         yield from _map(schema, value, path, shown)
     elif isinstance(value, list):
@@ -165,17 +211,23 @@ def _map(schema: Object, value: Object, path: str, shown: str) -> Iterator[Field
     for name in schema.get("required") or ():
         if name not in value:
             yield FieldError(REQUIRED, f"{path}.{name}")
+    others = schema.get("additionalProperties")
     for name, item in value.items():
-        child = (schema.get("properties") or {}).get(name) or schema.get("additionalProperties")
+        child = (schema.get("properties") or {}).get(name) or (others if isinstance(others, dict) else None)
         if child:
             yield from _value(child, item, f"{path}.{name}", f"{shown}.{name}".lstrip("."))
 
 
 def _list(schema: Object, value: list[Any], path: str, shown: str) -> Iterator[FieldError]:
+    if len(value) < schema.get("minItems", 0):
+        yield FieldError(INVALID, path, f"{shown} in body should have at least {schema['minItems']} items", value=value)
+    if len(value) > schema.get("maxItems", len(value)):
+        reason = f"must have at most {schema['maxItems']} items"
+        yield FieldError(TOO_MANY, path, reason, value=len(value))
     keys = schema.get("x-kubernetes-list-map-keys") or ()
     seen: list[Object] = []
     for index, item in enumerate(value):
-        yield from _value(schema["items"], item, f"{path}[{index}]", f"{shown}[{index}]")
+        yield from _value(schema.get("items") or {}, item, f"{path}[{index}]", f"{shown}[{index}]")
         if keys and isinstance(item, dict):
             identity = {key: item.get(key) for key in keys}
             if identity in seen:
@@ -184,15 +236,30 @@ def _list(schema: Object, value: list[Any], path: str, shown: str) -> Iterator[F
 
 
 def _scalar(schema: Object, value: Any, path: str, shown: str) -> Iterator[FieldError]:
-    if schema.get("x-kubernetes-int-or-string") and (not isinstance(value, int | str) or isinstance(value, bool)):
-        yield _wrong_type(value, "integer,string", path, shown)
+    if "enum" in schema and value not in schema["enum"]:
+        names = ", ".join(msgspec.json.encode(known).decode() for known in schema["enum"])
+        yield FieldError(NOT_SUPPORTED, path, f"supported values: {names}", value=value)
+    if isinstance(value, str):
+        yield from _text(schema, value, path, shown)
+        return
     if (format := schema.get("format")) in _RANGES and value not in _RANGES[format]:
         reason = f"Checked value must be of type integer with format {format} in {shown}"
         yield FieldError(INVALID, "<nil>", reason, value="")
     elif "minimum" in schema and value < schema["minimum"]:
         reason = f"{shown} in body should be greater than or equal to {schema['minimum']}"
         yield FieldError(INVALID, path, reason, value=value)
-    if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
+    elif "maximum" in schema and value > schema["maximum"]:
+        reason = f"{shown} in body should be less than or equal to {schema['maximum']}"
+        yield FieldError(INVALID, path, reason, value=value)
+
+
+def _text(schema: Object, value: str, path: str, shown: str) -> Iterator[FieldError]:
+    if len(value) < schema.get("minLength", 0):
+        reason = f"{shown} in body should be at least {schema['minLength']} chars long"
+        yield FieldError(INVALID, path, reason, value=value)
+    if len(value) > schema.get("maxLength", len(value)):
+        yield FieldError(TOO_LONG, path, f"may not be more than {schema['maxLength']} bytes", value=value)
+    if "pattern" in schema and not re.search(schema["pattern"], value):
         yield FieldError(INVALID, path, f"{shown} in body should match '{schema['pattern']}'", value=value)
     if schema.get("format") == "date-time" and not _is_time(value):
         reason = f"{shown} in body must be of type date-time: {msgspec.json.encode(value).decode()}"

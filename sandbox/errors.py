@@ -53,6 +53,8 @@ TYPE_INVALID = "FieldValueTypeInvalid"
 NOT_SUPPORTED = "FieldValueNotSupported"
 FORBIDDEN = "FieldValueForbidden"
 DUPLICATE = "FieldValueDuplicate"
+TOO_LONG = "FieldValueTooLong"
+TOO_MANY = "FieldValueTooMany"
 
 _CAUSE_TEXTS = {
     REQUIRED: "Required value",
@@ -61,6 +63,8 @@ _CAUSE_TEXTS = {
     NOT_SUPPORTED: "Unsupported value",
     FORBIDDEN: "Forbidden",
     DUPLICATE: "Duplicate value",
+    TOO_LONG: "Too long",
+    TOO_MANY: "Too many",
 }
 
 
@@ -76,7 +80,7 @@ class FieldError:
     def body(self) -> str:
         """The message without the field, as it stands in `details.causes[].message`."""
         text = _CAUSE_TEXTS[self.cause]
-        if self.cause not in (REQUIRED, FORBIDDEN):
+        if self.cause not in (REQUIRED, FORBIDDEN, TOO_LONG):
             text += f": {msgspec.json.encode(self.value).decode()}"
         return f"{text}: {self.detail}" if self.detail else text
 
@@ -107,6 +111,28 @@ def invalid_of(kind: str, name: str, errors: Sequence[FieldError], *, group: str
 def unprocessable() -> ApiError:
     """422 for a patch that cannot be carried out; kube-apiserver does not tell what was wrong with it either."""
     return ApiError(422, "Invalid", "the server rejected our request due to an error in our request", details={})
+
+
+def invalid_patch(patch: Any, why: str) -> ApiError:
+    """422 for a patch that leaves something that cannot be read; `patch` is what the message shows of it."""
+    return invalid_of("", "", [FieldError(INVALID, "patch", why, value=_as_go_prints(patch))])
+
+
+def _as_go_prints(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{_as_go_prints(item)}' for key, item in sorted(value.items()))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(_as_go_prints(item) for item in value)}]"
+    return str(value).lower() if isinstance(value, bool) else "<nil>" if value is None else str(value)
+
+
+def untyped_patch(kind: Kind, config: dict[str, Any], faults: Sequence[str]) -> ApiError:
+    """500 for an applied config that does not fit the schema of its kind."""
+    given = config.get("metadata") or {}
+    typed = f"{kind.group}/{kind.version}, Kind={kind.kind}"
+    told = faults[0] if len(faults) == 1 else "errors:\n" + "\n".join(f"  {fault}" for fault in faults)
+    named = f"{given.get('namespace', '')}/{given.get('name', '')}"
+    return ApiError(500, "", f"failed to create typed patch object ({named}; {typed}): {told}")
 
 
 def not_found(kind: Kind, name: str) -> ApiError:
@@ -152,7 +178,8 @@ def bad_request(message: str) -> ApiError:
 
 def unreadable(api_version: str, name: str, kind: Kind, why: str) -> ApiError:
     """400: the body is not an object of the kind at all; `api_version` and `name` are what it says it is."""
-    return bad_request(f'{name} in version "{api_version}" cannot be handled as a {kind.kind}: {why}')
+    version = api_version.rpartition("/")[2]
+    return bad_request(f'{name} in version "{version}" cannot be handled as a {kind.kind}: {why}')
 
 
 def method_not_allowed() -> ApiError:

@@ -4,6 +4,7 @@ One handler answers every path. It reads the body, has `requests` say what is me
 `responses` or `streaming` write the response. These and `server` are the only modules here that do I/O.
 """
 
+import msgspec
 from aiohttp import web
 
 from muster.sandbox import actions, errors, patching, requests, responses, selectors
@@ -22,6 +23,8 @@ from muster.sandbox.watching import Watch
 
 BODY_LIMIT = 3 * 1024 * 1024
 """Bytes that a request may carry."""
+
+_OPTIONS_KINDS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
 
 
 class Handler:
@@ -82,14 +85,14 @@ class Handler:
         _require_verb(target.kind, "create")
         obj, options = await _body(request), _write_options(request, target)
         entry = self._store.create(target.kind, obj, namespace=target.namespace, options=options)
-        return self._single(request, entry, 201)
+        return _warned(self._single(request, entry, 201), options)
 
     async def _update(self, request: web.BaseRequest, target: Target) -> web.Response:
         _require_verb(target.kind, "update")
         obj, options = await _body(request), _write_options(request, target)
         known = self._known(target)
         entry = self._store.update(target.kind, target.name, obj, namespace=target.namespace, options=options)
-        return self._single(request, entry, 200 if known else 201)
+        return _warned(self._single(request, entry, 200 if known else 201), options)
 
     async def _patch(self, request: web.BaseRequest, target: Target) -> web.Response:
         _require_verb(target.kind, "patch")
@@ -103,7 +106,7 @@ class Handler:
         entry = self._store.patch(
             target.kind, target.name, patch, request.content_type, namespace=target.namespace, options=options
         )
-        return self._single(request, entry, 200 if known else 201)
+        return _warned(self._single(request, entry, 200 if known else 201), options)
 
     async def _delete(self, request: web.BaseRequest, target: Target) -> web.Response:
         _require_verb(target.kind, "delete")
@@ -173,4 +176,12 @@ def _selection(request: web.BaseRequest, target: Target) -> Selection:
 
 
 def _write_options(request: web.BaseRequest, target: Target) -> WriteOptions:
-    return requests.write_options(request.query, request.headers.get("User-Agent", ""), target.subresource)
+    agent, options_kind = request.headers.get("User-Agent", ""), _OPTIONS_KINDS[request.method]
+    return requests.write_options(request.query, agent, target.subresource, options_kind)
+
+
+def _warned(response: web.Response, options: WriteOptions) -> web.Response:
+    """The response with a header for each warning that the write has led to."""
+    for warning in options.warnings:
+        response.headers.add("Warning", f"299 - {msgspec.json.encode(warning).decode()}")
+    return response

@@ -220,6 +220,51 @@ VOLUME_ATTACHMENTS = Kind(
     returns_deleted=True,
 )
 
+JOBS = Kind(
+    group="batch",
+    resource="jobs",
+    kind="Job",
+    categories=("all",),
+    subresources=("status",),
+    generation=True,
+    selectable=fields("status.successful", absent="0"),
+)
+RESOURCE_CLAIMS = Kind(
+    group="resource.k8s.io",
+    resource="resourceclaims",
+    kind="ResourceClaim",
+    subresources=("status",),
+    returns_deleted=True,
+)
+RESOURCE_CLAIM_TEMPLATES = Kind(
+    group="resource.k8s.io", resource="resourceclaimtemplates", kind="ResourceClaimTemplate", returns_deleted=True
+)
+DEVICE_CLASSES = Kind(
+    group="resource.k8s.io",
+    resource="deviceclasses",
+    kind="DeviceClass",
+    namespaced=False,
+    generation=True,
+    returns_deleted=True,
+)
+RESOURCE_SLICES = Kind(
+    group="resource.k8s.io",
+    resource="resourceslices",
+    kind="ResourceSlice",
+    namespaced=False,
+    generation=True,
+    returns_deleted=True,
+    selectable=fields("spec.nodeName", "spec.driver"),
+)
+NATIVE_POD_GROUPS = Kind(
+    group="scheduling.k8s.io",
+    version="v1beta1",
+    resource="podgroups",
+    kind="PodGroup",
+    subresources=("status",),
+)
+WORKLOADS = Kind(group="scheduling.k8s.io", version="v1beta1", resource="workloads", kind="Workload")
+
 REVIEWS = (TOKEN_REVIEWS, SELF_SUBJECT_ACCESS_REVIEWS, SUBJECT_ACCESS_REVIEWS)
 """Kinds that are answered at once and never stored."""
 
@@ -239,10 +284,15 @@ KINDS = (
     DEPLOYMENTS,
     REPLICA_SETS,
     STATEFUL_SETS,
+    JOBS,
     *REVIEWS,
     LEASES,
     EVENTS_V1,
     POD_DISRUPTION_BUDGETS,
+    DEVICE_CLASSES,
+    RESOURCE_CLAIMS,
+    RESOURCE_CLAIM_TEMPLATES,
+    RESOURCE_SLICES,
     PRIORITY_CLASSES,
     CSI_DRIVERS,
     CSI_NODES,
@@ -250,3 +300,6 @@ KINDS = (
     STORAGE_CLASSES,
     VOLUME_ATTACHMENTS,
 )
+
+NATIVE_GROUP_KINDS = (NATIVE_POD_GROUPS, WORKLOADS)
+"""Kinds that kube-apiserver serves only where it is told to, by `--runtime-config=scheduling.k8s.io/v1beta1=true`."""

@@ -11,18 +11,26 @@ import msgspec
 import yaml
 
 from muster.sandbox import protobuf
-from muster.sandbox.errors import bad_request, no_such_path, unsupported_media_type
+from muster.sandbox.errors import (
+    NOT_SUPPORTED,
+    FieldError,
+    bad_request,
+    invalid_of,
+    no_such_path,
+    unsupported_media_type,
+)
 from muster.sandbox.kinds import NAMESPACES
 from muster.sandbox.lifecycle import DeleteOptions
 from muster.sandbox.listing import ListOptions
 from muster.sandbox.objects import Object, get_in
 from muster.sandbox.registry import Kind, Registry
-from muster.sandbox.store import WriteOptions
+from muster.sandbox.store import WARN, WriteOptions
 from muster.sandbox.watching import WatchOptions
 
 Query = Mapping[str, str]
 
 _JSON_TYPES = ("application/json", "application/yaml")
+_FIELD_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _TRUE = ("1", "true", "True")
 
 
@@ -97,13 +105,19 @@ def timeout_seconds(query: Query, default: float) -> float:
     return _number(query, "timeoutSeconds") or default
 
 
-def write_options(query: Query, user_agent: str, subresource: str) -> WriteOptions:
-    """The parameters of a create, update or patch."""
+def write_options(query: Query, user_agent: str, subresource: str, options_kind: str) -> WriteOptions:
+    """The parameters of a create, update or patch; `options_kind` is what a refusal of them names."""
+    validation = query.get("fieldValidation", "")
+    if validation not in _FIELD_VALIDATIONS:
+        names = ", ".join(f'"{name}"' for name in _FIELD_VALIDATIONS)
+        wrong = FieldError(NOT_SUPPORTED, "fieldValidation", f"supported values: {names}", value=validation)
+        raise invalid_of(options_kind, "", [wrong], group="meta.k8s.io")
     return WriteOptions(
         dry_run=query.get("dryRun") == "All",
         manager=query.get("fieldManager") or user_agent.partition("/")[0] or "unknown",
         force=is_true(query, "force"),
         subresource=subresource,
+        field_validation=validation or WARN,
     )
 
 

@@ -13,7 +13,15 @@ from muster.sandbox import contents
 from muster.sandbox.clock import REAL, Sources
 from muster.sandbox.contents import STANDARD_NODE, NodeShape, synthetic_nodes
 from muster.sandbox.http import BODY_LIMIT, Handler
-from muster.sandbox.kinds import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, NODES, PODS, PRIORITY_CLASSES
+from muster.sandbox.kinds import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    KINDS,
+    NAMESPACES,
+    NATIVE_GROUP_KINDS,
+    NODES,
+    PODS,
+    PRIORITY_CLASSES,
+)
 from muster.sandbox.ledger import Ledger
 from muster.sandbox.objects import Object, name_of
 from muster.sandbox.registry import Kind
@@ -31,13 +39,20 @@ class Sandbox:
     `definitions` are the CustomResourceDefinitions that it serves from the start. `store` may be used directly, also
     before the server starts, from the thread that runs the event loop. Without `stand_ins` there is neither kubelet nor
     namespace controller, as on an API server that runs alone: bound pods stay pending, deleted ones and namespaces stay
-    terminating. `port` 0 means any free one.
+    terminating. `native_groups` serves the PodGroups and Workloads of scheduling.k8s.io/v1beta1, as kube-apiserver does
+    with `--runtime-config=scheduling.k8s.io/v1beta1=true`. `port` 0 means any free one.
     """
 
     def __init__(
-        self, definitions: Iterable[Object] = (), *, sources: Sources = REAL, stand_ins: bool = True, port: int = 0
+        self,
+        definitions: Iterable[Object] = (),
+        *,
+        sources: Sources = REAL,
+        stand_ins: bool = True,
+        native_groups: bool = False,
+        port: int = 0,
     ) -> None:
-        self.store = Store(Ledger(), sources)
+        self.store = Store(Ledger(), sources, (*KINDS, *NATIVE_GROUP_KINDS) if native_groups else KINDS)
         self._stand_ins = stand_ins
         self._port = port
         self._exits = AsyncExitStack()

@@ -5,33 +5,43 @@ runs the sandbox's event loop. Everything is synchronous and complete when a met
 Objects that go in are not changed; objects that come out must not be changed.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from muster.sandbox import admission, errors, lifecycle, patching, rules
 from muster.sandbox.clock import Sources, format_time
 from muster.sandbox.custom_resources import kinds_of
+from muster.sandbox.decoding import UnreadableError, decoded
 from muster.sandbox.kinds import CUSTOM_RESOURCE_DEFINITIONS, KINDS
 from muster.sandbox.ledger import Entry, Ledger, key_of
 from muster.sandbox.lifecycle import PLAIN_DELETE, DeleteOptions, Deletion
 from muster.sandbox.listing import WHOLE_LIST, ListOptions, Page, Pager
 from muster.sandbox.objects import Object, compact, metadata, name_of, namespace_of, with_metadata
 from muster.sandbox.registry import Kind, Registry, stored_as
-from muster.sandbox.rules import shapes, syntax
+from muster.sandbox.rules import syntax
 from muster.sandbox.selectors import EVERYTHING, Selection
 
 _GENERATED_BASE_LIMIT = 58
+STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
 
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """The query of a write: `manager` is who writes (for field ownership), `force` overrides apply conflicts."""
+    """The query of a write: `manager` is who writes (for field ownership), `force` overrides apply conflicts.
+
+    `field_validation` says what happens to fields that a kind does not have: they are always dropped, `Warn` adds a
+    sentence for each to `warnings`, and `Strict` refuses the write.
+    """
 
     dry_run: bool = False
     manager: str = "unknown"
     force: bool = False
     subresource: str = ""
+    field_validation: str = IGNORE
+    warnings: list[str] = field(default_factory=list)
 
 
 _PLAIN = WriteOptions()
@@ -40,10 +50,10 @@ _PLAIN = WriteOptions()
 class Store:
     """All objects of one sandbox, and the rules for changing them."""
 
-    def __init__(self, ledger: Ledger, sources: Sources) -> None:
+    def __init__(self, ledger: Ledger, sources: Sources, kinds: Iterable[Kind] = KINDS) -> None:
         self.ledger = ledger
         self.sources = sources
-        self.kinds = Registry(KINDS)
+        self.kinds = Registry(kinds)
         self._pager = Pager(ledger)
 
     @property
@@ -76,11 +86,12 @@ class Store:
 
     def create(self, kind: Kind, obj: Object, *, namespace: str = "", options: WriteOptions = _PLAIN) -> Entry:
         """Stores a new object. `namespace` is that of the request; the object may leave its own out."""
-        obj = self._addressed(kind, compact(kind, obj), namespace)
+        obj = self._addressed(kind, obj, namespace)
+        obj = compact(kind, self._decoded(kind, obj, options))
         obj = admission.admit(self, kind, self._named(obj))
         rule = rules.of(kind)
-        obj = rule.begin(rule.complete(rules.to_stored(kind, obj)), self.now)
-        obj = self._born(kind, obj)
+        obj = self._born(kind, rule.complete(rules.to_stored(kind, obj)))
+        obj = rule.begin(obj, self.now)
         self._refuse_if_wrong(
             kind, obj, syntax.validate_metadata(obj, rule.valid_name), rule.validate(obj), rule.validate_create(obj)
         )
@@ -94,7 +105,7 @@ class Store:
         self, kind: Kind, name: str, obj: Object, *, namespace: str = "", options: WriteOptions = _PLAIN
     ) -> Entry:
         """Replaces an object, or the part of it that `options.subresource` names."""
-        obj = self._addressed(kind, obj, namespace)
+        obj = self._decoded(kind, self._addressed(kind, obj, namespace), options)
         if name_of(obj) != name:
             message = f"the name of the object ({name_of(obj)}) does not match the name on the URL ({name})"
             raise errors.bad_request(message)
@@ -123,7 +134,8 @@ class Store:
             return self._apply(kind, name, namespace, patch, options)
 
         def transform(current: Object) -> Object:
-            return patching.patched(kind, content_type, current, patch)
+            new = patching.patched(kind, content_type, current, patch)
+            return self._decoded_patch(kind, new, patch if content_type == patching.STRATEGIC else None, options)
 
         return self._change(kind, name, namespace, transform, options)
 
@@ -187,7 +199,6 @@ class Store:
         """
         entry = self.get(kind, name, namespace=namespace)
         new = compact(kind, transform(entry.obj))
-        self._check_shape(kind, new)
         if name_of(new) != name:
             raise errors.bad_request(
                 f"the name of the object ({name_of(new)}) does not match the name on the URL ({name})"
@@ -218,7 +229,11 @@ class Store:
     def _apply(self, kind: Kind, name: str, namespace: str, config: Object, options: WriteOptions) -> Entry:
         if not config.get("apiVersion") or not config.get("kind"):
             raise errors.bad_request(f"invalid object type: {config.get('apiVersion')}, Kind={config.get('kind')}")
-        config = lifecycle.applied_part(kind, self._addressed(kind, config, namespace), options.subresource)
+        config = lifecycle.applied_part(
+            kind,
+            self._decoded_config(kind, self._addressed(kind, config, namespace), given=config),
+            options.subresource,
+        )
         writer = self._writer(options)
         if self.find(kind, name, namespace=namespace) is None:
             if options.subresource or metadata(config).get("uid"):
@@ -244,7 +259,6 @@ class Store:
         given = (api_version or kind.api_version, name or kind.kind)
         if given != (kind.api_version, kind.kind):
             raise errors.unreadable(*given, kind, f'no kind "{given[1]}" is registered for version "{given[0]}"')
-        self._check_shape(kind, obj)
         typed = {"apiVersion": kind.api_version, "kind": kind.kind}
         if not kind.namespaced:
             return with_metadata(obj, namespace=None) | typed
@@ -254,11 +268,43 @@ class Store:
             raise errors.bad_request(message)
         return with_metadata(obj, namespace=own or namespace or "default") | typed
 
-    def _check_shape(self, kind: Kind, obj: Object) -> None:
+    def _decoded(self, kind: Kind, obj: Object, options: WriteOptions) -> Object:
+        """An object as its kind understands it; 400 for a wrong type, or for an unknown field if strict."""
         try:
-            shapes.check(kind, obj)
-        except shapes.ShapeError as error:
+            obj, unknown = decoded(kind, obj)
+        except UnreadableError as error:
             raise errors.unreadable(kind.api_version, kind.kind, kind, str(error)) from error
+        faults = [f'unknown field "{path}"' for path in unknown]
+        if faults and options.field_validation == STRICT:
+            why = f"strict decoding error: {', '.join(faults)}"
+            raise errors.unreadable(kind.api_version, kind.kind, kind, why)
+        if options.field_validation == WARN:
+            options.warnings.extend(faults)
+        return obj
+
+    def _decoded_patch(self, kind: Kind, obj: Object, patch: Any, options: WriteOptions) -> Object:
+        """A patched object as its kind understands it; 422 that shows the strategic patch, or else the object."""
+        shown = patch or msgspec.json.encode(obj).decode()
+        try:
+            obj, unknown = decoded(kind, obj)
+        except UnreadableError as error:
+            raise errors.invalid_patch(shown, str(error)) from error
+        faults = [f'unknown field "{path}"' for path in unknown]
+        if faults and options.field_validation == STRICT:
+            raise errors.invalid_patch(shown, f"strict decoding error: {', '.join(faults)}")
+        if options.field_validation == WARN:
+            options.warnings.extend(faults)
+        return obj
+
+    def _decoded_config(self, kind: Kind, config: Object, *, given: Object) -> Object:
+        """An applied config as its kind understands it; 500 for unknown fields and wrong types, whatever is asked."""
+        try:
+            decoded_config, unknown = decoded(kind, config)
+        except UnreadableError as error:
+            raise errors.unreadable(kind.api_version, kind.kind, kind, str(error)) from error
+        if unknown:
+            raise errors.untyped_patch(kind, given, [f".{path}: field not declared in schema" for path in unknown])
+        return decoded_config
 
     def _named(self, obj: Object) -> Object:
         base = metadata(obj).get("generateName")

@@ -14,8 +14,8 @@ import msgspec
 from muster.sandbox.errors import ApiError
 from muster.sandbox.objects import Object, get_in, metadata, with_metadata
 from muster.sandbox.patching.fieldset import Field, Fields, decode, dotted, encode, fields_of, step_of
-from muster.sandbox.patching.schema import Path, is_atomic_map, list_rule
 from muster.sandbox.registry import Kind
+from muster.sandbox.schema import Path, is_atomic_map, list_rule
 
 _LAST_APPLIED = ("metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration")
 _NOTHING: Fields = frozenset()
@@ -188,7 +188,7 @@ def _last_applied(kind: Kind, live: Object) -> Fields:
 
 
 def _merge(kind: Kind, live: Any, config: Any, path: Path) -> Any:
-    if isinstance(config, dict) and isinstance(live, dict) and not is_atomic_map(path):
+    if isinstance(config, dict) and isinstance(live, dict) and not is_atomic_map(kind, path):
         merged = {key: _merge(kind, live.get(key), value, (*path, key)) for key, value in config.items()}
         return live | merged
     rule = list_rule(kind, path) if isinstance(config, list) else None

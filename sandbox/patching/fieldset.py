@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from muster.sandbox.objects import Object
-from muster.sandbox.patching.schema import ListRule, Path, is_atomic_map, list_rule
 from muster.sandbox.registry import Kind
+from muster.sandbox.schema import Path, Type, is_atomic_map, list_rule
 
 Field = tuple[str, ...]
 Fields = frozenset[Field]
@@ -36,7 +36,7 @@ def fields_of(kind: Kind, obj: Object) -> dict[Field, Any]:
 def _walk(kind: Kind, value: Any, path: Path, field: Field) -> Iterator[tuple[Field, Any]]:
     if field in _IDENTITY:
         return
-    if isinstance(value, dict) and value and not is_atomic_map(path):
+    if isinstance(value, dict) and value and not is_atomic_map(kind, path):
         for key, item in value.items():
             yield from _walk(kind, item, (*path, key), (*field, f"f:{key}"))
     elif isinstance(value, list) and (rule := list_rule(kind, path)) and (rule.keys or rule.is_set):
@@ -49,7 +49,7 @@ def _walk(kind: Kind, value: Any, path: Path, field: Field) -> Iterator[tuple[Fi
         yield field, value
 
 
-def step_of(rule: ListRule, item: Any) -> str:
+def step_of(rule: Type, item: Any) -> str:
     """The step that names an item of a list with keys, or of a set."""
     if rule.keys:
         return "k:" + msgspec.json.encode(rule.identity(item), order="sorted").decode()

@@ -9,8 +9,8 @@ from typing import Any
 
 from muster.sandbox.errors import bad_request
 from muster.sandbox.objects import Object, without
-from muster.sandbox.patching.schema import ListRule, Path, is_replaced, list_rule
 from muster.sandbox.registry import Kind
+from muster.sandbox.schema import Path, Type, is_replaced, list_rule
 
 _PATCH = "$patch"
 _RETAIN = "$retainKeys"
@@ -63,11 +63,11 @@ class _Merge:
         else:
             merged[key] = _stripped(value)
 
-    def _lists(self, target: list[Any], patch: list[Any], rule: ListRule, path: Path) -> list[Any]:
-        if rule.is_set:
+    def _lists(self, target: list[Any], patch: list[Any], rule: Type, path: Path) -> list[Any]:
+        if rule.merges and not rule.merge_key:
             merged = [*target, *(item for item in dict.fromkeys(patch) if item not in target)]
             return _ordered(merged, patch, target, "")
-        if not rule.merge_key:
+        if not rule.merges:
             return [_stripped(item) for item in patch]
         if any(item.get(_PATCH) == "replace" for item in patch):
             return [_stripped(item) for item in patch if _PATCH not in item]

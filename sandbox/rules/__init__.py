@@ -12,7 +12,7 @@ from muster.sandbox import custom_resources, kinds
 from muster.sandbox.errors import FieldError
 from muster.sandbox.objects import Object, without
 from muster.sandbox.registry import Kind
-from muster.sandbox.rules import cluster, events, pods, storage, syntax, workloads
+from muster.sandbox.rules import cluster, devices, events, pods, storage, syntax, workloads
 
 Completion = Callable[[Object], Object]
 Beginning = Callable[[Object, str], Object]
@@ -58,7 +58,7 @@ def _custom(kind: Kind) -> Rules:
     assert kind.custom is not None
     schema = kind.custom.schema
     return Rules(
-        complete=partial(custom_resources.pruned, schema),
+        complete=partial(custom_resources.completed, schema),
         begin=_without_status if "status" in kind.subresources else _as_it_begins,
         validate=partial(custom_resources.validate, schema),
     )
@@ -119,6 +119,16 @@ _RULES = {
         complete=storage.complete_claim, begin=storage.begin_claim, validate=storage.validate_claim
     ),
     kinds.STORAGE_CLASSES: Rules(complete=storage.complete_class, validate=storage.validate_class),
+    kinds.JOBS: Rules(complete=workloads.complete_job, begin=workloads.begin_job, validate=workloads.validate_job),
+    kinds.RESOURCE_CLAIMS: Rules(
+        complete=devices.complete_claim, begin=devices.begin_claim, validate=devices.validate_claim
+    ),
+    kinds.RESOURCE_CLAIM_TEMPLATES: Rules(complete=devices.complete_template, validate=devices.validate_template),
+    kinds.NATIVE_POD_GROUPS: Rules(
+        complete=devices.complete_pod_group, begin=devices.begin_pod_group, validate=devices.validate_pod_group
+    ),
+    kinds.WORKLOADS: Rules(validate=devices.validate_workload),
+    kinds.CSI_NODES: Rules(complete=storage.complete_csi_node, begin=storage.begin_csi_node),
     kinds.VOLUME_ATTACHMENTS: Rules(begin=storage.begin_attachment),
     kinds.CSI_DRIVERS: Rules(complete=storage.complete_driver),
 }

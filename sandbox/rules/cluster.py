@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from muster.sandbox.errors import DUPLICATE, FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED, FieldError
 from muster.sandbox.objects import Object, metadata, name_of, with_defaults, without_empty_texts
-from muster.sandbox.rules import syntax
+from muster.sandbox.rules import resources, syntax
 
 NAMESPACE_FINALIZER = "kubernetes"
 _SYSTEM_PREFIX = "system-"
@@ -44,7 +44,9 @@ def complete_node(node: Object) -> Object:
 
 
 def validate_node(node: Object) -> Iterator[FieldError]:
-    """What is wrong with a node's taints."""
+    """What is wrong with a node's taints, and with the amounts that it offers."""
+    for field in ("capacity", "allocatable"):
+        yield from resources.validate_offer(node["status"].get(field), f"status.{field}")
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(node["spec"].get("taints") or ()):
         path, effect = f"metadata.taints[{index}]", taint.get("effect") or ""

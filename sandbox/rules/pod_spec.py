@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from muster.framework.model.quantity import nanos
 from muster.sandbox.errors import DUPLICATE, INVALID, NOT_SUPPORTED, REQUIRED, FieldError
 from muster.sandbox.objects import Object, with_defaults, without_empty_texts
-from muster.sandbox.rules import syntax
+from muster.sandbox.rules import resources, syntax
 
 _SPEC_DEFAULTS: Object = {
     "restartPolicy": "Always",
@@ -57,6 +56,8 @@ def validate(spec: Object, path: str) -> Iterator[FieldError]:
     for field in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(field) or ()):
             yield from _container(container, f"{path}.{field}[{index}]", names)
+    if spec.get("overhead"):
+        yield from resources.validate_requirements({"limits": spec["overhead"]}, f"{path}.overhead")
     if spec["restartPolicy"] not in _RESTART_POLICIES:
         yield _unsupported(f"{path}.restartPolicy", spec["restartPolicy"], _RESTART_POLICIES)
     for index, toleration in enumerate(spec.get("tolerations") or ()):
@@ -79,22 +80,7 @@ def _container(container: Object, path: str, names: set[str]) -> Iterator[FieldE
         names.add(name)
     if not container.get("image"):
         yield FieldError(REQUIRED, f"{path}.image")
-    yield from _resources(container["resources"], f"{path}.resources")
-
-
-def _resources(resources: Object, path: str) -> Iterator[FieldError]:
-    amounts: dict[str, dict[str, int]] = {}
-    for field in ("limits", "requests"):
-        amounts[field] = {}
-        for name, amount in (resources.get(field) or {}).items():
-            amounts[field][name] = nanos(str(amount))
-            if amounts[field][name] < 0:
-                yield FieldError(INVALID, f"{path}.{field}[{name}]", "must be greater than or equal to 0", value=amount)
-    for name, amount in amounts["requests"].items():
-        if name in amounts["limits"] and amount > amounts["limits"][name]:
-            limit, wanted = resources["limits"][name], resources["requests"][name]
-            reason = f"must be less than or equal to {name} limit of {limit}"
-            yield FieldError(INVALID, f"{path}.requests", reason, value=wanted)
+    yield from resources.validate_requirements(container["resources"], f"{path}.resources")
 
 
 def _toleration(toleration: Object, path: str) -> Iterator[FieldError]:

@@ -9,7 +9,10 @@ from muster.sandbox.objects import Object, get_in, with_defaults
 def complete_volume(volume: Object) -> Object:
     """A persistent volume with its defaults."""
     defaults = {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"}
-    return volume | {"spec": with_defaults(volume.get("spec"), defaults)}
+    spec = with_defaults(volume.get("spec"), defaults)
+    if spec.get("hostPath"):
+        spec["hostPath"] = with_defaults(spec["hostPath"], {"type": ""})
+    return volume | {"spec": spec}
 
 
 def begin_volume(volume: Object, now: str) -> Object:
@@ -56,6 +59,17 @@ def validate_class(storage_class: Object) -> Iterator[FieldError]:
 def begin_attachment(attachment: Object, now: str) -> Object:
     """An attachment as it is when just created."""
     return attachment | {"status": {"attached": False}}
+
+
+def complete_csi_node(node: Object) -> Object:
+    """A CSI node, which says of each driver what topology it knows, even if none."""
+    drivers = [{"topologyKeys": None} | driver for driver in (node.get("spec") or {}).get("drivers") or ()]
+    return node | {"spec": {"drivers": drivers}}
+
+
+def begin_csi_node(node: Object, now: str) -> Object:
+    """A CSI node as it is when just created."""
+    return node | {"status": {}}
 
 
 def complete_driver(driver: Object) -> Object:

@@ -1,12 +1,16 @@
-"""ReplicationControllers, ReplicaSets, StatefulSets, Deployments: stored, defaulted and checked, never acted upon."""
+"""ReplicationControllers, ReplicaSets, StatefulSets, Deployments and Jobs: their defaults, and what is wrong with them.
+
+What they lead to, their pods, is made by `controllers`.
+"""
 
 from collections.abc import Iterator
 
-from muster.sandbox.errors import INVALID, REQUIRED, FieldError
-from muster.sandbox.objects import Object, get_in, metadata, with_defaults, with_metadata
+from muster.sandbox.errors import INVALID, NOT_SUPPORTED, REQUIRED, FieldError
+from muster.sandbox.objects import Object, get_in, metadata, name_of, with_defaults, with_metadata
 from muster.sandbox.rules import pod_spec
 from muster.sandbox.selectors import from_label_selector
 
+_TEMPLATE_SPEC = "spec.template.spec"
 _ROLLING: Object = {"type": "RollingUpdate"}
 _DEPLOYMENT: Object = {
     "replicas": 1,
@@ -21,6 +25,15 @@ _STATEFUL_SET: Object = {
     "updateStrategy": _ROLLING | {"rollingUpdate": {"partition": 0, "maxUnavailable": 1}},
     "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
 }
+_JOB: Object = {
+    "backoffLimit": 6,
+    "completionMode": "NonIndexed",
+    "manualSelector": False,
+    "parallelism": 1,
+    "podReplacementPolicy": "TerminatingOrFailed",
+    "suspend": False,
+}
+_JOB_RESTART_POLICIES = ("OnFailure", "Never")
 
 
 def complete_deployment(workload: Object) -> Object:
@@ -30,7 +43,7 @@ def complete_deployment(workload: Object) -> Object:
 
 def complete_stateful_set(workload: Object) -> Object:
     """A stateful set with its defaults."""
-    return _complete(workload, _STATEFUL_SET)
+    return _complete(workload, _STATEFUL_SET | {"serviceName": ""})
 
 
 def complete_replica_set(workload: Object) -> Object:
@@ -44,6 +57,27 @@ def complete_replication_controller(workload: Object) -> Object:
     if labels:
         workload = with_metadata(workload, labels=metadata(workload).get("labels") or labels)
     return _complete(workload, {"replicas": 1} | ({"selector": labels} if labels else {}))
+
+
+def complete_job(job: Object) -> Object:
+    """A job with its defaults: it is completed by one pod, unless it says how many run side by side."""
+    spec = job.get("spec") or {}
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec = spec | {"completions": 1}
+    return _complete(job | {"spec": spec}, _JOB)
+
+
+def begin_job(job: Object, now: str) -> Object:
+    """A job as it is when just created: with a selector of its own, unless it brings one."""
+    spec, uid = job["spec"], metadata(job)["uid"]
+    labels = get_in(spec, ("template", "metadata", "labels")) or {}
+    if not spec["manualSelector"]:
+        mine = {"controller-uid": uid, "job-name": name_of(job)}
+        labels = labels | mine | {f"batch.kubernetes.io/{key}": value for key, value in mine.items()}
+        selector = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+        template = with_metadata(spec["template"], labels=labels)
+        job = job | {"spec": spec | {"selector": selector, "template": template}}
+    return with_metadata(job, labels=metadata(job).get("labels") or labels or None) | {"status": {}}
 
 
 def _complete(workload: Object, defaults: Object) -> Object:
@@ -71,6 +105,7 @@ def begin_deployment(workload: Object, now: str) -> Object:
 def validate(workload: Object) -> Iterator[FieldError]:
     """What is wrong with a workload of the apps group: selector and template have to be there and to agree."""
     spec = workload["spec"]
+    yield from _numbers(spec, "replicas")
     selector = spec.get("selector")
     if not selector:
         yield FieldError(REQUIRED, "spec.selector")
@@ -78,11 +113,36 @@ def validate(workload: Object) -> Iterator[FieldError]:
     if not selector or not all(item.holds(labels or {}) for item in from_label_selector(selector)):
         reason = "`selector` does not match template `labels`"
         yield FieldError(INVALID, "spec.template.metadata.labels", reason, value=labels)
-    yield from pod_spec.validate(spec["template"]["spec"], "spec.template.spec")
+    yield from _template(spec["template"]["spec"])
 
 
 def validate_replication_controller(workload: Object) -> Iterator[FieldError]:
     """What is wrong with a replication controller."""
+    yield from _numbers(workload["spec"], "replicas")
     if not workload["spec"].get("selector"):
         yield FieldError(REQUIRED, "spec.selector")
-    yield from pod_spec.validate(workload["spec"]["template"]["spec"], "spec.template.spec")
+    yield from _template(workload["spec"]["template"]["spec"])
+
+
+def validate_job(job: Object) -> Iterator[FieldError]:
+    """What is wrong with a job: its pods have to end some day."""
+    spec = job["spec"]
+    yield from _numbers(spec, "parallelism", "completions", "backoffLimit")
+    yield from pod_spec.validate(spec["template"]["spec"], _TEMPLATE_SPEC)
+    if spec["template"]["spec"]["restartPolicy"] == "Always":
+        reason = 'valid values: "OnFailure", "Never"'
+        yield FieldError(REQUIRED, f"{_TEMPLATE_SPEC}.restartPolicy", reason)
+
+
+def _template(spec: Object) -> Iterator[FieldError]:
+    yield from pod_spec.validate(spec, _TEMPLATE_SPEC)
+    policy = spec["restartPolicy"]
+    if policy in _JOB_RESTART_POLICIES:
+        yield FieldError(NOT_SUPPORTED, f"{_TEMPLATE_SPEC}.restartPolicy", 'supported values: "Always"', value=policy)
+
+
+def _numbers(spec: Object, *names: str) -> Iterator[FieldError]:
+    for name in names:
+        if (spec.get(name) or 0) < 0:
+            reason = "must be greater than or equal to 0"
+            yield FieldError(INVALID, f"spec.{name}", reason, value=spec[name])

@@ -9,31 +9,39 @@ from muster.sandbox import kinds, rules
 from muster.sandbox.ledger import Entry
 from muster.sandbox.objects import Object, get_in, metadata
 from muster.sandbox.registry import Kind
-from muster.sandbox.tables import cluster, pods, workloads
-from muster.sandbox.tables.columns import CREATED_AT, NAME, Column, custom_columns
+from muster.sandbox.tables import cluster, pods, storage, workloads
+from muster.sandbox.tables.columns import AGE, CREATED_AT, NAME, Column, custom_columns
 
+_NAME_AND_AGE = (NAME, AGE)
 _COLUMNS: dict[Kind, tuple[Column, ...]] = {
     kinds.PODS: pods.COLUMNS,
     kinds.NODES: cluster.NODES,
     kinds.EVENTS: cluster.EVENTS,
     kinds.EVENTS_V1: cluster.EVENTS,
-    kinds.NAMESPACES: workloads.NAMESPACES,
-    kinds.LEASES: workloads.LEASES,
-    kinds.CONFIG_MAPS: workloads.CONFIG_MAPS,
-    kinds.SERVICE_ACCOUNTS: workloads.SERVICE_ACCOUNTS,
+    kinds.NAMESPACES: cluster.NAMESPACES,
+    kinds.LEASES: cluster.LEASES,
+    kinds.CONFIG_MAPS: cluster.CONFIG_MAPS,
+    kinds.SERVICE_ACCOUNTS: _NAME_AND_AGE,
     kinds.SERVICES: workloads.SERVICES,
-    kinds.PRIORITY_CLASSES: workloads.PRIORITY_CLASSES,
+    kinds.PRIORITY_CLASSES: cluster.PRIORITY_CLASSES,
     kinds.POD_DISRUPTION_BUDGETS: workloads.POD_DISRUPTION_BUDGETS,
     kinds.REPLICATION_CONTROLLERS: workloads.REPLICA_SETS,
     kinds.REPLICA_SETS: workloads.REPLICA_SETS,
     kinds.STATEFUL_SETS: workloads.STATEFUL_SETS,
     kinds.DEPLOYMENTS: workloads.DEPLOYMENTS,
-    kinds.PERSISTENT_VOLUMES: workloads.PERSISTENT_VOLUMES,
-    kinds.PERSISTENT_VOLUME_CLAIMS: workloads.PERSISTENT_VOLUME_CLAIMS,
-    kinds.STORAGE_CLASSES: workloads.STORAGE_CLASSES,
-    kinds.CSI_NODES: workloads.CSI_NODES,
-    kinds.CSI_STORAGE_CAPACITIES: workloads.CSI_STORAGE_CAPACITIES,
-    kinds.VOLUME_ATTACHMENTS: workloads.VOLUME_ATTACHMENTS,
+    kinds.PERSISTENT_VOLUMES: storage.PERSISTENT_VOLUMES,
+    kinds.PERSISTENT_VOLUME_CLAIMS: storage.PERSISTENT_VOLUME_CLAIMS,
+    kinds.JOBS: workloads.JOBS,
+    kinds.NATIVE_POD_GROUPS: workloads.NATIVE_POD_GROUPS,
+    kinds.WORKLOADS: _NAME_AND_AGE,
+    kinds.CSI_DRIVERS: storage.CSI_DRIVERS,
+    kinds.DEVICE_CLASSES: _NAME_AND_AGE,
+    kinds.RESOURCE_CLAIMS: storage.RESOURCE_CLAIMS,
+    kinds.RESOURCE_CLAIM_TEMPLATES: _NAME_AND_AGE,
+    kinds.RESOURCE_SLICES: storage.RESOURCE_SLICES,
+    kinds.STORAGE_CLASSES: storage.STORAGE_CLASSES,
+    kinds.CSI_NODES: storage.CSI_NODES,
+    kinds.VOLUME_ATTACHMENTS: storage.VOLUME_ATTACHMENTS,
 }
 _GENERIC = (NAME, CREATED_AT)
 

@@ -2,7 +2,7 @@
 
 from muster.sandbox.clock import age
 from muster.sandbox.objects import Object, get_in, metadata
-from muster.sandbox.tables.columns import AGE, NAME, NONE, Cell, Column, field, wide
+from muster.sandbox.tables.columns import AGE, NAME, NONE, Cell, Column, count, field, wide
 
 _ROLE_PREFIX = "node-role.kubernetes.io/"
 _UNKNOWN = "<unknown>"
@@ -98,4 +98,14 @@ EVENTS = (
     wide("First Seen", _first_seen),
     wide("Count", _count),
     wide("Name", NAME.cell),
+)
+NAMESPACES = (NAME, Column("Status", field("status.phase")), AGE)
+LEASES = (NAME, Column("Holder", field("spec.holderIdentity")), AGE)
+CONFIG_MAPS = (NAME, Column("Data", count("data")), AGE)
+PRIORITY_CLASSES = (
+    NAME,
+    Column("Value", field("value"), "integer"),
+    Column("Global-Default", field("globalDefault", absent=False), "boolean"),
+    AGE,
+    Column("PreemptionPolicy", field("preemptionPolicy")),
 )

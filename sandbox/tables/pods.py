@@ -37,7 +37,7 @@ def _status(pod: Object, now: float) -> str:
     status = pod.get("status") or {}
     reason = status.get("reason") or status.get("phase") or ""
     for condition in status.get("conditions") or ():
-        if condition["type"] == "PodScheduled" and condition.get("reason") == "SchedulingGated":
+        if condition.get("type") == "PodScheduled" and condition.get("reason") == "SchedulingGated":
             reason = "SchedulingGated"
     initializing = next(_init_reasons(pod), None)
     if initializing is not None:

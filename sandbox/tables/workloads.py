@@ -1,47 +1,22 @@
-"""The columns of the kinds that need little more than a path for each cell."""
+"""The columns of workloads, of the services in front of them, and of what protects and groups their pods."""
 
-from muster.sandbox.objects import Object, get_in
+from muster.sandbox.clock import human_duration, parse_time
+from muster.sandbox.objects import Object, get_in, metadata
 from muster.sandbox.tables.columns import (
     AGE,
     NAME,
     NONE,
-    UNSET,
     Cell,
     Column,
-    count,
     field,
     joined,
-    phase,
     text,
     wide,
 )
 
-_ACCESS_MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
-
 
 def _ready_of_desired(workload: Object, now: float) -> str:
     return f"{get_in(workload, ('status', 'readyReplicas')) or 0}/{workload['spec'].get('replicas', 0)}"
-
-
-def _access_modes(modes: list[str] | None) -> str:
-    return ",".join(short for mode, short in _ACCESS_MODES.items() if mode in (modes or ()))
-
-
-def _volume_modes(volume: Object, now: float) -> str:
-    return _access_modes(volume["spec"].get("accessModes"))
-
-
-def _claim_modes(claim: Object, now: float) -> str:
-    return _access_modes(get_in(claim, ("status", "accessModes"))) if claim["spec"].get("volumeName") else ""
-
-
-def _claim_capacity(claim: Object, now: float) -> str:
-    return str(get_in(claim, ("status", "capacity", "storage")) or 0) if claim["spec"].get("volumeName") else ""
-
-
-def _claim_of_volume(volume: Object, now: float) -> str:
-    claim = volume["spec"].get("claimRef")
-    return f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else ""
 
 
 def _ports(service: Object, now: float) -> str:
@@ -64,18 +39,6 @@ def _of_containers(name: str) -> Cell:
 
 _TEMPLATE_COLUMNS = (wide("Containers", _of_containers("name")), wide("Images", _of_containers("image")))
 
-NAMESPACES = (NAME, Column("Status", field("status.phase")), AGE)
-LEASES = (NAME, Column("Holder", field("spec.holderIdentity")), AGE)
-CONFIG_MAPS = (NAME, Column("Data", count("data")), AGE)
-SERVICE_ACCOUNTS = (NAME, AGE)
-CSI_NODES = (NAME, Column("Drivers", count("spec.drivers"), "integer"), AGE)
-PRIORITY_CLASSES = (
-    NAME,
-    Column("Value", field("value"), "integer"),
-    Column("Global-Default", field("globalDefault", absent=False), "boolean"),
-    AGE,
-    Column("PreemptionPolicy", field("preemptionPolicy")),
-)
 POD_DISRUPTION_BUDGETS = (
     NAME,
     Column("Min Available", text("spec.minAvailable", "N/A")),
@@ -111,48 +74,63 @@ SERVICES = (
     AGE,
     wide("Selector", _selector),
 )
-PERSISTENT_VOLUMES = (
+
+_JOB_STATES = {
+    "Complete": "Complete",
+    "Failed": "Failed",
+    "": "Terminating",
+    "Suspended": "Suspended",
+    "FailureTarget": "FailureTarget",
+    "SuccessCriteriaMet": "SuccessCriteriaMet",
+}
+"""What a job shows, most telling first, by the condition that is true; the empty text stands for being deleted."""
+
+
+def _job_state(job: Object, now: float) -> str:
+    true = {item["type"] for item in get_in(job, ("status", "conditions")) or () if item.get("status") == "True"}
+    if metadata(job).get("deletionTimestamp"):
+        true.add("")
+    return next((state for condition, state in _JOB_STATES.items() if condition in true), "Running")
+
+
+def _completions(job: Object, now: float) -> str:
+    succeeded, parallelism = get_in(job, ("status", "succeeded")) or 0, job["spec"].get("parallelism") or 0
+    if job["spec"].get("completions") is not None:
+        return f"{succeeded}/{job['spec']['completions']}"
+    return f"{succeeded}/1 of {parallelism}" if parallelism > 1 else f"{succeeded}/1"
+
+
+def _duration(job: Object, now: float) -> str:
+    began, ended = get_in(job, ("status", "startTime")), get_in(job, ("status", "completionTime"))
+    return human_duration((parse_time(ended) if ended else now) - parse_time(began)) if began else ""
+
+
+def _group_policy(group: Object, now: float) -> str:
+    return "Gang" if get_in(group, ("spec", "schedulingPolicy", "gang")) is not None else "Basic"
+
+
+def _group_state(group: Object, now: float) -> str:
+    conditions = {item["type"]: item for item in get_in(group, ("status", "conditions")) or ()}
+    if "DisruptionTarget" in conditions:
+        return str(conditions["DisruptionTarget"].get("reason", ""))
+    if "PodGroupInitiallyScheduled" not in conditions:
+        return "Pending"
+    return "Scheduled" if conditions["PodGroupInitiallyScheduled"].get("status") == "True" else "Unschedulable"
+
+
+JOBS = (
     NAME,
-    Column("Capacity", field("spec.capacity.storage")),
-    Column("Access Modes", _volume_modes),
-    Column("Reclaim Policy", field("spec.persistentVolumeReclaimPolicy")),
-    Column("Status", phase),
-    Column("Claim", _claim_of_volume),
-    Column("StorageClass", field("spec.storageClassName")),
-    Column("VolumeAttributesClass", field("spec.volumeAttributesClassName", UNSET)),
-    Column("Reason", field("status.reason")),
+    Column("Status", _job_state),
+    Column("Completions", _completions),
+    Column("Duration", _duration),
     AGE,
-    wide("VolumeMode", field("spec.volumeMode", UNSET)),
+    *_TEMPLATE_COLUMNS,
+    wide("Selector", _selector),
 )
-PERSISTENT_VOLUME_CLAIMS = (
+NATIVE_POD_GROUPS = (
     NAME,
-    Column("Status", phase),
-    Column("Volume", field("spec.volumeName")),
-    Column("Capacity", _claim_capacity),
-    Column("Access Modes", _claim_modes),
-    Column("StorageClass", field("spec.storageClassName")),
-    Column("VolumeAttributesClass", field("spec.volumeAttributesClassName", UNSET)),
-    AGE,
-    wide("VolumeMode", field("spec.volumeMode", UNSET)),
-)
-STORAGE_CLASSES = (
-    NAME,
-    Column("Provisioner", field("provisioner")),
-    Column("ReclaimPolicy", field("reclaimPolicy")),
-    Column("VolumeBindingMode", field("volumeBindingMode")),
-    Column("AllowVolumeExpansion", field("allowVolumeExpansion", absent=False)),
-    AGE,
-)
-CSI_STORAGE_CAPACITIES = (
-    NAME,
-    Column("StorageClassName", field("storageClassName")),
-    Column("Capacity", field("capacity", UNSET)),
-)
-VOLUME_ATTACHMENTS = (
-    NAME,
-    Column("Attacher", field("spec.attacher")),
-    Column("PV", field("spec.source.persistentVolumeName")),
-    Column("Node", field("spec.nodeName")),
-    Column("Attached", field("status.attached", absent=False), "boolean"),
+    Column("Policy", _group_policy),
+    Column("Workload", field("spec.workloadRef.workloadName", NONE)),
+    Column("Status", _group_state),
     AGE,
 )

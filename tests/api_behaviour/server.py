@@ -21,10 +21,11 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the server said: the HTTP code and the decoded body."""
+    """What the server said: the HTTP code, the decoded body and the `Warning` headers."""
 
     code: int
     body: Any
+    warnings: tuple[str, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -145,7 +146,8 @@ class Server:
             self._session.request(method, path, data=data, headers=headers, params=_texts(query)) as response,
         ):
             text = await response.text()
-            return Answer(response.status, json.loads(text) if text.startswith("{") else text)
+            body = json.loads(text) if text.startswith("{") else text
+            return Answer(response.status, body, tuple(response.headers.getall("Warning", ())))
 
 
 def _texts(query: Mapping[str, object]) -> dict[str, str]:

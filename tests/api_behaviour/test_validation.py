@@ -36,6 +36,81 @@ def _spec(**fields: Any) -> dict[str, Any]:
             ],
         ),
         (
+            _spec(containers=[_container(resources={"requests": {"nvidia.com/gpu": 1}})]),
+            [
+                (
+                    "spec.containers[0].resources.limits",
+                    "Required value: Limit must be set for non overcommitable resources",
+                )
+            ],
+        ),
+        (
+            _spec(containers=[_container(resources={"limits": {"nvidia.com/gpu": "0.5"}})]),
+            [
+                (f"spec.containers[0].resources.{field}[nvidia.com/gpu]", 'Invalid value: "500m": must be an integer')
+                for field in ("limits", "requests")
+            ],
+        ),
+        (
+            _spec(
+                containers=[_container(resources={"requests": {"nvidia.com/gpu": 1}, "limits": {"nvidia.com/gpu": 2}})]
+            ),
+            [
+                (
+                    "spec.containers[0].resources.requests",
+                    'Invalid value: "1": must be equal to nvidia.com/gpu limit of 2',
+                )
+            ],
+        ),
+        (
+            _spec(containers=[_container(resources={"requests": {"pods": 1}})]),
+            [
+                (
+                    "spec.containers[0].resources.requests[pods]",
+                    'Invalid value: "pods": must be a standard resource for containers',
+                )
+            ],
+        ),
+        (
+            _spec(containers=[_container(resources={"limits": {"requests.nvidia.com/gpu": 1}})]),
+            [
+                (
+                    f"spec.containers[0].resources.{field}[requests.nvidia.com/gpu]",
+                    'Invalid value: "requests.nvidia.com/gpu": doesn\'t follow extended resource name standard',
+                )
+                for field in ("limits", "requests")
+            ],
+        ),
+        (
+            _spec(containers=[_container(resources={"limits": {"gpu": 1}})]),
+            [
+                (
+                    f"spec.containers[0].resources.{field}[gpu]",
+                    f'Invalid value: "gpu": must be a standard {of}',
+                )
+                for field in ("limits", "requests")
+                for of in ("resource type or fully qualified", "resource for containers")
+            ],
+        ),
+        (
+            _spec(containers=[_container(resources={"limits": {"hugepages-2Mi": "4Mi"}})]),
+            [("spec.containers[0].resources", "Forbidden: HugePages require cpu or memory")],
+        ),
+        (
+            _spec(containers=[_container(resources={"limits": {"cpu": 1, "hugepages-2Mi": "3Mi"}})]),
+            [
+                (
+                    f"spec.containers[0].resources.{field}[hugepages-2Mi]",
+                    'Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi',
+                )
+                for field in ("limits", "requests")
+            ],
+        ),
+        (
+            _spec(overhead={"nvidia.com/gpu": "1.5"}),
+            [("spec.overhead.limits[nvidia.com/gpu]", 'Invalid value: "1500m": must be an integer')],
+        ),
+        (
             _spec(restartPolicy="Sometimes"),
             [
                 (

@@ -37,10 +37,13 @@ def test_a_kubeconfig_that_cannot_be_written_is_bad_input(tmp_path: Path) -> Non
     ("item", "message"),
     [
         (7, "not a Kubernetes object: 7"),
-        ({"apiVersion": "v1", "kind": "Pod", "metadata": ["a"]}, "v1 Pod: Expected `object | null`, got `array`"),
+        (
+            {"apiVersion": "v1", "kind": "Pod", "metadata": ["a"]},
+            "v1 Pod: json: cannot unmarshal array into Go struct field Pod.metadata",
+        ),
         (
             {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "one"}, "status": {"conditions": 3}},
-            "v1 Node one: Expected `array | null`, got `int`",
+            "v1 Node one: json: cannot unmarshal number into Go struct field NodeStatus.status.conditions",
         ),
         (
             {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "Bad_Name"}},

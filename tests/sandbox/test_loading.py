@@ -46,11 +46,11 @@ def test_namespaces_that_a_dump_lacks_are_made() -> None:
 
 def test_what_is_not_served_is_counted_and_left_out() -> None:
     sandbox = Sandbox([definition()])
-    foreign = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "job"}}
+    foreign = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "job"}}
 
     loaded = sandbox.load([_dump(foreign, foreign, make_node("node-1")), pod_group("gang", minMember=2)])
 
-    assert loaded.skipped == {"batch/v1 Job": 2}
+    assert loaded.skipped == {"batch/v1 CronJob": 2}
     assert loaded.objects == {"nodes": 1, "podgroups": 1}
 
 

@@ -1,0 +1,193 @@
+"""What a body says, field by field: the values that kube-apiserver would decode, and what it would not understand.
+
+Decoding comes before any rule looks at an object, so that rules need not fear a number where a list should be. Fields
+that a kind does not have are dropped and named; the store refuses them, warns of them or says nothing, as the request
+asks. Quantities come out in the one form in which the API stores them. The sentences are those of kube-apiserver.
+"""
+
+import re
+from datetime import datetime
+from typing import Any
+
+from muster.framework.model.quantity import NANO_PER_MILLI, NANO_PER_UNIT, QuantityError, nanos
+from muster.sandbox.custom_resources import pruned
+from muster.sandbox.objects import Object
+from muster.sandbox.registry import Kind
+from muster.sandbox.schema import KEY_DEFAULTS, LIST, MAP, Struct, Type, struct, struct_of
+
+_METADATA = Type("meta.v1.ObjectMeta")
+_INTEGERS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
+_GO_NAMES = {
+    "double": "float64",
+    "quantity": "resource.Quantity",
+    "time": "string",
+    "bytes": "[]uint8",
+    "any": "string",
+}
+_JSON_NAMES = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
+_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
+_EXPONENT = re.compile(r"\d[eE][+-]?\d+$")
+
+
+class UnreadableError(ValueError):
+    """A field has a value of the wrong type; the text says which."""
+
+
+def decoded(kind: Kind, obj: Object) -> tuple[Object, list[str]]:
+    """An object with only the fields that its kind has, and the paths of those that it does not have.
+
+    Raises `UnreadableError` where a value is of the wrong type; in a custom resource only the metadata can be, all else
+    is for its schema to judge.
+    """
+    reading = _Reading()
+    if kind.custom is None:
+        known = struct_of(kind)
+        return (reading.fields(known, obj, "", "") if known else obj), reading.unknown
+    if obj.get("metadata") is not None:
+        obj = obj | {"metadata": reading.value(_METADATA, obj["metadata"], "metadata", "", "")}
+    return pruned(kind.custom.schema, obj, reading.unknown), reading.unknown
+
+
+class _Reading:
+    """One decoding. A `path` names a field with the indexes of lists, a `place` without, as Go's decoder does."""
+
+    def __init__(self) -> None:
+        self.unknown: list[str] = []
+
+    def fields(self, known: Struct, value: Object, path: str, place: str) -> Object:
+        """The known fields of a struct."""
+        result: Object = {}
+        owner = known.name.rpartition(".")[2]
+        for key, item in value.items():
+            inner = f"{path}.{key}" if path else key
+            field = known.fields.get(key)
+            if field is None:
+                self.unknown.append(inner)
+            elif item is None:
+                result[key] = None
+            else:
+                result[key] = self.value(field, item, inner, f"{place}.{key}" if place else key, owner)
+        return result
+
+    def value(self, wanted: Type, value: Any, path: str, place: str, owner: str) -> Any:
+        """A value that is not null, where `owner` is the struct that has it."""
+        name, item = wanted.name, wanted.item
+        if name == "string":
+            fits = isinstance(value, str)
+        elif name == LIST and item is not None:
+            if isinstance(value, list):
+                items = [
+                    self.value(item, entry, f"{path}[{index}]", place, owner) if entry is not None else None
+                    for index, entry in enumerate(value)
+                ]
+                return [_with_keys(wanted, entry) for entry in items] if wanted.keys else items
+            fits = False
+        elif name == MAP and item is not None:
+            if isinstance(value, dict) and item.name == "quantity":
+                return {key: canonical_quantity(amount, grain=NANO_PER_MILLI) for key, amount in value.items()}
+            if isinstance(value, dict):
+                return {
+                    key: self.value(item, entry, f"{path}.{key}", place, owner) if entry is not None else None
+                    for key, entry in value.items()
+                }
+            fits = False
+        elif (known := struct(name)) is not None:
+            if isinstance(value, dict):
+                return self.fields(known, value, path, place)
+            fits = False
+        else:
+            return _scalar(wanted, value, place, owner)
+        if not fits:
+            raise _wrong_type(wanted, value, place, owner)
+        return value
+
+
+def _with_keys(wanted: Type, item: Any) -> Any:
+    """An item of a list with the texts that identify it, which are empty where they are left out."""
+    known = struct(wanted.item.name) if wanted.item else None
+    if known is None or not isinstance(item, dict):
+        return item
+    texts = [key for key in wanted.keys if known.fields[key].name == "string" and key not in KEY_DEFAULTS]
+    return dict.fromkeys(texts, "") | item
+
+
+def _scalar(wanted: Type, value: Any, place: str, owner: str) -> Any:
+    match wanted.name:
+        case "int32" | "int64":
+            fits = isinstance(value, int) and not isinstance(value, bool) and value in _INTEGERS[wanted.name]
+        case "bool":
+            fits = isinstance(value, bool)
+        case "double":
+            fits = isinstance(value, int | float) and not isinstance(value, bool)
+        case "int-or-string":
+            fits = isinstance(value, int | str) and not isinstance(value, bool)
+        case "quantity":
+            return canonical_quantity(value)
+        case "time":
+            fits = isinstance(value, str)
+            if fits:
+                _check_time(value)
+        case "bytes":
+            fits = isinstance(value, str)
+        case _:
+            return value
+    if not fits:
+        raise _wrong_type(wanted, value, place, owner)
+    return value
+
+
+def _wrong_type(wanted: Type, value: Any, place: str, owner: str) -> UnreadableError:
+    given = _JSON_NAMES[type(value)]
+    if wanted.name in _INTEGERS and given == "number":
+        given = f"number {value}"
+    return UnreadableError(
+        f"json: cannot unmarshal {given} into Go struct field {owner}.{place} of type {_go_name(wanted)}"
+    )
+
+
+def _go_name(wanted: Type) -> str:
+    if wanted.item is not None:
+        return ("[]" if wanted.name == LIST else "map[string]") + _go_name(wanted.item)
+    if wanted.name == "int-or-string":
+        return "int32"
+    return _GO_NAMES.get(wanted.name, ".".join(wanted.name.split(".")[-2:]))
+
+
+def _check_time(text: str) -> None:
+    try:
+        known = datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        known = False
+    if not known:
+        raise UnreadableError(f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse "{text}" as "2006"')
+
+
+def canonical_quantity(quantity: Any, *, grain: int = 1) -> str:
+    """A quantity as the API stores it: `0.5` is `500m`, `1024Mi` is `1Gi`. Raises `UnreadableError` for no quantity.
+
+    It is rounded up to a multiple of `grain` in nano units; amounts of resources are kept to the thousandth.
+    """
+    text = str(quantity).strip()
+    try:
+        if isinstance(quantity, bool) or not isinstance(quantity, str | int | float):
+            raise QuantityError("quantities must match the regular expression, got a boolean or a container")
+        amount = -(-nanos(quantity) // grain) * grain
+    except QuantityError:
+        pattern = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
+        raise UnreadableError(f"quantities must match the regular expression '{pattern}'") from None
+    if text.endswith("i") and abs(amount) >= 1024 * NANO_PER_UNIT:
+        return _shortened(-(-amount // NANO_PER_UNIT), 1024, _BINARY)
+    if _EXPONENT.search(text):
+        shown = _shortened(amount, 1000, tuple(f"e{exponent}" for exponent in range(-9, 19, 3)))
+        return shown.removesuffix("e0")
+    return _shortened(amount, 1000, _DECIMAL)
+
+
+def _shortened(amount: int, base: int, suffixes: tuple[str, ...]) -> str:
+    if amount == 0:
+        return "0"
+    step = 0
+    while amount % base == 0 and step < len(suffixes) - 1:
+        amount, step = amount // base, step + 1
+    return f"{amount}{suffixes[step]}"
