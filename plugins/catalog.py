@@ -23,6 +23,7 @@ from muster.framework.runtime.building import in_a_line
 from .binding.default_binder import DefaultBinder
 from .coscheduling.plugin import Coscheduling
 from .images.image_locality import ImageLocality
+from .interpodaffinity.inter_pod_affinity import InterPodAffinity
 from .nodes.node_affinity import NodeAffinity
 from .nodes.node_name import NodeName
 from .nodes.node_unschedulable import NodeUnschedulable
@@ -32,6 +33,7 @@ from .queueing.priority_sort import PrioritySort
 from .queueing.scheduling_gates import SchedulingGates
 from .resources.balanced_allocation import NodeResourcesBalancedAllocation
 from .resources.fit import NodeResourcesFit
+from .topologyspread.pod_topology_spread import PodTopologySpread
 from .unsupported.unsupported_fields import UnsupportedFields, UnsupportedFieldsArgs
 
 __all__ = ["DEFAULTS", "GROUP", "IN_TREE", "KNOWN_UNIMPLEMENTED", "discover", "extension_points", "guarded"]
@@ -48,6 +50,8 @@ _DEFAULT_PLUGINS: Final[tuple[tuple[type[Plugin], int], ...]] = (
     (NodeAffinity, 2),
     (NodePorts, 0),
     (NodeResourcesFit, 1),
+    (PodTopologySpread, 2),
+    (InterPodAffinity, 2),
     (NodeResourcesBalancedAllocation, 1),
     (ImageLocality, 1),
     (DefaultBinder, 0),
@@ -69,11 +73,9 @@ KNOWN_UNIMPLEMENTED: Final = frozenset(
         "DeferredPodScheduling",
         "DynamicResources",
         "GangScheduling",
-        "InterPodAffinity",
         "NodeDeclaredFeatures",
         "NodeVolumeLimits",
         "PodGroupPodsCount",
-        "PodTopologySpread",
         "TopologyPlacementGenerator",
         "VolumeBinding",
         "VolumeRestrictions",

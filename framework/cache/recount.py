@@ -5,8 +5,9 @@ Tests call it after every step, operators on demand. It takes time in proportion
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from ..model.affinity_terms import Wish
 from ..snapshot.snapshot import Snapshot
 from .cache import Cache
 
@@ -44,10 +45,23 @@ def _facts(snapshot: Snapshot, label_keys: Iterable[str]) -> Iterator[tuple[tupl
     for name in snapshot.images.names():
         for row in snapshot.images.holders(name):
             yield (places[row], f"image {name}"), "present"
+    yield from _relations(snapshot, places)
     for (protocol, port), rows in snapshot.ports.claims().items():
         for row, addresses in rows.items():
             for address, count in addresses.items():
                 yield (places[row], f"number of claims on {address}:{port}/{protocol}"), count
+
+
+def _relations(snapshot: Snapshot, places: Sequence[str]) -> Iterator[tuple[tuple[str, str], object]]:
+    relations = snapshot.relations
+    for tallies in (relations.labels, relations.terms):
+        for trait, rows in tallies.traits().items():
+            for row, count in rows.items():
+                yield (places[row], f"number of pods with {trait}"), count
+        for question in tallies.wrong():
+            yield ("the snapshot", f"tally of {question}"), "wrong"
+    for wish in Wish:
+        yield ("the snapshot", f"topology keys of {wish.value}"), sorted(relations.topology_keys(wish))
 
 
 def _place(snapshot: Snapshot, row: int) -> str:

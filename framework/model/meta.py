@@ -15,6 +15,15 @@ class Wire(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=F
     """
 
 
+class OwnerReference(Wire):
+    """`metadata.ownerReferences[]`."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    controller: bool = False
+
+
 class ObjectMeta(Wire):
     """`metadata`, without annotations and owners. Timestamps stay RFC 3339 strings; None means absent."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from .meta import ObjectMeta, Wire
+from .meta import ObjectMeta, OwnerReference, Wire
 from .pod_relations import PodAffinity, TopologySpreadConstraint
 from .quantity import Quantity
 
@@ -194,6 +194,7 @@ class PodMeta(ObjectMeta):
     """`metadata` of a pod. Annotations are kept for plugins of other packages, which often go by them."""
 
     annotations: dict[str, str] = msgspec.field(default_factory=dict)
+    owner_references: tuple[OwnerReference, ...] = ()
 
 
 class Pod(Wire):

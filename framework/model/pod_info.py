@@ -11,7 +11,9 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from .pod import Pod, PodStatus
+from .affinity_terms import PodTerms, pod_terms
+from .label_set import LabelSet, label_set_of
+from .pod import Affinity, Pod, PodStatus
 from .requests import CPU, MEMORY, nonzero_requests, pod_requests, scoring_requests
 
 
@@ -37,7 +39,7 @@ class PodSignature:
         images: the image of each init container, container and image volume.
     """
 
-    __slots__ = ("__weakref__", "host_ports", "images", "nonzero", "requests", "scoring")
+    __slots__ = ("__weakref__", "_affinity", "_terms", "host_ports", "images", "nonzero", "requests", "scoring")
 
     def __init__(self, pod: Pod) -> None:
         self.requests = pod_requests(pod)
@@ -46,15 +48,27 @@ class PodSignature:
         self.nonzero = (counted.get(CPU, 0), counted.get(MEMORY, 0))
         self.host_ports = _host_ports(pod)
         self.images = _images(pod)
+        self._affinity: Affinity | None = pod.spec.affinity
+        self._terms: dict[str, PodTerms] = {}
+
+    def terms_in(self, namespace: str) -> PodTerms:
+        """The terms of inter-pod affinity that the pods have in this namespace."""
+        known = self._terms.get(namespace)
+        if known is None:
+            known = self._terms[namespace] = pod_terms(self._affinity, namespace)
+        return known
 
 
 class PodInfo:
     """A pod and its signature. Immutable; a changed pod is a new PodInfo.
 
+    Attributes:
+        label_set: its namespace and labels.
+
     Raises QuantityError when a request of the pod is not a quantity.
     """
 
-    __slots__ = ("key", "labels", "name", "namespace", "node_name", "pod", "priority", "signature", "uid")
+    __slots__ = ("key", "label_set", "labels", "name", "namespace", "node_name", "pod", "priority", "signature", "uid")
 
     def __init__(self, pod: Pod) -> None:
         meta = pod.metadata
@@ -67,6 +81,12 @@ class PodInfo:
         self.node_name = pod.spec.node_name
         self.priority = pod.spec.priority or 0
         self.signature = signature_of(pod)
+        self.label_set: LabelSet = label_set_of(meta.namespace, meta.labels, terminating=self.terminating)
+
+    @property
+    def terms(self) -> PodTerms:
+        """Its terms of inter-pod affinity."""
+        return self.signature.terms_in(self.namespace)
 
     @property
     def terminating(self) -> bool:

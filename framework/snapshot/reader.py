@@ -17,6 +17,7 @@ from .images import ImageTable
 from .journal import Journal
 from .labels import LabelColumns
 from .ports import PortTable
+from .relations import PodRelations
 from .resources import ResourceColumns
 from .taints import TaintColumn
 
@@ -72,6 +73,11 @@ class SnapshotReader(Protocol):
     @property
     def ports(self) -> PortTable:
         """Host ports that pods have claimed."""
+        ...
+
+    @property
+    def relations(self) -> PodRelations:
+        """How pods are labelled, and the terms of affinity that they carry."""
         ...
 
     @property

@@ -20,6 +20,7 @@ from .images import ImageTable
 from .journal import Journal
 from .labels import LabelColumns
 from .ports import PortTable
+from .relations import PodRelations
 from .resources import ResourceColumns
 from .taints import TaintColumn
 
@@ -50,6 +51,7 @@ class Snapshot:
         self.taints = TaintColumn(capacity)
         self.images = ImageTable()
         self.ports = PortTable()
+        self.relations = PodRelations(capacity)
         self.node_journal = Journal()
         self.usage_journal = Journal()
         self.names: list[str] = []
@@ -125,6 +127,7 @@ class Snapshot:
         self.resources.add(row, info.signature)
         if info.signature.host_ports:
             self.ports.add(row, info.signature.host_ports)
+        self.relations.add(info, row)
         self.usage_journal.record(row)
         if self._undo is not None:
             self._undo.append((True, info, node_name))
@@ -139,6 +142,7 @@ class Snapshot:
         self.resources.remove(row, counted.signature)
         if counted.signature.host_ports:
             self.ports.remove(row, counted.signature.host_ports)
+        self.relations.remove(counted, row)
         self.usage_journal.record(row)
         if self._undo is not None:
             self._undo.append((False, counted, node_name))
@@ -161,6 +165,7 @@ class Snapshot:
         row = self._row_of[node_name]
         before = self.pods[row][info.uid]
         self.pods[row][info.uid] = info
+        self.relations.relabel(before, info, row)
         if _visible(before) != _visible(info):
             self.usage_journal.record(row)
 
@@ -210,6 +215,7 @@ class Snapshot:
         self.resources.grow(capacity)
         self.labels.grow(capacity)
         self.taints.grow(capacity)
+        self.relations.grow(capacity)
         self.layout += 1
 
     def _node_changed(self, row: int) -> None:

@@ -21,18 +21,6 @@ def _none(spec: PodSpec) -> Iterator[str]:
     yield from ()
 
 
-def _spread(spec: PodSpec) -> Iterator[str]:
-    if spec.topology_spread_constraints:
-        yield "spec.topologySpreadConstraints"
-
-
-def _pod_affinity(spec: PodSpec) -> Iterator[str]:
-    if spec.affinity and spec.affinity.pod_affinity:
-        yield "spec.affinity.podAffinity"
-    if spec.affinity and spec.affinity.pod_anti_affinity:
-        yield "spec.affinity.podAntiAffinity"
-
-
 def _claimed_volumes(spec: PodSpec) -> Iterator[str]:
     for index, volume in enumerate(spec.volumes):
         if volume.persistent_volume_claim is not None:
@@ -81,10 +69,8 @@ def _declared_features(spec: PodSpec) -> Iterator[str]:
 
 _FIELDS: Mapping[str, Callable[[PodSpec], Iterator[str]]] = {
     "DynamicResources": _claims,
-    "InterPodAffinity": _pod_affinity,
     "NodeDeclaredFeatures": _declared_features,
     "NodeVolumeLimits": _limited_volumes,
-    "PodTopologySpread": _spread,
     "VolumeBinding": _claimed_volumes,
     "VolumeRestrictions": _exclusive_volumes,
 }

@@ -106,7 +106,7 @@ class World:
             observer=self._observer,
         )
         self.engine = build(self._configuration, self._plugins, ports)
-        [groups] = self.engine.objects.values()
+        [groups] = [handler for kind, handler in self.engine.objects.items() if kind.resource == "PodGroup"]
         handlers: dict[str, Handler] = {"pods": self.engine.pods, "nodes": self.engine.nodes, "groups": groups}
         self._watcher = self.api.watch(handlers, lambda: self.latency())
 

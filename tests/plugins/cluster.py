@@ -8,12 +8,24 @@ import msgspec
 import numpy as np
 from pydantic import BaseModel
 
-from muster.framework.contract import Binder, CycleState, FilterPlugin, Handle, Plugin, ScorePlugin, Status
+from muster.framework.contract import (
+    Binder,
+    CycleState,
+    FilterPlugin,
+    Handle,
+    Lister,
+    ObjectFollower,
+    Plugin,
+    ScorePlugin,
+    Status,
+)
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.framework.snapshot.view import NodeView
+from muster.operator.explain.picture import Objects
+from muster.operator.kube.references import HasMetadata
 from tests.builders import NodeDict, PodDict
 
 AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)
@@ -33,6 +45,10 @@ def typed(node: NodeDict) -> Node:
 class _Handle:
     snapshot: Snapshot
     binder: Binder | None
+    objects: dict[str, Objects]
+
+    def lister(self, resource: str) -> Lister:
+        return self.objects[resource]
 
 
 class Cluster:
@@ -53,10 +69,24 @@ class Cluster:
             self.snapshot.add_pod(info(pod), node)
 
     def plugin(
-        self, kind: type[AnyPlugin], args: BaseModel | None = None, *, binder: Binder | None = None
+        self,
+        kind: type[AnyPlugin],
+        args: BaseModel | None = None,
+        *,
+        binder: Binder | None = None,
+        objects: Iterable[tuple[str, HasMetadata]] = (),
     ) -> AnyPlugin:
-        """A plugin that lives in this cluster."""
-        return kind(args, cast("Handle", _Handle(self.snapshot, binder)))
+        """A plugin that lives in this cluster, among objects of kinds that it watches, each given with its resource.
+
+        Where no arguments are given, it gets the defaults of its own.
+        """
+        listers = {watched.resource: Objects() for watched in kind.watches}
+        args = kind.args_model() if args is None and kind.args_model is not None else args
+        plugin = kind(args, cast("Handle", _Handle(self.snapshot, binder, listers)))
+        for resource, obj in objects:
+            listers[resource].add(obj)
+            cast("ObjectFollower", plugin).on_object(resource, None, obj)
+        return plugin
 
     def view(self, names: Iterable[str] | None = None) -> NodeView:
         """The named nodes, or all of them."""

@@ -25,6 +25,8 @@ POINTS = {
     "NodeAffinity": {"preFilter", "filter", "preScore", "score"},
     "NodePorts": {"preFilter", "filter"},
     "NodeResourcesFit": {"preFilter", "filter", "preScore", "score"},
+    "PodTopologySpread": {"preFilter", "filter", "preScore", "score"},
+    "InterPodAffinity": {"preFilter", "filter", "preScore", "score"},
     "NodeResourcesBalancedAllocation": {"preScore", "score"},
     "ImageLocality": {"score"},
     "DefaultBinder": {"bind"},
@@ -77,6 +79,8 @@ def test_default_weights_are_kube_schedulers() -> None:
         "TaintToleration": 3,
         "NodeAffinity": 2,
         "NodeResourcesFit": 1,
+        "PodTopologySpread": 2,
+        "InterPodAffinity": 2,
         "NodeResourcesBalancedAllocation": 1,
         "ImageLocality": 1,
     }

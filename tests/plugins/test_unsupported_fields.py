@@ -14,25 +14,9 @@ from muster.plugins.unsupported.unsupported_fields import UnsupportedFields, Uns
 from tests.builders import make_node, make_pod
 from tests.plugins.cluster import Cluster
 
-TERM = {"topologyKey": "zone", "labelSelector": {}}
 PLACE = "spec.containers[0]"
 
 FIELDS: dict[str, tuple[dict[str, Any], str, str]] = {
-    "spread": (
-        {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}]},
-        "PodTopologySpread",
-        "spec.topologySpreadConstraints",
-    ),
-    "affinity": (
-        {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}}},
-        "InterPodAffinity",
-        "spec.affinity.podAffinity",
-    ),
-    "anti-affinity": (
-        {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}}},
-        "InterPodAffinity",
-        "spec.affinity.podAntiAffinity",
-    ),
     "claim": (
         {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]},
         "VolumeBinding",

@@ -81,7 +81,7 @@ class Interleavings(RuleBasedStateMachine):
     @initialize(nodes=st.lists(node_objects(), max_size=3), grouped=st.booleans())
     def begin(self, nodes: list[NodeDict], grouped: bool) -> None:
         self.engine = self.start(self)
-        [groups] = self.engine.objects.values()
+        [groups] = [handler for kind, handler in self.engine.objects.items() if kind.resource == "PodGroup"]
         handlers: dict[str, Handler[Any]] = {"pods": self.engine.pods, "nodes": self.engine.nodes, "groups": groups}
         self.api = Rival(handlers, self.loop)
         for node in nodes:
@@ -339,7 +339,7 @@ class Interleavings(RuleBasedStateMachine):
         plugin = engine.searches["muster"].profile.plugins["Doorman"]
         assert isinstance(plugin, Doorman)
         plugin.open = True
-        [groups] = engine.objects.values()
+        [groups] = [handler for kind, handler in engine.objects.items() if kind.resource == "PodGroup"]
         for kind, handler in (("groups", groups), ("nodes", engine.nodes), ("pods", engine.pods)):
             for obj in self.api.streams[kind].store.list():
                 handler.on_add(obj)

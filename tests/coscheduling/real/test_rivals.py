@@ -42,7 +42,7 @@ def hesitation(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     info = folder / "hesitation-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hesitation\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[muster.plugins]\nhesitation = hesitation:Hesitation\n")
+    (info / "entry_points.txt").write_text("[muster.plugins]\nHesitation = hesitation:Hesitation\n")
     return {**os.environ, "PYTHONPATH": str(folder)}
 
 

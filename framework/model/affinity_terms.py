@@ -1,0 +1,142 @@
+"""Terms of inter-pod affinity that have been read: which pods they are about, and over which domains.
+
+A pod's terms follow from its spec and namespace, so pods of one signature and namespace share them. Keys to match or
+mismatch are not looked at here: the API server has merged them into the label selectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+from .label_selector import EVERYTHING, Selector, SelectorError, joined, read_selector
+from .pod import Affinity
+from .pod_relations import PodAffinity, PodAffinityTerm
+
+
+class Wish(Enum):
+    """What a term asks for."""
+
+    REQUIRED = "required affinity"
+    REQUIRED_APART = "required anti-affinity"
+    PREFERRED = "preferred affinity"
+    PREFERRED_APART = "preferred anti-affinity"
+
+
+@dataclass(frozen=True)
+class AffinityTerm:
+    """Pods that a term picks, and the node label that makes up the domains.
+
+    Attributes:
+        namespaces: namespaces in which it picks pods, besides those that `namespace_selector` picks.
+    """
+
+    namespaces: frozenset[str]
+    selector: Selector
+    namespace_selector: Selector
+    topology_key: str
+
+    def picks(self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]) -> bool:
+        """Whether it picks a pod with these labels in this namespace, which has labels of its own."""
+        within = namespace in self.namespaces or self.namespace_selector.picks(namespace_labels)
+        return within and self.selector.picks(labels)
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether it picks pods of all namespaces."""
+        return self.namespace_selector == EVERYTHING
+
+
+@dataclass(frozen=True)
+class CarriedTerm:
+    """A term as carried by pods that run: `weight` counts for preferences, 0 where the term is required."""
+
+    wish: Wish
+    term: AffinityTerm
+    weight: int = 0
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.wish, self.term, self.weight))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+@dataclass(frozen=True)
+class PodTerms:
+    """All terms of a pod.
+
+    Attributes:
+        fault: why some of them cannot be read, in kube-scheduler's words, or "". A kind with such a term has none.
+    """
+
+    carried: tuple[CarriedTerm, ...] = ()
+    fault: str = ""
+
+    def of(self, wish: Wish) -> tuple[CarriedTerm, ...]:
+        """The terms of one kind."""
+        return self._by_wish[wish]
+
+    @cached_property
+    def _by_wish(self) -> Mapping[Wish, tuple[CarriedTerm, ...]]:
+        return {wish: tuple(each for each in self.carried if each.wish is wish) for wish in Wish}
+
+    @cached_property
+    def required(self) -> tuple[AffinityTerm, ...]:
+        """Terms of required affinity."""
+        return tuple(each.term for each in self.of(Wish.REQUIRED))
+
+    @cached_property
+    def required_apart(self) -> tuple[AffinityTerm, ...]:
+        """Terms of required anti-affinity."""
+        return tuple(each.term for each in self.of(Wish.REQUIRED_APART))
+
+    @property
+    def preferred(self) -> tuple[CarriedTerm, ...]:
+        """Terms of preferred affinity and anti-affinity."""
+        return self.of(Wish.PREFERRED) + self.of(Wish.PREFERRED_APART)
+
+
+NO_TERMS = PodTerms()
+
+
+def pod_terms(affinity: Affinity | None, namespace: str) -> PodTerms:
+    """The terms of a pod with this affinity in this namespace."""
+    if affinity is None or not (affinity.pod_affinity or affinity.pod_anti_affinity):
+        return NO_TERMS
+    near, apart = affinity.pod_affinity or PodAffinity(), affinity.pod_anti_affinity or PodAffinity()
+    carried: list[CarriedTerm] = []
+    faults: list[str] = []
+    for wish, name, terms in (
+        (Wish.REQUIRED, "requiredAffinityTerms", _required(near)),
+        (Wish.REQUIRED_APART, "requiredAntiAffinityTerms", _required(apart)),
+        (Wish.PREFERRED, "preferredAffinityTerms", _preferred(near)),
+        (Wish.PREFERRED_APART, "preferredAntiAffinityTerms", _preferred(apart)),
+    ):
+        try:
+            carried += [CarriedTerm(wish, _read(term, namespace), weight) for weight, term in terms]
+        except SelectorError as error:
+            faults.append(f"{name}: {error}")
+    return PodTerms(tuple(carried), joined(faults) if faults else "")
+
+
+def _required(affinity: PodAffinity) -> Iterable[tuple[int, PodAffinityTerm]]:
+    return [(0, term) for term in affinity.required_during_scheduling_ignored_during_execution]
+
+
+def _preferred(affinity: PodAffinity) -> Iterable[tuple[int, PodAffinityTerm]]:
+    weighted = affinity.preferred_during_scheduling_ignored_during_execution
+    return [(each.weight, each.pod_affinity_term) for each in weighted]
+
+
+def _read(term: PodAffinityTerm, namespace: str) -> AffinityTerm:
+    own = not term.namespaces and term.namespace_selector is None
+    return AffinityTerm(
+        namespaces=frozenset({namespace} if own else term.namespaces),
+        selector=read_selector(term.label_selector),
+        namespace_selector=read_selector(term.namespace_selector),
+        topology_key=term.topology_key,
+    )

@@ -1,0 +1,110 @@
+"""Domains: nodes with the same value of a label, and the sums of a tally over them.
+
+Plugins that compare zones or hosts ask for them. They are kept up to date with every pod, and worked out afresh when a
+node object changed.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .journal import Journal
+from .labels import ABSENT, LabelColumns
+
+Mask = npt.NDArray[np.bool_]
+Sums = npt.NDArray[np.int64]
+
+
+class Nodes(Protocol):
+    """The nodes that there are."""
+
+    @property
+    def height(self) -> int:
+        """Rows ever used."""
+        ...
+
+    @property
+    def labels(self) -> LabelColumns:
+        """Their labels."""
+        ...
+
+    @property
+    def node_journal(self) -> Journal:
+        """Rows whose node object changed."""
+        ...
+
+
+class Subset(Protocol):
+    """Some of the nodes, by what their objects say. Identity is equality."""
+
+    def mask(self) -> Mask:
+        """bool, shape (height,): which rows belong to it, as of now."""
+        ...
+
+
+class Counts(Protocol):
+    """Something that is counted on each row."""
+
+    @property
+    def counts(self) -> npt.NDArray[np.int32]:
+        """int32, shape (capacity,)."""
+        ...
+
+
+class Domains:
+    """The domains of one label key over a subset of the nodes, with the sums of one count.
+
+    All arrays have shape (values,) and are indexed by the ids of the key's label column. Index 0 stands for nodes
+    without the key, which are in no domain: it is always 0 there.
+
+    Attributes:
+        sums: int64, the sum of the counts over the domain.
+        nodes: int64, how many nodes are in it; 0 for a value that no node of the subset has.
+    """
+
+    __slots__ = ("_counted", "_key", "_mask", "_position", "_snapshot", "_subset", "nodes", "sums")
+
+    def __init__(self, snapshot: Nodes, counted: Counts, key: str, subset: Subset | None) -> None:
+        self._snapshot = snapshot
+        self._counted = counted
+        self._key = key
+        self._subset = subset
+        self._mask: Mask | None = None
+        self._position = -1
+        self.sums: Sums = np.zeros(1, np.int64)
+        self.nodes: Sums = np.zeros(1, np.int64)
+
+    @property
+    def ids(self) -> npt.NDArray[np.int32]:
+        """int32, shape (capacity,): each row's domain, 0 for none."""
+        return self._snapshot.labels.column(self._key).ids
+
+    def refresh(self) -> None:
+        """Bring it up to date with the nodes."""
+        position = self._snapshot.node_journal.position
+        if position != self._position:
+            self._position = position
+            self._work_out()
+
+    def change(self, row: int, amount: int) -> None:
+        """The count of `row` has grown by `amount`."""
+        if self._position != self._snapshot.node_journal.position:
+            return
+        domain = self.ids[row]
+        if domain != ABSENT and (self._mask is None or (row < len(self._mask) and self._mask[row])):
+            self.sums[domain] += amount
+
+    def _work_out(self) -> None:
+        snapshot = self._snapshot
+        column = snapshot.labels.column(self._key)
+        ids, counts = column.ids[: snapshot.height], self._counted.counts[: snapshot.height]
+        self._mask = None if self._subset is None else self._subset.mask()
+        if self._mask is not None:
+            ids, counts = ids[self._mask], counts[self._mask]
+        size = len(column.values)
+        self.nodes = np.bincount(ids, minlength=size)
+        self.sums = np.bincount(ids, weights=counts, minlength=size).astype(np.int64)
+        self.nodes[ABSENT] = self.sums[ABSENT] = 0

@@ -1,0 +1,163 @@
+"""Relations between pods: tallies over the labels of the pods that run, and over the terms that they carry.
+
+The snapshot feeds it; PodTopologySpread and InterPodAffinity ask it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..model.affinity_terms import CarriedTerm, Wish
+from ..model.label_selector import Selector
+from ..model.label_set import LabelSet
+from ..model.pod_info import PodInfo
+from .tallies import ANY, Tallies
+
+WEIGHED = (Wish.REQUIRED, Wish.PREFERRED, Wish.PREFERRED_APART)
+"""What running pods wish that counts in scores."""
+
+
+@dataclass(frozen=True)
+class Clause:
+    """Pods with labels that the selector picks, in some namespaces; None stands for all of them."""
+
+    namespaces: frozenset[str] | None
+    selector: Selector
+
+    def picks(self, label_set: LabelSet) -> bool:
+        """Whether it picks pods with these labels."""
+        within = self.namespaces is None or label_set.namespace in self.namespaces
+        return within and self.selector.picks(label_set.labels)
+
+
+@dataclass(frozen=True)
+class PodsMatching:
+    """Asks how many pods match every clause; pods that are being deleted only where `terminating`."""
+
+    clauses: tuple[Clause, ...]
+    terminating: bool
+
+    @cached_property
+    def keys(self) -> Collection[Hashable]:
+        """Labels of which each pod that matches has one."""
+        anchors = [clause.selector.anchors for clause in self.clauses]
+        return min((each for each in anchors if each is not None), key=len, default=(ANY,))
+
+    def weigh(self, trait: LabelSet) -> int:
+        """1 for a match."""
+        counted = self.terminating or not trait.terminating
+        return int(counted and all(clause.picks(trait) for clause in self.clauses))
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.clauses, self.terminating))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+@dataclass(frozen=True)
+class TermsAbout:
+    """Asks for the terms, with one topology key, that are about a pod with these labels, and sums what each adds.
+
+    Attributes:
+        label_set: the pod's namespace and labels.
+        namespace_labels: the labels of its namespace.
+        added: what each term of a kind adds for each unit of its weight, 0 for nothing; required terms have weight 1.
+    """
+
+    label_set: LabelSet
+    namespace_labels: frozenset[tuple[str, str]]
+    topology_key: str
+    added: tuple[tuple[Wish, int], ...]
+
+    @property
+    def keys(self) -> Iterable[Hashable]:
+        """The pod's labels."""
+        return (*self.label_set.labels.items(), ANY)
+
+    def weigh(self, trait: CarriedTerm) -> int:
+        """What a pod that carries the term adds."""
+        factor = self._factors.get(trait.wish, 0)
+        term = trait.term
+        if not factor or term.topology_key != self.topology_key:
+            return 0
+        picked = term.picks(self.label_set.namespace, self.label_set.labels, self._namespace_labels)
+        return factor * (trait.weight if trait.wish in (Wish.PREFERRED, Wish.PREFERRED_APART) else 1) if picked else 0
+
+    @cached_property
+    def _factors(self) -> Mapping[Wish, int]:
+        return dict(self.added)
+
+    @cached_property
+    def _namespace_labels(self) -> Mapping[str, str]:
+        return dict(self.namespace_labels)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.label_set, self.namespace_labels, self.topology_key, self.added))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+class PodRelations:
+    """All tallies over pods.
+
+    Attributes:
+        labels: how pods are labelled.
+        terms: which terms they carry.
+    """
+
+    __slots__ = ("_keys", "labels", "terms")
+
+    def __init__(self, capacity: int) -> None:
+        self.labels: Tallies[LabelSet] = Tallies(capacity, keys_of=_keys_of_labels)
+        self.terms: Tallies[CarriedTerm] = Tallies(capacity, keys_of=_keys_of_term)
+        self._keys: Mapping[Wish, Counter[str]] = {wish: Counter() for wish in Wish}
+
+    def add(self, info: PodInfo, row: int) -> None:
+        """The pod is now on `row`."""
+        self.labels.add(info.label_set, row)
+        for carried in info.terms.carried:
+            self.terms.add(carried, row)
+            self._keys[carried.wish][carried.term.topology_key] += 1
+
+    def remove(self, info: PodInfo, row: int) -> None:
+        """The pod is no longer on `row`."""
+        self.labels.remove(info.label_set, row)
+        for carried in info.terms.carried:
+            self.terms.remove(carried, row)
+            keys, key = self._keys[carried.wish], carried.term.topology_key
+            keys[key] -= 1
+            if not keys[key]:
+                del keys[key]
+
+    def relabel(self, before: PodInfo, after: PodInfo, row: int) -> None:
+        """The pod on `row` has the labels and deletion mark of `after` now."""
+        if before.label_set is not after.label_set:
+            self.labels.remove(before.label_set, row)
+            self.labels.add(after.label_set, row)
+
+    def topology_keys(self, *wishes: Wish) -> Collection[str]:
+        """The topology keys of all terms of these kinds that running pods carry."""
+        if len(wishes) == 1:
+            return self._keys[wishes[0]].keys()
+        return dict.fromkeys(key for wish in wishes for key in self._keys[wish])
+
+    def grow(self, capacity: int) -> None:
+        """Make room for `capacity` rows."""
+        self.labels.grow(capacity)
+        self.terms.grow(capacity)
+
+
+def _keys_of_labels(label_set: LabelSet) -> Iterable[Hashable]:
+    return (*label_set.labels.items(), ANY)
+
+
+def _keys_of_term(carried: CarriedTerm) -> Iterable[Hashable]:
+    anchors = carried.term.selector.anchors
+    return (ANY,) if anchors is None else anchors

@@ -1,0 +1,214 @@
+"""Tallies: how many pods on each node a question is about, kept up to date with every pod that comes or goes.
+
+Pods are counted under something that many of them have in common, such as their labels: a trait. A question picks
+traits, and its tally has a count for each row. The cost of a pod does not depend on how many pods run: traits and
+questions find each other through keys, when the first of either kind is met, and afterwards a pod changes one number
+in each tally that it is in. Tallies that were not asked for lately are dropped, traits with their last pod.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .domains import Domains, Nodes, Subset
+
+TraitT = TypeVar("TraitT", bound=Hashable)
+TraitT_contra = TypeVar("TraitT_contra", contravariant=True)
+
+ANY: Hashable = None
+"""The key under which those are found that have no better one."""
+
+
+class Question(Protocol[TraitT_contra]):
+    """Picks traits. Equal questions share a tally."""
+
+    @property
+    def keys(self) -> Iterable[Hashable]:
+        """A trait that it picks has one of these keys, too."""
+        ...
+
+    def weigh(self, trait: TraitT_contra) -> int:
+        """What each pod with the trait adds to the count; 0 for a trait that is not picked."""
+        ...
+
+    def __hash__(self) -> int: ...
+
+
+class Tally:
+    """The count of one question.
+
+    Attributes:
+        counts: int32, shape (capacity,): the sum over the pods on each row. Not to be written to.
+    """
+
+    __slots__ = ("_domains", "counts")
+
+    _MOST_DOMAINS = 16
+
+    def __init__(self, capacity: int) -> None:
+        self.counts: npt.NDArray[np.int32] = np.zeros(capacity, np.int32)
+        self._domains: OrderedDict[tuple[str, Subset | None], Domains] = OrderedDict()
+
+    def domains(self, snapshot: Nodes, key: str, subset: Subset | None = None) -> Domains:
+        """The sums over the domains of a label key, of all nodes or those of a subset, as of now."""
+        place = (key, subset)
+        known = self._domains.get(place)
+        if known is None:
+            known = self._domains[place] = Domains(snapshot, self, key, subset)
+            if len(self._domains) > self._MOST_DOMAINS:
+                self._domains.popitem(last=False)
+        else:
+            self._domains.move_to_end(place)
+        known.refresh()
+        return known
+
+    def change(self, row: int, amount: int) -> None:
+        """The count of `row` grows by `amount`."""
+        self.counts[row] += amount
+        for domains in self._domains.values():
+            domains.change(row, amount)
+
+    def grow(self, capacity: int) -> None:
+        """Make room for `capacity` rows."""
+        self.counts = np.concatenate([self.counts, np.zeros(capacity - len(self.counts), np.int32)])
+
+
+class _Known(Generic[TraitT]):
+    """Where the pods with a trait are, and which tallies they count in."""
+
+    __slots__ = ("rows", "tallies")
+
+    def __init__(self) -> None:
+        self.rows: dict[int, int] = {}
+        self.tallies: dict[Question[TraitT], tuple[Tally, int]] = {}
+
+
+class Tallies(Generic[TraitT]):
+    """Traits of one kind, and the questions about them. `limit` is how many questions are remembered."""
+
+    def __init__(self, capacity: int, *, keys_of: KeysOf[TraitT], limit: int = 1024) -> None:
+        self._capacity = capacity
+        self._keys_of = keys_of
+        self._limit = limit
+        self._known: dict[TraitT, _Known[TraitT]] = {}
+        self._traits: dict[Hashable, dict[TraitT, None]] = {}
+        self._questions: dict[Hashable, dict[Question[TraitT], None]] = {}
+        self._asked: OrderedDict[Question[TraitT], Tally] = OrderedDict()
+
+    def add(self, trait: TraitT, row: int) -> None:
+        """A pod with the trait is now on `row`."""
+        known = self._known.get(trait)
+        if known is None:
+            known = self._meet(trait)
+        known.rows[row] = known.rows.get(row, 0) + 1
+        for tally, weight in known.tallies.values():
+            tally.change(row, weight)
+
+    def remove(self, trait: TraitT, row: int) -> None:
+        """A pod with the trait is no longer on `row`.
+
+        Raises KeyError when none was.
+        """
+        known = self._known[trait]
+        known.rows[row] -= 1
+        if not known.rows[row]:
+            del known.rows[row]
+        for tally, weight in known.tallies.values():
+            tally.change(row, -weight)
+        if not known.rows:
+            self._forget(trait)
+
+    def tally(self, question: Question[TraitT]) -> Tally:
+        """The count of the question, as of now and from now on."""
+        tally = self._asked.get(question)
+        if tally is None:
+            tally = self._ask(question)
+        else:
+            self._asked.move_to_end(question)
+        return tally
+
+    def grow(self, capacity: int) -> None:
+        """Make room for `capacity` rows."""
+        self._capacity = capacity
+        for tally in self._asked.values():
+            tally.grow(capacity)
+
+    def traits(self) -> Mapping[TraitT, Mapping[int, int]]:
+        """How many pods each trait has on which row."""
+        return {trait: known.rows for trait, known in self._known.items()}
+
+    def wrong(self) -> Iterator[Question[TraitT]]:
+        """Questions whose tally is not the sum over the traits, for the self-check."""
+        for question, tally in self._asked.items():
+            expected = np.zeros_like(tally.counts)
+            for trait, known in self._known.items():
+                for row, count in known.rows.items():
+                    expected[row] += count * question.weigh(trait)
+            if not np.array_equal(expected, tally.counts):
+                yield question
+
+    def _meet(self, trait: TraitT) -> _Known[TraitT]:
+        known: _Known[TraitT] = _Known()
+        for key in self._keys_of(trait):
+            self._traits.setdefault(key, {})[trait] = None
+            for question in self._questions.get(key, ()):
+                if question not in known.tallies and (weight := question.weigh(trait)):
+                    known.tallies[question] = (self._asked[question], weight)
+        self._known[trait] = known
+        return known
+
+    def _forget(self, trait: TraitT) -> None:
+        del self._known[trait]
+        for key in self._keys_of(trait):
+            _discard(self._traits, key, trait)
+
+    def _ask(self, question: Question[TraitT]) -> Tally:
+        tally = self._asked[question] = Tally(self._capacity)
+        for key in question.keys:
+            self._questions.setdefault(key, {})[question] = None
+        for known, weight in self._picked(question):
+            known.tallies[question] = (tally, weight)
+            rows = np.fromiter(known.rows.keys(), np.intp, len(known.rows))
+            tally.counts[rows] += weight * np.fromiter(known.rows.values(), np.int32, len(known.rows))
+        if len(self._asked) > self._limit:
+            self._drop(next(iter(self._asked)))
+        return tally
+
+    def _drop(self, question: Question[TraitT]) -> None:
+        for known, _ in self._picked(question):
+            known.tallies.pop(question, None)
+        for key in question.keys:
+            _discard(self._questions, key, question)
+        del self._asked[question]
+
+    def _picked(self, question: Question[TraitT]) -> Iterator[tuple[_Known[TraitT], int]]:
+        """What is known of each trait that the question picks, once, with its weight."""
+        found: dict[TraitT, None] = {}
+        for key in question.keys:
+            found.update(self._traits.get(key, {}))
+        for trait in found:
+            if weight := question.weigh(trait):
+                yield self._known[trait], weight
+
+
+class KeysOf(Protocol[TraitT_contra]):
+    """Gives the keys of a trait."""
+
+    def __call__(self, trait: TraitT_contra, /) -> Iterable[Hashable]: ...
+
+
+Member = TypeVar("Member")
+
+
+def _discard(index: dict[Hashable, dict[Member, None]], key: Hashable, member: Member) -> None:
+    """Take a member out, and the key with its last."""
+    members = index.get(key)
+    if members is not None:
+        members.pop(member, None)
+        if not members:
+            del index[key]

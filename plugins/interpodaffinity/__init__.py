@@ -1,0 +1,1 @@
+"""Pods that want to be near other pods, or apart from them."""

@@ -1,0 +1,106 @@
+"""Outlooks: what a pod wants of the pods that run, and what they want of it, as questions to the tallies.
+
+They are worked out once for all pods of the same spec and labels; the plugin asks for one whenever it is asked about a
+pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from cachetools import LRUCache
+
+from muster.framework.contract import PodInfo, PodSignature, SnapshotReader
+from muster.framework.model.affinity_terms import Wish
+from muster.framework.model.label_set import LabelSet
+from muster.framework.snapshot.domains import Domains
+from muster.framework.snapshot.relations import PodsMatching, TermsAbout
+
+from .namespaces import Namespaces
+
+Added = tuple[tuple[Wish, int], ...]
+_REMEMBERED = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Pods to be near or apart from, by the domains of a key; `weight` is negative for preferred anti-affinity."""
+
+    question: PodsMatching
+    topology_key: str
+    weight: int = 1
+
+    def domains(self, snapshot: SnapshotReader) -> Domains:
+        """Those pods by domain."""
+        return snapshot.relations.labels.tally(self.question).domains(snapshot, self.topology_key)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outlook:
+    """All that counts for one pod.
+
+    Attributes:
+        near: for each term of required affinity, the pods that match all such terms, by its key.
+        apart: for each term of required anti-affinity, the pods that match it.
+        preferred: the same for each preferred term.
+        first_will_do: whether the pod meets its own required affinity, so that the first of its kind gets a place.
+        fault: why its terms cannot be read, in kube-scheduler's words, or "".
+    """
+
+    label_set: LabelSet
+    namespace_labels: frozenset[tuple[str, str]]
+    near: tuple[Sought, ...] = ()
+    apart: tuple[Sought, ...] = ()
+    preferred: tuple[Sought, ...] = ()
+    first_will_do: bool = False
+    fault: str = ""
+    _about: dict[tuple[str, Added], TermsAbout] = field(default_factory=dict)
+
+    def wanted_by(self, snapshot: SnapshotReader, keys: Iterable[str], added: Added) -> Iterable[tuple[str, Domains]]:
+        """By topology key: the terms about the pod that running pods carry, summed up by domain; `added` says how."""
+        for key in keys:
+            question = self._about.get((key, added))
+            if question is None:
+                question = self._about[key, added] = TermsAbout(self.label_set, self.namespace_labels, key, added)
+            yield key, snapshot.relations.terms.tally(question).domains(snapshot, key)
+
+
+class Outlooks:
+    """Works them out and remembers them."""
+
+    def __init__(self, namespaces: Namespaces) -> None:
+        self._namespaces = namespaces
+        self._known: LRUCache[tuple[PodSignature, LabelSet], tuple[int, Outlook]] = LRUCache(_REMEMBERED)
+
+    def of(self, pod: PodInfo) -> Outlook:
+        """The pod's, as namespaces are labelled now."""
+        place, epoch = (pod.signature, pod.label_set), self._namespaces.epoch
+        known = self._known.get(place)
+        if known is None or known[0] != epoch:
+            known = self._known[place] = (epoch, self._work_out(pod))
+        return known[1]
+
+    def _work_out(self, pod: PodInfo) -> Outlook:
+        terms, clause = pod.terms, self._namespaces.clause
+        together = tuple(clause(term) for term in terms.required)
+        all_of_them = PodsMatching(together, terminating=True)
+        return Outlook(
+            label_set=pod.label_set,
+            namespace_labels=frozenset(self._namespaces.labels(pod.namespace).items()),
+            near=tuple(Sought(all_of_them, term.topology_key) for term in terms.required),
+            apart=tuple(
+                Sought(PodsMatching((clause(term),), terminating=True), term.topology_key)
+                for term in terms.required_apart
+            ),
+            preferred=tuple(
+                Sought(
+                    PodsMatching((clause(each.term),), terminating=True),
+                    each.term.topology_key,
+                    each.weight if each.wish is Wish.PREFERRED else -each.weight,
+                )
+                for each in terms.preferred
+            ),
+            first_will_do=all(each.picks(pod.label_set) for each in together),
+            fault=terms.fault,
+        )

@@ -1,0 +1,1 @@
+"""How evenly pods lie over zones, hosts and other domains."""

@@ -1,0 +1,151 @@
+"""Readings: the constraints of a pod, worked out once for all pods of the same spec and labels.
+
+The plugin asks for one whenever it is asked about a pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+
+from cachetools import LRUCache
+
+from muster.framework.config.args import PodTopologySpreadArgs
+from muster.framework.contract import PodInfo, SnapshotReader
+from muster.framework.model.label_selector import SelectorError
+from muster.framework.model.node_selector import required_of
+from muster.framework.model.pod_relations import TopologySpreadConstraint
+
+from .constraint import HARD, SOFT, Constraint, Rule, counted, read_rules
+from .defaults import Siblings, controller_of, default_constraints
+from .eligible import EligibleNodes
+
+_REMEMBERED = 1024
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """The constraints of a pod.
+
+    Attributes:
+        hard: those that nodes must meet.
+        soft: those that rank nodes.
+        every_key: whether nodes that lack a key of a soft one are left out of scoring.
+        hard_fault: why hard ones cannot be read, in kube-scheduler's words, or "".
+        soft_fault: the same of soft ones.
+    """
+
+    hard: tuple[Constraint, ...] = ()
+    soft: tuple[Constraint, ...] = ()
+    every_key: bool = True
+    hard_fault: str = ""
+    soft_fault: str = ""
+
+
+class Readings:
+    """Reads and remembers."""
+
+    def __init__(self, args: PodTopologySpreadArgs, siblings: Siblings) -> None:
+        self._siblings = siblings
+        self._defaults = default_constraints(args)
+        self._system = args.defaulting_type == "System"
+        self._known: LRUCache[Hashable, tuple[int, Reading]] = LRUCache(_REMEMBERED)
+        self._eligible: LRUCache[Hashable, EligibleNodes] = LRUCache(_REMEMBERED)
+
+    def of(self, pod: PodInfo, snapshot: SnapshotReader) -> Reading:
+        """The constraints of the pod, its own or the defaults, as services and controllers are now."""
+        if pod.pod.spec.topology_spread_constraints:
+            place: Hashable = (pod.signature, pod.label_set)
+            epoch = 0
+        elif self._defaults:
+            owner = controller_of(pod)
+            key = None if owner is None else (owner.api_version, owner.kind, owner.name)
+            place, epoch = (pod.signature, pod.label_set, key), self._siblings.epoch
+        else:
+            return _NONE
+        known = self._known.get(place)
+        if known is None or known[0] != epoch:
+            known = self._known[place] = (epoch, self._read(pod, snapshot))
+        return known[1]
+
+    def _read(self, pod: PodInfo, snapshot: SnapshotReader) -> Reading:
+        own = pod.pod.spec.topology_spread_constraints
+        if not own:
+            return self._read_defaults(pod, snapshot)
+        hard, hard_fault = _rules(own, pod, HARD, "obtaining pod's hard topology spread constraints")
+        soft, soft_fault = _rules(own, pod, SOFT, "obtaining pod's soft topology spread constraints")
+        return Reading(
+            hard=self._apply(hard, pod, snapshot, every_key=True),
+            soft=self._apply(soft, pod, snapshot, every_key=True),
+            hard_fault=hard_fault,
+            soft_fault=soft_fault,
+        )
+
+    def _read_defaults(self, pod: PodInfo, snapshot: SnapshotReader) -> Reading:
+        selector = self._siblings.of(pod)
+        if selector is None:
+            return _NONE
+        hard, soft = (
+            [
+                Rule(
+                    rule.max_skew,
+                    rule.topology_key,
+                    selector,
+                    rule.min_domains,
+                    rule.honors_affinity,
+                    rule.honors_taints,
+                )
+                for rule in read_rules(self._defaults, {}, action)
+            ]
+            for action in (HARD, SOFT)
+        )
+        every_key = not self._system
+        return Reading(
+            hard=self._apply(hard, pod, snapshot, every_key=True),
+            soft=self._apply(soft, pod, snapshot, every_key=every_key),
+            every_key=every_key,
+        )
+
+    def _apply(
+        self, rules: Iterable[Rule], pod: PodInfo, snapshot: SnapshotReader, *, every_key: bool
+    ) -> tuple[Constraint, ...]:
+        rules = tuple(rules)
+        keys = tuple(dict.fromkeys(rule.topology_key for rule in rules)) if every_key else ()
+        return tuple(
+            Constraint(
+                rule=rule,
+                question=counted(pod.namespace, rule.selector),
+                eligible=self._eligible_for(rule, keys, pod, snapshot),
+                self_match=int(rule.selector.picks(pod.labels)),
+            )
+            for rule in rules
+        )
+
+    def _eligible_for(
+        self, rule: Rule, keys: tuple[str, ...], pod: PodInfo, snapshot: SnapshotReader
+    ) -> EligibleNodes | None:
+        """The nodes that count, the same object for all rules and pods that have them in common."""
+        requirement = required_of(pod.pod.spec) if rule.honors_affinity else None
+        if requirement is not None and not requirement.labels and requirement.terms is None:
+            requirement = None
+        tolerations = pod.pod.spec.tolerations if rule.honors_taints else None
+        if requirement is None and tolerations is None and len(keys) < 2:
+            return None
+        signature = None if requirement is None and tolerations is None else pod.signature
+        place = (signature, keys, requirement is None, tolerations is None)
+        known = self._eligible.get(place)
+        if known is None:
+            known = self._eligible[place] = EligibleNodes(snapshot, keys, requirement, tolerations)
+        return known
+
+
+_NONE = Reading()
+
+
+def _rules(
+    constraints: Iterable[TopologySpreadConstraint], pod: PodInfo, action: str, doing: str
+) -> tuple[tuple[Rule, ...], str]:
+    try:
+        return read_rules(constraints, pod.labels, action), ""
+    except SelectorError as error:
+        return (), f"{doing}: {error}"
