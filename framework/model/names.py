@@ -26,7 +26,19 @@ _SUBDOMAIN_RULE = (
 )
 _LONGEST_NAME = 63
 _LONGEST_SUBDOMAIN = 253
-_SHORT_KEY = re.compile(f"{_SUBDOMAIN}/{_KEY}")
+_SHORT_KEY = re.compile(f"({_SUBDOMAIN}/)?{_KEY}")
+
+
+def is_label_key(key: str) -> bool:
+    """Whether `label_key_faults` finds nothing; fast, for a pod may name thousands."""
+    return (len(key) <= _LONGEST_NAME and _SHORT_KEY.fullmatch(key) is not None) or not label_key_faults(key)
+
+
+def is_label_value(value: str) -> bool:
+    """Whether `label_value_faults` finds nothing; fast, for a pod may name thousands."""
+    if len(value) <= _LONGEST_NAME and value.isalnum() and value.isascii():
+        return True
+    return not label_value_faults(value)
 
 
 def label_key_faults(key: str) -> list[str]:
@@ -75,9 +87,7 @@ def is_extended_resource(name: str) -> bool:
     native = "/" not in name or "kubernetes.io/" in name
     if native or name.startswith("requests."):
         return False
-    if len(name) <= _LONGEST_NAME and _SHORT_KEY.fullmatch(name):
-        return True  # seen at once, for a pod may name thousands
-    return not label_key_faults(f"requests.{name}")
+    return is_label_key(name) if len(name) <= _LONGEST_NAME else not label_key_faults(f"requests.{name}")
 
 
 def _too_long(text: str, limit: int) -> bool:

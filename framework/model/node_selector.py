@@ -7,25 +7,16 @@ does a term without any requirement.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
-from .names import label_key_faults, label_value_faults
+from .alternatives import Alternatives
+from .conjunction import NAME_FIELD as NAME_FIELD
+from .integer import integer
+from .names import is_label_key, is_label_value
 from .node import Node
 from .pod import NodeSelectorRequirement, NodeSelectorTerm, PodSpec
-
-NAME_FIELD = "metadata.name"
-
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
-
-
-def integer(text: str) -> int | None:
-    """The int64 that `text` spells in decimal, or None."""
-    if not _INTEGER.fullmatch(text):
-        return None
-    number = int(text)
-    return number if -(2**63) <= number < 2**63 else None
 
 
 def accepts(requirement: NodeSelectorRequirement, value: str | None) -> bool:
@@ -47,9 +38,13 @@ def accepts(requirement: NodeSelectorRequirement, value: str | None) -> bool:
 
 def well_formed(term: NodeSelectorTerm) -> bool:
     """Whether kube-scheduler can parse the term and there is something in it."""
-    return bool(term.match_expressions or term.match_fields) and (
-        all(map(_parses_as_label, term.match_expressions)) and all(map(_parses_as_field, term.match_fields))
-    )
+    for expression in term.match_expressions:
+        if not _parses_as_label(expression):
+            return False
+    for field in term.match_fields:
+        if not _parses_as_field(field):
+            return False
+    return bool(term.match_expressions or term.match_fields)
 
 
 def picks(term: NodeSelectorTerm, labels: Mapping[str, str], name: str) -> bool:
@@ -64,7 +59,7 @@ def field_value(requirement: NodeSelectorRequirement, name: str) -> str:
     return name if requirement.key == NAME_FIELD else ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NodeRequirement:
     """What a pod requires of its node.
 
@@ -76,12 +71,17 @@ class NodeRequirement:
     labels: Mapping[str, str]
     terms: tuple[NodeSelectorTerm, ...] | None
 
+    @cached_property
+    def alternatives(self) -> Alternatives | None:
+        """The terms, merged."""
+        return None if self.terms is None else Alternatives(self.terms)
+
     def admits(self, node: Node) -> bool:
         """Whether the node will do."""
         meta = node.metadata
-        if any(meta.labels.get(key) != value for key, value in self.labels.items()):
+        if len(self.labels) > len(meta.labels) or any(meta.labels.get(key) != v for key, v in self.labels.items()):
             return False
-        return self.terms is None or any(picks(term, meta.labels, meta.name) for term in self.terms)
+        return self.alternatives is None or self.alternatives.pick(meta.labels, meta.name)
 
 
 def usable(terms: Iterable[NodeSelectorTerm]) -> tuple[NodeSelectorTerm, ...]:
@@ -107,7 +107,7 @@ def _parses_as_label(requirement: NodeSelectorRequirement) -> bool:
             fits = len(values) == 1 and integer(values[0]) is not None
         case _:
             fits = False
-    return fits and not label_key_faults(requirement.key) and not any(map(label_value_faults, values))
+    return fits and is_label_key(requirement.key) and all(map(is_label_value, values))
 
 
 def _parses_as_field(requirement: NodeSelectorRequirement) -> bool:

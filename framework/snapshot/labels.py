@@ -1,16 +1,24 @@
 """Node labels as columns of interned values, so that a selector is decided once a value and not once a node.
 
-The snapshot feeds it; NodeAffinity and the spreading plugins ask it. A key gets a column when it is first asked for.
+The snapshot feeds it; NodeAffinity and the spreading plugins ask it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, KeysView, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
+from ..model.integer import integer
+
 ABSENT = 0
+_COLUMN_FROM = 16
+"""A key that one row in so many has is kept as a column: that takes 4 bytes a row, and rows some hundred a holder."""
+_ROWS_BELOW = 64
+"""A column of which less than one row in so many is left becomes rows again."""
+
+Numbers = npt.NDArray[np.int64]
 
 
 class LabelColumn:
@@ -19,24 +27,42 @@ class LabelColumn:
     Attributes:
         ids: int32, shape (capacity,): an index into `values`; ABSENT (0) where the node lacks the key.
         values: the distinct values seen; `values[0]` is a placeholder.
+        count: how many rows have the key.
     """
 
-    __slots__ = ("_id_of", "ids", "values")
+    __slots__ = ("_id_of", "_numbers", "count", "ids", "values")
 
     def __init__(self, capacity: int) -> None:
         self.ids = np.zeros(capacity, np.int32)
         self.values: list[str] = [""]
+        self.count = 0
         self._id_of: dict[str, int] = {}
+        self._numbers: tuple[Numbers, npt.NDArray[np.bool_]] | None = None
 
     def set(self, row: int, value: str | None) -> None:
         """The node in `row` now has `value`, or lacks the key when it is None."""
         if len(self.values) > 2 * len(self.ids) + 1:
             self._forget_unused()
+        self.count += (value is not None) - int(self.ids[row] != ABSENT)
         self.ids[row] = ABSENT if value is None else self._intern(value)
 
     def id_of(self, value: str) -> int:
         """The id of `value`; -1, which no row has, when no node ever had it."""
         return self._id_of.get(value, -1)
+
+    def numbers(self) -> tuple[Numbers, npt.NDArray[np.bool_]]:
+        """The values as integers, and which of them are some; both of shape (values,). Each is parsed once."""
+        known = self._numbers
+        if known is None or len(known[0]) != len(self.values):
+            parsed = 0 if known is None else len(known[0])
+            fresh = [integer(value) for value in self.values[parsed:]]
+            numbers = np.array([number or 0 for number in fresh], np.int64)
+            valid = np.array([number is not None for number in fresh], np.bool_)
+            if known is not None:
+                numbers, valid = np.concatenate([known[0], numbers]), np.concatenate([known[1], valid])
+            self._numbers = numbers, valid
+            return numbers, valid
+        return known
 
     def where(self, accepts: Callable[[str], bool], *, absent: bool) -> npt.NDArray[np.bool_]:
         """bool, shape (values,): a table to be indexed with `ids`; `absent` is the answer for nodes without the key."""
@@ -58,6 +84,7 @@ class LabelColumn:
         self.ids = ids.astype(np.int32)
         self.values = kept
         self._id_of = {value: number for number, value in enumerate(kept) if number != ABSENT}
+        self._numbers = None
 
     def _intern(self, value: str) -> int:
         known = self._id_of.get(value)
@@ -68,41 +95,81 @@ class LabelColumn:
 
 
 class LabelColumns:
-    """All label columns that were ever asked for."""
+    """The labels of all nodes by key.
 
-    __slots__ = ("_capacity", "_columns", "_labels")
+    A key that many nodes have is kept as a column, one that few have as rows, so that the whole takes no more memory
+    than the labels themselves. What pods ask for takes none.
+    """
+
+    __slots__ = ("_by_key", "_capacity", "_labels", "_nobody")
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._columns: dict[str, LabelColumn] = {}
+        self._by_key: dict[str, LabelColumn | dict[int, str]] = {}
         self._labels: dict[int, Mapping[str, str]] = {}
+        self._nobody = LabelColumn(capacity)
 
     def set(self, row: int, labels: Mapping[str, str]) -> None:
         """The node in `row` now has exactly these labels."""
+        before = self._labels.pop(row, {})
         if labels:
             self._labels[row] = labels
-        else:
-            self._labels.pop(row, None)
-        for key, column in self._columns.items():
-            column.set(row, labels.get(key))
+        for key in before:
+            if key not in labels:
+                self._take(key, row)
+        for key, value in labels.items():
+            if before.get(key) != value:
+                self._put(key, row, value)
 
     @property
-    def keys(self) -> Iterable[str]:
-        """The keys that have a column."""
-        return self._columns.keys()
+    def keys(self) -> KeysView[str]:
+        """The keys that a node has."""
+        return self._by_key.keys()
 
     def column(self, key: str) -> LabelColumn:
-        """The column of `key`."""
-        column = self._columns.get(key)
-        if column is None:
-            column = self._columns[key] = LabelColumn(self._capacity)
-            for row, labels in self._labels.items():
-                if key in labels:
-                    column.set(row, labels[key])
-        return column
+        """The column of `key` as things are now; not to be kept, and not to be written to."""
+        found = self._by_key.get(key)
+        if found is None:
+            return self._nobody
+        if isinstance(found, LabelColumn):
+            return found
+        return _column_of(found, self._capacity)
 
     def grow(self, capacity: int) -> None:
         """Make room for `capacity` rows."""
         self._capacity = capacity
-        for column in self._columns.values():
-            column.grow(capacity)
+        self._nobody.grow(capacity)
+        for column in self._by_key.values():
+            if isinstance(column, LabelColumn):
+                column.grow(capacity)
+
+    def _put(self, key: str, row: int, value: str) -> None:
+        holders = self._by_key.setdefault(key, {})
+        if isinstance(holders, LabelColumn):
+            holders.set(row, value)
+            return
+        holders[row] = value
+        if len(holders) * _COLUMN_FROM >= self._capacity:
+            self._by_key[key] = _column_of(holders, self._capacity)
+
+    def _take(self, key: str, row: int) -> None:
+        holders = self._by_key[key]
+        if isinstance(holders, dict):
+            del holders[row]
+            if not holders:
+                del self._by_key[key]
+            return
+        holders.set(row, None)
+        if holders.count * _ROWS_BELOW < self._capacity:
+            rows = np.flatnonzero(holders.ids).tolist()
+            if rows:
+                self._by_key[key] = {row: holders.values[holders.ids[row]] for row in rows}
+            else:
+                del self._by_key[key]
+
+
+def _column_of(holders: Mapping[int, str], capacity: int) -> LabelColumn:
+    column = LabelColumn(capacity)
+    for row, value in holders.items():
+        column.set(row, value)
+    return column

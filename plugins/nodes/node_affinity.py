@@ -36,7 +36,7 @@ from muster.framework.model.node import Node
 from muster.framework.model.node_selector import NodeRequirement, usable
 from muster.framework.model.pod import NodeAffinity as Affinity
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.snapshot.node_selector import admitted, any_picks, picked_by
+from muster.framework.snapshot.node_selector import admitted, worth
 
 from .wishes import NO_AFFINITY, liking_of, wishes_of
 
@@ -59,7 +59,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, E
         super().__init__(args, handle)
         added = _added(args)
         required = added.required_during_scheduling_ignored_during_execution
-        self._enforced = None if required is None else usable(required.node_selector_terms)
+        self._enforced = None if required is None else NodeRequirement({}, usable(required.node_selector_terms))
         self._enforced_liking = liking_of(added.preferred_during_scheduling_ignored_during_execution)
         self._wishes = PerSignature(wishes_of)
 
@@ -79,7 +79,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, E
         if required is not None:
             codes[~admitted(required, nodes)] = self._table.number(UNMATCHED)
         if self._enforced is not None:
-            codes[~any_picks(self._enforced, nodes)] = self._table.number(NOT_ENFORCED)
+            codes[~admitted(self._enforced, nodes)] = self._table.number(NOT_ENFORCED)
         return Verdicts(codes, self._table)
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
@@ -91,10 +91,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, E
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
         """The weights of all preferred terms that pick the node, the profile's and the pod's."""
-        scores = np.zeros(len(nodes), np.int64)
-        for weight, term in (*self._enforced_liking, *self._wishes.of(pod).liking):
-            scores += weight * picked_by(term, nodes)
-        return scores
+        return worth(self._enforced_liking, nodes) + worth(self._wishes.of(pod).liking, nodes)
 
     def normalize_score(self, state: CycleState, pod: PodInfo, scores: Scores) -> Scores:
         """100 for the highest sum."""
@@ -107,7 +104,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, E
 
     def _came_to_match(self, pod: PodInfo, old: object, new: object) -> Hint:
         required = self._wishes.of(pod).required or NodeRequirement({}, None)
-        enforced = NodeRequirement({}, self._enforced)
+        enforced = self._enforced or NodeRequirement({}, None)
         if not isinstance(new, Node) or not (enforced.admits(new) and required.admits(new)):
             return Hint.SKIP
         return Hint.SKIP if isinstance(old, Node) and required.admits(old) else Hint.QUEUE

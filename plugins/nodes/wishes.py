@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -11,8 +11,8 @@ from muster.framework.config.args.selectors import NodeAffinity as AffinityForm
 from muster.framework.model.node_selector import NAME_FIELD, NodeRequirement, required_of, well_formed
 from muster.framework.model.pod import NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.preferences import Preferences
 
-Liking = tuple[tuple[int, NodeSelectorTerm], ...]
 NO_AFFINITY = NodeAffinity()
 
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -25,13 +25,13 @@ class Wishes:
     Attributes:
         required: None when it requires nothing.
         node_names: the nodes that the required terms name; None when one of them names none.
-        liking: weights and well-formed terms.
+        liking: what the well-formed preferred terms are worth.
         fault: what is wrong with the preferred terms; empty when nothing is.
     """
 
     required: NodeRequirement | None
     node_names: frozenset[str] | None
-    liking: Liking
+    liking: Preferences
     fault: str
 
 
@@ -41,11 +41,13 @@ def wishes_of(pod: PodInfo) -> Wishes:
     affinity = (spec.affinity.node_affinity if spec.affinity else None) or NO_AFFINITY
     selector = affinity.required_during_scheduling_ignored_during_execution
     preferred = affinity.preferred_during_scheduling_ignored_during_execution
+    formed = [well_formed(term.preference) for term in preferred]
+    good = (term for term, fine in zip(preferred, formed, strict=True) if fine and term.weight)
     return Wishes(
         required=required_of(spec) if spec.node_selector or selector is not None else None,
         node_names=None if selector is None else _node_names(selector.node_selector_terms),
-        liking=liking_of(preferred),
-        fault=_fault(preferred),
+        liking=Preferences((term.weight, term.preference) for term in good),
+        fault=_fault(preferred, formed),
     )
 
 
@@ -60,15 +62,15 @@ def _node_names(terms: Iterable[NodeSelectorTerm]) -> frozenset[str] | None:
     return together
 
 
-def liking_of(terms: Iterable[PreferredSchedulingTerm]) -> Liking:
+def liking_of(terms: Iterable[PreferredSchedulingTerm]) -> Preferences:
     """The preferred terms that can change a score."""
-    return tuple((term.weight, term.preference) for term in terms if term.weight and well_formed(term.preference))
+    return Preferences((term.weight, term.preference) for term in terms if term.weight and well_formed(term.preference))
 
 
-def _fault(terms: tuple[PreferredSchedulingTerm, ...]) -> str:
+def _fault(terms: tuple[PreferredSchedulingTerm, ...], formed: Sequence[bool]) -> str:
     """kube-scheduler's complaint about preferred terms; terms that are empty or weigh nothing are not looked at."""
-    looked_at = [term for term in terms if term.weight and term.preference != NodeSelectorTerm()]
-    if all(well_formed(term.preference) for term in looked_at):
+    nothing = NodeSelectorTerm()
+    if all(fine or not term.weight or term.preference == nothing for term, fine in zip(terms, formed, strict=True)):
         return ""
     form = AffinityForm.model_validate({_PREFERRED: msgspec.to_builtins(terms)})
     texts = [problem.text.removeprefix(f".{_PREFERRED}") for problem in form.problems("")]

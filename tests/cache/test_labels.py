@@ -73,8 +73,49 @@ def test_growing_keeps_every_label() -> None:
     assert values_of(columns, "disk") == ["ssd", None, "hdd"]
 
 
-def test_only_keys_that_were_asked_for_have_columns() -> None:
+def test_asking_for_a_key_that_no_node_has_makes_no_column() -> None:
     columns = LabelColumns(1)
     columns.set(0, {"zone": "a", "disk": "ssd"})
-    columns.column("zone")
+    assert not columns.column("gpu").ids.any()
+    assert list(columns.keys) == ["zone", "disk"]
+
+
+def test_a_key_is_forgotten_with_the_last_node_that_has_it() -> None:
+    columns = LabelColumns(100)
+    for row in range(100):
+        columns.set(row, {"zone": "a", f"own-{row}": "x"})
+    for row in range(100):
+        columns.set(row, {"zone": "b"} if row == 7 else {})
     assert list(columns.keys) == ["zone"]
+    assert values_of(columns, "zone") == [None] * 7 + ["b"] + [None] * 92
+    columns.set(7, {})
+    assert not columns.keys
+
+
+def test_a_key_answers_alike_whether_few_nodes_have_it_or_many() -> None:
+    columns = LabelColumns(128)
+    expected: list[str | None] = [None] * 128
+    for row in [*range(0, 128, 3), *range(60)]:
+        columns.set(row, {"rack": f"r{row % 5}"})
+        expected[row] = f"r{row % 5}"
+        assert values_of(columns, "rack") == expected
+    for row in range(0, 128, 2):
+        columns.set(row, {})
+        expected[row] = None
+    assert values_of(columns, "rack") == expected
+    for row in range(1, 120):
+        columns.set(row, {})
+        expected[row] = None
+        assert values_of(columns, "rack") == expected
+
+
+def test_values_are_read_as_numbers_once_and_again_when_they_are_numbered_afresh() -> None:
+    columns = LabelColumns(4)
+    for row, value in enumerate(("4", "x", "-7", "9" * 63)):
+        columns.set(row, {"size": value})
+    for number in range(40):
+        columns.set(3, {"size": str(number)})
+        column = columns.column("size")
+        numbers, valid = column.numbers()
+        read = [int(numbers[i]) if valid[i] else None for i in column.ids.tolist()]
+        assert read == [4, None, -7, number]

@@ -30,7 +30,9 @@ def cache() -> Cache:
 
 
 def put_zone(snapshot: Snapshot) -> None:
-    snapshot.labels.column(ZONE).set(1, "elsewhere")
+    node = snapshot.nodes[1]
+    assert node is not None
+    snapshot.labels.set(1, {**node.metadata.labels, ZONE: "elsewhere"})
 
 
 def drop_taints(snapshot: Snapshot) -> None:

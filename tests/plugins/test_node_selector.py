@@ -1,14 +1,18 @@
 """Node selectors: one node at a time, and many at once with the same outcome."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.framework.model.node_selector import NodeRequirement, accepts, integer, picks, usable, well_formed
+from muster.framework.model.integer import integer
+from muster.framework.model.node_selector import NodeRequirement, accepts, picks, usable, well_formed
 from muster.framework.model.pod import NodeSelectorRequirement as Requirement
 from muster.framework.model.pod import NodeSelectorTerm as Term
-from muster.framework.snapshot.node_selector import admitted, picked_by
-from tests.builders import make_node
+from muster.framework.model.preferences import Preferences
+from muster.framework.snapshot.node_selector import admitted, any_picks, worth
+from muster.framework.snapshot.view import NodeView
+from tests.builders import NodeDict, make_node
 from tests.plugins.cluster import Cluster, typed
 
 
@@ -89,7 +93,7 @@ def test_a_field_that_nodes_do_not_have_is_empty() -> None:
     for operator, value, picked in (("In", "x", False), ("In", "", True), ("NotIn", "x", True), ("NotIn", "", False)):
         term = Term(match_fields=(Requirement(key="spec.flavour", operator=operator, values=(value,)),))
         assert picks(term, {}, "n1") is picked
-        assert picked_by(term, cluster.view()).tolist() == [picked]
+        assert any_picks([term], cluster.view()).tolist() == [picked]
 
 
 KEYS, VALUES, NAMES = ("disk", "cores", "rack"), ("", "ssd", "hdd", "4", "16", "-2"), ("n0", "n1", "n2", "n3", "n9")
@@ -113,15 +117,65 @@ terms = st.builds(
 )
 
 
-@given(
-    st.lists(labels, min_size=1, max_size=4),
-    labels,
-    st.none() | st.lists(terms, max_size=3).map(usable),
-)
-def test_many_nodes_at_once_are_decided_as_one_by_one(
-    node_labels: list[dict[str, str]], wanted: dict[str, str], alternatives: tuple[Term, ...] | None
+clusters = st.lists(labels, min_size=1, max_size=4)
+
+
+def nodes_of(cluster: list[dict[str, str]]) -> list[NodeDict]:
+    return [make_node(f"n{index}").labels(each) for index, each in enumerate(cluster)]
+
+
+@given(clusters, labels, st.none() | st.lists(terms, max_size=6).map(usable), st.data())
+def test_many_terms_and_nodes_at_once_are_decided_as_one_by_one(
+    cluster: list[dict[str, str]], wanted: dict[str, str], alternatives: tuple[Term, ...] | None, data: st.DataObject
 ) -> None:
-    nodes = [make_node(f"n{index}").labels(each) for index, each in enumerate(node_labels)]
+    nodes = [typed(node) for node in nodes_of(cluster)]
     requirement = NodeRequirement(wanted, alternatives)
-    together = admitted(requirement, Cluster(*nodes).view()).tolist()
-    assert together == [requirement.admits(typed(node)) for node in nodes]
+    expected = [
+        all(node.metadata.labels.get(key) == value for key, value in wanted.items())
+        and (
+            alternatives is None or any(picks(term, node.metadata.labels, node.metadata.name) for term in alternatives)
+        )
+        for node in nodes
+    ]
+    assert [requirement.admits(node) for node in nodes] == expected
+    view = Cluster(*nodes_of(cluster)).view()
+    assert admitted(requirement, view).tolist() == expected
+    some = data.draw(st.lists(st.sampled_from(range(len(nodes))), unique=True))
+    part = NodeView(view.snapshot, np.array(some, np.intp))
+    assert admitted(requirement, part).tolist() == [expected[index] for index in some]
+
+
+@given(clusters, st.lists(st.tuples(st.integers(1, 100), terms), max_size=6))
+def test_many_preferences_are_worth_the_sum_of_their_weights(
+    cluster: list[dict[str, str]], weighted: list[tuple[int, Term]]
+) -> None:
+    weighted = [(weight, term) for weight, term in weighted if well_formed(term)]
+    expected = [
+        sum(weight for weight, term in weighted if picks(term, node["metadata"]["labels"], node["metadata"]["name"]))
+        for node in nodes_of(cluster)
+    ]
+    assert worth(Preferences(weighted), Cluster(*nodes_of(cluster)).view()).tolist() == expected
+
+
+def test_terms_on_one_label_come_to_a_handful_of_tests() -> None:
+    merged = [
+        Term(match_expressions=(Requirement(key="size", operator=operator, values=(str(number),)),))
+        for number in range(1000)
+        for operator in ("In", "NotIn", "Gt", "Lt")
+    ]
+    requirement = NodeRequirement({}, tuple(merged))
+    assert requirement.alternatives is not None
+    assert len(requirement.alternatives.tests("size")) == 4
+    preferences = Preferences((1, term) for term in merged)
+    assert list(preferences.keys) == ["size"]
+    assert not preferences.several
+
+
+def test_keys_that_no_node_has_are_not_looked_for() -> None:
+    cluster = Cluster(*(make_node(f"n{number}") for number in range(3)))
+    terms = [Term(match_expressions=(Requirement(key=f"k{n}", operator="Exists"),)) for n in range(1000)]
+    before = set(cluster.snapshot.labels.keys)
+    assert not any_picks(terms, cluster.view()).any()
+    assert not worth(Preferences((1, term) for term in terms), cluster.view()).any()
+    assert not admitted(NodeRequirement({f"k{n}": "x" for n in range(1000)}, None), cluster.view()).any()
+    assert set(cluster.snapshot.labels.keys) == before
