@@ -174,7 +174,7 @@ def _pod_groups(process: Process, connection: Connection, serving: Serving) -> P
         process.wire.recorder,
         LoopClock(),
         leading=process.leadership.may_write,
-        reporter=next(iter(process.engine.searches)),
+        reporter=next(iter(process.engine.algorithms)),
     )
     following = Following(
         controller,

@@ -45,6 +45,9 @@ class Cache:
         self._ttl = assumed_ttl
         self._pods: dict[str, _Known] = {}
         self._assumed: dict[str, _Known] = {}
+        self.generation = 0
+        """Grows whenever somebody else changed a node or what runs on it. Our own assumed pods do not count."""
+        self._generations: dict[str, int] = {}
 
     def set_node(self, node: Node) -> Action:
         """A node was added or changed: what of it has, as bits of cluster events.
@@ -56,17 +59,27 @@ class Cache:
         old = None if row is None else self.snapshot.nodes[row]
         if old is None:
             self.snapshot.set_node(node)
+            self._changed(node.metadata.name)
             return Action.ADD
         if same(old, node):
             self.snapshot.refresh_node(node)
             return Action(0)
         changed = changes(old, node)
         self.snapshot.set_node(node)
+        if changed or old.spec != node.spec:
+            self._changed(node.metadata.name)
         return changed
 
     def remove_node(self, name: str) -> None:
         """A node is gone. Pods on it stay counted, out of every plugin's sight, until they are removed themselves."""
         self.snapshot.remove_node(name)
+        self._generations.pop(name, None)
+
+    def changed_since(self, node_name: str, generation: int) -> bool:
+        """Whether the node has gone, or somebody else changed it or what runs on it, after `generation`."""
+        if self.snapshot.live_row_of(node_name) is None:
+            return True
+        return self._generations.get(node_name, 0) > generation
 
     def assume(self, info: PodInfo, node_name: str) -> None:
         """Count a pod on the node that was chosen for it, ahead of its binding.
@@ -109,6 +122,7 @@ class Cache:
         before = self._state_of(info.uid)
         if next_state(info, before, PodEvent.REMOVE) is before:
             return False
+        self._changed(self._pods[info.uid].node_name)
         self._drop(info.uid)
         return before is PodState.ASSUMED
 
@@ -183,6 +197,7 @@ class Cache:
         if known is None:
             self.snapshot.add_pod(info, info.node_name)
             self._pods[info.uid] = _Known(info, info.node_name, state)
+            self._changed(info.node_name)
             return
         if known.node_name != info.node_name:
             log.warning("pod %s was counted on node %s but is bound to %s", info.key, known.node_name, info.node_name)
@@ -191,8 +206,14 @@ class Cache:
         else:
             self.snapshot.remove_pod(known.info, known.node_name)
             self.snapshot.add_pod(info, info.node_name)
+            self._changed(info.node_name)
         self._assumed.pop(info.uid, None)
         known.info, known.node_name, known.state, known.deadline = info, info.node_name, state, None
+
+    def _changed(self, node_name: str) -> None:
+        self.generation += 1
+        if self.snapshot.live_row_of(node_name) is not None:
+            self._generations[node_name] = self.generation
 
     def _drop(self, uid: str) -> None:
         known = self._pods.pop(uid)

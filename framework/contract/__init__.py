@@ -33,6 +33,7 @@ from .handle import (
     WaitingPods,
     WatchedKind,
 )
+from .nominator import Nominator, Trial
 from .normalizing import normalize_to_highest
 from .observer import Observer
 from .per_node import PerNodeFilter, PerNodeScore
@@ -96,6 +97,7 @@ __all__ = [
     "Node",
     "NodeInfo",
     "NodeView",
+    "Nominator",
     "ObjectFollower",
     "ObjectMeta",
     "Observer",
@@ -129,6 +131,7 @@ __all__ = [
     "StatusTable",
     "Text",
     "Timer",
+    "Trial",
     "Verdicts",
     "WaitingPod",
     "WaitingPods",

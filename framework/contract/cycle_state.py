@@ -15,12 +15,18 @@ class CycleState:
     a `clone`; a value with a `clone()` method of its own is copied by it, any other is shared.
     """
 
-    __slots__ = ("_values", "sampled")
+    __slots__ = ("_values", "pre_bind_plugins", "sampled", "skip_filter_plugins", "skip_score_plugins")
 
     def __init__(self, *, sampled: bool = False) -> None:
         self._values: dict[str, object] = {}
         self.sampled = sampled
         """Whether the time of each plugin is recorded in this attempt."""
+        self.skip_filter_plugins: frozenset[str] = frozenset()
+        """Plugins that answered SKIP in PreFilter: their Filter is left out."""
+        self.skip_score_plugins: frozenset[str] = frozenset()
+        """Plugins that answered SKIP in PreScore: their Score is left out."""
+        self.pre_bind_plugins: frozenset[str] = frozenset()
+        """Plugins that have something to do before the pod is bound."""
 
     def write(self, key: str, value: object) -> None:
         """Keep `value` under `key`, replacing what was there."""
@@ -42,7 +48,8 @@ class CycleState:
 
     def clone(self) -> CycleState:
         """An independent copy for a trial."""
-        copy = CycleState()
+        copy = CycleState(sampled=self.sampled)
+        copy.skip_filter_plugins, copy.skip_score_plugins = self.skip_filter_plugins, self.skip_score_plugins
         for key, value in self._values.items():
             duplicate: Callable[[], object] | None = getattr(value, "clone", None)
             copy._values[key] = value if duplicate is None else duplicate()

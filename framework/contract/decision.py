@@ -71,5 +71,11 @@ class DecisionFollower(Plugin[Args]):
     def on_pod_decision(self, decision: PodDecision) -> None:
         """A pod that was tried by itself was placed or refused. Called once for each scheduling cycle."""
 
+    def on_pod_released(self, decision: PodDecision) -> None:
+        """A pod gave back the node that was reserved for it: `status` says why it is not bound to `node_name`.
+
+        Called after Unreserve, and unlike that never in a trial.
+        """
+
     def on_group_decision(self, decision: GroupDecision) -> None:
         """A group that was tried as a whole was placed or refused. Its members get no `on_pod_decision`."""

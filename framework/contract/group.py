@@ -47,6 +47,9 @@ class PodFollower(Plugin[Args]):
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
         """A pod came (`old` is None), changed, or went (`new` is None). Called before the queue hears of it."""
 
+    def on_assumed_pod_expired(self, pod: PodInfo) -> None:
+        """A pod that was bound was never reported on its node, and is not counted there any more."""
+
 
 class ObjectFollower(Plugin[Args]):
     """Follows the objects of the kinds it declared in `watches`."""

@@ -6,15 +6,20 @@ The operator supplies the implementations; tests supply fakes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from ..model.meta import ObjectMeta
 from ..model.pod_info import PodInfo
 from ..snapshot.reader import SnapshotReader
+from ..snapshot.view import NodeView
 from .api import Api
+from .cycle_state import CycleState
+from .nominator import Nominator, Trial
 from .observer import Observer
 from .status import Status
+from .verdicts import Diagnosis
 
 T = TypeVar("T")
 
@@ -201,6 +206,24 @@ class Handle(Protocol):
     @property
     def observer(self) -> Observer:
         """Metrics."""
+        ...
+
+    @property
+    def nominator(self) -> Nominator:
+        """Pods that are promised a node."""
+        ...
+
+    def trial(self) -> AbstractContextManager[Trial]:
+        """Put pods on nodes and take them off inside a `with`; when it ends all is as before. Trials nest."""
+        ...
+
+    def run_filter_plugins_with_nominated_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
+        """Ask the profile's Filter plugins about `nodes`, as they are in the trials around the call.
+
+        Like every search it also asks what would be if the pods nominated to a node, of the pod's priority or higher,
+        were on it already. `state` has the pod's PreFilter notes and is not changed. kube-scheduler's
+        RunFilterPluginsWithNominatedPods.
+        """
         ...
 
     def lister(self, resource: str) -> Lister:

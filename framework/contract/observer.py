@@ -44,6 +44,9 @@ class Observer(Protocol):
     def plugin_evaluated(self, plugin: str, *, point: str, profile: str) -> None:
         """A plugin took part in a pod's PreFilter, Filter, PreScore or Score and did not skip it."""
 
+    def plugin_slow(self, plugin: str, *, point: str, seconds: float) -> None:
+        """A call of a plugin held up everything else for more than a tenth of a second."""
+
     def bound(self, *, attempts: int, sli_seconds: float, after_flush: bool) -> None:
         """A pod is bound.
 
@@ -104,6 +107,9 @@ class NullObserver:
         pass
 
     def plugin_evaluated(self, plugin: str, *, point: str, profile: str) -> None:
+        pass
+
+    def plugin_slow(self, plugin: str, *, point: str, seconds: float) -> None:
         pass
 
     def bound(self, *, attempts: int, sli_seconds: float, after_flush: bool) -> None:

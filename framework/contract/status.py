@@ -59,7 +59,7 @@ class Status:
     code: Code
     reasons: tuple[str, ...] = ()
     plugin: str = ""
-    error: Exception | None = None
+    error: BaseException | None = None
 
     @classmethod
     def unschedulable(cls, *reasons: str) -> Status:
@@ -87,7 +87,7 @@ class Status:
         return cls(Code.SKIP)
 
     @classmethod
-    def failure(cls, *reasons: str, error: Exception | None = None) -> Status:
+    def failure(cls, *reasons: str, error: BaseException | None = None) -> Status:
         """ERROR with these reasons."""
         return cls(Code.ERROR, reasons, "", error)
 

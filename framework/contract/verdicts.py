@@ -8,10 +8,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from .status import Status
+from .status import Code, Status
 
 Codes = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
+_ROOM = 4096
+_ANONYMOUS = tuple(
+    Status(code, (f"node(s) were {code.wire_name} for a plugin with too many reasons",)) for code in Code
+)
+"""What is said by a plugin that has given too many different reasons."""
 
 
 class StatusTable:
@@ -20,7 +25,8 @@ class StatusTable:
     A plugin makes one table when it is built and answers with its numbers for as long as it lives: kept verdicts hold
     them. So reasons are counted with `bincount` and a Status object exists once, not once a node. A plugin whose
     reasons hold something of the pod makes one table for each signature instead (see `PerSignature`), which goes with
-    its pods: otherwise the table would grow with every pod.
+    its pods. A table has room for a few thousand statuses; what comes after that is told with its code alone, so that a
+    plugin which names pods in its reasons cannot use up the memory.
     """
 
     __slots__ = ("_numbers", "_statuses", "errors")
@@ -36,6 +42,8 @@ class StatusTable:
     def number(self, status: Status) -> int:
         """The number of `status`; a status not seen before gets the next one."""
         known = self._numbers.get(status)
+        if known is None and len(self._statuses) >= _ROOM and status not in _ANONYMOUS:
+            return self.number(next(each for each in _ANONYMOUS if each.code is status.code))
         if known is None:
             self._statuses.append(status)
             known = self._numbers[status] = len(self._statuses)
@@ -103,6 +111,14 @@ class Diagnosis:
     postfilter_message: str = ""
     unschedulable_plugins: set[str] = field(default_factory=set)
     pending_plugins: set[str] = field(default_factory=set)
+
+    def replace(self, position: int, by: Diagnosis) -> None:
+        """The node at `position` has the first rejection of another diagnosis, which is of that node alone."""
+        number = int(by.rejector[0])
+        if number:
+            self.plugins = [*self.plugins, by.plugins[number - 1]]
+            self.tables = [*self.tables, by.tables[number - 1]]
+            self.rejector[position], self.codes[position] = len(self.plugins), by.codes[0]
 
     @property
     def passes(self) -> Mask:

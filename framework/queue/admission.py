@@ -53,7 +53,7 @@ class Admission:
             text = f"answered {type(status).__name__} instead of a Status"
             return Answer(group, self._failure(pod, "PreEnqueue", "", text))
         if status.code is Code.ERROR:
-            return Answer(group, self._failure(pod, "PreEnqueue", status.plugin, status.message, status.error))
+            self._log("PreEnqueue", pod, status, status.error)
         return Answer(group, status)
 
     def group_of(self, pod: PodInfo) -> str | None:
@@ -117,9 +117,12 @@ class Admission:
     def _failure(self, pod: PodInfo, point: str, plugin: str, text: str, error: BaseException | None = None) -> Status:
         named = f'running {point} plugin "{plugin}"' if plugin else f"running {point} plugins"
         status = Status(Code.ERROR, (f"{named}: {text}",), plugin)
-        pairs = {"pod": pod.key, "plugin": plugin, "reason": status.message}
-        self._errors.error("A plugin failed at queue entry", cause=(plugin, point), error=error, pairs=pairs)
+        self._log(point, pod, status, error)
         return status
+
+    def _log(self, point: str, pod: PodInfo, status: Status, error: BaseException | None) -> None:
+        pairs = {"pod": pod.key, "plugin": status.plugin, "reason": status.message}
+        self._errors.error("A plugin failed at queue entry", cause=(status.plugin, point), error=error, pairs=pairs)
 
 
 def _kind(element: type) -> str:

@@ -1,207 +1,201 @@
-"""The Filter phase: which nodes can run the pod, and the first plugin that turns each of the others away."""
+"""Filter: which nodes can run a pod, and the first plugin that turns each of the others away.
+
+`Framework` runs it for a whole node list, where most verdicts are remembered, and for any set of nodes in a trial.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from itertools import takewhile
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from ..contract.cycle_state import CycleState
 from ..contract.plugin import FilterPlugin
 from ..contract.status import Status
-from ..contract.verdicts import Codes, Diagnosis, Mask, StatusTable
+from ..contract.verdicts import Codes, Diagnosis, Mask, StatusTable, Verdicts
 from ..model.pod_info import PodInfo
 from ..snapshot.journal import DependsOn
 from ..snapshot.snapshot import Snapshot
-from ..snapshot.view import NodeView, Rows
-from .errors import error_in
-from .memo import Memo, SignatureMemo, kept
-from .passing import Passing
-from .prefilter import PreFiltered
-from .profile import Profile
-from .timing import Timing
-
-_NO_STATUS = StatusTable()
+from ..snapshot.view import NodeView
+from .nominator import PodNominator
+from .plugin_calls import ADD_POD, FILTER, REMOVE_POD, Failed, PluginCalls, error_in, failure
+from .plugin_set import PluginSet
+from .results import Filtered, PreFiltered
+from .results_cache import ResultsCache
 
 
-@dataclass(frozen=True, slots=True)
-class Filtered:
-    """The outcome for every node of the list.
+class Filtering:
+    """Runs the Filter plugins and the PreFilterExtensions of one profile."""
 
-    Attributes:
-        listed: intp, shape (nodes,): rows of the node list.
-        feasible: intp: rows that pass every plugin, ascending.
-        plugins: names of the plugins that ran, in order.
-        tables: by name, the status tables of those that were ever asked about a node.
-        codes: for each plugin, int32 of shape (height,): its verdicts; 0 where the node passed or was not asked about.
-        absent: the status of listed nodes that PreFilter left out.
-        error: a plugin's ERROR on a node that it was asked about, which ends the attempt.
-    """
-
-    listed: Rows
-    feasible: Rows
-    plugins: Sequence[str]
-    tables: Mapping[str, StatusTable]
-    codes: Sequence[Codes]
-    absent: Status | None
-    error: Status | None
-
-    def diagnose(self, snapshot: Snapshot) -> Diagnosis:
-        """The first rejection of each listed node. To be called before the snapshot changes."""
-        rejector = np.zeros(len(self.listed), np.int32)
-        codes = np.zeros(len(self.listed), np.int32)
-        for index, verdicts in enumerate(self.codes, start=1):
-            found = verdicts[self.listed]
-            first = (rejector == 0) & (found != 0)
-            rejector[first] = index
-            codes[first] = found[first]
-        return Diagnosis(
-            node_names=[snapshot.names[row] for row in self.listed.tolist()],
-            rejector=rejector,
-            codes=codes,
-            plugins=self.plugins,
-            tables=[self.tables.get(name, _NO_STATUS) for name in self.plugins],
-            absent=self.absent,
-            unschedulable_plugins={self.plugins[index - 1] for index in np.unique(rejector).tolist() if index},
-        )
-
-
-class _Asked(NamedTuple):
-    """The plugins that are asked about a pod, in order.
-
-    `leading` are those in front that judge a node by itself: their joint verdict is kept. `names` are of all.
-    """
-
-    leading: tuple[FilterPlugin, ...]
-    others: tuple[FilterPlugin, ...]
-    names: tuple[str, ...]
-
-
-class FilterPhase:
-    """Runs the Filter plugins of one profile."""
-
-    def __init__(self, profile: Profile, snapshot: Snapshot, memo: Memo, timing: Timing) -> None:
-        self._profile = profile
+    def __init__(
+        self, plugins: PluginSet, calls: PluginCalls, cache: ResultsCache, snapshot: Snapshot, nominator: PodNominator
+    ) -> None:
+        self._plugins = plugins
+        self._calls = calls
+        self._cache = cache
         self._snapshot = snapshot
-        self._memo = memo
-        self._timing = timing
-        self._asked_without: dict[frozenset[str], _Asked] = {}
+        self._nominator = nominator
 
-    def run(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
-        """Ask the plugins about every node that PreFilter left in."""
-        asked = self._asked(pre_filtered.skipped)
-        memo = self._memo.of(pod.signature)
+    def run_on_all(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
+        """Ask the Filter plugins about every node that PreFilter left in, nominated pods considered.
+
+        Verdicts that depend on less than the cluster are remembered for pods of the same signature.
+        """
+        since = self._calls.now()
+        try:
+            found = self._run_on_all(state, pod, pre_filtered)
+        except Failed as failed:
+            found = Filtered(self._snapshot.live_rows(), np.zeros(0, np.intp), error=failed.status)
+        self._calls.point_ended(FILTER, found.error, since)
+        return found
+
+    def _run_on_all(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
+        snapshot, only = self._snapshot, pre_filtered.node_names
+        results = self._cache.filter_results(pod.signature, state.skip_filter_plugins)
+        tables: dict[str, StatusTable] = {}
         codes: list[Codes] = []
         error: Status | None = None
-        if pre_filtered.node_names is None:
-            passing, rows, error = self._run_leading(asked, state, pod, memo, codes)
-            others = asked.others
+        leading = 0
+        if only is None:
+            results.refresh(snapshot, lambda plugin, view: self._verdicts(plugin, state, pod, view))
+            passing, rows, leading = results.mask, results.rows, results.leading
         else:
-            passing, others = self._only(pre_filtered.node_names), (*asked.leading, *asked.others)
+            passing = _mask(snapshot, only)
             rows = np.flatnonzero(passing)
-        for plugin in others:
-            since = self._timing.sample(state)
-            if pre_filtered.node_names is None and plugin.filter_depends_on is not DependsOn.CLUSTER:
-                found = self._keep(plugin, state, pod, memo)
+        for index, plugin in enumerate(results.plugins):
+            self._calls.evaluated(plugin.name, FILTER)
+            if only is None and plugin.filter_depends_on is not DependsOn.CLUSTER:
+                found, table = results.codes[plugin.name], results.tables.get(plugin.name)
             else:
-                found = self._ask(plugin, state, pod, memo, rows)
-            self._was_asked(plugin, since)
-            error = error or _error(plugin.name, memo.tables, found, passing)
-            passing = passing & (found == 0)
-            rows = np.flatnonzero(passing)
+                found, table = np.zeros(snapshot.height, np.int32), None
+                if len(rows):
+                    verdicts = self._verdicts(plugin, state, pod, NodeView(snapshot, rows))
+                    found[rows], table = verdicts.codes, verdicts.table
             codes.append(found)
-        return Filtered(self._snapshot.live_rows(), rows, asked.names, memo.tables, codes, pre_filtered.absent, error)
+            if table is not None:
+                tables[plugin.name] = table
+            if index >= leading:
+                error = error or _first_error(plugin, found, table, passing)
+                passing = passing & (found == 0)
+                rows = np.flatnonzero(passing)
+        error = error or self._error_among(results.plugins[:leading], codes, tables)
+        nominated = self._crowded(state, pod, passing) if len(self._nominator) and error is None else {}
+        if nominated:
+            rows = rows[~np.isin(rows, list(nominated))]
+        return Filtered(snapshot.live_rows(), rows, results.names, tables, codes, pre_filtered.absent, error, nominated)
 
-    def check(self, state: CycleState, pod: PodInfo, row: int, skipped: frozenset[str]) -> Status | None:
-        """None when the node in `row` passes as things are now, else its first rejection. Nothing is kept."""
-        view = NodeView(self._snapshot, np.array([row]))
-        for plugin in self._profile.filter:
-            if plugin.name in skipped:
+    def run(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
+        """Ask the Filter plugins about `nodes` as things are now. Nothing is remembered. Raises Failed."""
+        rows = nodes.indices()
+        rejector, codes = np.zeros(len(rows), np.int32), np.zeros(len(rows), np.int32)
+        left = np.arange(len(rows))
+        names: list[str] = []
+        tables: list[StatusTable] = []
+        for plugin in self._plugins.filter:
+            if plugin.name in state.skip_filter_plugins or not len(left):
                 continue
-            verdicts = plugin.filter(state, pod, view)
-            code = int(verdicts.codes[0])
-            if code:
-                return _told(verdicts.table[code].by(plugin.name))
-        return None
+            view = nodes if len(left) == len(rows) else NodeView(self._snapshot, rows[left])
+            verdicts = self._verdicts(plugin, state, pod, view)
+            names.append(plugin.name)
+            tables.append(verdicts.table)
+            rejected = verdicts.codes != 0
+            if rejected.any():
+                turned_away = left[rejected]
+                rejector[turned_away], codes[turned_away] = len(names), verdicts.codes[rejected]
+                left = left[~rejected]
+        return Diagnosis(nodes.names(), rejector, codes, names, tables)
 
-    def _asked(self, skipped: frozenset[str]) -> _Asked:
-        asked = self._asked_without.get(skipped)
-        if asked is None:
-            plugins = [plugin for plugin in self._profile.filter if plugin.name not in skipped]
-            leading = tuple(takewhile(lambda plugin: plugin.filter_depends_on is not DependsOn.CLUSTER, plugins))
-            names = tuple(plugin.name for plugin in plugins)
-            asked = self._asked_without[skipped] = _Asked(leading, tuple(plugins[len(leading) :]), names)
-        return asked
+    def run_with_nominated_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
+        """The same, and what would be if the nominated pods that `pod` has to yield to were on their nodes.
 
-    def _run_leading(
-        self, asked: _Asked, state: CycleState, pod: PodInfo, memo: SignatureMemo, codes: list[Codes]
-    ) -> tuple[Mask, Rows, Status | None]:
-        """Which live rows pass the leading plugins, as a mask and listed, and the first error; fills `codes`."""
-        for plugin in asked.leading:
-            since = self._timing.sample(state)
-            codes.append(self._keep(plugin, state, pod, memo))
-            self._was_asked(plugin, since)
-        passing = memo.passing.get(asked.names)
-        if passing is None:
-            passing = memo.passing[asked.names] = Passing()
-        passing.refresh(self._snapshot, codes)
-        return passing.mask, passing.rows, self._first_error(asked.leading, memo.tables, codes)
+        A node passes only if it does with and without them: filters like resources say no with them, filters like
+        affinity without. Raises Failed.
+        """
+        diagnosis = self.run(state, pod, nodes)
+        if len(self._nominator):
+            among = np.zeros(self._snapshot.height, np.bool_)
+            rows = nodes.indices()
+            among[rows] = True
+            for row, crowded in self._crowded(state, pod, among).items():
+                diagnosis.replace(int(np.flatnonzero(rows == row)[0]), crowded)
+        return diagnosis
 
-    def _first_error(
-        self, plugins: Sequence[FilterPlugin], tables: Mapping[str, StatusTable], codes: Sequence[Codes]
+    def _crowded(self, state: CycleState, pod: PodInfo, among: Mask) -> dict[int, Diagnosis]:
+        """Rows of `among` that turn the pod away when the pods nominated there are counted, each with its diagnosis."""
+        snapshot = self._snapshot
+        found: dict[int, Diagnosis] = {}
+        for node_name, nominated in list(self._nominator.in_the_way_of(pod)):
+            row = snapshot.live_row_of(node_name)
+            if row is None or not among[row]:
+                continue
+            view, notes = NodeView(snapshot, np.array([row])), state.clone()
+            with snapshot.trial():
+                for added in nominated:
+                    if added.uid not in snapshot.pods[row]:
+                        snapshot.add_pod(added, node_name)
+                        failed = self.add_pod(notes, pod, added, node_name)
+                        if failed is not None:
+                            raise Failed(failed)
+                diagnosis = self.run(notes, pod, view)
+            if diagnosis.rejector[0]:
+                found[row] = diagnosis
+        return found
+
+    def _verdicts(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo, view: NodeView) -> Verdicts:
+        answer = self._calls.call(FILTER, plugin, pod, state.sampled, plugin.filter, state, pod, view)
+        if isinstance(answer, Verdicts) and getattr(answer.codes, "shape", None) == (len(view),):
+            return answer
+        if isinstance(answer, Status):
+            raise Failed(answer)
+        raise Failed(failure(FILTER, plugin, ValueError(f"it is not one verdict for each of {len(view)} nodes")))
+
+    def _error_among(
+        self, plugins: Sequence[FilterPlugin], codes: Sequence[Codes], tables: Mapping[str, StatusTable]
     ) -> Status | None:
         """The first ERROR that a plugin has for a node which passed the plugins before it."""
-        if not any(tables[plugin.name].errors for plugin in plugins):
+        if not any(table.errors for table in tables.values()):
             return None
         passing = self._snapshot.live[: self._snapshot.height].copy()
-        for plugin, verdicts in zip(plugins, codes, strict=True):
-            if (error := _error(plugin.name, tables, verdicts, passing)) is not None:
+        for plugin, verdicts in zip(plugins, codes, strict=False):
+            if (error := _first_error(plugin, verdicts, tables.get(plugin.name), passing)) is not None:
                 return error
             passing &= verdicts == 0
         return None
 
-    def _only(self, node_names: frozenset[str]) -> Mask:
-        passing = np.zeros(self._snapshot.height, np.bool_)
-        for name in node_names:
-            row = self._snapshot.live_row_of(name)
-            if row is not None:
-                passing[row] = True
-        return passing
+    def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:
+        """Tell PreFilter's plugins that `added` was put on the node in a trial for `pod`. The first ERROR, if any."""
+        for plugin in self._plugins.pre_filter_extensions:
+            if plugin.name not in state.skip_filter_plugins:
+                failed: Status | None = self._calls.call(
+                    ADD_POD, plugin, pod, state.sampled, plugin.add_pod, state, pod, added, node_name
+                )
+                if failed is not None:
+                    return failed
+        return None
 
-    def _keep(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo, memo: SignatureMemo) -> Codes:
-        column = kept(memo.codes, plugin.name, np.int32)
-        journal = self._memo.journal(plugin.filter_depends_on)
-        return column.refresh(self._snapshot, journal, partial(self._compute, plugin, state, pod, memo))
-
-    def _ask(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo, memo: SignatureMemo, rows: Rows) -> Codes:
-        codes = np.zeros(self._snapshot.height, np.int32)
-        if len(rows):
-            codes[rows] = self._compute(plugin, state, pod, memo, NodeView(self._snapshot, rows))
-        return codes
-
-    def _compute(
-        self, plugin: FilterPlugin, state: CycleState, pod: PodInfo, memo: SignatureMemo, view: NodeView
-    ) -> Codes:
-        verdicts = plugin.filter(state, pod, view)
-        memo.tables[plugin.name] = verdicts.table
-        return verdicts.codes
-
-    def _was_asked(self, plugin: FilterPlugin, since: float | None) -> None:
-        self._timing.plugin(plugin.name, "Filter", None, since)
-        self._timing.evaluated(plugin.name, "Filter")
+    def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str) -> Status | None:
+        """Tell PreFilter's plugins that `removed` was taken off the node in a trial for `pod`."""
+        for plugin in self._plugins.pre_filter_extensions:
+            if plugin.name not in state.skip_filter_plugins:
+                failed: Status | None = self._calls.call(
+                    REMOVE_POD, plugin, pod, state.sampled, plugin.remove_pod, state, pod, removed, node_name
+                )
+                if failed is not None:
+                    return failed
+        return None
 
 
-def _told(status: Status) -> Status:
-    return status if status.rejected else error_in(f'running "{status.plugin}" filter plugin', status)
+def _mask(snapshot: Snapshot, node_names: Iterable[str]) -> Mask:
+    passing = np.zeros(snapshot.height, np.bool_)
+    for name in node_names:
+        row = snapshot.live_row_of(name)
+        if row is not None:
+            passing[row] = True
+    return passing
 
 
-def _error(plugin: str, tables: Mapping[str, StatusTable], codes: Codes, passing: Mask) -> Status | None:
-    table = tables.get(plugin)
+def _first_error(plugin: FilterPlugin, codes: Codes, table: StatusTable | None, passing: Mask) -> Status | None:
     if table is None or not table.errors:
         return None
     struck = codes[passing & np.isin(codes, list(table.errors))]
-    return _told(table[int(struck[0])].by(plugin)) if len(struck) else None
+    return error_in(FILTER.words.format(plugin.name), table[int(struck[0])].by(plugin.name)) if len(struck) else None

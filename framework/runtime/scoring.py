@@ -1,10 +1,6 @@
-"""The Score phase: how good each feasible node is, normalised, weighted and added up."""
+"""PreScore and Score: how good each feasible node is, normalised, weighted and added up. `Framework` runs them."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -15,133 +11,109 @@ from ..model.pod_info import PodInfo
 from ..snapshot.journal import DependsOn
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
-from .errors import error_in
-from .memo import Memo, SignatureMemo, kept
-from .profile import Profile
-from .ranking import Ranking
-from .timing import Timing
-
-_WHOLE_WHEN_OVER = 16
-"""More changed scores than this are not weighed one by one."""
+from .plugin_calls import NORMALIZE, PRE_SCORE, SCORE, Failed, PluginCalls, Point, error_in, failure
+from .plugin_set import PluginSet
+from .results import Scored
+from .results_cache import ResultsCache
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """Scores of the feasible nodes, to be read before the snapshot changes, and not to be written to.
-
-    Attributes:
-        by_plugin: plugin name to int64 of shape (nodes,), normalised and times the plugin's weight.
-        totals: int64, shape (nodes,): their sum.
-    """
-
-    by_plugin: Mapping[str, Scores]
-    totals: Scores
-
-
-class ScorePhase:
+class Scoring:
     """Runs the PreScore and Score plugins of one profile."""
 
-    def __init__(self, profile: Profile, snapshot: Snapshot, memo: Memo, timing: Timing) -> None:
-        self._profile = profile
+    def __init__(self, plugins: PluginSet, calls: PluginCalls, cache: ResultsCache, snapshot: Snapshot) -> None:
+        self._plugins = plugins
+        self._calls = calls
+        self._cache = cache
         self._snapshot = snapshot
-        self._memo = memo
-        self._timing = timing
-        self._as_they_are = {
-            plugin.name for plugin in profile.score if type(plugin).normalize_score is ScorePlugin.normalize_score
-        }
+
+    def prepare(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+        """Let the plugins prepare scoring. Where none scores, none is asked. None, or the ERROR of one."""
+        since = self._calls.now()
+        skipped: set[str] = set()
+        status: Status | None = None
+        for plugin in self._plugins.pre_score if self._plugins.score else ():
+            answer: Status | None = self._calls.call(
+                PRE_SCORE, plugin, pod, state.sampled, plugin.pre_score, state, pod, nodes
+            )
+            self._calls.evaluated(plugin.name, PRE_SCORE)
+            if answer is None:
+                continue
+            if answer.code is not Code.SKIP:
+                status = answer
+                break
+            skipped.add(plugin.name)
+        state.skip_score_plugins = frozenset(skipped)
+        self._calls.point_ended(PRE_SCORE, status, since)
+        return status
 
     def run(self, state: CycleState, pod: PodInfo, feasible: Rows) -> Scored | Status:
-        """Score the rows `feasible`; a Status (ERROR) when a plugin failed."""
-        view = NodeView(self._snapshot, feasible)
-        skipped = self._pre_score(state, pod, view)
-        if isinstance(skipped, Status):
-            return skipped
-        since = self._timing.now()
-        memo = self._memo.of(pod.signature)
-        ranking = memo.ranking
-        if ranking is None or ranking.feasible is not feasible or ranking.skipped != skipped:
-            ranking = memo.ranking = Ranking(feasible, skipped)
+        """Score the rows `feasible`; an ERROR status when a plugin failed.
+
+        Scores that depend on less than the cluster are remembered for pods of the same signature.
+        """
+        since = self._calls.now()
+        try:
+            scored = self._score(state, pod, feasible)
+        except Failed as failed:
+            self._calls.point_ended(SCORE, failed.status, since)
+            return failed.status
+        self._calls.point_ended(SCORE, None, since)
+        return scored
+
+    def _score(self, state: CycleState, pod: PodInfo, feasible: Rows) -> Scored:
+        def ask(plugin: ScorePlugin, view: NodeView) -> Scores:
+            return self._scores(plugin, state, pod, view)
+
+        def weigh(plugin: ScorePlugin, raw: Scores) -> Scores:
+            return self._weighted(plugin, state, pod, raw)
+
+        results = self._cache.score_results(pod.signature, state.skip_score_plugins)
+        results.refresh(self._snapshot, feasible, ask, weigh, self._weighted_one)
         by_plugin: dict[str, Scores] = {}
-        others: list[Scores] = []
-        for plugin in self._profile.score:
-            if plugin.name in skipped:
+        totals = results.totals
+        for plugin in self._plugins.score:
+            if plugin.name in state.skip_score_plugins:
                 continue
-            sampled = self._timing.sample(state)
+            self._calls.evaluated(plugin.name, SCORE)
             if plugin.score_depends_on is DependsOn.CLUSTER:
-                weighted = self._weighted(plugin, state, pod, plugin.score(state, pod, view))
+                weighted = weigh(plugin, ask(plugin, NodeView(self._snapshot, feasible)))
+                totals = totals + weighted
             else:
-                weighted = self._kept(plugin, state, pod, memo, ranking)
-            self._timing.plugin(plugin.name, "Score", None, sampled)
-            self._timing.evaluated(plugin.name, "Score")
-            if isinstance(weighted, Status):
-                self._timing.point("Score", weighted, since)
-                return weighted
+                weighted = results.weighted[plugin.name]
             by_plugin[plugin.name] = weighted
-            if plugin.score_depends_on is DependsOn.CLUSTER:
-                others.append(weighted)
-        totals = sum(others, start=ranking.totals)
-        self._timing.point("Score", None, since)
         return Scored(by_plugin, totals)
 
-    def _pre_score(self, state: CycleState, pod: PodInfo, view: NodeView) -> frozenset[str] | Status:
-        """The plugins to leave out. Where none scores, none is asked to prepare."""
-        since = self._timing.now()
-        skipped: set[str] = set()
-        for plugin in self._profile.pre_score if self._profile.score else ():
-            sampled = self._timing.sample(state)
-            status = plugin.pre_score(state, pod, view)
-            self._timing.plugin(plugin.name, "PreScore", status, sampled)
-            self._timing.evaluated(plugin.name, "PreScore")
-            if status is None or status.code is Code.SUCCESS:
-                continue
-            if status.code is not Code.SKIP:
-                self._timing.point("PreScore", status, since)
-                return error_in(f'running PreScore plugin "{plugin.name}"', status.by(plugin.name))
-            skipped.add(plugin.name)
-        self._timing.point("PreScore", None, since)
-        return frozenset(skipped)
+    def _scores(self, plugin: ScorePlugin, state: CycleState, pod: PodInfo, view: NodeView) -> Scores:
+        answer = self._calls.call(SCORE, plugin, pod, state.sampled, plugin.score, state, pod, view)
+        return _numbers(SCORE, plugin, answer, len(view))
 
-    def _kept(
-        self, plugin: ScorePlugin, state: CycleState, pod: PodInfo, memo: SignatureMemo, ranking: Ranking
-    ) -> Scores | Status:
-        """The plugin's weighted scores in `ranking`, brought up to date."""
-        name = plugin.name
-        column = kept(memo.scores, name, np.int64)
-        raw = column.refresh(
-            self._snapshot,
-            self._memo.journal(plugin.score_depends_on),
-            partial(plugin.score, state, pod),
-            plugin.score_epoch(self._snapshot),
-        )
-        known, changed = ranking.version(name), column.changed
-        if known == column.version:
-            return ranking.weighted(name)
-        follows = known == column.version - 1 and changed is not None and len(changed) <= _WHOLE_WHEN_OVER
-        if changed is None or not follows or name not in self._as_they_are:
-            everywhere = len(ranking.feasible) == len(raw)
-            weighted = self._weighted(plugin, state, pod, raw if everywhere else raw[ranking.feasible])
-            if isinstance(weighted, Status):
-                return weighted
-            ranking.replace(name, weighted, column.version)
-            return weighted
-        scores = [(position, int(raw[row])) for position, row in ranking.positions(changed)]
-        for _, score in scores:
-            if not 0 <= score <= MAX_NODE_SCORE:
-                return _invalid(plugin, score)
-        weight = self._profile.weights[name]
-        ranking.change(name, ((position, score * weight) for position, score in scores), column.version)
-        return ranking.weighted(name)
+    def _weighted_one(self, plugin: ScorePlugin, score: int) -> int:
+        if not 0 <= score <= MAX_NODE_SCORE:
+            raise Failed(_out_of_range(plugin, score))
+        return score * self._plugins.weights[plugin.name]
 
-    def _weighted(self, plugin: ScorePlugin, state: CycleState, pod: PodInfo, raw: Scores) -> Scores | Status:
-        scores = np.asarray(plugin.normalize_score(state, pod, raw), np.int64)
-        if scores.view(np.uint64).max() > MAX_NODE_SCORE:  # without its sign a negative score is a huge one
+    def _weighted(self, plugin: ScorePlugin, state: CycleState, pod: PodInfo, raw: Scores) -> Scores:
+        scores = raw
+        if type(plugin).normalize_score is not ScorePlugin.normalize_score:
+            answer = self._calls.call(NORMALIZE, plugin, pod, False, plugin.normalize_score, state, pod, raw)
+            scores = _numbers(NORMALIZE, plugin, answer, len(raw))
+        if len(scores) and scores.view(np.uint64).max() > MAX_NODE_SCORE:  # a negative score is a huge one without sign
             lowest = int(scores.min())
-            return _invalid(plugin, lowest if lowest < 0 else int(scores.max()))
-        weighted: Scores = scores * self._profile.weights[plugin.name]
+            raise Failed(_out_of_range(plugin, lowest if lowest < 0 else int(scores.max())))
+        weighted: Scores = scores * self._plugins.weights[plugin.name]
         return weighted
 
 
-def _invalid(plugin: ScorePlugin, score: int) -> Status:
-    wrong = f"returns an invalid score {score}, it should in the range of [0, 100] after normalizing"
+def _numbers(point: Point, plugin: ScorePlugin, answer: object, nodes: int) -> Scores:
+    """An answer as int64 of shape (nodes,). Raises Failed when it is not that."""
+    if isinstance(answer, Status):
+        raise Failed(answer)
+    if isinstance(answer, np.ndarray) and answer.shape == (nodes,) and answer.dtype.kind in "iu":
+        return answer if answer.dtype == np.int64 else answer.astype(np.int64)
+    raise Failed(failure(point, plugin, ValueError(f"it is not one integer for each of {nodes} nodes")))
+
+
+def _out_of_range(plugin: ScorePlugin, score: int) -> Status:
+    wrong = f"returns an invalid score {score}, it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
     status = Status.failure(f'plugin "{plugin.name}" {wrong}').by(plugin.name)
     return error_in("applying score defaultWeights on Score plugins", status)

@@ -1,8 +1,10 @@
-"""One pod's attempt: what the scheduling cycle decided and what the binding cycle needs to carry it out."""
+"""One pod's attempt: what the scheduling cycle decided, and how a failure is told to people and to the queue."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from ..contract.cycle_state import CycleState
 from ..contract.decision import PodDecision
@@ -11,7 +13,11 @@ from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
 from ..model.pod_info import PodInfo
 from ..queue.entity import Rejection
-from .fit_error import fit_error_of_one
+from ..runtime.framework import Framework
+
+NO_NODES = "no nodes available to schedule pods"
+LONGEST = 1 << 14
+"""Characters of the reasons that are told; a pod may ask for thousands of things that no node has."""
 
 
 @dataclass(slots=True)
@@ -20,6 +26,7 @@ class Attempt:
 
     Attributes:
         queued: the pod with its history.
+        framework: of the profile that decides for the pod.
         state: the plugins' notes.
         started: when the cycle began, seconds on the engine's clock.
         node_name: the chosen node; "" until there is one.
@@ -28,24 +35,25 @@ class Attempt:
         pending: those of them that answered PENDING.
         nominated: what to do with the nomination on failure: a node, "" to clear it, None to leave it.
         assumed: whether the pod is counted on the node and reserved.
-        sequence: the scheduler's count of foreign changes when the cycle ran.
+        generation: of the cache when the cycle ran.
         displaced: whether the chosen node was lost to somebody else. What that node lacks says nothing of the others,
             so the pod is to be tried again at once. It takes a change by somebody else for each time.
         after_flush: whether the time limit, not an event, brought the pod out of the unschedulable ones.
     """
 
     queued: QueuedPod
+    framework: Framework
     state: CycleState
     started: float
+    generation: int
+    after_flush: bool = False
     node_name: str = ""
     status: Status | None = None
     rejectors: set[str] = field(default_factory=set)
     pending: set[str] = field(default_factory=set)
     nominated: str | None = None
     assumed: bool = False
-    sequence: int = 0
     displaced: bool = False
-    after_flush: bool = False
 
     @property
     def pod(self) -> PodInfo:
@@ -55,15 +63,15 @@ class Attempt:
     @property
     def profile(self) -> str:
         """The schedulerName of the profile that decides for the pod."""
-        return self.pod.pod.spec.scheduler_name
+        return self.framework.name
 
     def begin_anew(self) -> None:
-        """Forget what was decided so far; nothing may be held."""
+        """Forget what was decided so far. To be called while nothing is reserved for the pod."""
         self.state = CycleState(sampled=self.state.sampled)
         self.node_name, self.status, self.nominated = "", None, None
         self.rejectors, self.pending = set(), set()
 
-    def fail(self, status: Status, diagnosis: Diagnosis | None = None) -> Attempt:
+    def fail(self, status: Status, diagnosis: Diagnosis | None = None) -> None:
         """The pod found no node. Without a diagnosis, PostFilter had no say and the nomination is over."""
         self.status = status
         if diagnosis is None:
@@ -71,39 +79,40 @@ class Attempt:
         else:
             self.rejectors |= diagnosis.unschedulable_plugins
             self.pending |= diagnosis.pending_plugins
-        return self
 
-    def fail_on_node(self, status: Status) -> Attempt:
+    def fail_on_node(self, status: Status) -> None:
         """The pod was turned away after a node had been chosen; the text is a FitError over that one node."""
         self.nominated = ""
         if status.rejected:
-            text = fit_error_of_one(status)
             if status.plugin:
                 self.rejectors.add(status.plugin)
             if status.code is Code.PENDING:
                 self.pending.add(status.plugin)
-            status = Status(status.code, (text,), status.plugin)
+            status = Status(status.code, (fit_error_of_one(status),), status.plugin)
         self.status = status
-        return self
 
-    def lose_node(self, status: Status) -> Attempt:
+    def fail_on_lost_node(self, status: Status) -> None:
         """The chosen node was lost to somebody else; the text is a FitError over that one node."""
         self.displaced = True
-        return self.fail_on_node(status)
+        self.fail_on_node(status)
 
-    def fail_to_bind(self, status: Status) -> Attempt:
+    def fail_to_bind(self, status: Status) -> None:
         """PreBind or Bind failed. Nobody can say which event would help, so the pod comes back after backoff."""
         self.nominated = ""
         self.status = status
-        return self
 
-    def follow(self, sibling: Attempt) -> Attempt:
+    def fail_with(self, sibling: Attempt) -> None:
         """The pod goes back because a pod that it was to be placed with lost its place."""
         self.rejectors |= sibling.rejectors
         self.displaced = sibling.displaced
         plugin = sibling.status.plugin if sibling.status is not None else ""
         reason = f"sibling pod {sibling.pod.key} lost its place on node {sibling.node_name}"
-        return self.fail_on_node(Status.unschedulable(reason).by(plugin))
+        self.fail_on_node(Status.unschedulable(reason).by(plugin))
+
+    def tell_followers(self) -> None:
+        """Tell the plugins that follow decisions what this one came to."""
+        if self.framework.plugins.decision_followers:
+            self.framework.tell_pod_decision(self.decision())
 
     def decision(self) -> PodDecision:
         """What was decided, for plugins that follow decisions."""
@@ -113,3 +122,34 @@ class Attempt:
         """What the queue has to know to bring the pod back at the right time."""
         error = self.status is not None and not self.status.rejected
         return Rejection(frozenset(self.rejectors), frozenset(self.pending), error)
+
+
+def fit_error(diagnosis: Diagnosis) -> str:
+    """kube-scheduler's FitError: `0/5 nodes are available: 1 Insufficient cpu, 4 node(s) had untolerated taint(s).`"""
+    text = f"0/{len(diagnosis.node_names)} nodes are available:"
+    if diagnosis.prefilter_message:
+        text += f" {diagnosis.prefilter_message}."
+    else:
+        reasons: dict[str, int] = {}
+        for status, count in diagnosis.counts().items():
+            for reason in status.reasons:
+                reasons[reason] = reasons.get(reason, 0) + count
+        parts = sorted(f"{count} {reason}" for reason, count in reasons.items())
+        if parts:
+            text += f" {_cut(', '.join(parts))}."
+    return with_post_filter(text, diagnosis.postfilter_message)
+
+
+def with_post_filter(text: str, message: str) -> str:
+    """The text of a diagnosis with what PostFilter said after it was written."""
+    return f"{text} {message}" if message else text
+
+
+def _cut(reasons: str) -> str:
+    return reasons if len(reasons) <= LONGEST else f"{reasons[:LONGEST]} ..."
+
+
+def fit_error_of_one(status: Status) -> str:
+    """The text for a pod that was turned away after a node had been chosen: `0/1 nodes are available: 1 <reason>.`"""
+    none = np.zeros(1, np.int32)
+    return fit_error(Diagnosis([""], none, none, absent=status))

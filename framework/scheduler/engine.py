@@ -5,13 +5,11 @@ The operator builds one and feeds it; tests and tools build one with ports of th
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..cache.cache import Cache
 from ..config import KubeSchedulerConfiguration, ResolvedProfile
-from ..contract.decision import DecisionFollower
 from ..contract.group import ObjectFollower, PodFollower
 from ..contract.handle import WatchedKind
 from ..contract.plugin import Plugin
@@ -20,21 +18,20 @@ from ..model.pod_info import PodInfo
 from ..queue.backoff_queue import BackoffPolicy
 from ..queue.rules import QueueRules, QueueSettings
 from ..queue.scheduling_queue import SchedulingQueue
-from ..runtime.profile import Profile
-from ..runtime.timing import Timing
+from ..runtime.framework import Framework
+from ..runtime.nominator import PodNominator
+from ..runtime.plugin_calls import Watch
 from ..runtime.waiting import WaitingPods
 from ..snapshot.snapshot import Snapshot
-from .binding import BindingCycle
-from .foreign import ForeignChanges
-from .gang import GangCycle
-from .intake import NodeIntake, ObjectIntake, PodIntake
+from .binding_cycle import BindingCycle
+from .event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler
+from .failure import FailureHandler
 from .ports import Ports
 from .profile_handle import ProfileHandle
-from .scheduler import Lane, Scheduler
-from .scheduling import SchedulingCycle
-from .search import Search
-
-log = logging.getLogger(__name__)
+from .reports import Reports
+from .schedule_group import GroupCycle
+from .schedule_one import Algorithm, SchedulingCycle
+from .scheduler import Scheduler
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +42,27 @@ class Engine:
         cache: nodes and pods as known.
         queue: pods that wait.
         waiting: pods that Permit holds.
+        nominator: pods that are promised a node.
         pods: the pod informer's handler.
         nodes: the node informer's handler.
         objects: what plugins asked to be watched, with the handlers of those informers.
-        searches: by schedulerName, how nodes are found and ranked.
+        algorithms: by schedulerName, how nodes are found and ranked; `framework` of each are the profile's plugins.
         scheduler: runs the cycles.
         shared: what plugins share among the profiles, by key (see `Handle.shared`).
+        watch: which call of a plugin is under way; another thread may look at it.
     """
 
     cache: Cache
     queue: SchedulingQueue
     waiting: WaitingPods
-    pods: PodIntake
-    nodes: NodeIntake
-    objects: Mapping[WatchedKind, ObjectIntake]
-    searches: Mapping[str, Search]
+    nominator: PodNominator
+    pods: PodEventHandler
+    nodes: NodeEventHandler
+    objects: Mapping[WatchedKind, ObjectEventHandler]
+    algorithms: Mapping[str, Algorithm]
     scheduler: Scheduler
     shared: Mapping[str, object]
+    watch: Watch
 
 
 def build_engine(
@@ -74,56 +75,62 @@ def build_engine(
 ) -> Engine:
     """Put an engine together.
 
-    `registry` maps the name of each plugin in `profiles` to its class; `assumed_ttl` is the cache's. Raises
-    ConfigurationError when a plugin cannot be made.
+    `registry` maps the name of each plugin in `profiles` to its class; `assumed_ttl` is the cache's.
+    Raises ConfigurationError when a plugin cannot be made.
     """
-    now = ports.clock.now
-    snapshot, waiting, foreign = Snapshot(), WaitingPods(), ForeignChanges()
-    cache = Cache(snapshot, now, assumed_ttl)
-
+    clock, observer = ports.clock, ports.observer
+    snapshot, waiting, nominator, watch = Snapshot(), WaitingPods(), PodNominator(), Watch()
+    cache = Cache(snapshot, clock.now, assumed_ttl)
     shared: dict[str, object] = {}
 
     def activate(pods: Mapping[str, PodInfo]) -> None:
         queue.activate(pods.values())
 
-    built = {
-        resolved.scheduler_name: Profile(
-            resolved, registry, ProfileHandle(resolved.scheduler_name, snapshot, waiting, ports, activate, shared)
+    def build(resolved: ResolvedProfile) -> Framework:
+        handle = ProfileHandle(resolved.scheduler_name, snapshot, waiting, nominator, ports, activate, shared)
+        handle.framework = Framework(
+            resolved,
+            registry,
+            handle,
+            snapshot=snapshot,
+            nominator=nominator,
+            waiting=waiting,
+            clock=clock,
+            observer=observer,
+            watch=watch,
         )
-        for resolved in profiles
-    }
+        return handle.framework
+
+    frameworks = {resolved.scheduler_name: build(resolved) for resolved in profiles}
 
     def kept_out(pod: PodInfo, status: Status) -> None:
-        scheduler.reports.failed(pod, status, None)
+        reports.failed(pod, status, None)
 
-    queue = _build_queue(configuration, built, ports, kept_out)
-    searches = {name: Search(profile, snapshot, Timing(ports.observer, now, name)) for name, profile in built.items()}
-    plugins = [plugin for profile in built.values() for plugin in profile.plugins.values()]
+    queue = _build_queue(configuration, frameworks, ports, kept_out)
+    plugins = [plugin for framework in frameworks.values() for plugin in framework.plugins.plugins.values()]
     followers = [plugin for plugin in plugins if isinstance(plugin, PodFollower)]
-    pods = PodIntake(cache, queue, waiting, foreign, tuple(built), followers)
-    cycles = {
-        name: SchedulingCycle(search, cache, waiting, ports.clock, ports.observer) for name, search in searches.items()
-    }
-    lanes = {}
-    for name, search in searches.items():
-        binding = BindingCycle(search, cache, waiting, foreign, ports.clock, ports.observer)
-        group = built[name].group
-        gang = GangCycle(cycles, snapshot, group) if group is not None else None
-        lanes[name] = Lane(cycles[name], binding, gang, built[name].of(DecisionFollower))
-    scheduler = Scheduler(cache, queue, pods, foreign, ports, lanes)
+    pods = PodEventHandler(cache, queue, waiting, nominator, tuple(frameworks), followers)
+    algorithms = {name: Algorithm(framework, snapshot, nominator) for name, framework in frameworks.items()}
+    cycle = SchedulingCycle(algorithms, cache, nominator, clock, observer, ports.choose)
+    reports = Reports(ports, pods.mine)
+    failures = FailureHandler(queue, nominator, reports, pods.mine, clock, observer)
+    bindings = BindingCycle(cycle, cache, queue, failures, reports, clock, observer, ports.wake)
+    groups = GroupCycle(cycle, bindings, failures, reports, pods, snapshot, ports)
     return Engine(
         cache=cache,
         queue=queue,
         waiting=waiting,
+        nominator=nominator,
         pods=pods,
-        nodes=NodeIntake(cache, queue, foreign),
+        nodes=NodeEventHandler(cache, queue),
         objects={
-            kind: ObjectIntake(queue, kind.resource, _watchers(plugins, kind))
+            kind: ObjectEventHandler(queue, kind.resource, _watchers(plugins, kind))
             for kind in dict.fromkeys(kind for plugin in plugins for kind in plugin.watches)
         },
-        searches=searches,
-        scheduler=scheduler,
+        algorithms=algorithms,
+        scheduler=Scheduler(frameworks, cache, queue, cycle, groups, bindings, failures, reports, ports),
         shared=shared,
+        watch=watch,
     )
 
 
@@ -133,30 +140,26 @@ def _watchers(plugins: Iterable[Plugin], kind: WatchedKind) -> list[ObjectFollow
 
 def _build_queue(
     configuration: KubeSchedulerConfiguration,
-    profiles: Mapping[str, Profile],
+    frameworks: Mapping[str, Framework],
     ports: Ports,
     on_error: Callable[[PodInfo, Status], None],
 ) -> SchedulingQueue:
     def pre_enqueue(pod: PodInfo, first: str) -> Status | None:
-        profile = profiles[pod.pod.spec.scheduler_name]
-        status = profile.run_pre_enqueue(pod, first)
-        for follower in profile.of(DecisionFollower):
-            try:
-                follower.on_pre_enqueue(pod, status)
-            except Exception:  # a plugin's bug must not lose the pod
-                log.exception("A plugin failed to follow a decision", extra={"pairs": {"plugin": follower.name}})
+        framework = frameworks[pod.pod.spec.scheduler_name]
+        status = framework.run_pre_enqueue_plugins(pod, first)
+        framework.tell_pre_enqueue(pod, status)
         return status
 
     def group_of(pod: PodInfo) -> str | None:
-        plugin = profiles[pod.pod.spec.scheduler_name].group
+        plugin = frameworks[pod.pod.spec.scheduler_name].plugins.group
         return None if plugin is None else plugin.group_of(pod)
 
-    queue_sort = next(iter(profiles.values())).queue_sort
+    queue_sort = next(iter(frameworks.values())).plugins.queue_sort
     rules = QueueRules(
         sort_key=queue_sort.sort_key,
         pre_enqueue=pre_enqueue,
         group_of=group_of,
-        registrations={name: profile.registrations() for name, profile in profiles.items()},
+        registrations={name: framework.plugins.registrations() for name, framework in frameworks.items()},
         sort_plugin=queue_sort.name,
         on_error=on_error,
     )

@@ -1,6 +1,7 @@
 """The whole of a decision, for people and for comparison: every node's rejection and every score.
 
-`muster explain` and the simulator call it. It decides through the same `Search` as the scheduling cycle.
+`muster explain` and the simulator call it. It decides through the same `Algorithm` as the scheduling cycle
+and changes nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from ..contract.cycle_state import CycleState
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from ..snapshot.snapshot import Snapshot
-from .search import Feasible, Search
+from .ports import first_of_equals
+from .schedule_one import Algorithm, Feasible
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +40,10 @@ class Explanation:
     chosen: str = ""
 
 
-def explain(search: Search, snapshot: Snapshot, pod: PodInfo) -> Explanation:
-    """Decide for `pod` on `snapshot` and keep everything that was found out."""
-    state = CycleState()
-    found = search.find(state, pod)
+def explain(algorithm: Algorithm, pod: PodInfo) -> Explanation:
+    """Decide for `pod` and keep everything that was found out. Of equally good nodes the first is chosen."""
+    state, snapshot = CycleState(), algorithm.snapshot
+    found = algorithm.find_nodes_that_fit(state, pod, nominated_first=False)
     if found.pre_filtered.status is not None:
         return Explanation(prefilter=found.pre_filtered.status, message=found.status.message if found.status else "")
     rejected = _rejections(found, snapshot)
@@ -49,10 +51,13 @@ def explain(search: Search, snapshot: Snapshot, pod: PodInfo) -> Explanation:
         return Explanation(rejected=rejected, message=found.status.message)
     rows = found.rows if found.filtered is None else found.filtered.feasible
     names = [snapshot.names[row] for row in rows.tolist()]
-    chosen = search.choose(state, pod, found)
+    nominated = algorithm.nominated_node(state, pod)
+    if nominated is not None:
+        found.rows = nominated
+    chosen = algorithm.select_host(state, pod, found, first_of_equals)
     if isinstance(chosen, Status):
         return Explanation(feasible=tuple(sorted(names)), rejected=rejected, message=chosen.message)
-    scored = search.rank(state, pod, rows)
+    scored = algorithm.prioritize_nodes(state, pod, rows)
     if isinstance(scored, Status):
         return Explanation(feasible=tuple(sorted(names)), rejected=rejected, message=scored.message)
     scores: dict[str, dict[str, int]] = {name: {} for name in names}

@@ -11,6 +11,11 @@ from ..contract.handle import Binder, Clock, ConditionWriter, EventSink, Lister
 from ..contract.observer import NullObserver, Observer
 
 
+def first_of_equals(equals: int) -> int:
+    """A chooser that is always of the same mind."""
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """The engine's surroundings.
@@ -26,6 +31,8 @@ class Ports:
         listers: objects of the kinds that plugins declared in `watches`.
         observer: metrics.
         api: reads and writes what plugins have to.
+        choose: `(n) -> 0 … n - 1`, one of n nodes that are equally good: any in a process that schedules, the first
+            where the same answer is wanted every time.
     """
 
     clock: Clock
@@ -38,3 +45,4 @@ class Ports:
     listers: Mapping[str, Lister] = field(default_factory=dict)
     observer: Observer = field(default_factory=NullObserver)
     api: Api = field(default_factory=NoApi)
+    choose: Callable[[int], int] = first_of_equals

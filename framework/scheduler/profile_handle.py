@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from ..contract.api import Api
+from ..contract.cycle_state import CycleState
 from ..contract.handle import Binder, Clock, EventSink, Lister
 from ..contract.observer import Observer
+from ..contract.status import Status
+from ..contract.verdicts import Diagnosis
 from ..model.pod_info import PodInfo
+from ..runtime.framework import Framework
+from ..runtime.nominator import PodNominator
 from ..runtime.waiting import WaitingPods
 from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import NodeView
 from .ports import Ports
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ProfileHandle:
-    """Implements `contract.handle.Handle` for one profile."""
+    """Implements `contract.handle.Handle` for one profile. `framework` is set once its plugins have been made."""
 
     profile_name: str
     snapshot: Snapshot
     waiting_pods: WaitingPods
+    nominator: PodNominator
     ports: Ports
     activate: Callable[[Mapping[str, PodInfo]], None]
     shared_values: dict[str, object]
+    framework: Framework = field(init=False)
 
     @property
     def clock(self) -> Clock:
@@ -53,6 +62,16 @@ class ProfileHandle:
         """Metrics."""
         return self.ports.observer
 
+    @contextmanager
+    def trial(self) -> Iterator[PodTrial]:
+        """Put pods on nodes and take them off inside a `with`; when it ends all is as before."""
+        with self.snapshot.trial():
+            yield PodTrial(self.framework, self.snapshot)
+
+    def run_filter_plugins_with_nominated_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
+        """Ask the profile's Filter plugins about `nodes`, as they are in the trials around the call."""
+        return self.framework.run_filter_plugins_with_nominated_pods(state, pod, nodes)
+
     def lister(self, resource: str) -> Lister:
         """Objects of a kind that a plugin declared in `watches`. Raises KeyError for any other."""
         return self.ports.listers[resource]
@@ -62,3 +81,21 @@ class ProfileHandle:
         if key not in self.shared_values:
             self.shared_values[key] = make()
         return cast("T", self.shared_values[key])
+
+
+@dataclass(frozen=True, slots=True)
+class PodTrial:
+    """Implements `contract.Trial`: changes of the snapshot under its undo log, told to the PreFilterExtensions."""
+
+    framework: Framework
+    snapshot: Snapshot
+
+    def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:
+        """Count `added` on the node while `pod` is being decided."""
+        self.snapshot.add_pod(added, node_name)
+        return self.framework.run_pre_filter_extension_add_pod(state, pod, added, node_name)
+
+    def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str) -> Status | None:
+        """Take `removed` off the node while `pod` is being decided."""
+        self.snapshot.remove_pod(removed, node_name)
+        return self.framework.run_pre_filter_extension_remove_pod(state, pod, removed, node_name)

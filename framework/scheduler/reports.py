@@ -7,7 +7,8 @@ told once for each of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,15 +17,24 @@ from cachetools import LRUCache
 from ..contract.handle import Timer
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
+from .attempt import Attempt
 from .ports import Ports
+
+log = logging.getLogger(__name__)
+
+DECISIONS = logging.INFO - 2
+"""Level of the line that each decision gets: shown from `-v 2` on, as in kube-scheduler."""
 
 PATIENCE_SECONDS = 1.0
 _REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """The last decision about a pod. `node` is "" when it found none; `wall` is in seconds since the epoch."""
+class LastDecision:
+    """The last decision about a pod. `node` is "" when it found none; `wall` is in seconds since the epoch.
+
+    With `code` Wait Permit holds the pod on the node.
+    """
 
     pod: str
     uid: str
@@ -36,7 +46,7 @@ class Decision:
 
 
 @dataclass(slots=True)
-class _HeldBack:
+class _Postponed:
     """What will be told of a pod when the timer ends, see `Reports.failed`."""
 
     timer: Timer
@@ -50,18 +60,24 @@ class Reports:
     def __init__(self, ports: Ports, current: Callable[[str], PodInfo | None]) -> None:
         self._ports = ports
         self._current = current
-        self._held_back: dict[str, _HeldBack] = {}
-        self._last: LRUCache[str, Decision] = LRUCache(_REMEMBERED)
+        self._postponed: dict[str, _Postponed] = {}
+        self._last: LRUCache[str, LastDecision] = LRUCache(_REMEMBERED)
         self._ended = False
 
-    def last(self, key: str) -> Decision | None:
+    def last(self, key: str) -> LastDecision | None:
         """The last decision about the pod `namespace/name`, if it was among the latest ten thousand."""
         return self._last.get(key)
 
-    def held(self, pods: Iterable[PodInfo]) -> None:
-        """The pods hold nodes and are about to be bound: it must not be said any more that they wait."""
-        for pod in pods:
-            self._drop(pod.uid)
+    def placed(self, attempt: Attempt) -> None:
+        """The pod has a node, where Permit may hold it: it must not be said any more why it has none."""
+        pod, node_name = attempt.pod, attempt.node_name
+        self._drop(pod.uid)
+        plugins = attempt.framework.waits_for(pod)
+        if plugins:
+            names = ", ".join(sorted(plugins))
+            self._remember(pod, Status.wait(f"waits on node {node_name} for {names} to permit it").by(names), node_name)
+            pairs = {"pod": pod.key, "node": node_name, "plugins": names}
+            log.log(DECISIONS, "Pod waits on permit", extra={"pairs": pairs})
 
     def end(self) -> None:
         """The process ends: from now on nobody is told why pods wait. Whoever takes over will tell what holds then."""
@@ -84,19 +100,19 @@ class Reports:
             self._drop(pod.uid)
             self._tell(pod, status, nominated)
             return
-        held_back = self._held_back.get(pod.uid)
-        if held_back is None:
+        postponed = self._postponed.get(pod.uid)
+        if postponed is None:
             timer = self._ports.clock.call_later(PATIENCE_SECONDS, partial(self._tell_now, pod))
-            self._held_back[pod.uid] = _HeldBack(timer, status, nominated)
+            self._postponed[pod.uid] = _Postponed(timer, status, nominated)
         else:
-            held_back.status, held_back.nominated = status, nominated
+            postponed.status, postponed.nominated = status, nominated
 
     def _tell_now(self, pod: PodInfo) -> None:
         """The patience with a pod that waits is over: the latest reason is told."""
-        held_back = self._held_back.pop(pod.uid)
+        postponed = self._postponed.pop(pod.uid)
         current = self._current(pod.key)
         if current is not None and current.uid == pod.uid and not current.node_name:
-            self._tell(current, held_back.status, held_back.nominated)
+            self._tell(current, postponed.status, postponed.nominated)
 
     def _tell(self, pod: PodInfo, status: Status, nominated: str | None) -> None:
         if self._ended:
@@ -110,11 +126,11 @@ class Reports:
         sink.event(pod, kind=kind, reason=reason, action=action, note=note)
 
     def _remember(self, pod: PodInfo, status: Status, node_name: str) -> None:
-        self._last[pod.key] = Decision(
+        self._last[pod.key] = LastDecision(
             pod.key, pod.uid, node_name, status.code.wire_name, status.message, status.plugin, self._ports.clock.wall()
         )
 
     def _drop(self, uid: str) -> None:
-        held_back = self._held_back.pop(uid, None)
-        if held_back is not None:
-            held_back.timer.cancel()
+        postponed = self._postponed.pop(uid, None)
+        if postponed is not None:
+            postponed.timer.cancel()

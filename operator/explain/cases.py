@@ -72,8 +72,8 @@ def _decide(case: _Case) -> dict[str, Any]:
         for kind in assembly.watched()
     }
     engine = picture(assembly, nodes, running, others)
-    search = engine.searches[assembly.profiles[0].scheduler_name]
-    return {"id": case.id, **as_json(explain(search, engine.cache.snapshot, PodInfo(case.pod)))}
+    algorithm = engine.algorithms[assembly.profiles[0].scheduler_name]
+    return {"id": case.id, **as_json(explain(algorithm, PodInfo(case.pod)))}
 
 
 def _without_nomination(pod: Pod) -> Pod:

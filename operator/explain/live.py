@@ -56,7 +56,7 @@ async def explain_live(assembly: Assembly, connection: Connection, namespace: st
     waiting = PodInfo(as_new(pod.pod, profile))
     cluster.pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), waiting.pod]
     engine = picture(assembly, cluster.nodes, cluster.pods, {**cluster.watched, POD_GROUPS: cluster.groups})
-    explanation = explain(engine.searches[profile], engine.cache.snapshot, waiting)
+    explanation = explain(engine.algorithms[profile], waiting)
     held_up = bool(explanation.chosen) and not pod.node_name and group_key(pod) is not None
     group = await _with_its_group(assembly, cluster, pod) if held_up else ""
     return Explained(pod, profile, len(cluster.nodes), explanation, group)

@@ -66,6 +66,11 @@ class EngineMetrics:
             "[BETA] Pods a plugin judged, at PreFilter, Filter, PreScore and Score.",
             ("plugin", "extension_point", "profile"),
         )
+        self._slow_calls = Counter(
+            "muster_plugin_slow_calls_total",
+            "Calls of a plugin that held up the scheduler for more than a tenth of a second.",
+            ("plugin", "extension_point"),
+        )
         self._bound_attempts = Histogram(
             "scheduler_pod_scheduling_attempts",
             "[STABLE] Attempts a pod took until it was bound.",
@@ -172,6 +177,9 @@ class EngineMetrics:
 
     def plugin_evaluated(self, plugin: str, *, point: str, profile: str) -> None:
         self._plugin_evaluations.add((plugin, point, profile))
+
+    def plugin_slow(self, plugin: str, *, point: str, seconds: float) -> None:
+        self._slow_calls.add((plugin, point))
 
     def bound(self, *, attempts: int, sli_seconds: float, after_flush: bool) -> None:
         self._bound_attempts.observe((), attempts)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from muster.framework.contract.events import ASSIGNED_POD_DELETE
-
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -27,5 +25,4 @@ async def expire_assumed(
     """Look for pods whose time to live is over, again and again; to be cancelled."""
     while True:
         await sleep(PERIOD_SECONDS)
-        for pod in engine.cache.expire(clock.now()):
-            engine.queue.move_all(ASSIGNED_POD_DELETE, pod, None)
+        engine.pods.expire(clock.now())

@@ -63,6 +63,7 @@ class Wire:
         return Ports(
             clock=self._clock,
             random=random.random,
+            choose=random.randrange,
             spawn=self.bindings.spawn,
             wake=self._wake,
             binder=self._binder,

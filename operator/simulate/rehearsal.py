@@ -19,7 +19,7 @@ from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.engine import build_engine
-from muster.framework.scheduler.ports import Ports
+from muster.framework.scheduler.ports import Ports, first_of_equals
 from muster.operator.process.settings import Assembly
 from muster.operator.process.tasks import TaskSet
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup, group_key
@@ -110,9 +110,9 @@ class Rehearsal:
         snapshot, found_none = self._engine.cache.snapshot, []
         with snapshot.trial():
             for pod in pods:
-                search, state = self._engine.searches[pod.pod.spec.scheduler_name], CycleState()
-                found = search.find(state, pod)
-                row = search.choose(state, pod, found) if len(found.rows) else None
+                algorithm, state = self._engine.algorithms[pod.pod.spec.scheduler_name], CycleState()
+                found = algorithm.find_nodes_that_fit(state, pod)
+                row = algorithm.select_host(state, pod, found, first_of_equals) if len(found.rows) else None
                 if isinstance(row, int):
                     snapshot.add_pod(pod, snapshot.names[row])
                 else:

@@ -104,10 +104,22 @@ async def test_a_member_that_can_never_be_reserved_does_not_make_its_gang_spin(
     assert 10_000 - PickyReserve.refusals[refused] < 200
 
 
-async def test_a_transaction_says_which_sibling_failed(make_world: MakeWorld) -> None:
+async def test_a_member_that_reserve_refuses_in_the_trial_does_not_fit(make_world: MakeWorld) -> None:
     PickyReserve.refusals.clear()
     PickyReserve.refusals["g-0"] = 1
     world = make_world(plugins={"PickyReserve": PickyReserve})
+    members = of_three(world)
+    await world.settle()
+
+    lacks = "pod group default/g is unschedulable, 0 of the 3 members that it needs fit"
+    told = f"{lacks}: 0/1 nodes are available: 1 not this one."
+    assert [world.notes(member) for member in members] == [[told]] * 3
+
+
+async def test_a_transaction_says_which_sibling_failed(make_world: MakeWorld) -> None:
+    PickyPermit.refusals.clear()
+    PickyPermit.refusals["g-0"] = 1
+    world = make_world(plugins={"PickyPermit": PickyPermit})
     first, second, third = of_three(world)
     await world.settle()
 

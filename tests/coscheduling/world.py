@@ -127,7 +127,7 @@ class World:
 
     def plugin(self, name: str = "muster") -> Coscheduling:
         """The plugin of a profile."""
-        found = self.engine.searches[name].profile.plugins["Coscheduling"]
+        found = self.engine.algorithms[name].framework.plugins.plugins["Coscheduling"]
         assert isinstance(found, Coscheduling)
         return found
 

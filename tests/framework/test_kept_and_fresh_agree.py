@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.framework.contract import CycleState
-from muster.framework.contract.observer import NullObserver
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.runtime.timing import Timing
-from muster.framework.scheduler.search import Feasible, Search
+from muster.framework.scheduler.ports import first_of_equals
+from muster.framework.scheduler.schedule_one import Algorithm, Feasible
 from muster.operator.explain.picture import picture
 from muster.operator.process.settings import assemble, muster_configuration
 from tests.builders import make_node, make_pod, require
+from tests.runtime.frameworks import algorithm_of
 
 _ASSEMBLY = assemble(muster_configuration())
 _NODES = [f"n{number}" for number in range(6)]
@@ -72,7 +72,7 @@ changes = st.lists(
 @given(changes)
 def test_a_warm_search_says_what_a_new_one_says(steps: list[tuple[str, Any]]) -> None:
     engine = picture(_ASSEMBLY, [], [])
-    [warm] = engine.searches.values()
+    [warm] = engine.algorithms.values()
     snapshot = engine.cache.snapshot
     running: list[tuple[PodInfo, str]] = []
     for number, (what, detail) in enumerate(steps):
@@ -87,25 +87,27 @@ def test_a_warm_search_says_what_a_new_one_says(steps: list[tuple[str, Any]]) ->
             case "no pod" if running:
                 snapshot.remove_pod(*running.pop(detail % len(running)))
             case "look":
-                fresh = Search(warm.profile, snapshot, Timing(NullObserver(), lambda: 0.0, "muster"))
+                fresh = algorithm_of(_ASSEMBLY.profiles[0], _ASSEMBLY.registry, snapshot)
                 _agree(warm, fresh, _pod(detail, "looked-at"))
 
 
-def _agree(warm: Search, fresh: Search, pod: PodInfo) -> None:
+def _agree(warm: Algorithm, fresh: Algorithm, pod: PodInfo) -> None:
     mine, theirs = CycleState(), CycleState()
-    kept, new = warm.find(mine, pod), fresh.find(theirs, pod)
+    kept, new = warm.find_nodes_that_fit(mine, pod), fresh.find_nodes_that_fit(theirs, pod)
     assert kept.rows.tolist() == new.rows.tolist()
     assert kept.status == new.status
     assert _verdicts(kept) == _verdicts(new)
     if len(kept.rows):
-        ours, others = warm.rank(mine, pod, kept.rows), fresh.rank(theirs, pod, new.rows)
+        ours, others = warm.prioritize_nodes(mine, pod, kept.rows), fresh.prioritize_nodes(theirs, pod, new.rows)
         assert not hasattr(ours, "code")
         assert not hasattr(others, "code")
         assert {name: scores.tolist() for name, scores in ours.by_plugin.items()} == {
             name: scores.tolist() for name, scores in others.by_plugin.items()
         }
         assert np.array_equal(ours.totals, others.totals)
-        assert warm.choose(mine, pod, kept) == fresh.choose(theirs, pod, new)
+        assert warm.select_host(mine, pod, kept, first_of_equals) == fresh.select_host(
+            theirs, pod, new, first_of_equals
+        )
 
 
 def _verdicts(found: Feasible) -> Mapping[str, Any]:

@@ -110,7 +110,7 @@ def test_a_group_is_tried_though_one_member_has_no_sort_key() -> None:
 GATES = {
     "raises": (raising(BUG), "running PreEnqueue plugins: a bug"),
     "answers a word": (answering("no"), "running PreEnqueue plugins: answered str instead of a Status"),
-    "says that it failed": (answering(Status.failure(error=BUG).by("Gate")), 'running PreEnqueue plugin "Gate": a bug'),
+    "says that it failed": (answering(Status.failure(error=BUG).by("Gate")), "a bug"),
 }
 
 

@@ -1,7 +1,7 @@
 """Filter: the first plugin that turns a node away is the one that is told, and the rest is counted."""
 
 from muster.framework.contract import CycleState, DependsOn, PreFilterResult, Status
-from muster.framework.scheduler.search import Feasible
+from muster.framework.scheduler.schedule_one import Feasible
 from tests.builders import make_node, make_pod
 from tests.cache.objects import pod as typed_pod
 from tests.scheduler.scripted import Log, broken, filtering, pre_filtering, scoring
@@ -13,7 +13,7 @@ TAINTED = Status.unresolvable("tainted")
 
 def find(stage: Stage, *nodes: str) -> Feasible:
     stage.put_node(*(make_node(name) for name in nodes))
-    return stage.engine.searches["muster"].find(CycleState(), typed_pod(make_pod("web")))
+    return stage.engine.algorithms["muster"].find_nodes_that_fit(CycleState(), typed_pod(make_pod("web")))
 
 
 def verdicts(found: Feasible) -> dict[str, tuple[str, str]]:
@@ -73,14 +73,14 @@ def test_an_error_about_a_node_that_was_turned_away_before_is_nobodys_business()
     assert found.rows.tolist() == [1]
 
 
-def test_a_plugin_that_raises_is_an_error_of_the_attempt_in_its_own_words() -> None:
+def test_a_plugin_that_raises_is_an_error_of_the_attempt_that_names_it() -> None:
     stage = Stage(broken(filtering("A", {}), "filter", ValueError("no such thing")))
     stage.put_node(make_node("a"))
     stage.put_pod(make_pod("web"))
 
     assert stage.step()
 
-    assert stage.conditions["default/web"] == ("SchedulerError", "no such thing", "")
+    assert stage.conditions["default/web"] == ("SchedulerError", 'running "A" filter plugin: no such thing', "")
     assert stage.place("default/web") == "error backoff"
 
 

@@ -4,9 +4,9 @@ One search lives through all changes; after each of them it must answer like a s
 oracle is the same code with nothing kept, which the tests of plugins and the recorded decisions hold to the rules.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import cast
 
 import hypothesis.strategies as st
 import numpy as np
@@ -16,17 +16,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from muster.framework.config import ResolvedProfile
 from muster.framework.config.merge import PluginRef
-from muster.framework.contract import CycleState, Handle, Plugin, Status
-from muster.framework.contract.observer import NullObserver
+from muster.framework.contract import CycleState, Plugin, Status
 from muster.framework.contract.points import POINTS
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.runtime.profile import Profile
-from muster.framework.runtime.timing import Timing
-from muster.framework.scheduler.search import Search
+from muster.framework.scheduler.schedule_one import Algorithm
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.plugins.catalog import DEFAULTS, IN_TREE
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 from tests.plugins.cluster import info, typed
+from tests.runtime.frameworks import algorithm_of
 from tests.runtime.picky import Choosy, Crowded, Late, Moody, Overflowing, Relative
 
 NODES = tuple(f"n{number}" for number in range(6))
@@ -42,12 +40,15 @@ PODS = (
 )
 
 
-@dataclass
-class _Handle:
-    snapshot: Snapshot
+@dataclass(frozen=True)
+class Chosen:
+    """The plugins of a profile."""
+
+    resolved: ResolvedProfile
+    registry: Mapping[str, type[Plugin]]
 
 
-def profile(snapshot: Snapshot, *more: type[Plugin], sampled: int | None = None) -> Profile:
+def profile(*more: type[Plugin], sampled: int | None = None) -> Chosen:
     """The default plugins with `more` behind them, all of which score with weight 2."""
     classes = [*(IN_TREE[name] for name, _ in DEFAULTS), *more]
     weights = dict(DEFAULTS)
@@ -56,25 +57,25 @@ def profile(snapshot: Snapshot, *more: type[Plugin], sampled: int | None = None)
         for point, base in POINTS.items()
     }
     resolved = ResolvedProfile("muster", sampled, points, {}, ())
-    return Profile(resolved, {each.name: each for each in classes}, cast("Handle", _Handle(snapshot)))
+    return Chosen(resolved, {each.name: each for each in classes})
 
 
-def search_with(one: Profile, snapshot: Snapshot) -> Search:
+def search_with(one: Chosen, snapshot: Snapshot) -> Algorithm:
     """A search that has kept nothing yet."""
-    return Search(one, snapshot, Timing(NullObserver(), lambda: 0.0, one.name))
+    return algorithm_of(one.resolved, one.registry, snapshot)
 
 
-def findings(search: Search, snapshot: Snapshot, pod: PodInfo) -> tuple[object, ...]:
+def findings(search: Algorithm, snapshot: Snapshot, pod: PodInfo) -> tuple[object, ...]:
     """All that a search has to say of a pod."""
     state = CycleState()
-    found = search.find(state, pod)
-    told: list[object] = [found.rows.tolist(), found.status, found.evaluated]
+    found = search.find_nodes_that_fit(state, pod)
+    told: list[object] = [found.rows.tolist(), found.status, found.next_start]
     if found.filtered is not None:
         told.append(list(found.filtered.diagnose(snapshot).statuses()))
     if found.diagnosis is not None:
         told.append(found.diagnosis.unschedulable_plugins)
     if len(found.rows):
-        scored = search.rank(state, pod, found.rows)
+        scored = search.prioritize_nodes(state, pod, found.rows)
         if isinstance(scored, Status):
             told.append(scored)
         else:
@@ -105,10 +106,10 @@ class Keeping(RuleBasedStateMachine):
         self.placed: dict[str, tuple[PodInfo, str]] = {}
         self.number = 0
         self.profiles = [
-            profile(self.snapshot),
-            profile(self.snapshot, Moody, Relative),
-            profile(self.snapshot, Choosy, Late, Overflowing),
-            profile(self.snapshot, Crowded, Choosy),
+            profile(),
+            profile(Moody, Relative),
+            profile(Choosy, Late, Overflowing),
+            profile(Crowded, Choosy),
         ]
         self.searches = [search_with(each, self.snapshot) for each in self.profiles]
         self.pods = [info(pod) for pod in PODS]
@@ -163,7 +164,7 @@ def test_many_pods_and_few_changes_leave_what_is_kept_right() -> None:
     random, snapshot = Random(7), Snapshot()
     for number in range(200):
         snapshot.set_node(typed(make_node(f"n{number}").zone("xyz"[number % 3])))
-    one = profile(snapshot, Relative)
+    one = profile(Relative)
     kept, pods = search_with(one, snapshot), [info(pod) for pod in PODS]
     for number in range(300):
         pod = random.choice(PODS)
@@ -177,12 +178,12 @@ def test_a_score_that_has_become_invalid_is_refused_and_counts_again_when_it_is_
     snapshot = Snapshot()
     for name in "abcdefgh":
         snapshot.set_node(typed(make_node(name)))
-    search, pod = search_with(profile(snapshot, Overflowing), snapshot), info(make_pod("asked"))
+    search, pod = search_with(profile(Overflowing), snapshot), info(make_pod("asked"))
     first, second, third = (info(make_pod(name)) for name in ("first", "second", "third"))
 
     def rank() -> object:
         state = CycleState()
-        scored = search.rank(state, pod, search.find(state, pod).rows)
+        scored = search.prioritize_nodes(state, pod, search.find_nodes_that_fit(state, pod).rows)
         return scored.message if isinstance(scored, Status) else scored.by_plugin["Overflowing"].tolist()[:3]
 
     assert rank() == [0, 0, 0]
@@ -205,12 +206,12 @@ def test_the_list_of_passing_nodes_stays_the_same_array_while_it_is_right() -> N
     snapshot = Snapshot()
     for name in ("a", "b"):
         snapshot.set_node(typed(make_node(name, cpu="1")))
-    search, pod = search_with(profile(snapshot), snapshot), info(make_pod("asked").requests(cpu="500m"))
-    rows = search.find(CycleState(), pod).rows
+    search, pod = search_with(profile(), snapshot), info(make_pod("asked").requests(cpu="500m"))
+    rows = search.find_nodes_that_fit(CycleState(), pod).rows
     snapshot.add_pod(info(make_pod("first").requests(cpu="500m")), "a")
-    assert search.find(CycleState(), pod).rows is rows
+    assert search.find_nodes_that_fit(CycleState(), pod).rows is rows
     snapshot.add_pod(info(make_pod("second").requests(cpu="500m")), "a")
-    assert search.find(CycleState(), pod).rows.tolist() == [1]
+    assert search.find_nodes_that_fit(CycleState(), pod).rows.tolist() == [1]
     np.testing.assert_array_equal(rows, [0, 1])
 
 
@@ -219,10 +220,13 @@ def test_a_share_of_the_nodes_is_ranked_as_if_anew(sampled: int | None) -> None:
     snapshot = Snapshot()
     for number in range(150):
         snapshot.set_node(typed(make_node(f"n{number:03}")))
-    one = profile(snapshot, sampled=sampled)
+    one = profile(sampled=sampled)
     kept, anew, pod = search_with(one, snapshot), search_with(one, snapshot), info(make_pod("p").requests(cpu="1"))
     for number in range(20):
-        anew_found, kept_found = anew.find(CycleState(), pod), kept.find(CycleState(), pod)
+        anew_found, kept_found = (
+            anew.find_nodes_that_fit(CycleState(), pod),
+            kept.find_nodes_that_fit(CycleState(), pod),
+        )
         assert kept_found.rows.tolist() == anew_found.rows.tolist()
         snapshot.add_pod(info(make_pod(f"x{number}").requests(cpu="4")), f"n{number * 7:03}")
-        kept.rank(CycleState(), pod, kept_found.rows)
+        kept.prioritize_nodes(CycleState(), pod, kept_found.rows)

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.framework.contract import CycleState, PreFilterResult
-from muster.framework.runtime.sampling import Rotation, feasible_nodes_to_find
+from muster.framework.runtime.results import Filtered
+from muster.framework.scheduler.sampling import feasible_nodes_to_find, first_from
 from tests.builders import make_node, make_pod
 from tests.cache.objects import pod as typed_pod
 from tests.scheduler.scripted import pre_filtering, scoring
@@ -39,11 +40,11 @@ def test_how_many_feasible_nodes_are_enough(nodes: int, percentage: int | None, 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=30), st.integers(1, 30))
 def test_nodes_are_taken_in_turn_and_only_those_that_pass(passing: list[bool], wanted: int) -> None:
-    rotation = Rotation()
-    mask, listed = np.array(passing), np.arange(len(passing))
-    taken: Counter[int] = Counter()
+    filtered = Filtered(np.arange(len(passing)), np.flatnonzero(passing))
+    start, taken = 0, Counter[int]()
     for _ in range(len(passing)):
-        rows = rotation.first(mask, listed, wanted).tolist()
+        found, start = first_from(start, filtered, wanted)
+        rows = found.tolist()
         assert rows == sorted(rows)
         assert len(rows) == min(wanted, sum(passing))
         taken.update(rows)
@@ -56,9 +57,12 @@ def test_nodes_are_taken_in_turn_and_only_those_that_pass(passing: list[bool], w
 def test_a_profile_that_asks_for_a_share_scores_that_many_and_begins_where_it_ended() -> None:
     stage = Stage(scoring("A", {}), percentage=50)
     stage.put_node(*(make_node(f"n{number:03}") for number in range(240)))
-    search = stage.engine.searches["muster"]
-
-    rows = [search.find(CycleState(), POD).rows.tolist() for _ in range(3)]
+    search = stage.engine.algorithms["muster"]
+    rows = []
+    for _ in range(3):
+        found = search.find_nodes_that_fit(CycleState(), POD)
+        search.next_start = found.next_start
+        rows.append(found.rows.tolist())
 
     assert rows == [list(range(120)), list(range(120, 240)), list(range(120))]
 
@@ -68,7 +72,7 @@ def test_the_share_is_taken_of_the_nodes_that_pre_filter_left() -> None:
     stage = Stage(pre_filtering("Names", PreFilterResult(names)), scoring("A", {}), percentage=90)
     stage.put_node(*(make_node(f"n{number:03}") for number in range(1000)))
 
-    found = stage.engine.searches["muster"].find(CycleState(), POD)
+    found = stage.engine.algorithms["muster"].find_nodes_that_fit(CycleState(), POD)
 
     assert len(found.rows) == 135
 
@@ -77,4 +81,4 @@ def test_by_default_all_nodes_are_scored() -> None:
     stage = Stage(scoring("A", {}))
     stage.put_node(*(make_node(f"n{number:03}") for number in range(240)))
 
-    assert len(stage.engine.searches["muster"].find(CycleState(), POD).rows) == 240
+    assert len(stage.engine.algorithms["muster"].find_nodes_that_fit(CycleState(), POD).rows) == 240

@@ -4,8 +4,9 @@ import pytest
 
 from muster.framework.contract import CycleState, DependsOn, PreScorePlugin, Status, normalize_to_highest
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.runtime.scoring import Scored
-from muster.framework.scheduler.search import Search
+from muster.framework.runtime.results import Scored
+from muster.framework.scheduler.ports import first_of_equals
+from muster.framework.scheduler.schedule_one import Algorithm
 from muster.framework.snapshot.view import NodeView
 from tests.builders import make_node, make_pod
 from tests.cache.objects import pod as typed_pod
@@ -16,21 +17,21 @@ POD = typed_pod(make_pod("web"))
 RANGE = "it should in the range of [0, 100] after normalizing"
 
 
-def search(stage: Stage, *nodes: str) -> Search:
+def search(stage: Stage, *nodes: str) -> Algorithm:
     stage.put_node(*(make_node(name) for name in nodes))
-    return stage.engine.searches["muster"]
+    return stage.engine.algorithms["muster"]
 
 
 def rank(stage: Stage, *nodes: str) -> Scored | Status:
     """What the plugins say about the nodes that pass."""
     found_by, state = search(stage, *nodes), CycleState()
-    return found_by.rank(state, POD, found_by.find(state, POD).rows)
+    return found_by.prioritize_nodes(state, POD, found_by.find_nodes_that_fit(state, POD).rows)
 
 
 def choose(stage: Stage, *nodes: str) -> str | Status:
     """The name of the best node."""
     chooser, state = search(stage, *nodes), CycleState()
-    row = chooser.choose(state, POD, chooser.find(state, POD))
+    row = chooser.select_host(state, POD, chooser.find_nodes_that_fit(state, POD), first_of_equals)
     return row if isinstance(row, Status) else stage.engine.cache.snapshot.names[row]
 
 
@@ -109,11 +110,15 @@ def test_a_single_node_is_not_scored() -> None:
     assert log == []
 
 
-def test_without_any_plugin_that_scores_nodes_get_their_turn() -> None:
+async def test_without_any_plugin_that_scores_nodes_get_their_turn() -> None:
     stage = Stage(filtering("F", {"b": Status.unschedulable("full")}))
     search(stage, "a", "b", "c")
 
-    assert [choose(stage) for _ in range(4)] == ["a", "c", "a", "c"]
+    stage.put_pod(*(make_pod(f"web-{number}") for number in range(4)))
+    await stage.settle()
+
+    cache = stage.engine.cache
+    assert [cache.node_of(stage.uid(f"default/web-{number}")) for number in range(4)] == ["a", "c", "a", "c"]
 
 
 def test_a_score_about_a_node_alone_is_asked_for_once_and_then_for_nodes_that_changed() -> None:
@@ -138,5 +143,9 @@ def test_a_plugin_that_raises_while_scoring_is_an_error_of_the_attempt() -> None
 
     assert stage.step()
 
-    assert stage.conditions["default/web"] == ("SchedulerError", "by nothing", "")
+    assert stage.conditions["default/web"] == (
+        "SchedulerError",
+        'running Score plugins: plugin "A" failed with: by nothing',
+        "",
+    )
     assert stage.place("default/web") == "error backoff"

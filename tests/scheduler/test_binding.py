@@ -73,8 +73,8 @@ async def test_a_pre_bind_plugin_that_has_nothing_to_do_is_left_out(set_stage: S
         ),
         (binding("P", Status.failure("boom")), "SchedulerError", 'running Bind plugin "P": boom'),
         (binding("P", Status.unschedulable("no seat")), "Unschedulable", "no seat"),
-        (broken(pre_binding("P"), "pre_bind", ValueError("bug")), "SchedulerError", "bug"),
-        (broken(binding("P", None), "bind", ValueError("bug")), "SchedulerError", "bug"),
+        (broken(pre_binding("P"), "pre_bind", ValueError("bug")), "SchedulerError", 'running PreBind plugin "P": bug'),
+        (broken(binding("P", None), "bind", ValueError("bug")), "SchedulerError", 'running Bind plugin "P": bug'),
     ],
     ids=lambda value: value if isinstance(value, str) and value != "SchedulerError" else None,
 )

@@ -68,12 +68,11 @@ async def test_asking_for_an_explanation_is_no_decision(set_stage: SetStage) -> 
     stage.put_pod(make_pod("web"))
     await stage.settle()
     told = list(plugin.books)
-    snapshot = stage.engine.cache.snapshot
     pod = stage.engine.pods.mine(WEB)
     assert pod is not None
 
     for _ in range(1000):
-        explain(stage.engine.searches["muster"], snapshot, pod)
+        explain(stage.engine.algorithms["muster"], pod)
 
     assert plugin.books == told
 

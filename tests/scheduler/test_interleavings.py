@@ -106,7 +106,7 @@ class Interleavings(RuleBasedStateMachine):
 
     @property
     def doorman(self) -> Doorman:
-        plugin = self.engine.searches["muster"].profile.plugins["Doorman"]
+        plugin = self.engine.algorithms["muster"].framework.plugins.plugins["Doorman"]
         assert isinstance(plugin, Doorman)
         return plugin
 
@@ -336,7 +336,7 @@ class Interleavings(RuleBasedStateMachine):
         """The bindings that a scheduler started on what the API has now would ask for."""
         other = Newcomer(self.loop)
         engine = self.start(other)
-        plugin = engine.searches["muster"].profile.plugins["Doorman"]
+        plugin = engine.algorithms["muster"].framework.plugins.plugins["Doorman"]
         assert isinstance(plugin, Doorman)
         plugin.open = True
         [groups] = [handler for kind, handler in engine.objects.items() if kind.resource == "PodGroup"]

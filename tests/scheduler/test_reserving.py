@@ -48,8 +48,8 @@ async def test_reserve_asks_plugins_in_order_and_a_refusal_undoes_all_in_reverse
     [
         (reserving("A", Status.failure("boom")), 'running Reserve plugin "A": boom'),
         (permitting("A", Status.failure("boom")), 'running Permit plugin "A": boom'),
-        (broken(reserving("A"), "reserve", ValueError("bug")), "bug"),
-        (broken(permitting("A", None), "permit", ValueError("bug")), "bug"),
+        (broken(reserving("A"), "reserve", ValueError("bug")), 'running Reserve plugin "A": bug'),
+        (broken(permitting("A", None), "permit", ValueError("bug")), 'running Permit plugin "A": bug'),
     ],
     ids=["reserve fails", "permit fails", "reserve raises", "permit raises"],
 )

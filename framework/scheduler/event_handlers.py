@@ -1,4 +1,4 @@
-"""The intake: what the informers saw, put into cache and queue, with the cluster events that follow from it.
+"""Event handlers: what the informers saw, put into cache and queue, with the cluster events that follow from it.
 
 The operator's informers call it in the order of the watch. It knows the latest version of every pod that names one of
 Muster's schedulers, which failure handling consults: a pod may be gone, bound by somebody else or recreated by the time
@@ -29,13 +29,13 @@ from ..model.node import Node
 from ..model.pod import Pod
 from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
+from ..runtime.nominator import PodNominator
 from ..runtime.waiting import WaitingPods
-from .foreign import ForeignChanges
 
 log = logging.getLogger(__name__)
 
 
-class PodIntake:
+class PodEventHandler:
     """The pod informer's handler."""
 
     def __init__(
@@ -43,14 +43,14 @@ class PodIntake:
         cache: Cache,
         queue: SchedulingQueue,
         waiting: WaitingPods,
-        foreign: ForeignChanges,
+        nominator: PodNominator,
         scheduler_names: Collection[str],
         followers: Collection[PodFollower],
     ) -> None:
         self._cache = cache
         self._queue = queue
         self._waiting = waiting
-        self._foreign = foreign
+        self._nominator = nominator
         self._names = frozenset(scheduler_names)
         self._followers = tuple(followers)
         self._mine: dict[str, PodInfo] = {}
@@ -65,6 +65,7 @@ class PodIntake:
         if pod.spec.scheduler_name in self._names:
             self._mine[info.key] = info
         self._tell(None, info)
+        self._nominated(None, pod, info)
         if info.node_name:
             self._assigned(info)
         elif pod.spec.scheduler_name in self._names:
@@ -83,6 +84,7 @@ class PodIntake:
         if mine:
             self._mine[info.key] = info
         self._tell(before or self._cache.get(info.uid) or PodInfo(old), info)
+        self._nominated(old, new, info)
         if info.node_name:
             if old.spec.node_name:
                 self._reassigned(info)
@@ -99,22 +101,43 @@ class PodIntake:
         known = self._mine.get(info.key)
         if known is not None and known.uid == info.uid:
             del self._mine[info.key]
-        held = self._cache.get(info.uid)
-        self._tell(known or held or info, None)
+        counted = self._cache.get(info.uid)
+        self._tell(known or counted or info, None)
+        self._nominator.clear(info.uid)
         if info.node_name:
-            if held is not None:
+            if counted is not None:
                 self._cache.remove_pod(info)
-                self._foreign.record(info.node_name)
             self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
         elif pod.spec.scheduler_name in self._names:
             self._queue.delete(info)
             waiting = self._waiting.get(info.uid)
             if waiting is not None:
                 waiting.fail(Status.unschedulable("removed"))
-            elif held is not None:
+            elif counted is not None:
                 self._cache.remove_pod(info)
                 self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
             self._queue.move_all(UNSCHEDULED_POD_DELETE, info, None)
+
+    def expire(self, now: float) -> None:
+        """Forget assumed pods whose time to live is over at `now`, seconds on the cache's clock."""
+        for info in self._cache.expire(now):
+            for follower in self._followers:
+                try:
+                    follower.on_assumed_pod_expired(info)
+                except Exception:  # a plugin's bug must not keep others from hearing of it
+                    log.exception("A plugin failed to follow a pod", extra={"pairs": {"plugin": follower.name}})
+            self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
+
+    def _nominated(self, old: Pod | None, new: Pod, info: PodInfo) -> None:
+        """Keep the nomination. One that this process has made stands until the API has said it, and taken it back."""
+        if info.node_name or self._cache.is_assumed(info.uid):
+            self._nominator.clear(info.uid)
+        elif new.status.nominated_node_name:
+            self._nominator.nominate(info, new.status.nominated_node_name)
+        elif old is not None and old.status.nominated_node_name:
+            self._nominator.clear(info.uid)
+        elif len(self._nominator) and (node_name := self._nominator.nominated_node(info.uid)):
+            self._nominator.nominate(info, node_name)
 
     def _tell(self, old: PodInfo | None, new: PodInfo | None) -> None:
         for follower in self._followers:
@@ -124,32 +147,25 @@ class PodIntake:
                 log.exception("A plugin failed to follow a pod", extra={"pairs": {"plugin": follower.name}})
 
     def _assigned(self, info: PodInfo) -> None:
-        ours = self._cache.is_assumed(info.uid) and self._cache.node_of(info.uid) == info.node_name
         self._cache.add_pod(info)
-        if not ours:
-            self._foreign.record(info.node_name)
         self._queue.move_all(ASSIGNED_POD_ADD, None, info)
 
     def _reassigned(self, info: PodInfo) -> None:
         before = self._cache.get(info.uid)
         self._cache.update_pod(info)
         if before is None:
-            self._foreign.record(info.node_name)
             self._queue.move_all(ASSIGNED_POD_ADD, None, info)
             return
-        if before.signature is not info.signature:
-            self._foreign.record(info.node_name)
         for event in assigned_pod_update_events(before, info):
             self._queue.move_all(event, before, info)
 
 
-class NodeIntake:
+class NodeEventHandler:
     """The node informer's handler."""
 
-    def __init__(self, cache: Cache, queue: SchedulingQueue, foreign: ForeignChanges) -> None:
+    def __init__(self, cache: Cache, queue: SchedulingQueue) -> None:
         self._cache = cache
         self._queue = queue
-        self._foreign = foreign
 
     def on_add(self, node: Node) -> None:
         """A node was seen for the first time."""
@@ -159,8 +175,6 @@ class NodeIntake:
     def on_update(self, old: Node, new: Node) -> None:
         """A node changed; a heartbeat that changes nothing of what is read here ends in the cache."""
         changed = self._cache.set_node(new)
-        if changed or old.spec != new.spec:
-            self._foreign.record(new.metadata.name)
         if changed & Action.ADD:
             self._queue.move_all(NODE_ADD, None, new)
             return
@@ -171,11 +185,10 @@ class NodeIntake:
     def on_delete(self, node: Node) -> None:
         """A node is gone."""
         self._cache.remove_node(node.metadata.name)
-        self._foreign.record(node.metadata.name)
         self._queue.move_all(NODE_DELETE, node, None)
 
 
-class ObjectIntake:
+class ObjectEventHandler:
     """The informer handler of a kind that only plugins read: what happens to its objects may wake pods."""
 
     def __init__(self, queue: SchedulingQueue, resource: str, followers: Collection[ObjectFollower]) -> None:

@@ -1,15 +1,15 @@
-"""A profile: the plugins that one schedulerName runs, instantiated and sorted by extension point.
+"""The plugins that one profile runs, instantiated and sorted by extension point.
 
-The scheduler builds one for each profile of the configuration; the phases read it.
+`Framework` builds one for each profile of the configuration and runs them.
 """
 
 from __future__ import annotations
 
-from asyncio import CancelledError
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
-from ..config import ResolvedProfile
+from ..config import ConfigurationError, Problem, ResolvedProfile
+from ..contract.decision import DecisionFollower
 from ..contract.events import Action, ClusterEvent, EventRegistration, EventResource
 from ..contract.group import GroupPlugin
 from ..contract.handle import Handle
@@ -30,8 +30,6 @@ from ..contract.plugin import (
     ReservePlugin,
     ScorePlugin,
 )
-from ..contract.status import Code, Status
-from ..model.pod_info import PodInfo
 from .building import built
 
 P = TypeVar("P", bound=Plugin)
@@ -58,7 +56,7 @@ def _all_registrations(answered: Iterable[EventRegistration]) -> tuple[EventRegi
     return registrations
 
 
-class Profile:
+class PluginSet:
     """Plugin instances by extension point, in the order they run.
 
     Attributes:
@@ -94,10 +92,19 @@ class Profile:
         self.pre_bind = at("preBind", PreBindPlugin)
         self.bind = at("bind", BindPlugin)
         self.post_bind = at("postBind", PostBindPlugin)
-        self.group = next((p for p in self.plugins.values() if isinstance(p, GroupPlugin)), None)
+        self.group = self._only_group()
+        self.decision_followers = self.of(DecisionFollower)
         self.pre_filter_extensions: tuple[PreFilterExtensions, ...] = tuple(
             plugin for plugin in self.pre_filter if isinstance(plugin, PreFilterExtensions)
         )
+
+    def _only_group(self) -> GroupPlugin | None:
+        groups = self.of(GroupPlugin)
+        if len(groups) > 1:
+            names = ", ".join(f'"{plugin.name}"' for plugin in groups)
+            text = f'profile "{self.name}": at most one plugin may place groups of pods, but {names} do'
+            raise ConfigurationError([Problem("profiles", text)])
+        return groups[0] if groups else None
 
     def of(self, base: type[P]) -> tuple[P, ...]:
         """The plugins that derive from `base`."""
@@ -116,25 +123,6 @@ class Profile:
             elif isinstance(plugin, _REJECTING):
                 found[name] = _EVERYTHING
         return found
-
-    def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> Status | None:
-        """None when the pod may enter the queue, else the first rejection. Plugin `first` is asked before others.
-
-        One that fails, or answers something else than a Status, gives an ERROR; the queue tells and asks again.
-        """
-        for plugin in sorted(self.pre_enqueue, key=lambda each: each.name != first):
-            try:
-                answer: object = plugin.pre_enqueue(pod)
-            except (Exception, CancelledError) as error:
-                failure = error if isinstance(error, Exception) else RuntimeError("CancelledError")
-                return Status.failure(error=failure).by(plugin.name)
-            if answer is None:
-                continue
-            if not isinstance(answer, Status):
-                return Status.failure(f"answered {type(answer).__name__} instead of a Status").by(plugin.name)
-            if answer.code is not Code.SUCCESS:
-                return answer.by(plugin.name)
-        return None
 
 
 def _args(plugin: type[Plugin], given: object) -> object:

@@ -1,4 +1,4 @@
-"""Orders in which the members of a group can be tried. Pure; `gang` asks where the order they came in did not do.
+"""Orders in which the members of a group can be tried, for `schedule_group` when the one they came in did not do.
 
 What is hard to place goes first: what is large, and what was refused before.
 """

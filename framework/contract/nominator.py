@@ -1,0 +1,57 @@
+"""Nominations and trials: what PostFilter needs to look for room that is not there yet.
+
+A pod is nominated to a node while room is made for it there. Pods of lower priority must not take that room, so every
+filter run counts the nominated pods of equal or higher priority as if they were on their nodes. The runtime implements
+both protocols; the handle gives them to plugins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..model.pod_info import PodInfo
+from .cycle_state import CycleState
+from .status import Status
+
+
+class Nominator(Protocol):
+    """Pods that have no node but are promised one, by the API's `status.nominatedNodeName` or by this process.
+
+    kube-scheduler's PodNominator. Deciding only reads it.
+    """
+
+    def nominated_pods(self, node_name: str) -> Sequence[PodInfo]:
+        """The pods nominated to the node, in the order they were."""
+        ...
+
+    def nominated_node(self, uid: str) -> str:
+        """The node that the pod is nominated to; "" for none."""
+        ...
+
+    def nominate(self, pod: PodInfo, node_name: str) -> None:
+        """From now on the pod is nominated to this node and to no other."""
+        ...
+
+    def clear(self, uid: str) -> None:
+        """The pod is nominated no more. Does nothing for a pod that was not."""
+        ...
+
+
+class Trial(Protocol):
+    """Pods put on nodes and taken off them for as long as a `with handle.trial()` lasts; then all is as before.
+
+    Each change is told to the PreFilterExtensions of the profile, which keep `state` true. The state is the caller's:
+    one that is used afterwards should be a clone.
+    """
+
+    def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:
+        """Count `added` on the node while `pod` is being decided. An ERROR when a plugin failed, else None."""
+        ...
+
+    def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str) -> Status | None:
+        """Take `removed` off the node while `pod` is being decided. An ERROR when a plugin failed, else None.
+
+        Raises KeyError when it is not counted there.
+        """
+        ...

@@ -1,0 +1,362 @@
+"""The framework: runs one profile's plugins, point by point, and adds up what they say.
+
+The cycles call its `run_…` methods, which are named and behave as those of kube-scheduler's frameworkImpl. Every call
+of a plugin goes through `PluginCalls`: nothing that a plugin does wrong gets past here as anything but an ERROR status.
+Deciding (everything up to Score) changes nothing but what is remembered to answer faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..config import ResolvedProfile
+from ..contract.cycle_state import CycleState
+from ..contract.decision import GroupDecision, PodDecision
+from ..contract.group import GroupPlugin
+from ..contract.handle import Clock, Handle
+from ..contract.observer import Observer
+from ..contract.plugin import Plugin, PreBindPlugin, PreFilterPlugin, PreFilterResult
+from ..contract.status import Code, Status
+from ..contract.verdicts import Diagnosis
+from ..model.pod_info import PodInfo
+from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import NodeView, Rows
+from . import plugin_calls as points
+from .filtering import Filtering
+from .nominator import PodNominator
+from .plugin_calls import PluginCalls, Watch, error_in, failure, judged
+from .plugin_set import PluginSet, Registry
+from .results import Filtered, PreFiltered, Scored
+from .results_cache import ResultsCache
+from .scoring import Scoring
+from .waiting import WaitingPod, WaitingPods
+
+ASKED_TO_WAIT = "one or more plugins asked to wait and no plugin rejected pod"
+
+
+class Framework:
+    """One profile at work.
+
+    Attributes:
+        name: the schedulerName it answers to.
+        plugins: the plugins by extension point.
+        percentage_of_nodes_to_score: None for all nodes; 0 for kube-scheduler's adaptive share; else per cent.
+    """
+
+    def __init__(
+        self,
+        resolved: ResolvedProfile,
+        registry: Registry,
+        handle: Handle,
+        *,
+        snapshot: Snapshot,
+        nominator: PodNominator,
+        waiting: WaitingPods,
+        clock: Clock,
+        observer: Observer,
+        watch: Watch,
+    ) -> None:
+        """`handle` is what the plugins get. Raises ConfigurationError when one of them cannot be made."""
+        self.plugins = PluginSet(resolved, registry, handle)
+        self.name = resolved.scheduler_name
+        self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
+        self._waiting = waiting
+        self._clock = clock
+        self._observer = observer
+        self._calls = PluginCalls(self.name, clock.now, observer, watch)
+        cache = ResultsCache(self.plugins.filter, self.plugins.score)
+        self._filtering = Filtering(self.plugins, self._calls, cache, snapshot, nominator)
+        self._scoring = Scoring(self.plugins, self._calls, cache, snapshot)
+
+    # The queue.
+
+    def run_pre_enqueue_plugins(self, pod: PodInfo, first: str = "") -> Status | None:
+        """None when the pod may enter the queue, else the first rejection. Plugin `first` is asked before others.
+
+        One that fails gives an ERROR; the queue tells and asks again.
+        """
+        plugins = self.plugins.pre_enqueue
+        for plugin in sorted(plugins, key=lambda each: each.name != first) if len(plugins) > 1 else plugins:
+            status: Status | None = self._calls.call(points.PRE_ENQUEUE, plugin, pod, False, plugin.pre_enqueue, pod)
+            if status is not None:
+                return status
+        return None
+
+    def tell_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
+        """Tell the plugins that follow decisions whether the pod was let in."""
+        for plugin in self.plugins.decision_followers:
+            self._calls.tell(plugin, pod, plugin.on_pre_enqueue, pod, status)
+
+    def tell_pod_decision(self, decision: PodDecision) -> None:
+        """Tell them what the scheduling cycle of a pod came to."""
+        for plugin in self.plugins.decision_followers:
+            self._calls.tell(plugin, decision.pod, plugin.on_pod_decision, decision)
+
+    def tell_pod_released(self, decision: PodDecision) -> None:
+        """Tell them that a pod gave back the node that was reserved for it."""
+        for plugin in self.plugins.decision_followers:
+            self._calls.tell(plugin, decision.pod, plugin.on_pod_released, decision)
+
+    def tell_group_decision(self, decision: GroupDecision) -> None:
+        """Tell them what the trial of a group came to."""
+        for plugin in self.plugins.decision_followers:
+            self._calls.tell(plugin, decision.members[0].pod, plugin.on_group_decision, decision)
+
+    # The scheduling cycle: which nodes can run the pod.
+
+    def run_pre_filter_plugins(
+        self, state: CycleState, pod: PodInfo, nodes: NodeView, *, of_groups: bool = True
+    ) -> PreFiltered:
+        """Ask the plugins in order and join their answers. Without `of_groups` those that know groups are not asked."""
+        since = self._calls.now()
+        plugins: Iterable[PreFilterPlugin] = self.plugins.pre_filter
+        if not of_groups:
+            plugins = [plugin for plugin in plugins if not isinstance(plugin, GroupPlugin)]
+        found = self._pre_filter(plugins, state, pod, nodes)
+        self._calls.point_ended(points.PRE_FILTER, found.status, since)
+        return found
+
+    def _pre_filter(
+        self, plugins: Iterable[PreFilterPlugin], state: CycleState, pod: PodInfo, nodes: NodeView
+    ) -> PreFiltered:
+        calls = self._calls
+        skipped: set[str] = set()
+        node_names: frozenset[str] | None = None
+        narrowing: list[str] = []
+        rejection: Status | None = None
+        for plugin in plugins:
+            answer = calls.call(points.PRE_FILTER, plugin, pod, state.sampled, plugin.pre_filter, state, pod, nodes)
+            calls.evaluated(plugin.name, points.PRE_FILTER)
+            if answer is None:
+                continue
+            if isinstance(answer, PreFilterResult):
+                node_names = answer.node_names if node_names is None else node_names & answer.node_names
+                narrowing.append(plugin.name)
+                if not node_names:
+                    return PreFiltered(
+                        status=Status.unresolvable(_unsatisfied(narrowing, empty=True)),
+                        rejectors=frozenset(narrowing),
+                    )
+            elif answer.code is Code.SKIP:
+                skipped.add(plugin.name)
+            elif answer.code is Code.UNSCHEDULABLE:
+                rejection = answer
+            elif answer.rejected:
+                return PreFiltered(status=answer, rejectors=frozenset({plugin.name}))
+            else:
+                return PreFiltered(status=answer)
+        state.skip_filter_plugins = frozenset(skipped)
+        if rejection is not None:
+            return PreFiltered(status=rejection, rejectors=frozenset({rejection.plugin, *narrowing}))
+        absent = Status.unresolvable(_unsatisfied(narrowing, empty=False)) if node_names is not None else None
+        return PreFiltered(node_names=node_names, absent=absent, rejectors=frozenset(narrowing))
+
+    def run_pre_filter_extension_add_pod(
+        self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str
+    ) -> Status | None:
+        """Tell PreFilter's plugins that `added` was put on the node in a trial for `pod`. The first ERROR, if any."""
+        return self._filtering.add_pod(state, pod, added, node_name)
+
+    def run_pre_filter_extension_remove_pod(
+        self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str
+    ) -> Status | None:
+        """Tell PreFilter's plugins that `removed` was taken off the node in a trial for `pod`."""
+        return self._filtering.remove_pod(state, pod, removed, node_name)
+
+    def filter_all(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
+        """Which of the nodes that PreFilter left in pass every Filter plugin, nominated pods considered."""
+        return self._filtering.run_on_all(state, pod, pre_filtered)
+
+    def run_filter_plugins(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
+        """Ask the Filter plugins about `nodes` as things are now. Raises Failed when one of them fails."""
+        return self._filtering.run(state, pod, nodes)
+
+    def run_filter_plugins_with_nominated_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
+        """The same, and what would be if the nominated pods that `pod` has to yield to were on their nodes."""
+        return self._filtering.run_with_nominated_pods(state, pod, nodes)
+
+    def run_post_filter_plugins(
+        self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
+    ) -> tuple[str | None, Status | None]:
+        """`(nominated node or None, status)` of the first plugin that does not answer UNSCHEDULABLE, else all told."""
+        since = self._calls.now()
+        nominated, status = self._post_filter(state, pod, diagnosis)
+        self._calls.point_ended(points.POST_FILTER, status, since)
+        return nominated, status
+
+    def _post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
+        reasons: list[str] = []
+        nominated: str | None = None
+        rejector = ""
+        for plugin in self.plugins.post_filter:
+            answer = self._calls.call(
+                points.POST_FILTER, plugin, pod, state.sampled, plugin.post_filter, state, pod, diagnosis
+            )
+            node_name, status = _post_filtered(plugin, answer)
+            if node_name is not None:
+                nominated = node_name
+            if status is None or status.code is not Code.UNSCHEDULABLE:
+                return nominated, status
+            reasons.extend(status.reasons)
+            rejector = rejector or plugin.name
+        return nominated, Status(Code.UNSCHEDULABLE, tuple(reasons), rejector)
+
+    # The scheduling cycle: which node is best.
+
+    def run_pre_score_plugins(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+        """Let the plugins prepare scoring. None, or the ERROR of one."""
+        return self._scoring.prepare(state, pod, nodes)
+
+    def run_score_plugins(self, state: CycleState, pod: PodInfo, feasible: Rows) -> Scored | Status:
+        """How good each of the rows `feasible` is; an ERROR status when a plugin failed."""
+        return self._scoring.run(state, pod, feasible)
+
+    # The scheduling cycle: the node is chosen.
+
+    def run_reserve_plugins_reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """Let the plugins book the pod on the node. The first that refuses ends it; Unreserve is the caller's."""
+        since = self._calls.now()
+        status: Status | None = None
+        for plugin in self.plugins.reserve:
+            status = self._calls.call(points.RESERVE, plugin, pod, state.sampled, plugin.reserve, state, pod, node_name)
+            if status is not None:
+                break
+        self._calls.point_ended(points.RESERVE, status, since)
+        return status
+
+    def run_reserve_plugins_unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Let the plugins strike the pod off again, in reverse order. One that fails keeps no other from it."""
+        since = self._calls.now()
+        for plugin in reversed(self.plugins.reserve):
+            self._calls.undo(points.UNRESERVE, plugin, pod, state.sampled, plugin.unreserve, state, pod, node_name)
+        self._calls.point_ended(points.UNRESERVE, None, since)
+
+    def run_permit_plugins(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """None when the pod may be bound, WAIT when it is held (`wait_on_permit` waits), else why it may not."""
+        since = self._calls.now()
+        timeouts: dict[str, float] = {}
+        status: Status | None = None
+        for plugin in self.plugins.permit:
+            answer = self._calls.call(points.PERMIT, plugin, pod, state.sampled, plugin.permit, state, pod, node_name)
+            status, seconds = _permitted(plugin, answer)
+            if status is None:
+                continue
+            if status.code is not Code.WAIT:
+                break
+            timeouts[plugin.name] = seconds
+            status = None
+        if status is None and timeouts:
+            self._waiting.add(WaitingPod(pod, node_name, timeouts, self._clock))
+            status = Status.wait(ASKED_TO_WAIT)
+        self._calls.point_ended(points.PERMIT, status, since)
+        return status
+
+    # The binding cycle.
+
+    def waits_for(self, pod: PodInfo) -> frozenset[str]:
+        """The plugins whose Permit holds the pod."""
+        waiting = self._waiting.get(pod.uid)
+        return frozenset() if waiting is None else waiting.pending_plugins
+
+    async def wait_on_permit(self, pod: PodInfo) -> Status | None:
+        """Wait until the plugins that hold the pod let it go (None) or one of them turns it away."""
+        waiting = self._waiting.get(pod.uid)
+        if waiting is None:
+            return None
+        since = self._clock.now()
+        try:
+            status = await waiting.wait()
+        finally:
+            self._waiting.discard(pod.uid)
+        code = Code.SUCCESS if status is None else status.code
+        self._observer.permit_wait(code, seconds=self._clock.now() - since)
+        return status if status is None or status.rejected else error_in("waiting on permit for pod", status)
+
+    def run_pre_bind_pre_flights(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """None when a plugin has something to do before the pod is bound, SKIP when none has, or an ERROR."""
+        todo: list[PreBindPlugin] = []
+        for plugin in self.plugins.pre_bind:
+            status: Status | None = self._calls.call(
+                points.PRE_BIND_PRE_FLIGHT, plugin, pod, False, plugin.pre_bind_pre_flight, state, pod, node_name
+            )
+            if status is None:
+                todo.append(plugin)
+            elif status.code is not Code.SKIP:
+                return _not_cleared(status)
+        state.pre_bind_plugins = frozenset(plugin.name for plugin in todo)
+        return None if todo else Status.skip()
+
+    async def run_pre_bind_plugins(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """Let the plugins that have something to do before the pod is bound do it. The first failure ends it."""
+        since = self._calls.now()
+        status = self.run_pre_bind_pre_flights(state, pod, node_name)
+        if status is None:
+            for plugin in self.plugins.pre_bind:
+                if plugin.name in state.pre_bind_plugins:
+                    status = await self._calls.call_async(
+                        points.PRE_BIND, plugin, pod, state.sampled, plugin.pre_bind, state, pod, node_name
+                    )
+                    if status is not None:
+                        break
+        elif status.code is Code.SKIP:
+            status = None
+        self._calls.point_ended(points.PRE_BIND, status, since)
+        return status
+
+    async def run_bind_plugins(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """Bind the pod by the first plugin that does not answer SKIP."""
+        since = self._calls.now()
+        status: Status | None = Status.failure("no Bind plugin took the pod")
+        for plugin in self.plugins.bind:
+            answer = await self._calls.call_async(
+                points.BIND, plugin, pod, state.sampled, plugin.bind, state, pod, node_name
+            )
+            if answer is None or answer.code is not Code.SKIP:
+                status = answer
+                break
+        self._calls.point_ended(points.BIND, status, since)
+        return status
+
+    def run_post_bind_plugins(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Tell the plugins that the pod is bound: nothing that goes wrong here changes that."""
+        since = self._calls.now()
+        for plugin in self.plugins.post_bind:
+            self._calls.undo(points.POST_BIND, plugin, pod, False, plugin.post_bind, state, pod, node_name)
+        self._calls.point_ended(points.POST_BIND, None, since)
+
+
+def _unsatisfied(plugins: Sequence[str], *, empty: bool) -> str:
+    names = " ".join(sorted(plugins))
+    if not empty:
+        return f"node(s) didn't satisfy plugin(s) [{names}]"
+    if len(plugins) == 1:
+        return f"node(s) didn't satisfy plugin {names}"
+    return f"node(s) didn't satisfy plugin(s) [{names}] simultaneously"
+
+
+def _post_filtered(plugin: Plugin, answer: object) -> tuple[str | None, Status | None]:
+    """`(nominated node, status)`, as PostFilter answers it."""
+    match answer:
+        case Status():
+            return None, answer
+        case (None | str() as node_name, None | Status() as status):
+            return node_name, status and status.by(plugin.name)
+    return None, failure(points.POST_FILTER, plugin, TypeError("it is not a node's name or None, and a Status or None"))
+
+
+def _permitted(plugin: Plugin, answer: object) -> tuple[Status | None, float]:
+    """`(status, seconds)`, as Permit answers it."""
+    match answer:
+        case Status():
+            return answer, 0.0
+        case (None | Status() as status, int() | float() as seconds):
+            return status and judged(points.PERMIT, plugin, status), float(seconds)
+    return failure(points.PERMIT, plugin, TypeError("it is not a Status or None, and seconds")), 0.0
+
+
+def _not_cleared(status: Status) -> Status:
+    """What becomes of a pre-flight answer that is neither success nor SKIP."""
+    if status.code is Code.ERROR:
+        return status
+    wrong = f'PreBindPreFlight {status.plugin} returned "{status.code.wire_name}", which is unsupported'
+    return Status.failure(f"{wrong}. It is supposed to return Success, Skip, or Error status").by(status.plugin)

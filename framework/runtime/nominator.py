@@ -1,0 +1,53 @@
+"""The nominator: pods that are promised a node while room is made for them there.
+
+The event handlers feed it from `status.nominatedNodeName`, failure handling from what PostFilter found, and a pod that
+is assumed or gone leaves it. Filters read it. kube-scheduler's nominator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..model.pod_info import PodInfo
+
+
+class PodNominator:
+    """Implements `contract.Nominator`."""
+
+    def __init__(self) -> None:
+        self._node_of: dict[str, str] = {}
+        self._by_node: dict[str, dict[str, PodInfo]] = {}
+
+    def __len__(self) -> int:
+        return len(self._node_of)
+
+    def nominated_pods(self, node_name: str) -> Sequence[PodInfo]:
+        """The pods nominated to the node, in the order they were."""
+        return tuple(self._by_node.get(node_name, {}).values())
+
+    def nominated_node(self, uid: str) -> str:
+        """The node that the pod is nominated to; "" for none."""
+        return self._node_of.get(uid, "")
+
+    def nominate(self, pod: PodInfo, node_name: str) -> None:
+        """From now on the pod is nominated to this node and to no other."""
+        if self._node_of.get(pod.uid) != node_name:
+            self.clear(pod.uid)
+        self._node_of[pod.uid] = node_name
+        self._by_node.setdefault(node_name, {})[pod.uid] = pod
+
+    def clear(self, uid: str) -> None:
+        """The pod is nominated no more. Does nothing for a pod that was not."""
+        node_name = self._node_of.pop(uid, None)
+        if node_name is not None:
+            pods = self._by_node[node_name]
+            del pods[uid]
+            if not pods:
+                del self._by_node[node_name]
+
+    def in_the_way_of(self, pod: PodInfo) -> Iterator[tuple[str, Sequence[PodInfo]]]:
+        """Each node with the pods nominated to it that `pod` has to yield to: of its priority or a higher one."""
+        for node_name, nominated in self._by_node.items():
+            ahead = [each for each in nominated.values() if each.priority >= pod.priority and each.uid != pod.uid]
+            if ahead:
+                yield node_name, ahead

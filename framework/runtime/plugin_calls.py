@@ -1,0 +1,249 @@
+"""Every call of a plugin while pods are scheduled goes through here, to be guarded, timed and reported.
+
+Whatever a plugin raises, and an answer of a type that its point does not know, becomes an ERROR that names the plugin
+and the point in kube-scheduler's words. So a plugin's bug costs the pod its attempt and never the loop. A call that
+takes too long cannot be stopped, but it is named: afterwards in the log, and while it runs by `PluginCalls.current`,
+which another thread may look at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..contract.observer import Observer
+from ..contract.plugin import Plugin, PreFilterResult
+from ..contract.status import Code, Status
+from ..contract.verdicts import Verdicts
+from ..model.pod_info import PodInfo
+
+log = logging.getLogger(__name__)
+
+SLOW_SECONDS = 0.1
+"""A call that takes longer is named in the log."""
+_QUIET_SECONDS = 10.0
+"""How long a plugin is not named again at the same point."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Point:
+    """An extension point.
+
+    Attributes:
+        name: as in metrics.
+        words: what stands in front of an error there; `{}` is the plugin's name.
+        codes: what a plugin may answer besides success and a rejection. Any other code is an error.
+        answers: the types of answers besides None.
+        rejects: whether a plugin may turn the pod away there.
+    """
+
+    name: str
+    words: str
+    codes: Collection[Code] = ()
+    answers: tuple[type, ...] = (Status,)
+    rejects: bool = True
+
+
+PRE_ENQUEUE = Point("PreEnqueue", 'running PreEnqueue plugin "{}"')
+PRE_FILTER = Point("PreFilter", 'running PreFilter plugin "{}"', (Code.SKIP,), (Status, PreFilterResult))
+ADD_POD = Point("PreFilterExtensionAddPod", 'running AddPod on PreFilter plugin "{}"', rejects=False)
+REMOVE_POD = Point("PreFilterExtensionRemovePod", 'running RemovePod on PreFilter plugin "{}"', rejects=False)
+FILTER = Point("Filter", 'running "{}" filter plugin', (), (Verdicts,))
+POST_FILTER = Point("PostFilter", 'running PostFilter plugin "{}"', (), (tuple,))
+PRE_SCORE = Point("PreScore", 'running PreScore plugin "{}"', (Code.SKIP,))
+SCORE = Point("Score", 'running Score plugins: plugin "{}" failed with', (), (object,))
+NORMALIZE = Point("NormalizeScore", 'running Normalize on Score plugins: plugin "{}" failed with', (), (object,))
+RESERVE = Point("Reserve", 'running Reserve plugin "{}"')
+UNRESERVE = Point("Unreserve", 'running Unreserve plugin "{}"')
+PERMIT = Point("Permit", 'running Permit plugin "{}"', (Code.WAIT,), (tuple,))
+PRE_BIND_PRE_FLIGHT = Point("PreBindPreFlight", 'running PreBindPreFlight "{}"', (Code.SKIP,))
+PRE_BIND = Point("PreBind", 'running PreBind plugin "{}"')
+BIND = Point("Bind", 'running Bind plugin "{}"', (Code.SKIP,))
+POST_BIND = Point("PostBind", 'running PostBind plugin "{}"')
+FOLLOW = Point("Follow", 'telling plugin "{}"', (), (object,))
+
+
+class PluginError(Exception):
+    """What a plugin did wrong, with its name and point in front. The plugin's own exception is the cause."""
+
+
+Running = tuple[Plugin, Point, PodInfo, float]
+"""A call under way: who is asked, at which point, about which pod, and since when, seconds on the engine's clock."""
+
+
+@dataclass(slots=True, eq=False)
+class Watch:
+    """What all profiles' calls share: the call under way, and when each plugin was last said to be slow."""
+
+    current: Running | None = None
+    named: dict[tuple[str, str], float] = field(default_factory=dict)
+
+
+class PluginCalls:
+    """The calls of one profile's plugins.
+
+    Attributes:
+        now: seconds on the engine's clock.
+    """
+
+    __slots__ = ("_observer", "_profile", "_watch", "now")
+
+    def __init__(self, profile: str, now: Callable[[], float], observer: Observer, watch: Watch) -> None:
+        self._profile = profile
+        self._observer = observer
+        self._watch = watch
+        self.now = now
+
+    def call(
+        self, point: Point, plugin: Plugin, pod: PodInfo, sampled: bool, method: Callable[..., Any], *args: Any
+    ) -> Any:
+        """What `method` of the plugin answers; an ERROR status when it breaks. Success is None.
+
+        `sampled` says whether the time of the call goes into metrics.
+        """
+        watch = self._watch
+        outer, began = watch.current, self.now()
+        watch.current = plugin, point, pod, began
+        try:
+            answer = method(*args)
+            if answer is not None:
+                answer = checked(point, plugin, answer)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            answer = failure(point, plugin, error)
+        watch.current = outer
+        seconds = self.now() - began
+        if sampled or seconds > SLOW_SECONDS:
+            self._ended(point, plugin, pod, sampled, answer, seconds)
+        return answer
+
+    async def call_async(
+        self,
+        point: Point,
+        plugin: Plugin,
+        pod: PodInfo,
+        sampled: bool,
+        method: Callable[..., Awaitable[Any]],
+        *args: Any,
+    ) -> Status | None:
+        """The same for a method that awaits. Only a cancellation of the task that runs it is let through."""
+        began = self.now()
+        try:
+            answer = await method(*args)
+            if answer is not None:
+                answer = checked(point, plugin, answer)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            if isinstance(error, (asyncio.CancelledError, GeneratorExit)) and _ending():
+                raise
+            answer = failure(point, plugin, error)
+        if sampled:
+            self._ended(point, plugin, pod, sampled, answer, self.now() - began)
+        return answer if isinstance(answer, Status) else None
+
+    def tell(self, plugin: Plugin, pod: PodInfo, method: Callable[..., object], *args: object) -> None:
+        """Tell a plugin something that it can change nothing about any more; what it raises is logged."""
+        self.log_failure(plugin, pod, self.call(FOLLOW, plugin, pod, False, method, *args))
+
+    def undo(
+        self, point: Point, plugin: Plugin, pod: PodInfo, sampled: bool, method: Callable[..., Any], *args: Any
+    ) -> None:
+        """Call a method that must not fail; if it does, that is logged."""
+        self.log_failure(plugin, pod, self.call(point, plugin, pod, sampled, method, *args))
+
+    def evaluated(self, plugin: str, point: Point) -> None:
+        """A plugin was not skipped at `point`."""
+        self._observer.plugin_evaluated(plugin, point=point.name, profile=self._profile)
+
+    def point_ended(self, point: Point, status: Status | None, since: float) -> None:
+        """An extension point that began at `since` has ended with `status`."""
+        self._observer.extension_point(point.name, _code(status), profile=self._profile, seconds=self.now() - since)
+
+    def _ended(self, point: Point, plugin: Plugin, pod: PodInfo, sampled: bool, answer: object, seconds: float) -> None:
+        if sampled:
+            code = _code(answer if isinstance(answer, Status) else None)
+            self._observer.plugin_execution(plugin.name, point=point.name, status=code, seconds=seconds)
+        if seconds <= SLOW_SECONDS:
+            return
+        self._observer.plugin_slow(plugin.name, point=point.name, seconds=seconds)
+        now, which = self.now(), (plugin.name, point.name)
+        if now - self._watch.named.get(which, -_QUIET_SECONDS) >= _QUIET_SECONDS:
+            self._watch.named[which] = now
+            pairs = {"plugin": plugin.name, "point": point.name, "pod": pod.key, "seconds": f"{seconds:.3f}"}
+            log.warning("A plugin held up the scheduler", extra={"pairs": pairs})
+
+    def log_failure(self, plugin: Plugin, pod: PodInfo, answer: object) -> None:
+        if isinstance(answer, Status) and answer.code is Code.ERROR:
+            pairs = {"pod": pod.key, "plugin": plugin.name}
+            log.error(answer.message, extra={"pairs": pairs}, exc_info=answer.error)
+
+
+class Failed(Exception):
+    """Ends an extension point at a plugin's ERROR, `status`."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.message)
+        self.status = status
+
+
+def failure(point: Point, plugin: Plugin, error: BaseException) -> Status:
+    """The ERROR for an exception that a plugin raised."""
+    told = PluginError(f"{point.words.format(plugin.name)}: {_text(error)}")
+    told.__cause__ = error
+    return Status(Code.ERROR, (), plugin.name, told)
+
+
+def judged(point: Point, plugin: Plugin, status: Status) -> Status | None:
+    """A plugin's status as it counts: None for success, an ERROR in kube-scheduler's words for no answer at all."""
+    code = status.code
+    if code is Code.SUCCESS:
+        return None
+    if code in point.codes:
+        return status if code is Code.SKIP else status.by(plugin.name)
+    if status.rejected and point.rejects:
+        return status.by(plugin.name)
+    return error_in(point.words.format(plugin.name), status.by(plugin.name))
+
+
+def error_in(context: str, status: Status) -> Status:
+    """An ERROR with the text of `status` behind `context`, by the same plugin."""
+    text = f"{context}: {status.message}"
+    if status.error is None:
+        return Status(Code.ERROR, (text,), status.plugin)
+    told = PluginError(text)
+    told.__cause__ = status.error
+    return Status(Code.ERROR, (), status.plugin, told)
+
+
+def checked(point: Point, plugin: Plugin, answer: object) -> object:
+    """An answer as it counts. Raises TypeError for one of a type that has no meaning at the point."""
+    if not isinstance(answer, point.answers):
+        raise TypeError(
+            f"it answered {type(answer).__name__}, not {' or '.join(each.__name__ for each in point.answers)}"
+        )
+    return judged(point, plugin, answer) if isinstance(answer, Status) else answer
+
+
+def _ending() -> bool:
+    """Whether the running task, or the loop, is being ended."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        return True
+    return task is None or task.cancelling() > 0
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error) or type(error).__name__
+    except Exception:
+        return type(error).__name__
+
+
+def _code(status: Status | None) -> Code:
+    return Code.SUCCESS if status is None else status.code

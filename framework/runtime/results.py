@@ -1,0 +1,94 @@
+"""What the phases of a scheduling cycle come to: PreFilter, Filter and Score of one pod over many nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..contract.plugin import Scores
+from ..contract.status import Status
+from ..contract.verdicts import Codes, Diagnosis, StatusTable
+from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import Rows
+
+_NO_STATUS = StatusTable()
+
+
+@dataclass(frozen=True, slots=True)
+class PreFiltered:
+    """What PreFilter came to.
+
+    Attributes:
+        status: why the pod is turned away as a whole; None when it goes on.
+        node_names: the only nodes that may pass; None for no restriction.
+        absent: the status of nodes outside `node_names`.
+        rejectors: the plugins behind `status`, or behind an empty set of nodes.
+    """
+
+    status: Status | None = None
+    node_names: frozenset[str] | None = None
+    absent: Status | None = None
+    rejectors: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """What Filter came to for every node of the list. To be read before the snapshot changes.
+
+    Attributes:
+        listed: intp, shape (nodes,): rows of the node list.
+        feasible: intp: rows that pass every plugin, ascending.
+        plugins: names of the plugins that ran, in order.
+        tables: the status tables of those that were asked about a node.
+        codes: for each plugin, int32 of shape (height,): its verdicts; 0 where the node passed or was not asked about.
+        absent: the status of listed nodes that PreFilter left out.
+        error: a plugin's ERROR on a node that it was asked about, which ends the attempt.
+        nominated: row to the diagnosis of a node that nominated pods would leave no room on.
+    """
+
+    listed: Rows
+    feasible: Rows
+    plugins: Sequence[str] = ()
+    tables: Mapping[str, StatusTable] = field(default_factory=dict)
+    codes: Sequence[Codes] = ()
+    absent: Status | None = None
+    error: Status | None = None
+    nominated: Mapping[int, Diagnosis] = field(default_factory=dict)
+
+    def diagnose(self, snapshot: Snapshot) -> Diagnosis:
+        """The first rejection of each listed node."""
+        rejector = np.zeros(len(self.listed), np.int32)
+        codes = np.zeros(len(self.listed), np.int32)
+        for index, verdicts in enumerate(self.codes, start=1):
+            found = verdicts[self.listed]
+            first = (rejector == 0) & (found != 0)
+            rejector[first] = index
+            codes[first] = found[first]
+        diagnosis = Diagnosis(
+            node_names=[snapshot.names[row] for row in self.listed.tolist()],
+            rejector=rejector,
+            codes=codes,
+            plugins=self.plugins,
+            tables=[self.tables.get(name, _NO_STATUS) for name in self.plugins],
+            absent=self.absent,
+        )
+        for row, crowded in self.nominated.items():
+            diagnosis.replace(int(self.listed.searchsorted(row)), crowded)
+        numbers = np.unique(rejector).tolist()
+        diagnosis.unschedulable_plugins = {diagnosis.plugins[number - 1] for number in numbers if number}
+        return diagnosis
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Scores of the feasible nodes, to be read before the snapshot changes, and not to be written to.
+
+    Attributes:
+        by_plugin: plugin name to int64 of shape (nodes,), normalised and times the plugin's weight.
+        totals: int64, shape (nodes,): their sum.
+    """
+
+    by_plugin: Mapping[str, Scores]
+    totals: Scores

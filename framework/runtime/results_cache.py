@@ -1,0 +1,305 @@
+"""Verdicts and scores that are remembered from pod to pod, by pod signature.
+
+Filter and Score ask for them instead of asking every plugin about every node. Equal pods share a `PodSignature`, and
+between two of them few rows change, often the one that the first pod was assumed on: so the second costs each plugin a
+question about that row. A plugin takes part by declaring that it depends on less than the cluster. A row is asked about
+only while its node exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import takewhile
+from weakref import ref
+
+import numpy as np
+from cachetools import LRUCache
+
+from ..contract.plugin import FilterPlugin, ScorePlugin, Scores
+from ..contract.verdicts import Codes, Mask, StatusTable, Verdicts
+from ..model.pod_info import PodSignature
+from ..snapshot.journal import DependsOn, Journal
+from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import NodeView, Rows
+
+_SIGNATURES = 128
+_WHOLE_WHEN_OVER = 4
+"""Everything is asked anew when more than one row in this many has changed: one long vector beats many short ones."""
+_SINGLY_UP_TO = 16
+"""As many changed rows are looked at one by one."""
+
+_NOTHING: frozenset[int] = frozenset()
+WeighOne = Callable[[ScorePlugin, int], int]
+AskFilter = Callable[[FilterPlugin, NodeView], Verdicts]
+AskScore = Callable[[ScorePlugin, NodeView], Scores]
+Weigh = Callable[[ScorePlugin, Scores], Scores]
+Changed = frozenset[int] | set[int] | None
+"""Rows that changed; None for all of them."""
+
+
+class _Changes:
+    """What has changed since it was asked last, for plugins that depend on nodes and on pods on nodes."""
+
+    __slots__ = ("_height", "_node_position", "_usage_position")
+
+    def __init__(self) -> None:
+        self._height = self._node_position = self._usage_position = -1
+
+    def unseen(self, snapshot: Snapshot) -> bool:
+        """Whether anything has."""
+        return snapshot.usage_journal.position != self._usage_position or snapshot.height != self._height
+
+    def look(self, snapshot: Snapshot) -> tuple[Changed, Changed]:
+        """Rows whose node changed, and rows whose node or pods changed; live ones only."""
+        if snapshot.height != self._height:
+            return None, None
+        return (
+            _live(snapshot, snapshot.node_journal, self._node_position),
+            _live(snapshot, snapshot.usage_journal, self._usage_position),
+        )
+
+    def seen(self, snapshot: Snapshot) -> None:
+        """All that has changed so far was dealt with."""
+        self._height = snapshot.height
+        self._node_position, self._usage_position = snapshot.node_journal.position, snapshot.usage_journal.position
+
+
+def _live(snapshot: Snapshot, journal: Journal, position: int) -> Changed:
+    if journal.position == position:
+        return _NOTHING
+    changed = journal.since(position)
+    if changed is None or len(changed) * _WHOLE_WHEN_OVER > snapshot.height:
+        return None
+    return {row for row in changed if snapshot.live[row]}
+
+
+def everywhere(snapshot: Snapshot) -> NodeView:
+    """A view of every node; one that copies nothing as long as no row is free."""
+    return NodeView(snapshot, None if snapshot.node_count == snapshot.height else snapshot.live_rows())
+
+
+class _Views:
+    """The views of changed rows that the plugins of one refresh share."""
+
+    __slots__ = ("_made", "_snapshot")
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._made: dict[int, NodeView] = {}
+
+    def of(self, changed: Changed) -> NodeView | None:
+        """A view of the rows; None for no row."""
+        if changed is not None and not changed:
+            return None
+        view = self._made.get(id(changed))
+        if view is None:
+            rows = None if changed is None else np.fromiter(changed, np.intp, len(changed))
+            view = everywhere(self._snapshot) if rows is None else NodeView(self._snapshot, rows)
+            self._made[id(changed)] = view
+        return view
+
+
+class FilterResults:
+    """Verdicts on every row for pods of one signature, by the plugins that depend on less than the cluster.
+
+    Attributes:
+        plugins: all that are asked about such pods, in order.
+        names: theirs.
+        leading: how many plugins come before the first that depends on the cluster: their joint verdict is remembered.
+        codes: by plugin, int32 of shape (height,).
+        tables: by plugin, what the codes mean.
+        mask: bool, shape (height,): live rows that pass the leading plugins. Must not be written to.
+        rows: intp: where `mask` is true, ascending. The same array for as long as it is right.
+    """
+
+    __slots__ = ("_changes", "_layout", "_local", "codes", "leading", "mask", "names", "plugins", "rows", "tables")
+
+    def __init__(self, plugins: Sequence[FilterPlugin]) -> None:
+        self._local = [plugin for plugin in plugins if plugin.filter_depends_on is not DependsOn.CLUSTER]
+        self._changes = _Changes()
+        self._layout = -1
+        self.plugins = tuple(plugins)
+        self.names = tuple(plugin.name for plugin in plugins)
+        leading = takewhile(lambda plugin: plugin.filter_depends_on is not DependsOn.CLUSTER, plugins)
+        self.leading = len(tuple(leading))
+        self.codes: dict[str, Codes] = {}
+        self.tables: dict[str, StatusTable] = {}
+        self.mask: Mask = np.zeros(0, np.bool_)
+        self.rows: Rows = np.zeros(0, np.intp)
+
+    def refresh(self, snapshot: Snapshot, ask: AskFilter) -> None:
+        """Bring everything up to date. What `ask` raises ends it; the next refresh then begins where this one did."""
+        if not self._changes.unseen(snapshot):
+            return
+        by_node, by_usage = self._changes.look(snapshot)
+        views = _Views(snapshot)
+        for plugin in self._local:
+            changed = by_node if plugin.filter_depends_on is DependsOn.NODE else by_usage
+            if changed is None and plugin.name in self.codes:
+                del self.codes[plugin.name]
+            view = views.of(changed)
+            if view is not None:
+                self._update(plugin, snapshot, view, ask)
+        self._join(snapshot, by_usage)
+        self._changes.seen(snapshot)
+
+    def _update(self, plugin: FilterPlugin, snapshot: Snapshot, view: NodeView, ask: AskFilter) -> None:
+        verdicts = ask(plugin, view)
+        if view.rows is not None and self.tables.get(plugin.name) is not verdicts.table and plugin.name in self.codes:
+            verdicts, view = ask(plugin, everywhere(snapshot)), everywhere(snapshot)
+        codes = self.codes.get(plugin.name)
+        if codes is None:
+            codes = self.codes[plugin.name] = np.zeros(snapshot.height, np.int32)
+        codes[view.within] = verdicts.codes
+        self.tables[plugin.name] = verdicts.table
+
+    def _join(self, snapshot: Snapshot, changed: Changed) -> None:
+        codes = [self.codes[name] for name in self.names[: self.leading]]
+        if changed is None or len(changed) > _SINGLY_UP_TO or snapshot.layout != self._layout:
+            self._layout = snapshot.layout
+            mask = snapshot.live[: snapshot.height].copy()
+            for verdicts in codes:
+                mask &= verdicts == 0
+            if not np.array_equal(mask, self.mask):
+                self.mask, self.rows = mask, np.flatnonzero(mask)
+            return
+        now = {row: not any(verdicts[row] for verdicts in codes) for row in changed}
+        if any(self.mask[row] != passes for row, passes in now.items()):
+            self.mask = self.mask.copy()
+            for row, passes in now.items():
+                self.mask[row] = passes
+            self.rows = np.flatnonzero(self.mask)
+
+
+class ScoreResults:
+    """Scores of every row for pods of one signature, by some plugins, and their weighted sum on the feasible nodes.
+
+    While the feasible nodes stay the same array, only nodes whose scores changed are weighed and added up again.
+
+    Attributes:
+        weighted: by plugin, int64 of shape (nodes,) for the feasible nodes. Must not be written to.
+        totals: int64, shape (nodes,): their sum. Must not be written to.
+    """
+
+    __slots__ = ("_changes", "_epochs", "_feasible", "_plain", "_plugins", "_raw", "totals", "weighted")
+
+    def __init__(self, plugins: Iterable[ScorePlugin]) -> None:
+        self._plugins = [plugin for plugin in plugins if plugin.score_depends_on is not DependsOn.CLUSTER]
+        self._plain = {each.name for each in self._plugins if type(each).normalize_score is ScorePlugin.normalize_score}
+        self._changes = _Changes()
+        self._epochs: dict[str, Hashable] = {}
+        self._raw: dict[str, Scores] = {}
+        self._feasible: Rows | None = None
+        self.weighted: dict[str, Scores] = {}
+        self.totals: Scores = np.zeros(0, np.int64)
+
+    def refresh(
+        self,
+        snapshot: Snapshot,
+        feasible: Rows,
+        ask: AskScore,
+        weigh: Weigh,
+        weigh_one: WeighOne,
+    ) -> None:
+        """Bring everything up to date for the rows `feasible`. What the functions raise ends it.
+
+        `weigh` makes weighted scores, from 0 to 100 times the weight, of a plugin's raw ones; `weigh_one` of one score
+        of a plugin that does not normalise.
+        """
+        same = feasible is self._feasible
+        self._feasible = None
+        changed = self._refresh_raw(snapshot, ask)
+        if not same:
+            self.weighted = {}
+            self.totals = np.zeros(len(feasible), np.int64)
+        for plugin in self._plugins:
+            rows = changed.get(plugin.name, _NOTHING)
+            if same and rows is not None and not rows:
+                continue
+            if same and rows is not None and len(rows) <= _SINGLY_UP_TO and plugin.name in self._plain:
+                self._weigh_some(plugin, feasible, rows, weigh_one)
+            else:
+                self._weigh_all(plugin, feasible, weigh)
+        self._changes.seen(snapshot)
+        self._feasible = feasible
+
+    def _refresh_raw(self, snapshot: Snapshot, ask: AskScore) -> Mapping[str, Changed]:
+        """Which rows of which plugin's raw scores are others now."""
+        by_node, by_usage = self._changes.look(snapshot) if self._changes.unseen(snapshot) else (_NOTHING, _NOTHING)
+        views = _Views(snapshot)
+        found: dict[str, Changed] = {}
+        for plugin in self._plugins:
+            epoch = plugin.score_epoch(snapshot)
+            changed = by_node if plugin.score_depends_on is DependsOn.NODE else by_usage
+            if plugin.name not in self._raw or epoch != self._epochs.get(plugin.name):
+                changed = None
+            view = views.of(changed)
+            if view is None:
+                continue
+            scores = ask(plugin, view)
+            raw = self._raw.get(plugin.name)
+            if raw is None or len(raw) != snapshot.height:
+                raw = self._raw[plugin.name] = np.zeros(snapshot.height, np.int64)
+            raw[view.within] = scores
+            self._epochs[plugin.name] = epoch
+            found[plugin.name] = changed
+        return found
+
+    def _weigh_all(self, plugin: ScorePlugin, feasible: Rows, weigh: Weigh) -> None:
+        raw, before = self._raw[plugin.name], self.weighted.get(plugin.name)
+        weighted = weigh(plugin, raw if len(feasible) == len(raw) else raw[feasible])
+        self.totals += weighted if before is None else weighted - before
+        self.weighted[plugin.name] = weighted
+
+    def _weigh_some(self, plugin: ScorePlugin, feasible: Rows, rows: Iterable[int], weigh_one: WeighOne) -> None:
+        raw, weighted = self._raw[plugin.name], self.weighted[plugin.name]
+        for row in rows:
+            position = int(feasible.searchsorted(row))
+            if position < len(feasible) and feasible[position] == row:
+                score = weigh_one(plugin, int(raw[row]))
+                self.totals[position] += score - weighted[position]
+                weighted[position] = score
+
+
+class _OfSignature:
+    """What is remembered of one signature, by the plugins that are left out."""
+
+    __slots__ = ("filters", "scores")
+
+    def __init__(self) -> None:
+        self.filters: dict[frozenset[str], FilterResults] = {}
+        self.scores: dict[frozenset[str], ScoreResults] = {}
+
+
+class ResultsCache:
+    """What is remembered of the signatures seen last, for one profile. One that no pod has is forgotten at once."""
+
+    def __init__(self, filters: Sequence[FilterPlugin], scores: Sequence[ScorePlugin]) -> None:
+        self._filters = filters
+        self._scores = scores
+        self._by_signature: LRUCache[ref[PodSignature], _OfSignature] = LRUCache(_SIGNATURES)
+
+    def filter_results(self, signature: PodSignature, skipped: frozenset[str]) -> FilterResults:
+        """Verdicts for pods of this signature by the plugins that are not `skipped`."""
+        known = self._of(signature).filters
+        found = known.get(skipped)
+        if found is None:
+            found = known[skipped] = FilterResults([each for each in self._filters if each.name not in skipped])
+        return found
+
+    def score_results(self, signature: PodSignature, skipped: frozenset[str]) -> ScoreResults:
+        """Scores for pods of this signature by the plugins that are not `skipped`."""
+        known = self._of(signature).scores
+        found = known.get(skipped)
+        if found is None:
+            found = known[skipped] = ScoreResults([each for each in self._scores if each.name not in skipped])
+        return found
+
+    def _of(self, signature: PodSignature) -> _OfSignature:
+        found = self._by_signature.get(ref(signature))
+        if found is None:
+            found = self._by_signature[ref(signature, self._forget)] = _OfSignature()
+        return found
+
+    def _forget(self, gone: ref[PodSignature]) -> None:
+        self._by_signature.pop(gone, None)

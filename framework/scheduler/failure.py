@@ -1,0 +1,84 @@
+"""Failure handling: pods whose attempt failed go back to the queue, and people hear why. As handleSchedulingFailure."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from ..contract.events import ASSIGNED_POD_DELETE
+from ..contract.handle import Clock
+from ..contract.observer import Observer
+from ..contract.status import Code, Status
+from ..model.pod_info import PodInfo
+from ..queue.scheduling_queue import SchedulingQueue
+from ..runtime.nominator import PodNominator
+from .attempt import Attempt
+from .reports import DECISIONS, Reports
+
+log = logging.getLogger(__name__)
+
+
+class FailureHandler:
+    """Handles failures of all profiles. `current` gives the latest version of a pod by its key, None when it went."""
+
+    def __init__(
+        self,
+        queue: SchedulingQueue,
+        nominator: PodNominator,
+        reports: Reports,
+        current: Callable[[str], PodInfo | None],
+        clock: Clock,
+        observer: Observer,
+    ) -> None:
+        self._queue = queue
+        self._nominator = nominator
+        self._reports = reports
+        self._current = current
+        self._clock = clock
+        self._observer = observer
+
+    def failed(self, attempts: Sequence[Attempt]) -> None:
+        """Bring pods that failed for one reason back to the queue, and say why they wait."""
+        back = [attempt for attempt in attempts if self._still_waits(attempt)]
+        if back:
+            self._queue.requeue([attempt.queued for attempt in back], back[0].rejection())
+            self._queue.activate(attempt.pod for attempt in back if attempt.displaced)
+        now = self._clock.now()
+        for attempt in attempts:
+            self._tell(attempt, now)
+        for attempt in back:
+            self._nominate(attempt)
+            self._reports.failed(attempt.queued.info, attempt.status or Status.failure(), attempt.nominated)
+
+    def released(self, attempts: Sequence[Attempt]) -> None:
+        """The same for pods that had a node reserved and gave it back: others may find room now."""
+        self.failed(attempts)
+        for attempt in attempts:
+            self._queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
+
+    def _still_waits(self, attempt: Attempt) -> bool:
+        """Whether the pod is to come back: not when it is gone, bound by somebody else, or another one by now."""
+        current = self._current(attempt.pod.key)
+        if current is None or current.node_name or current.uid != attempt.pod.uid:
+            self._queue.done(attempt.pod.uid)
+            return False
+        attempt.queued.info = current
+        return True
+
+    def _tell(self, attempt: Attempt, now: float) -> None:
+        status = attempt.status or Status.failure()
+        seconds = now - attempt.started
+        self._observer.attempt(
+            "unschedulable" if status.rejected else "error", profile=attempt.profile, seconds=seconds
+        )
+        pairs = {"pod": attempt.pod.key, "reason": status.message}
+        if status.code is Code.ERROR:
+            log.error("Attempt failed", extra={"pairs": pairs}, exc_info=status.error)
+        else:
+            log.log(DECISIONS, "Unable to schedule pod", extra={"pairs": pairs})
+
+    def _nominate(self, attempt: Attempt) -> None:
+        if attempt.nominated:
+            self._nominator.nominate(attempt.queued.info, attempt.nominated)
+        elif attempt.nominated == "":
+            self._nominator.clear(attempt.pod.uid)

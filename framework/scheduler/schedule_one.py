@@ -1,0 +1,280 @@
+"""How one pod is scheduled: find the nodes that fit, rank them, choose one, assume the pod there, reserve and permit.
+
+`Algorithm` decides and changes nothing, so `why`, `explain` and `simulate` may ask it any number of times.
+`SchedulingCycle` acts on what it decides. It is synchronous and free of I/O: between its first and last line nothing
+else in the process changes the cluster's picture. Groups go the same way, see `schedule_group`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..cache.cache import Cache
+from ..contract.cycle_state import CycleState
+from ..contract.handle import Clock
+from ..contract.observer import Observer
+from ..contract.plugin import Scores
+from ..contract.status import Code, Status
+from ..contract.verdicts import Diagnosis
+from ..model.pod_info import PodInfo
+from ..runtime.framework import Framework
+from ..runtime.nominator import PodNominator
+from ..runtime.plugin_calls import Failed
+from ..runtime.results import Filtered, PreFiltered, Scored
+from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import NodeView, Rows
+from .attempt import NO_NODES, Attempt, fit_error, with_post_filter
+from .sampling import feasible_nodes_to_find, first_from
+
+_DRAWS = 3
+
+Choose = Callable[[int], int]
+"""`(n) -> 0 … n - 1`: one of n equals."""
+
+
+@dataclass(slots=True)
+class Feasible:
+    """What filtering came to.
+
+    Attributes:
+        pre_filtered: PreFilter's part.
+        rows: intp, the nodes that can run the pod; empty when `status` is set.
+        filtered: the verdicts behind it; None when PreFilter ended the search, or the nominated node was enough.
+        status: why there is no node: a rejection, or an ERROR.
+        diagnosis: with a rejection, the first reason of each node.
+        next_start: where in the node list the next search is to begin.
+    """
+
+    pre_filtered: PreFiltered
+    rows: Rows
+    filtered: Filtered | None = None
+    status: Status | None = None
+    diagnosis: Diagnosis | None = None
+    next_start: int = 0
+
+
+class Algorithm:
+    """Finds and ranks nodes for the pods of one profile. kube-scheduler's schedulePod and what it calls.
+
+    Attributes:
+        framework: the profile's plugins.
+        snapshot: the nodes.
+        next_start: where in the node list the next search begins, when a profile does not ask for all nodes.
+    """
+
+    def __init__(self, framework: Framework, snapshot: Snapshot, nominator: PodNominator) -> None:
+        self.framework = framework
+        self.snapshot = snapshot
+        self.next_start = 0
+        self._nominator = nominator
+
+    def find_nodes_that_fit(self, state: CycleState, pod: PodInfo, *, nominated_first: bool = True) -> Feasible:
+        """Which nodes can run the pod: as many as the profile asks for.
+
+        The node that it is nominated to, if that can, is enough; without `nominated_first` it is one of all.
+        """
+        snapshot, framework = self.snapshot, self.framework
+        if not snapshot.node_count:
+            status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (NO_NODES,))
+            return Feasible(PreFiltered(), np.zeros(0, np.intp), status=status)
+        listed = NodeView(snapshot, snapshot.live_rows())
+        pre_filtered = framework.run_pre_filter_plugins(state, pod, listed)
+        if pre_filtered.status is not None:
+            return _turned_away(pre_filtered, pre_filtered.status, listed)
+        if len(self._nominator) and nominated_first:
+            rows = self.nominated_node(state, pod)
+            if rows is not None:
+                return Feasible(pre_filtered, rows, next_start=self.next_start)
+        filtered = framework.filter_all(state, pod, pre_filtered)
+        found = Feasible(pre_filtered, filtered.feasible, filtered, filtered.error, next_start=self.next_start)
+        if filtered.error is not None:
+            found.rows = filtered.feasible[:0]
+        elif not len(filtered.feasible):
+            found.diagnosis = filtered.diagnose(snapshot)
+            found.diagnosis.unschedulable_plugins |= pre_filtered.rejectors
+            found.status = Status.unschedulable(fit_error(found.diagnosis))
+        else:
+            wanted = self._wanted(pre_filtered)
+            if wanted < len(filtered.feasible):
+                found.rows, found.next_start = first_from(self.next_start, filtered, wanted)
+        return found
+
+    def nominated_node(self, state: CycleState, pod: PodInfo) -> Rows | None:
+        """The row of the node that the pod is nominated to, if it can run it."""
+        row = self.snapshot.live_row_of(self._nominator.nominated_node(pod.uid))
+        if row is None:
+            return None
+        rows = np.array([row])
+        try:
+            diagnosis = self.framework.run_filter_plugins_with_nominated_pods(state, pod, NodeView(self.snapshot, rows))
+        except Failed:  # all nodes are asked next, and the error is told then
+            return None
+        return rows if diagnosis.passes[0] else None
+
+    def prioritize_nodes(self, state: CycleState, pod: PodInfo, rows: Rows) -> Scored | Status:
+        """How good each of `rows` is; an ERROR status when a plugin failed."""
+        status = self.framework.run_pre_score_plugins(state, pod, NodeView(self.snapshot, rows))
+        return self.framework.run_score_plugins(state, pod, rows) if status is None else status
+
+    def select_host(self, state: CycleState, pod: PodInfo, found: Feasible, choose: Choose) -> int | Status:
+        """The row of the best node of `found`; one of equals by `choose`. A single feasible node is not scored."""
+        if len(found.rows) == 1:
+            return int(found.rows[0])
+        scored = self.prioritize_nodes(state, pod, found.rows)
+        if isinstance(scored, Status):
+            return scored
+        return int(found.rows[_best(scored.totals, choose)])
+
+    def recheck(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """None when the pod, which must not be counted on the node, could go there now; else the first rejection.
+
+        What its group lacks is not asked again: a place that is still good is not lost over it.
+        """
+        snapshot = self.snapshot
+        row = snapshot.live_row_of(node_name)
+        if row is None:
+            return Status.unresolvable(f'nodeinfo not found for node name "{node_name}"')
+        listed = NodeView(snapshot, snapshot.live_rows())
+        pre_filtered = self.framework.run_pre_filter_plugins(state, pod, listed, of_groups=False)
+        if pre_filtered.status is not None:
+            return pre_filtered.status
+        if pre_filtered.node_names is not None and node_name not in pre_filtered.node_names:
+            return pre_filtered.absent
+        try:
+            diagnosis = self.framework.run_filter_plugins(state, pod, NodeView(snapshot, np.array([row])))
+        except Failed as failed:
+            return failed.status
+        [(_, status)] = diagnosis.statuses()
+        return status
+
+    def _wanted(self, pre_filtered: PreFiltered) -> int:
+        """How many feasible nodes are enough; where none is scored, the first one is."""
+        if not self.framework.plugins.score:
+            return 1
+        names, snapshot = pre_filtered.node_names, self.snapshot
+        left = snapshot.node_count if names is None else sum(snapshot.live_row_of(name) is not None for name in names)
+        return feasible_nodes_to_find(left, self.framework.percentage_of_nodes_to_score)
+
+
+class SchedulingCycle:
+    """Acts on decisions about pods of all profiles. `algorithms` gives each profile's, by schedulerName."""
+
+    def __init__(
+        self,
+        algorithms: dict[str, Algorithm],
+        cache: Cache,
+        nominator: PodNominator,
+        clock: Clock,
+        observer: Observer,
+        choose: Choose,
+    ) -> None:
+        self._algorithms = algorithms
+        self._cache = cache
+        self._nominator = nominator
+        self._clock = clock
+        self._observer = observer
+        self._choose = choose
+
+    def run(self, attempt: Attempt) -> None:
+        """Choose a node, reserve it and ask Permit. On failure nothing is reserved and `attempt.status` says why."""
+        self.schedule_pod(attempt, post_filter=True)
+        if attempt.status is None and self.reserve(attempt):
+            self.permit(attempt)
+
+    def schedule_pod(self, attempt: Attempt, *, post_filter: bool) -> None:
+        """Set `attempt.node_name`, or its status, after PostFilter where that is wanted. Reserves nothing."""
+        began = self._clock.now()
+        algorithm, state, pod = self._algorithms[attempt.profile], attempt.state, attempt.pod
+        found = algorithm.find_nodes_that_fit(state, pod)
+        algorithm.next_start = found.next_start
+        if found.status is None:
+            row = algorithm.select_host(state, pod, found, self._choose)
+            if isinstance(row, Status):
+                attempt.fail(row)
+            else:
+                attempt.node_name = algorithm.snapshot.names[row]
+        else:
+            if found.diagnosis is not None and found.status.rejected and post_filter:
+                self._post_filter(attempt, found.diagnosis)
+                text = with_post_filter(found.status.message, found.diagnosis.postfilter_message)
+                found.status = Status(found.status.code, (text,), found.status.plugin)
+            attempt.fail(found.status, found.diagnosis)
+        self._observer.algorithm_seconds(self._clock.now() - began)
+
+    def reserve(self, attempt: Attempt) -> bool:
+        """Assume the pod on its node and reserve what it needs there; if that fails, all is given back."""
+        self._cache.assume(attempt.pod, attempt.node_name)
+        self._nominator.clear(attempt.pod.uid)
+        attempt.assumed = True
+        status = attempt.framework.run_reserve_plugins_reserve(attempt.state, attempt.pod, attempt.node_name)
+        if status is not None:
+            attempt.fail_on_node(status)
+            self.give_back(attempt)
+        return status is None
+
+    def permit(self, attempt: Attempt) -> bool:
+        """Ask Permit, which may hold the pod; if it turns the pod away, all is given back."""
+        status = attempt.framework.run_permit_plugins(attempt.state, attempt.pod, attempt.node_name)
+        if status is not None and status.code is not Code.WAIT:
+            attempt.fail_on_node(status)
+            self.give_back(attempt)
+            return False
+        return True
+
+    def give_back(self, attempt: Attempt) -> None:
+        """Undo `reserve` of an attempt that has failed: Unreserve in reverse order, then forget the pod."""
+        if attempt.assumed:
+            attempt.assumed = False
+            attempt.framework.run_reserve_plugins_unreserve(attempt.state, attempt.pod, attempt.node_name)
+            if self._cache.is_assumed(attempt.pod.uid):
+                self._cache.forget(attempt.pod)
+            attempt.framework.tell_pod_released(attempt.decision())
+
+    def lost_node(self, attempt: Attempt) -> Status | None:
+        """Whether others changed the node since it was chosen so that the pod does not fit any more; the reason."""
+        if not self._cache.changed_since(attempt.node_name, attempt.generation):
+            return None
+        if not self._cache.is_assumed(attempt.pod.uid):
+            return None
+        algorithm = self._algorithms[attempt.profile]
+        with algorithm.snapshot.trial():
+            algorithm.snapshot.remove_pod(attempt.pod, attempt.node_name)
+            return algorithm.recheck(CycleState(), attempt.pod, attempt.node_name)
+
+    def _post_filter(self, attempt: Attempt, diagnosis: Diagnosis) -> None:
+        if not attempt.framework.plugins.post_filter:
+            attempt.nominated = ""
+            return
+        nominated, status = attempt.framework.run_post_filter_plugins(attempt.state, attempt.pod, diagnosis)
+        attempt.nominated = nominated
+        diagnosis.postfilter_message = "" if status is None else status.message
+
+
+def _best(totals: Scores, choose: Choose) -> int:
+    """The position of the greatest total; of several, each with the same chance.
+
+    Where many are equal, as on an empty cluster, one drawn from all is likely to be among them and is as good a draw.
+    """
+    best = totals[totals.argmax()]
+    for _ in range(_DRAWS):
+        drawn = choose(len(totals))
+        if totals[drawn] == best:
+            return drawn
+    equals = np.flatnonzero(totals == best)
+    return int(equals[choose(len(equals)) if len(equals) > 1 else 0])
+
+
+def _turned_away(pre_filtered: PreFiltered, status: Status, listed: NodeView) -> Feasible:
+    nowhere = np.zeros(0, np.intp)
+    if not status.rejected:
+        return Feasible(pre_filtered, nowhere, status=status)
+    none = np.zeros(len(listed), np.int32)
+    diagnosis = Diagnosis(listed.names(), none, none, absent=status, prefilter_message=status.message)
+    diagnosis.unschedulable_plugins |= pre_filtered.rejectors
+    if status.code is Code.PENDING:
+        diagnosis.pending_plugins |= pre_filtered.rejectors
+    rejected = Status(status.code, (fit_error(diagnosis),), status.plugin)
+    return Feasible(pre_filtered, nowhere, status=rejected, diagnosis=diagnosis)

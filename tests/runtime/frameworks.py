@@ -1,0 +1,49 @@
+"""Frameworks and algorithms over a snapshot that a test fills itself, with nothing remembered yet."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+from muster.framework.config import ResolvedProfile
+from muster.framework.contract import Handle, Plugin
+from muster.framework.contract.observer import NullObserver
+from muster.framework.runtime.framework import Framework
+from muster.framework.runtime.nominator import PodNominator
+from muster.framework.runtime.plugin_calls import Watch
+from muster.framework.runtime.waiting import WaitingPods
+from muster.framework.scheduler.schedule_one import Algorithm
+from muster.framework.snapshot.snapshot import Snapshot
+from tests.coscheduling.clock import VirtualClock
+
+T = TypeVar("T")
+
+
+@dataclass
+class SnapshotHandle:
+    """As much of a handle as plugins need that look at the snapshot only."""
+
+    snapshot: Snapshot
+    profile_name: str
+    clock: VirtualClock
+    waiting_pods: WaitingPods
+
+    def shared(self, key: str, make: Callable[[], T]) -> T:
+        """Nothing is shared: there is but one profile."""
+        return make()
+
+
+def algorithm_of(profile: ResolvedProfile, registry: Mapping[str, type[Plugin]], snapshot: Snapshot) -> Algorithm:
+    """A profile that is about to look at the snapshot for the first time."""
+    nominator, waiting, clock = PodNominator(), WaitingPods(), VirtualClock()
+    framework = Framework(
+        profile,
+        registry,
+        cast("Handle", SnapshotHandle(snapshot, profile.scheduler_name, clock, waiting)),
+        snapshot=snapshot,
+        nominator=nominator,
+        waiting=waiting,
+        clock=clock,
+        observer=NullObserver(),
+        watch=Watch(),
+    )
+    return Algorithm(framework, snapshot, nominator)
