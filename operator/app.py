@@ -20,9 +20,8 @@ import uvloop
 
 from muster.operator.kube.transport import Transport
 from muster.operator.logs import ignore_kopfs_end
-from muster.operator.podgroups.admission import AdmissionServing
+from muster.operator.podgroups.admission import Admission, AdmissionServing
 from muster.operator.podgroups.controller import PodGroupController
-from muster.operator.podgroups.following import Following
 from muster.operator.process.clock import LoopClock
 from muster.operator.process.descriptors import raise_descriptor_limit
 from muster.operator.process.kopf_login import KopfLogin
@@ -30,7 +29,7 @@ from muster.operator.process.pages import liveness, pages
 from muster.operator.process.process import Process
 from muster.operator.process.settings import cautions
 from muster.operator.serving import ReviewAuthorizer, Server, certificate_files, self_signed
-from muster.plugins.coscheduling.gangs import Gangs
+from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
 
 if TYPE_CHECKING:
@@ -75,20 +74,22 @@ class Serving:
 
 
 @dataclass(frozen=True, slots=True)
-class PodGroups:
-    """The controller of PodGroups and the kopf operator that feeds it, as one."""
+class PodGroupParts:
+    """What the operator does for PodGroups: the controller of their statuses, and their admission if it is wanted."""
 
     controller: PodGroupController
-    following: Following
+    admission: Admission | None
 
     def start(self) -> None:
         """Begin."""
         self.controller.start()
-        self.following.start()
+        if self.admission is not None:
+            self.admission.start()
 
     async def stop(self) -> None:
         """End."""
-        await self.following.stop()
+        if self.admission is not None:
+            await self.admission.stop()
         await self.controller.stop()
 
 
@@ -143,7 +144,9 @@ async def operate(assembly: Assembly, connection: Connection, serving: Serving) 
         raise SystemExit(FAILED)
 
 
-def _register(registry: kopf.OperatorRegistry, process: Process, groups: PodGroups | None, log_in: KopfLogin) -> None:
+def _register(
+    registry: kopf.OperatorRegistry, process: Process, groups: PodGroupParts | None, log_in: KopfLogin
+) -> None:
     @kopf.on.login(registry=registry)
     async def login(**_: Any) -> kopf.AiohttpSession:
         return await log_in()
@@ -162,28 +165,30 @@ def _register(registry: kopf.OperatorRegistry, process: Process, groups: PodGrou
         await process.stop()
 
 
-def _pod_groups(process: Process, connection: Connection, serving: Serving) -> PodGroups | None:
+def _pod_groups(process: Process, connection: Connection, serving: Serving) -> PodGroupParts | None:
     """What keeps PodGroups' statuses, if a profile has the plugin that knows groups."""
-    gangs = process.engine.shared.get(COSCHEDULING)
-    if not isinstance(gangs, Gangs):
+    groups = process.engine.shared.get(COSCHEDULING)
+    if not isinstance(groups, PodGroups):
         return None
-    gangs.may_tell = lambda: process.leadership.may_write() and process.watches.missing() is None
+    groups.may_tell = lambda: process.leadership.may_write() and process.watches.missing() is None
     controller = PodGroupController(
-        process.wire.client,
-        gangs.board,
-        process.wire.recorder,
+        process.writers.client,
+        groups,
+        process.writers.recorder,
         LoopClock(),
         leading=process.leadership.may_write,
+        synced=[process.watches.pods.synced],
         reporter=next(iter(process.engine.algorithms)),
     )
-    following = Following(
-        controller,
-        process.unfenced,
-        KopfLogin(connection),
-        claim_signals=lambda: _claim_signals(process),
-        admission=serving.admission,
-    )
-    return PodGroups(controller, following)
+    admission = None
+    if serving.admission is not None:
+        admission = Admission(
+            serving.admission,
+            process.unfenced,
+            KopfLogin(connection),
+            claim_signals=lambda: _claim_signals(process),
+        )
+    return PodGroupParts(controller, admission)
 
 
 def _claim_signals(process: Process) -> None:

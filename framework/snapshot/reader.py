@@ -41,6 +41,11 @@ class SnapshotReader(Protocol):
         ...
 
     @property
+    def tentative(self) -> bool:
+        """Whether the trial that is under way has put pods on nodes or taken them off: not all counts are real then."""
+        ...
+
+    @property
     def live(self) -> npt.NDArray[np.bool_]:
         """bool, shape (capacity,): whether a Node object is known for the row."""
         ...

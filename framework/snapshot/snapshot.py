@@ -184,6 +184,11 @@ class Snapshot:
                     self.add_pod(info, node_name)
             self._undo = outer
 
+    @property
+    def tentative(self) -> bool:
+        """Whether the trial that is under way has put pods on nodes or taken them off."""
+        return bool(self._undo)
+
     def _claim(self, name: str) -> int:
         row = self._row_of.get(name)
         if row is not None:

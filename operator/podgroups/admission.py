@@ -1,24 +1,34 @@
 """Validating admission of PodGroups, for those who want mistakes refused instead of explained later.
 
 Off unless `muster run` is told to serve it. What the schema refuses never comes here; what it lets pass, as
-scheduler-plugins' own does, is judged by the rules of the models. An object that was stored with a mistake can still be
+scheduler-plugins' own does, is judged by the rules of the API. An object that was stored with a mistake can still be
 changed in all other respects, and deleted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import kopf
 
-from muster.plugins.coscheduling.model import GROUP, PLURAL, VERSION, problems
+from muster.operator.kube.client import ApiClient
+from muster.operator.kube.errors import ApiError
+from muster.plugins.coscheduling.api import GROUP, LIST_PATH, PLURAL, VERSION, problems
 
 from .webhook import ReviewServer
 
+log = logging.getLogger(__name__)
+
 _UNPROCESSABLE = 422
+_PAUSE_SECONDS = 5.0
+"""Before the next look for the definition, the next start of kopf or its next login."""
+_END_SECONDS = 10.0
+"""How long kopf may take to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +52,108 @@ class AdmissionServing:
     authority: Path | None = None
 
 
-def admission_settings(settings: kopf.OperatorSettings, serving: AdmissionServing) -> None:
-    """Have an operator serve its admission handlers there."""
+class Admission:
+    """Keeps a kopf operator running that validates PodGroups.
+
+    It is an operator of its own, beside the one that runs the process, for two reasons. kopf ends as a whole when one
+    of its parts fails, and a certificate that cannot be read or a port that is taken must not end the scheduler. And
+    kopf answers only for kinds that it found when it began, so it is begun when the API serves PodGroups. It watches
+    nothing: when their definition is deleted it goes on, and nobody asks it.
+
+    `login` gives kopf its session, `claim_signals` is called after each start of kopf, which takes SIGINT and SIGTERM
+    for itself.
+    """
+
+    def __init__(
+        self,
+        serving: AdmissionServing,
+        client: ApiClient,
+        login: Callable[[], Awaitable[kopf.AiohttpSession]],
+        *,
+        claim_signals: Callable[[], None],
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._serving = serving
+        self._client = client
+        self._login = login
+        self._claim_signals = claim_signals
+        self._sleep = sleep
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin."""
+        self._task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        """End, kopf in good order."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        while True:
+            await self._until_served()
+            try:
+                reason = await self._validate()
+            except Exception as error:
+                reason = error
+            log.warning("PodGroups are no longer validated and will be again in a moment: %s", reason)
+            await self._sleep(_PAUSE_SECONDS)
+
+    async def _until_served(self) -> None:
+        """Return when the API serves PodGroups, and has told all its servers that it does."""
+        waited = False
+        while True:
+            try:
+                await self._client.get(LIST_PATH, params={"limit": "1"})
+            except ApiError:  # the informer of PodGroups says what is wrong
+                waited = True
+                await self._sleep(_PAUSE_SECONDS)
+                continue
+            if waited:
+                await self._sleep(_PAUSE_SECONDS)
+            return
+
+    async def _validate(self) -> BaseException | str:
+        """Run kopf until it ends; the reason why it did."""
+        beginning = asyncio.create_task(self._begin())  # a task of its own: kopf keeps its settings in the context
+        try:
+            done, _ = await asyncio.wait(await asyncio.shield(beginning), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await _end(await beginning)
+        return next((error for task in done if not task.cancelled() and (error := task.exception())), "kopf ended")
+
+    async def _begin(self) -> Collection[asyncio.Task[Any]]:
+        registry = kopf.OperatorRegistry()
+        self._register(registry)
+        tasks = await kopf.spawn_tasks(
+            registry=registry, settings=_settings(self._serving), clusterwide=True, standalone=True
+        )
+        self._claim_signals()
+        return tasks
+
+    def _register(self, registry: kopf.OperatorRegistry) -> None:
+        """Add the handlers. When the webhook cannot be reached, PodGroups are let pass."""
+
+        @kopf.on.login(id="login", backoff=_PAUSE_SECONDS, registry=registry)
+        async def login(**_: Any) -> kopf.AiohttpSession:
+            return await self._login()
+
+        @kopf.on.validate(
+            GROUP, VERSION, PLURAL, id=PLURAL, operations=["CREATE", "UPDATE"], ignore_failures=True, registry=registry
+        )
+        async def validate(body: kopf.Body, old: Mapping[str, Any] | None = None, **_: Any) -> None:
+            found = refusals(old, body)
+            if found:
+                raise kopf.AdmissionError("; ".join(found), code=_UNPROCESSABLE)
+
+
+def _settings(serving: AdmissionServing) -> kopf.OperatorSettings:
+    settings = kopf.OperatorSettings()
+    settings.posting.enabled = False
+    settings.scanning.disabled = True
+    # It would kill the process this long after this operator ended, as it does whenever it is begun again.
+    settings.process.ultimate_exiting_timeout = None
     settings.admission.server = ReviewServer(
         serving.certificate,
         serving.key,
@@ -53,18 +163,16 @@ def admission_settings(settings: kopf.OperatorSettings, serving: AdmissionServin
         authority=serving.authority,
     )
     settings.admission.managed = serving.managed or None
+    return settings
 
 
-def validate_pod_groups(registry: kopf.OperatorRegistry) -> None:
-    """Add the handler to an operator. When it cannot be reached, PodGroups are let pass."""
-
-    @kopf.on.validate(
-        GROUP, VERSION, PLURAL, id=PLURAL, operations=["CREATE", "UPDATE"], ignore_failures=True, registry=registry
-    )
-    async def validate(body: kopf.Body, old: Mapping[str, Any] | None = None, **_: Any) -> None:
-        found = refusals(old, body)
-        if found:
-            raise kopf.AdmissionError("; ".join(found), code=_UNPROCESSABLE)
+async def _end(tasks: Collection[asyncio.Task[Any]]) -> None:
+    """End kopf's tasks, which end what they began themselves."""
+    for task in tasks:
+        task.cancel()
+    _, hanging = await asyncio.wait(tasks, timeout=_END_SECONDS)
+    if hanging:
+        log.error("kopf does not end: %s", ", ".join(sorted(task.get_name() for task in hanging)))
 
 
 def refusals(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> list[str]:

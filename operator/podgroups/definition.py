@@ -1,6 +1,6 @@
-"""The custom resource definition of PodGroups, rendered from the models of the API.
+"""The custom resource definition of PodGroups, rendered from the structs of the API.
 
-`deploy/crds/` holds what this prints. After a change of the models run, in the repository's root:
+`deploy/crds/` holds what this prints. After a change of the structs run, in the repository's root:
 
     python -m muster.operator.podgroups.definition > deploy/crds/scheduling.x-k8s.io_podgroups.yaml
 """
@@ -11,9 +11,20 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import yaml
 
-from muster.plugins.coscheduling.model import GROUP, KIND, PLURAL, SCHEDULED, SHORT_NAMES, VERSION, PodGroup
+from muster.plugins.coscheduling.api import (
+    GROUP,
+    KIND,
+    PLURAL,
+    SCHEDULED,
+    SHORT_NAMES,
+    VERSION,
+    PodGroup,
+    PodGroupSpec,
+    PodGroupStatus,
+)
 
 _APPROVED = "https://github.com/kubernetes-sigs/scheduler-plugins/pull/50"
 """Kubernetes reserves the API group's domain and wants to be told where the API was approved."""
@@ -66,10 +77,22 @@ def definition() -> dict[str, Any]:
 
 def schema() -> dict[str, Any]:
     """The structural schema of a PodGroup: what the API server accepts, and keeps."""
-    generated = PodGroup.model_json_schema()
-    structural: dict[str, Any] = _structural(generated, generated["$defs"])
-    identity = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"}}
-    return structural | {"properties": identity | structural["properties"]}
+    return {
+        "description": (PodGroup.__doc__ or "").partition("\n")[0],
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {"type": "object"},
+            "spec": _schema_of(PodGroupSpec),
+            "status": _schema_of(PodGroupStatus),
+        },
+        "type": "object",
+    }
+
+
+def _schema_of(part: type[msgspec.Struct]) -> Any:
+    generated = msgspec.json.schema(part)
+    return _structural(generated, generated["$defs"])
 
 
 def _column(name: str, kind: str, path: str, priority: int) -> dict[str, Any]:
@@ -77,7 +100,7 @@ def _column(name: str, kind: str, path: str, priority: int) -> dict[str, Any]:
 
 
 def _structural(node: Any, models: Mapping[str, Any]) -> Any:
-    """pydantic's JSON schema as Kubernetes wants it: in one piece, and where pydantic allows null, simply optional."""
+    """A JSON schema as Kubernetes wants it: in one piece, and what may be null simply optional."""
     if not isinstance(node, dict):
         return node
     if "$ref" in node:
@@ -87,7 +110,7 @@ def _structural(node: Any, models: Mapping[str, Any]) -> Any:
     if len(given) == 1:
         rest = {key: value for key, value in node.items() if key != "anyOf"}
         return _structural(given[0] | rest, models)
-    kept = {key: node[key] for key in sorted(node) if key not in _DROPPED}
+    kept = {key: node[key] for key in sorted(node) if key not in _DROPPED and node[key] != []}
     if "properties" in kept:
         kept["properties"] = {name: _structural(child, models) for name, child in kept["properties"].items()}
     for key in ("items", "additionalProperties"):

@@ -10,7 +10,7 @@ from muster.operator.metrics.exposition import blocks, registry_of
 from muster.operator.metrics.pod_resources import pod_resource_blocks
 from muster.operator.metrics.state import State, StateMetrics
 from muster.operator.serving import Sources, Unknown, application
-from muster.plugins.coscheduling.gangs import Gangs
+from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def pages(
         return queue.entity_counts()
 
     def waiting_groups() -> int:
-        gangs = process.engine.shared.get(COSCHEDULING)
-        return gangs.waiting_groups() if isinstance(gangs, Gangs) else 0
+        groups = process.engine.shared.get(COSCHEDULING)
+        return groups.waiting_groups() if isinstance(groups, PodGroups) else 0
 
     def cache_size() -> Mapping[str, int]:
         return {"nodes": cache.node_count, "pods": cache.pod_count, "assumed_pods": cache.assumed_count}

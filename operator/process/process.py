@@ -26,7 +26,7 @@ from .expiry import expire_assumed
 from .loop import SchedulingLoop
 from .tasks import TaskSet
 from .watches import Watches
-from .wire import Wire
+from .writers import Writers
 
 if TYPE_CHECKING:
     from muster.framework.config import LeaderElectionConfiguration
@@ -55,7 +55,7 @@ class Process:
         unfenced: a client for what a standby writes too: its lease, and reviews of who may read its pages.
         metrics: what was counted.
         engine: what decides.
-        wire: what writes.
+        writers: what writes.
         watches: what reads.
     """
 
@@ -72,7 +72,7 @@ class Process:
         self.unfenced = ApiClient(transport)
         self.leadership = _leadership(assembly.configuration.leader_election, self.unfenced)
         self.metrics = EngineMetrics()
-        self.wire = Wire(
+        self.writers = Writers(
             transport,
             assembly.configuration.client_connection,
             clock=clock,
@@ -83,18 +83,18 @@ class Process:
             assembly.configuration,
             assembly.profiles,
             assembly.registry,
-            self.wire.ports(self.metrics, listers),
+            self.writers.ports(self.metrics, listers),
             assumed_ttl=assembly.assumed_ttl,
         )
         self._loop = SchedulingLoop(self.engine, clock, may_schedule=self._may_schedule)
-        self.watches = Watches(self.wire.client, self.engine, self.metrics, clock.now)
+        self.watches = Watches(self.writers.client, self.engine, self.metrics, clock.now)
         listers.update(self.watches.listers)
         self._parts = TaskSet(on_failure=self._fail)
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
         """Watch, run for leader, and schedule when both the picture is complete and the election won."""
-        self.wire.recorder.start()
+        self.writers.recorder.start()
         if not self._configuration.delay_cache_until_active:
             self.watches.start(self._parts.spawn)
         self._tasks = [self._parts.spawn(self._lead()), self._parts.spawn(self._schedule())]
@@ -107,7 +107,7 @@ class Process:
         self.engine.scheduler.reports.end()
         for waiting in self.engine.waiting:
             waiting.fail(Status.unschedulable("the scheduler is shutting down"))
-        cut_off = await self.wire.drain(within=0 if self._lost else _DRAIN_SECONDS)
+        cut_off = await self.writers.drain(within=0 if self._lost else _DRAIN_SECONDS)
         if cut_off:
             log.warning("%d writes were cut off by the end", cut_off)
         for task in self._tasks:

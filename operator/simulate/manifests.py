@@ -18,8 +18,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError
 from muster.framework.model.requests import amounts
-from muster.plugins.coscheduling.api import PodGroup
-from muster.plugins.coscheduling.model import GROUP, problems
+from muster.plugins.coscheduling.api import GROUP, PodGroup, problems
 
 from .defaults import with_defaults
 

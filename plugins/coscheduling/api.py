@@ -1,18 +1,39 @@
-"""The PodGroup API as the scheduler reads it: `podgroups.scheduling.x-k8s.io/v1alpha1`, and how pods join a group.
+"""The PodGroup API, `podgroups.scheduling.x-k8s.io/v1alpha1`: its objects, their rules, and how pods join a group.
 
-The structs hold the same fields as scheduler-plugins' CRD. `model` has the same API as pydantic, with its rules.
+There is one model: the informer decodes PodGroups with these structs, the controller reads and writes statuses as them,
+admission asks `problems`, and the custom resource definition is rendered from them. The structs take whatever the
+schema lets pass, which is what scheduler-plugins' own lets pass; what no group can mean (a negative timeout, a quantity
+that is none) is a rule for admission alone.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Annotated, Any
+
 import msgspec
+from msgspec import Meta
 
 from muster.framework.contract import EventResource, WatchedKind
 from muster.framework.model.meta import ObjectMeta, Wire
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.quantity import QuantityError, nanos
 
 NAME = "Coscheduling"
-"""Of the plugin."""
+"""The plugin's name."""
+
+GROUP = "scheduling.x-k8s.io"
+VERSION = "v1alpha1"
+API_VERSION = f"{GROUP}/{VERSION}"
+PLURAL = "podgroups"
+KIND = "PodGroup"
+SHORT_NAMES = ("pg", "pgs")
+LIST_PATH = f"/apis/{API_VERSION}/{PLURAL}"
+
+SCHEDULED = "Scheduled"
+"""The type of the condition that says whether the quorum has nodes."""
 
 GROUP_LABELS = (
     "scheduling.x-k8s.io/pod-group",
@@ -21,31 +42,181 @@ GROUP_LABELS = (
 )
 """Labels by which a pod names its group, the current one first."""
 
+_QUANTITY = (
+    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+    r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+)
+
+
+class Phase(StrEnum):
+    """Where a group is in its life, in scheduler-plugins' words."""
+
+    PENDING = "Pending"
+    """Fewer members exist than it needs."""
+    SCHEDULING = "Scheduling"
+    """Enough exist, fewer than it needs run."""
+    UNKNOWN = "Unknown"
+    """A part of the quorum runs, and the rest cannot be placed."""
+    RUNNING = "Running"
+    """As many as it needs run or have succeeded."""
+    FINISHED = "Finished"
+    """As many as it needs have succeeded."""
+    FAILED = "Failed"
+    """So many have failed that its quorum cannot be reached with the members there are."""
+
+
+def _text(description: str) -> Meta:
+    return Meta(description=description)
+
+
+def _int32(description: str, **rules: int) -> Meta:
+    return Meta(description=description, extra_json_schema={"format": "int32", **rules})
+
+
+def _int64(description: str) -> Meta:
+    return Meta(description=description, extra_json_schema={"format": "int64"})
+
+
+def _time(description: str) -> Meta:
+    return Meta(description=description, extra_json_schema={"format": "date-time"})
+
+
+Amount = Annotated[int | str, Meta(extra_json_schema={"pattern": _QUANTITY, "x-kubernetes-int-or-string": True})]
+
 
 class PodGroupSpec(Wire):
-    """What a group asks for. Absent or 0 `schedule_timeout_seconds` leaves the time to the plugin's arguments."""
+    """What the group asks for."""
 
-    min_member: int = 0
-    min_resources: dict[str, str | int] = msgspec.field(default_factory=dict)
-    schedule_timeout_seconds: int | None = None
+    min_member: Annotated[
+        int, _int32("How many pods the group needs: they start together or not at all.", minimum=1)
+    ] = 0
+    min_resources: Annotated[
+        dict[str, Amount], _text("What must be free for the group as a whole before any of its pods is started.")
+    ] = msgspec.field(default_factory=dict)
+    schedule_timeout_seconds: Annotated[
+        int | None,
+        _int32(
+            "How long pods that hold nodes wait for the others, at most 900. Absent or 0 leaves it to the scheduler."
+        ),
+    ] = None
+
+
+class Condition(Wire):
+    """One statement on the group, with the reason for it."""
+
+    type: Annotated[str, _text("What the statement is about. `Scheduled`: as many pods as the group needs have nodes.")]
+    status: Annotated[str, _text("`True` or `False`.")]
+    reason: Annotated[str | None, _text("Why, as one word for programs.")] = None
+    message: Annotated[str | None, _text("Why, as a sentence for people.")] = None
+    last_transition_time: Annotated[str | None, _time("When `status` last changed.")] = None
+    observed_generation: Annotated[int | None, _int64("The generation of the spec that the statement is about.")] = None
+
+
+class PodGroupStatus(Wire):
+    """What became of the group, as last seen by the scheduler."""
+
+    phase: Annotated[str | None, _text("Pending, Scheduling, Unknown, Running, Finished or Failed.")] = None
+    occupied_by: Annotated[
+        str | None, _text("The owners of the group's pods, as namespace/name, separated by commas.")
+    ] = None
+    scheduled: Annotated[int | None, _int32("How many pods have a node, those that failed not counted.")] = None
+    running: Annotated[int | None, _int32("How many pods run.")] = None
+    succeeded: Annotated[int | None, _int32("How many pods have succeeded.")] = None
+    failed: Annotated[int | None, _int32("How many pods have failed.")] = None
+    schedule_start_time: Annotated[str | None, _time("When enough pods existed for the group to be scheduled.")] = None
+    conditions: Annotated[
+        tuple[Condition, ...] | None,
+        Meta(
+            description="Statements on the group, one of each type.",
+            extra_json_schema={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+        ),
+    ] = None
+    observed_generation: Annotated[int | None, _int64("The generation of the spec that this status is about.")] = None
+
+    def condition(self, kind: str) -> Condition | None:
+        """The condition of this type."""
+        return next((condition for condition in self.conditions or () if condition.type == kind), None)
 
 
 class PodGroup(Wire):
-    """A PodGroup. Its status is the controller's business and is not kept here."""
+    """A group of pods that start together or not at all.
+
+    The status stays JSON until it is asked for: the scheduler never does, and there may be many groups.
+    """
 
     metadata: ObjectMeta
     spec: PodGroupSpec = PodGroupSpec()
+    status: msgspec.Raw = msgspec.Raw(b"{}")
+
+    def __post_init__(self) -> None:
+        """Keep the status alone, not the whole answer of the server that it is a part of."""
+        msgspec.structs.force_setattr(self, "status", self.status.copy())
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    def read_status(self) -> PodGroupStatus:
+        """The status; one that cannot be read counts as empty."""
+        try:
+            return _decode_status(self.status)
+        except msgspec.DecodeError:
+            return PodGroupStatus()
 
 
-POD_GROUPS = WatchedKind(
-    EventResource.POD_GROUP, "/apis/scheduling.x-k8s.io/v1alpha1/podgroups", PodGroup, optional=True
-)
+_decode_status = msgspec.json.Decoder(PodGroupStatus).decode
+
+POD_GROUPS = WatchedKind(EventResource.POD_GROUP, LIST_PATH, PodGroup, optional=True)
 
 
 def group_key(pod: PodInfo) -> str | None:
     """`namespace/name` of the group that the pod's labels name; None for a pod of no group."""
+    return group_named(pod.namespace, pod.labels)
+
+
+def group_named(namespace: str, labels: Mapping[str, str]) -> str | None:
+    """`namespace/name` of the group that the labels of a pod in this namespace name; None for no group."""
     for label in GROUP_LABELS:
-        name = pod.labels.get(label)
+        name = labels.get(label)
         if name:
-            return f"{pod.namespace}/{name}"
+            return f"{namespace}/{name}"
     return None
+
+
+def problems(group: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the spec of a PodGroup in its JSON form: a line for each field, in the API server's style."""
+    spec = group.get("spec") or {}
+    found = [
+        *_integer(spec, "minMember", least=1),
+        *_quantities(spec, "minResources"),
+        *_integer(spec, "scheduleTimeoutSeconds", least=0),
+    ]
+    return [f"spec.{path}: Invalid value: {json.dumps(value)}: {fault}" for path, value, fault in found]
+
+
+def _integer(spec: Mapping[str, Any], field: str, *, least: int) -> Iterator[tuple[str, object, str]]:
+    value = spec.get(field)
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int):
+        yield field, value, "should be a valid integer"
+    elif value < least:
+        yield field, value, f"should be greater than or equal to {least}"
+
+
+def _quantities(spec: Mapping[str, Any], field: str) -> Iterator[tuple[str, object, str]]:
+    value = spec.get(field)
+    if value is None:
+        return
+    if not isinstance(value, Mapping):
+        yield field, value, "should be a valid dictionary"
+        return
+    for resource, amount in value.items():
+        if isinstance(amount, bool) or not isinstance(amount, int | str):
+            yield f"{field}[{resource}]", amount, "should be an integer or a string"
+            continue
+        try:
+            nanos(amount)
+        except QuantityError as error:
+            yield f"{field}[{resource}]", amount, str(error)

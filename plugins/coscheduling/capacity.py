@@ -5,7 +5,7 @@ It is a look at sums, so it can only rule out: what passes may still not fit bec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -13,22 +13,39 @@ import numpy.typing as npt
 from muster.framework.contract import SnapshotReader
 from muster.framework.model.node_selector import required_of
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.model.quantity import nanos
+from muster.framework.model.quantity import QuantityError, nanos
 from muster.framework.model.requests import CPU, PODS, amount
 from muster.framework.model.tolerations import CORDON, kept_off, tolerated
 from muster.framework.snapshot.node_selector import admitted
 from muster.framework.snapshot.view import NodeView
 
 Mask = npt.NDArray[np.bool_]
+MOST_RESOURCES = 1000
+"""More than these in minResources are not looked at: each costs a few microseconds whenever the group is tried."""
+_MOST_UNLIKE = 16
+"""More kinds of members than this are not looked at one by one."""
+_MOST_NAMED = 10
+"""More missing resources than this are counted, not named."""
 _BINARY_UNITS = ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki")
 
 
 def wanted(min_resources: Mapping[str, str | int]) -> dict[str, int]:
     """minResources as the scheduler counts: milli-cores for cpu, whole units otherwise.
 
-    Raises QuantityError for a quantity that cannot be parsed.
+    Raises QuantityError for a quantity that cannot be parsed, and for more resources than any node has.
     """
+    if len(min_resources) > MOST_RESOURCES:
+        raise QuantityError(f"too many resources: {len(min_resources)}, at most {MOST_RESOURCES}")
     return {resource: amount(resource, nanos(str(text))) for resource, text in min_resources.items()}
+
+
+def fault(min_resources: Mapping[str, str | int]) -> str:
+    """Why minResources cannot be read; "" when it can."""
+    try:
+        wanted(min_resources)
+    except QuantityError as error:
+        return str(error)
+    return ""
 
 
 def requested(pods: Iterable[PodInfo]) -> dict[str, int]:
@@ -42,14 +59,29 @@ def requested(pods: Iterable[PodInfo]) -> dict[str, int]:
 
 
 def usable_rows(snapshot: SnapshotReader, pods: Iterable[PodInfo] | None) -> Mask:
-    """bool, shape (height,): nodes that one of `pods` may use at all; every schedulable node when None."""
+    """bool, shape (height,): nodes that one of `pods` may use at all; every schedulable node when None.
+
+    Asked once for pods that ask the same of nodes. Of pods that ask too many different things all nodes count: the look
+    at sums can only rule out, so it may be too kind, but it must not take long.
+    """
     live = snapshot.live[: snapshot.height]
     if pods is None:
         return live & ~snapshot.unschedulable[: snapshot.height]
+    unlike = {_asks_of_nodes(pod): pod for pod in {pod.signature: pod for pod in pods}.values()}
+    if len(unlike) > _MOST_UNLIKE:
+        return live
     usable = np.zeros(snapshot.height, np.bool_)
-    for pod in {pod.signature: pod for pod in pods}.values():
+    for pod in unlike.values():
         usable |= _usable_by(snapshot, pod)
     return usable & live
+
+
+def _asks_of_nodes(pod: PodInfo) -> Hashable:
+    """What decides which nodes a pod may use: equal for pods that may use the same ones."""
+    spec = pod.pod.spec
+    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
+    required = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
+    return spec.tolerations, tuple(sorted(spec.node_selector.items())), required
 
 
 def _usable_by(snapshot: SnapshotReader, pod: PodInfo) -> Mask:
@@ -83,7 +115,7 @@ def gap(
 
 
 def free(snapshot: SnapshotReader, rows: Mask, resource: str) -> int:
-    """What of a resource is free on `rows` together; room for pods under `pods`."""
+    """What of a resource is free on `rows` together; room for pods under `pods`. Nothing of what no node names."""
     resources, height = snapshot.resources, snapshot.height
     if resource == PODS:
         room = resources.allowed_pods[:height] - resources.pod_count[:height]
@@ -96,8 +128,10 @@ def free(snapshot: SnapshotReader, rows: Mask, resource: str) -> int:
 
 
 def describe(amounts: Mapping[str, int]) -> str:
-    """Amounts as Go prints a resource list's map: `map[cpu:1500m memory:2Gi]`."""
-    return f"map[{' '.join(f'{name}:{_quantity(name, amounts[name])}' for name in sorted(amounts))}]"
+    """Amounts as Go prints a resource list's map: `map[cpu:1500m memory:2Gi]`. Of very many resources the first."""
+    names = sorted(amounts)
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"map[{' '.join(f'{name}:{_quantity(name, amounts[name])}' for name in names[:_MOST_NAMED])}]{more}"
 
 
 def _quantity(resource: str, n: int) -> str:

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from .model import Phase
+from .api import Phase
 
 
 @dataclass(frozen=True, slots=True)

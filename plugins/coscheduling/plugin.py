@@ -1,45 +1,57 @@
-"""Coscheduling: the extension points, each a few lines over what `Gangs` knows."""
+"""Coscheduling: the extension points, each a few lines over what `PodGroups` knows.
+
+What is asked while deciding (PreEnqueue, PreFilter, PostFilter, `reject_group`) changes nothing; what follows from a
+decision is done where the plugin is told of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from pydantic import BaseModel
 
 from muster.framework.contract import (
     Code,
     CycleState,
+    DecisionFollower,
     Diagnosis,
     EnqueueExtensions,
     EventRegistration,
+    GroupDecision,
     GroupPlugin,
     Handle,
     NodeView,
     ObjectFollower,
     PermitPlugin,
+    PodDecision,
     PodFollower,
+    PodInfo,
     PostBindPlugin,
     PostFilterPlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
+    QueuedPod,
     QueueSortPlugin,
     ReservePlugin,
     Status,
 )
-from muster.framework.contract.queued_pod import QueuedPod
-from muster.framework.model.pod_info import PodInfo
 
 from . import messages
+from .activation import SLACK_SECONDS, Activation
+from .announcements import Reason
 from .api import NAME, POD_GROUPS, PodGroup, PodGroupSpec, group_key
 from .args import POD_BY_POD, CoschedulingArgs
-from .board import Reason
-from .gangs import Gangs
-from .screening import Screening
-from .unseen import Unseen
-from .waking import SLACK_SECONDS, Waking
+from .groups import PodGroups
+from .missing_groups import MissingGroups
+from .prefilter import Finding, GroupPreFilter
 
 SHARED = NAME
-"""The key under which the plugins of all profiles, whose arguments are the same, share one `Gangs`."""
+"""The key under which the plugins of all profiles, whose arguments are the same, share one `PodGroups`."""
+
+_GIVEN_UP = f"{NAME}/given-up"
+"""Where PostFilter notes, in an attempt's state, that the pod's group is to be given up."""
+
+_NEVER = float("-inf")
 
 
 class Coscheduling(
@@ -54,6 +66,7 @@ class Coscheduling(
     GroupPlugin,
     PodFollower,
     ObjectFollower,
+    DecisionFollower,
 ):
     """Places the pods of a PodGroup together or not at all."""
 
@@ -64,215 +77,270 @@ class Coscheduling(
     def __init__(self, args: BaseModel | None, handle: Handle) -> None:
         super().__init__(args, handle)
         own = args if isinstance(args, CoschedulingArgs) else CoschedulingArgs()
-        self._gangs = handle.shared(SHARED, lambda: Gangs(own, handle.clock, handle.waiting_pods))
-        self._gangs.profiles.add(handle.profile_name)
-        self._waking = handle.shared(f"{SHARED}.waking", lambda: Waking(self._gangs, handle))
-        self._pod_by_pod = self._gangs.args.placement == POD_BY_POD
-        self._screening = Screening(self._gangs, handle, self._waking)
-        self._unseen = Unseen(self._gangs, handle)
+        self._groups = handle.shared(SHARED, lambda: PodGroups(own, handle.clock, handle.waiting_pods))
+        self._groups.profiles.add(handle.profile_name)
+        self._activation = handle.shared(f"{SHARED}.activation", lambda: Activation(self._groups, handle))
+        self._pod_by_pod = self._groups.args.placement == POD_BY_POD
+        self._pre_filter = GroupPreFilter(self._groups, handle)
+        self._missing = MissingGroups(self._groups, handle)
 
     # The queue.
 
     def sort_key(self, queued: QueuedPod) -> tuple[Hashable, ...]:
-        """Priority, then the PodGroup's age, then the time it last failed: members of a group are never parted.
+        """Priority, creation, last failure, group, pod. A pod by itself was created when it came to the queue.
 
-        A pod of no group is as old as its entry into the queue.
+        A group has one priority, the highest of its members', so that they are never parted.
         """
-        pod = queued.info
-        group = self._group(pod)
+        pod, group = queued.info, self._group(queued.info)
         if group is None:
-            return -pod.priority, queued.timestamp, float("-inf"), "", queued.timestamp, pod.key, pod.uid
-        return -pod.priority, *self._gangs.place_in_queue(group), group, queued.timestamp, pod.key, pod.uid
+            return -pod.priority, queued.timestamp, _NEVER, "", queued.timestamp, pod.key, pod.uid
+        created, failed = self._groups.order(group)
+        return -self._groups.members.priority(group), created, failed, group, queued.timestamp, pod.key, pod.uid
 
     def group_of(self, pod: PodInfo) -> str | None:
         """The group, as long as it lacks its quorum; later members are scheduled one by one."""
         if self._pod_by_pod:
             return None
         group = self._group(pod)
-        return group if group is not None and self._gangs.missing(group) > 0 else None
+        return group if group is not None and self._groups.missing(group) > 0 else None
 
     def missing(self, group: str) -> int:
         """How many members must get a node at once."""
-        return self._gangs.missing(group)
+        return self._groups.missing(group)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
-        """Holds a pod back whose label names no PodGroup. One that is let in may complete its group."""
+        """Keeps a pod out whose label names no PodGroup."""
         group = group_key(pod)
-        if group is not None and group not in self._gangs.groups:
-            self._unseen.held_back(pod, group)
+        if group is not None and group not in self._groups:
             return Status.unresolvable(messages.group_unseen(group))
-        self._unseen.let_in(pod.uid)
-        if group is not None and self._gangs.life(group).incomplete:
-            self._waking.member_came(group)
         return None
 
+    def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
+        """Tells a pod that it waits for its group. One that is let in may complete its group."""
+        group = group_key(pod)
+        if group is not None and group not in self._groups:
+            self._missing.kept_out(pod, group)
+            return
+        self._missing.waits_no_more(pod.uid)
+        if status is None and group is not None and self._groups.state(group).was_incomplete:
+            self._activation.member_came(group)
+
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """See `Waking`."""
-        return self._waking.registrations()
+        """See `Activation`."""
+        return self._activation.registrations()
 
     # What the informers saw.
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """Keeps the members. One that changes its group while Permit holds it is tried again as what it is now."""
+        """Keeps the members. One that changes its group while Permit makes it wait is tried again as what it is now."""
         pod = new or old
         if pod is None:
             return
-        counted_in = self._gangs.members.group_of(pod)
-        groups = {group for group in (counted_in, group_key(pod)) if group is not None}
-        before = {group: self._standing(group) for group in groups}
-        self._gangs.follow_pod(old, new)
+        counted_in = self._groups.members.group_of(pod)
+        concerned = {group for group in (counted_in, group_key(pod)) if group is not None}
+        before = {group: self._standing(group) for group in concerned}
+        self._groups.follow_pod(old, new)
         left = counted_in if new is not None and counted_in != group_key(new) else None
-        if left is not None and self._gangs.holds.reject_one(left, pod.uid, messages.LEFT):
+        if left is not None and self._groups.waiting.reject_one(left, pod.uid, messages.LEFT):
             self.handle.activate({pod.key: pod})
         for group, standing in before.items():
             self._standing_changed(group, standing)
         if new is None:
-            self._unseen.let_in(pod.uid)
+            self._missing.waits_no_more(pod.uid)
         elif old is None and not new.node_name and (joined := self._group(new)) is not None:
-            self._waking.member_came(joined)
+            self._activation.member_came(joined)
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
         """Keeps the groups. Whoever waits for a group is tried when it comes or asks for something else."""
         group = new if isinstance(new, PodGroup) else old
         if not isinstance(group, PodGroup):
             return
-        key = f"{group.metadata.namespace}/{group.metadata.name}"
-        known = self._gangs.groups.get(key)
-        if known is not None and new is not None and _essence(known) == _essence(group):
+        key = group.key
+        known = self._groups.get(key)
+        if new is not None and known is not None and _essence(known) == _essence(group):
+            self._groups.refresh(group)
             return
         if known is not None and (new is None or known.metadata.uid != group.metadata.uid):
-            self._gangs.holds.reject(key, messages.NOT_FOUND)
-        kept = self._gangs.reservations.of(key)
-        self._gangs.follow_group(key, group if new is not None else None)
-        if kept is not None:
-            self._waking.room_made()
+            self._groups.waiting.reject(key, messages.NOT_FOUND)
+        reserved = self._groups.reservations.of(key)
+        self._groups.follow_group(key, group if new is not None else None)
+        if reserved is not None:
+            self._activation.room_made()
         if new is None:
             return
-        if self._gangs.missing(key) <= 0:
-            self._gangs.holds.allow(key)
-        self._waking.activate(key)
+        if self._groups.missing(key) <= 0:
+            self._groups.waiting.allow(key)
+        self._activation.activate(key)
 
-    # The scheduling cycle.
+    # Deciding.
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
-        """See `Screening`. A group that went while its members were about to be tried is waited for."""
+        """See `GroupPreFilter`. A group that went while its members were about to be tried is waited for."""
         group = group_key(pod)
         if group is None:
             return None
-        if group not in self._gangs.groups:
+        if group not in self._groups:
             return Status.pending(messages.group_unseen(group))
-        return self._screening.check(group, pod)
-
-    def reject_group(self, group: str, cause: Status, *, placed: int, missing: int) -> Status:
-        """One reason for all members. PreFilter's own reasons stand as they are.
-
-        A PENDING cause that names no plugin is that too few members are there to be tried.
-        """
-        if cause.plugin == self.name:
-            return cause
-        life, text = self._gangs.life(group), messages.group_unschedulable(group, placed, missing, cause.message)
-        if cause.code is Code.PENDING:
-            life.incomplete = True
-            if cause.plugin:
-                self._gangs.post(group, Reason.UNSCHEDULABLE, text)
-            else:
-                self._gangs.post(group, Reason.WAITING_FOR_PODS, self._too_few_tried(group, placed, missing))
-            return Status.pending(*cause.reasons or (messages.NOT_ENOUGH_WAITING,))
-        self._waking.failed(group)
-        self._gangs.post(group, Reason.UNSCHEDULABLE, text)
-        return Status.unschedulable(text) if cause.rejected else Status.failure(text)
+        finding = self._pre_filter.examine(group, pod)
+        state.write(NAME, finding)
+        return finding.status
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
-        """PodByPod only: a member found no node. The group is given up, unless it is nearly there.
-
-        Its waiting siblings are rejected and the others denied, so that others may use the room in the meantime.
-        """
+        """PodByPod only: a member found no node. The group is to be given up, unless it is nearly there."""
         group = self._group(pod)
         turned_away_here = self.name in diagnosis.unschedulable_plugins
         if group is None or turned_away_here or not self._pod_by_pod:
             return None, Status.unschedulable()
-        min_member, missing = self._gangs.min_member(group), self._gangs.missing(group)
-        if missing <= 0 or missing * 100 <= min_member * self._gangs.args.pod_group_reject_percentage:
+        min_member, missing = self._groups.min_member(group), self._groups.missing(group)
+        if missing <= 0 or missing * 100 <= min_member * self._groups.args.pod_group_reject_percentage:
             return None, Status.unschedulable()
-        self._gangs.holds.reject(group, messages.OPTIMISTIC)
-        self._give_up(group)
         text = messages.rejected_after_post_filter(group, pod)
-        self._gangs.post(group, Reason.UNSCHEDULABLE, text)
+        state.write(_GIVEN_UP, text)
         return None, Status.unschedulable(text)
+
+    def reject_group(self, group: str, cause: Status, *, placed: int, missing: int) -> Status:
+        """One reason for all members. PreFilter's own reasons stand as they are."""
+        if cause.plugin == self.name:
+            return cause
+        if cause.code is Code.PENDING:
+            return Status.pending(*cause.reasons or (messages.NOT_ENOUGH_WAITING,))
+        text = messages.group_unschedulable(group, placed, missing, cause.message)
+        return Status.unschedulable(text) if cause.rejected else Status.failure(text)
+
+    # What follows from decisions.
+
+    def on_pod_decision(self, decision: PodDecision) -> None:
+        """Acts on PreFilter's finding, and PodByPod gives the group up as PostFilter said.
+
+        Waiting siblings are rejected then and the others denied, so that others may use the room in the meantime.
+        """
+        group = self._group(decision.pod)
+        if group is None:
+            return
+        self._groups.state(group).tried()
+        self._act_on_findings(group, (decision,))
+        if decision.status is None:
+            self._groups.reservations.placed(group)
+            return
+        given_up = decision.state.get(_GIVEN_UP)
+        if isinstance(given_up, str):
+            self._groups.waiting.reject(group, messages.OPTIMISTIC)
+            self._give_up(group)
+            self._groups.announce(group, Reason.UNSCHEDULABLE, given_up)
+
+    def on_group_decision(self, decision: GroupDecision) -> None:
+        """Acts on what PreFilter found out, and says why the group was refused if that was not by PreFilter."""
+        group, cause = decision.group, decision.cause
+        state = self._groups.state(group)
+        state.tried()
+        self._act_on_findings(group, decision.members)
+        if decision.status is None:
+            self._groups.reservations.placed(group)
+        elif cause is None or cause.plugin == self.name:
+            return
+        elif cause.code is Code.PENDING and not cause.plugin:
+            state.was_incomplete = True
+            text = self._too_few_tried(group, decision.placed, decision.missing)
+            self._groups.announce(group, Reason.WAITING_FOR_PODS, text)
+        else:
+            if cause.code is Code.PENDING:
+                state.was_incomplete = True
+            else:
+                self._activation.failed(group)
+            text = messages.group_unschedulable(group, decision.placed, decision.missing, cause.message)
+            self._groups.announce(group, Reason.UNSCHEDULABLE, text)
 
     def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """Counts the member in."""
-        self._gangs.place(pod)
+        self._groups.members.place(pod)
         return None
 
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
-        """Counts the member out and turns away the siblings that waited for it. After a timeout the group is denied."""
+        """Counts the member out and, unless it was but tried, turns away the siblings that waited for it.
+
+        After a timeout the group is denied.
+        """
         group = group_key(pod)
         if group is None:
             return
-        self._gangs.displace(pod)
-        waited_until = self._gangs.holds.end(group, pod.uid)
+        self._groups.members.displace(pod)
+        if self.handle.snapshot.tentative:
+            return
+        self._groups.reservations.given_up(group)
+        waited_until = self._groups.waiting.end(group, pod.uid)
         timed_out = waited_until is not None and self.handle.clock.now() + SLACK_SECONDS >= waited_until
-        if timed_out and group in self._gangs.groups:
+        if timed_out and group in self._groups:
             self._give_up(group)
-            self._gangs.post(group, Reason.TIMEOUT, messages.timed_out(group, self._gangs.wait_seconds(group)))
-        if self._gangs.holds.reject(group, messages.UNRESERVED) and self._pod_by_pod:
-            self._waking.failed(group)
+            self._groups.announce(group, Reason.TIMEOUT, messages.timed_out(group, self._groups.wait_seconds(group)))
+        if self._groups.waiting.reject(group, messages.UNRESERVED) and self._pod_by_pod:
+            self._activation.failed(group)
 
     def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, float]:
-        """Lets the member and all that wait go when the quorum holds nodes, else holds it."""
+        """Lets the member and all that wait go when the quorum holds nodes, else makes it wait."""
         group = self._group(pod)
         if group is None:
             return None, 0.0
-        if self._gangs.missing(group) <= 0:
-            self._gangs.holds.discount_rejected(group)
-        if self._gangs.missing(group) <= 0:
-            self._gangs.life(group).settle()
-            self._gangs.holds.allow(group)
+        if self._groups.missing(group) <= 0:
+            self._groups.waiting.discount_rejected(group)
+        if self._groups.missing(group) <= 0:
+            self._groups.state(group).settle()
+            self._groups.waiting.allow(group)
             return None, 0.0
-        seconds = self._gangs.wait_seconds(group)
-        self._gangs.holds.add(group, pod.uid, self.handle.clock.now() + seconds)
-        placed, min_member = self._gangs.members.placed(group), self._gangs.min_member(group)
+        seconds = self._groups.wait_seconds(group)
+        self._groups.waiting.add(group, pod.uid, self.handle.clock.now() + seconds)
+        placed, min_member = self._groups.members.placed(group), self._groups.min_member(group)
         if placed == 1 and self._pod_by_pod:
-            self._waking.first_placed(group)
+            self._activation.first_placed(group)
         return Status.wait(messages.waits_at_permit(placed, min_member)), seconds
 
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Says that the group is scheduled once its quorum is bound."""
-        group = self._gangs.bound(pod)
+        group = self._groups.bound(pod)
         if group is not None:
-            quorum = self._gangs.min_member(group)
-            self._gangs.post(group, Reason.SCHEDULED, messages.scheduled(quorum, quorum))
-            self.handle.observer.group_bound(self._gangs.age(group))
+            quorum = self._groups.min_member(group)
+            self._groups.announce(group, Reason.SCHEDULED, messages.scheduled(quorum, quorum))
+            self.handle.observer.group_bound(self._groups.age(group))
+
+    def _act_on_findings(self, group: str, decisions: Iterable[PodDecision]) -> None:
+        found = [note for decision in decisions if isinstance(note := decision.state.get(NAME), Finding)]
+        if any(finding.denied for finding in found):
+            self.handle.observer.group_denied()
+        for finding in found:
+            if finding.reason is not None:
+                self._groups.announce(group, finding.reason, finding.message)
+            if finding.has_resources:
+                self._groups.permit(group)
+            elif finding.has_resources is not None:
+                self._activation.short_of_resources(group, reserved_until=finding.reserved_until)
 
     def _standing(self, group: str) -> tuple[bool, int]:
         """Whether enough members are ready to be tried, and how many lack a node."""
-        enough = self._gangs.members.ready(group) >= self._gangs.min_member(group)
-        return enough, max(0, self._gangs.missing(group))
+        enough = self._groups.members.ready(group) >= self._groups.min_member(group)
+        return enough, max(0, self._groups.missing(group))
 
     def _standing_changed(self, group: str, before: tuple[bool, int]) -> None:
         """Members came or went, or others placed them. See whether that helps those that wait."""
-        if group not in self._gangs.groups:
+        if group not in self._groups:
             return
         (enough, missing), (was_enough, was_missing) = self._standing(group), before
         if missing == 0:
-            self._gangs.holds.allow(group)
+            self._groups.waiting.allow(group)
         if (enough and not was_enough) or missing < was_missing:
-            self._waking.activate(group)
+            self._activation.activate(group)
 
     def _too_few_tried(self, group: str, tried: int, missing: int) -> str:
-        elsewhere = self._gangs.left_to_others(group)
-        here = sum(1 for _ in self._gangs.members.unplaced_pods(group)) - elsewhere.total()
+        elsewhere = self._groups.left_to_others(group)
+        here = sum(1 for _ in self._groups.members.unplaced_pods(group)) - elsewhere.total()
         return messages.too_few_tried(tried, missing, elsewhere, max(0, here - tried))
 
     def _group(self, pod: PodInfo) -> str | None:
         """The pod's group, if it exists."""
         group = group_key(pod)
-        return group if group in self._gangs.groups else None
+        return group if group in self._groups else None
 
     def _give_up(self, group: str) -> None:
-        self._waking.failed(group)
-        self._waking.denied(group)
+        self._activation.failed(group)
+        self._activation.denied(group)
 
 
 def _essence(group: PodGroup) -> tuple[str, PodGroupSpec]:

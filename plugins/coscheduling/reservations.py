@@ -1,9 +1,10 @@
-"""What is kept for members that are still to come: the part of minResources that a group has not claimed yet.
+"""What is reserved for members that are still to come: the part of minResources that a group has not claimed yet.
 
-`Gangs` tells who came and who got a node; PreFilter asks on behalf of one group what is kept for the others. A group's
-part is kept from its first member's placement until it has had all of it, or until nobody was placed for as long as
-Permit would wait. After that nothing is kept again for the same PodGroup: members that have ended are not expected to
-come once more. A scheduler that has just started learns from the age of bound members how far each group was.
+`PodGroups` tells who came and went, the plugin who got a node; PreFilter asks on behalf of one group what is reserved
+for the others. A group's part is reserved from its first member's placement until it has had all of it, or until nobody
+was placed for as long as Permit would wait. After that nothing is reserved again for the same PodGroup: members that
+have ended are not expected to come once more. A scheduler that has just started learns from the age of bound members
+how far each group was.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from .capacity import requested, wanted
 from .members import Members
 
 
-class Kept(NamedTuple):
-    """What is kept for a group.
+class Reservation(NamedTuple):
+    """What is reserved for a group.
 
     Attributes:
         group: `namespace/name`.
         amounts: by resource, as in `capacity.wanted`.
-        until: when it is kept no more if nobody else is placed, seconds on the engine's clock.
+        until: when it ends if nobody else is placed, seconds on the engine's clock.
     """
 
     group: str
@@ -37,8 +38,8 @@ class Kept(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Reservation:
-    """What a group asks for, when a member of it last got a node, and whether nothing is to be kept any more."""
+class _Claim:
+    """What a group asks for, when a member of it last got a node, and whether nothing is to be reserved any more."""
 
     asked: Mapping[str, str | int]
     need: Mapping[str, int]
@@ -53,73 +54,86 @@ class Reservations:
         self._members = members
         self._wait_seconds = wait_seconds
         self._clock = clock
-        self._groups: dict[str, _Reservation] = {}
+        self._claims: dict[str, _Claim] = {}
 
     def follow(self, group: str, found: PodGroup | None) -> None:
-        """A PodGroup came, changed or went (None). What cannot be read is not kept."""
+        """A PodGroup came, changed or went (None). For what cannot be read nothing is reserved."""
         asked = found.spec.min_resources if found is not None else {}
-        known = self._groups.get(group)
+        known = self._claims.get(group)
         if known is not None and known.asked == asked:
             return
-        self._groups.pop(group, None)
+        self._claims.pop(group, None)
         try:
             need = wanted(asked)
         except QuantityError:
             return
         if need:
-            self._groups[group] = _Reservation(asked, need)
+            self._claims[group] = _Claim(asked, need)
             for pod in self._members.placed_pods(group):
                 self.found_bound(group, pod)
 
     def found_bound(self, group: str, pod: PodInfo) -> None:
         """A member was seen for the first time and has a node. It was placed when it was created, or soon after."""
-        reservation = self._groups.get(group)
-        if reservation is not None:
+        claim = self._claims.get(group)
+        if claim is not None:
             created = self._created(pod)
-            reservation.progressed = max(reservation.progressed or created, created)
+            claim.progressed = max(claim.progressed or created, created)
 
     def placed(self, group: str) -> None:
-        """A member was reserved on a node."""
-        reservation = self._groups.get(group)
-        if reservation is None or reservation.over:
+        """It was decided to place members of the group."""
+        claim = self._claims.get(group)
+        if claim is None or claim.over:
             return
-        if reservation.progressed is not None and self._until(group, reservation.progressed) <= self._clock.now():
-            reservation.over = True
+        if claim.progressed is not None and self._until(group, claim.progressed) <= self._clock.now():
+            claim.over = True
             return
-        reservation.progressed = self._clock.now()
-        reservation.over = not self._lacking(group, reservation)
+        claim.progressed = self._clock.now()
+        claim.over = not self._lacking(group, claim)
 
-    def displaced(self, group: str) -> None:
-        """A member's reservation was given up. A group that holds nothing begins anew."""
-        reservation = self._groups.get(group)
-        if reservation is not None and not self._members.placed(group):
-            reservation.progressed = None
+    def given_up(self, group: str) -> None:
+        """The place of a member, decided before, was given up. A group that has none left begins anew."""
+        claim = self._claims.get(group)
+        if claim is not None and not self._members.placed(group):
+            claim.progressed = None
 
-    def of_others(self, group: str) -> Iterator[Kept]:
-        """What is kept for groups other than this one."""
-        for other in self._groups:
-            kept = self.of(other) if other != group else None
-            if kept is not None:
-                yield kept
+    def member_leaves(self, group: str) -> None:
+        """A member is about to leave the group. What the group has had it does not get again."""
+        claim = self._claims.get(group)
+        if claim is None or claim.over or claim.progressed is None:
+            return
+        if self._until(group, claim.progressed) <= self._clock.now() or not self._lacking(group, claim):
+            claim.over = True
 
-    def of(self, group: str) -> Kept | None:
-        """What is kept for this group."""
-        reservation = self._groups.get(group)
-        if reservation is None or reservation.over or reservation.progressed is None or not self._members.placed(group):
+    def of_others(self, group: str) -> Iterator[Reservation]:
+        """What is reserved for groups other than this one."""
+        for other in self._claims:
+            found = self.of(other) if other != group else None
+            if found is not None:
+                yield found
+
+    def of(self, group: str) -> Reservation | None:
+        """What is reserved for this group."""
+        claim = self._claims.get(group)
+        if claim is None or claim.over or claim.progressed is None:
             return None
-        until, lacking = self._until(group, reservation.progressed), self._lacking(group, reservation)
-        reservation.over = not lacking
-        return Kept(group, lacking, until) if lacking and until > self._clock.now() else None
+        until = self._until(group, claim.progressed)
+        if until <= self._clock.now() or not self._members.placed(group):
+            return None
+        lacking = self._lacking(group, claim)
+        return Reservation(group, lacking, until) if lacking else None
+
+    def need(self, group: str) -> Mapping[str, int] | None:
+        """What the group asks for in minResources, as in `capacity.wanted`; None for nothing, or what is unreadable."""
+        claim = self._claims.get(group)
+        return claim.need if claim is not None else None
 
     def _until(self, group: str, progressed: float) -> float:
         return progressed + self._wait_seconds(group)
 
-    def _lacking(self, group: str, reservation: _Reservation) -> dict[str, int]:
+    def _lacking(self, group: str, claim: _Claim) -> dict[str, int]:
         """What the group's members have not claimed."""
         used = requested(self._members.placed_pods(group))
-        return {
-            resource: n - used.get(resource, 0) for resource, n in reservation.need.items() if n > used.get(resource, 0)
-        }
+        return {resource: n - used.get(resource, 0) for resource, n in claim.need.items() if n > used.get(resource, 0)}
 
     def _created(self, pod: PodInfo) -> float:
         """When the pod was created, seconds on the engine's clock."""

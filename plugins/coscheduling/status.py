@@ -1,17 +1,27 @@
-"""The status of a group as it should be now: phase, counts, condition and times in one step.
+"""The status of a group as it should be now: phase, counts, the condition `Scheduled` and times in one step.
 
 Pure: the controller hands in what it sees and writes what comes out. What is asked for twice with the same facts comes
 out the same, so a status that is written once is not written again.
+
+Of the condition, what the pods show goes before what was announced: that may be from before a member was deleted, or
+another scheduler may have placed them. Without an announcement, as after a restart, the last refusal still stands. A
+condition that was there once never disappears.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from .board import Verdict
-from .conditions import dated, refused, statement, timestamp
-from .model import SCHEDULED, Condition, PodGroupStatus
+from msgspec.structs import replace
+
+from . import messages
+from .announcements import Announcement, Reason
+from .api import SCHEDULED, Condition, PodGroupStatus
 from .phases import ENDED, STARTED, TABLE, Counts, phase_of, situation
+
+REFUSALS = frozenset({Reason.GATED_PODS, Reason.NOT_ENOUGH_RESOURCES, Reason.UNSCHEDULABLE, Reason.TIMEOUT})
+"""Reasons why members that exist get no nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +33,14 @@ class Observation:
         generation: of the spec.
         counts: its members.
         owners: who owns them, as the status writes it; "" when nobody does.
-        verdict: the scheduler's last word.
+        announcement: the last word of the plugin.
     """
 
     min_member: int
     generation: int
     counts: Counts
     owners: str = ""
-    verdict: Verdict | None = None
+    announcement: Announcement | None = None
 
 
 def next_status(previous: PodGroupStatus, seen: Observation, *, now: float) -> PodGroupStatus:
@@ -38,24 +48,71 @@ def next_status(previous: PodGroupStatus, seen: Observation, *, now: float) -> P
     needed, counts = max(1, seen.min_member), seen.counts
     said = previous.condition(SCHEDULED)
     before = phase_of(previous.phase)
-    phase = TABLE[situation(counts, needed, refused=refused(seen.verdict, said))][before]
-    says = statement(counts, needed, ended=phase in ENDED, verdict=seen.verdict, previous=said)
+    phase = TABLE[situation(counts, needed, refused=refused(seen.announcement, said))][before]
+    says = statement(counts, needed, ended=phase in ENDED, announcement=seen.announcement, previous=said)
     if says is not None:
         says = dated(says, said, generation=seen.generation, now=now)
     starts = phase in STARTED and before not in STARTED
-    return previous.model_copy(
-        update={
-            "phase": phase.value,
-            "occupied_by": seen.owners or previous.occupied_by,
-            "scheduled": counts.scheduled,
-            "running": counts.running,
-            "succeeded": counts.succeeded,
-            "failed": counts.failed,
-            "schedule_start_time": timestamp(now) if starts else previous.schedule_start_time,
-            "conditions": _with(previous.conditions, says),
-            "observed_generation": seen.generation,
-        }
+    return replace(
+        previous,
+        phase=phase.value,
+        occupied_by=seen.owners or previous.occupied_by,
+        scheduled=counts.scheduled,
+        running=counts.running,
+        succeeded=counts.succeeded,
+        failed=counts.failed,
+        schedule_start_time=timestamp(now) if starts else previous.schedule_start_time,
+        conditions=_with(previous.conditions, says),
+        observed_generation=seen.generation,
     )
+
+
+def statement(
+    counts: Counts, needed: int, *, ended: bool, announcement: Announcement | None, previous: Condition | None
+) -> Condition | None:
+    """What is to be said of a group whose quorum is `needed` members; None when nothing is known yet.
+
+    `ended` is whether the group has come to its end, after which nothing new is to be said. The transition time and the
+    generation are those of `previous`, or absent.
+    """
+    if counts.scheduled >= needed:
+        return _said("True", Reason.SCHEDULED, messages.scheduled(needed, needed))
+    if ended:
+        return previous
+    if counts.pods < needed:
+        return _said("False", Reason.WAITING_FOR_PODS, messages.waiting_for_pods(counts.pods, needed))
+    if announcement is not None and announcement.reason is not Reason.SCHEDULED:
+        return _said("False", announcement.reason, announcement.message)
+    if previous is None or _is_refusal(previous):
+        return previous
+    had_it = previous.status == "True" or previous.reason == Reason.LOST_MEMBERS
+    reason = Reason.LOST_MEMBERS if had_it and counts.scheduled else Reason.SCHEDULING
+    return _said("False", reason, messages.scheduled(counts.scheduled, needed))
+
+
+def refused(announcement: Announcement | None, previous: Condition | None) -> bool:
+    """Whether the last that was heard is that members cannot be placed."""
+    return announcement.reason in REFUSALS if announcement is not None else _is_refusal(previous)
+
+
+def dated(condition: Condition, previous: Condition | None, *, generation: int, now: float) -> Condition:
+    """The condition for this generation of the spec; its transition time is `now` unless the status is the same."""
+    same = previous is not None and previous.status == condition.status
+    since = previous.last_transition_time if previous is not None and same else None
+    return replace(condition, last_transition_time=since or timestamp(now), observed_generation=generation)
+
+
+def timestamp(seconds: float) -> str:
+    """Seconds since the epoch as the API writes them."""
+    return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _said(status: str, reason: Reason, message: str) -> Condition:
+    return Condition(type=SCHEDULED, status=status, reason=reason.value, message=message)
+
+
+def _is_refusal(condition: Condition | None) -> bool:
+    return condition is not None and condition.status == "False" and condition.reason in REFUSALS
 
 
 def _with(conditions: tuple[Condition, ...] | None, ours: Condition | None) -> tuple[Condition, ...] | None:

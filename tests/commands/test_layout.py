@@ -12,9 +12,10 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.explain import Explanation
 from muster.operator.commands import groups
-from muster.operator.explain.groups import Group, GroupReport, render_groups, render_report
+from muster.operator.explain.groups import GroupReport, render_groups, render_report
 from muster.operator.explain.live import Explained
 from muster.operator.explain.tables import render
+from muster.plugins.coscheduling.api import PodGroup
 from tests.builders import make_pod
 
 _WIDTH = 80
@@ -22,17 +23,15 @@ _WHY = (
     "pod group team-of-nine/first-gang is unschedulable, 0 of the 3 members that it needs fit: "
     "0/5 nodes are available: 5 Insufficient cpu."
 )
-_GROUP = msgspec.convert(
-    {
-        "metadata": {"name": "first-gang", "namespace": "team-of-nine"},
-        "spec": {"minMember": 3},
-        "status": {
-            "phase": "Scheduling",
-            "conditions": [{"type": "Scheduled", "status": "False", "reason": "Unschedulable", "message": _WHY}],
-        },
+_DOCUMENT = {
+    "metadata": {"name": "first-gang", "namespace": "team-of-nine"},
+    "spec": {"minMember": 3},
+    "status": {
+        "phase": "Scheduling",
+        "conditions": [{"type": "Scheduled", "status": "False", "reason": "Unschedulable", "message": _WHY}],
     },
-    Group,
-)
+}
+_GROUP = msgspec.json.decode(msgspec.json.encode(_DOCUMENT), type=PodGroup)
 
 
 def _printed(*parts: RenderableType) -> list[str]:
@@ -75,7 +74,7 @@ def test_a_terminal_shows_which_plugin_a_score_is_of() -> None:
 
 
 def test_a_pipe_gets_every_row_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def listed(*_: object) -> list[Group]:
+    async def listed(*_: object) -> list[PodGroup]:
         return [_GROUP]
 
     monkeypatch.setattr(groups, "list_groups", listed)

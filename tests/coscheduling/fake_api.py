@@ -13,7 +13,7 @@ from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.plugins.coscheduling.api import PodGroup
-from muster.plugins.coscheduling.conditions import timestamp
+from muster.plugins.coscheduling.status import timestamp
 from tests.coscheduling.clock import VirtualClock
 
 Object = dict[str, Any]
@@ -64,7 +64,7 @@ class Watcher:
             if old is not None:
                 handler.on_delete(old)
             return
-        new = self._seen[kind, key] = msgspec.convert(obj, _TYPES[kind])
+        new = self._seen[kind, key] = msgspec.json.decode(msgspec.json.encode(obj), type=_TYPES[kind])
         if old is None:
             handler.on_add(new)
         else:

@@ -48,4 +48,4 @@ def typed_pod(pod: Mapping[str, Any]) -> PodInfo:
 
 def typed_group(group: Mapping[str, Any]) -> PodGroup:
     """The PodGroup as the plugin knows it."""
-    return msgspec.convert(group, PodGroup)
+    return msgspec.json.decode(msgspec.json.encode(group), type=PodGroup)

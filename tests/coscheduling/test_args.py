@@ -19,7 +19,7 @@ def faults(args: dict[str, object]) -> list[str]:
 
 
 def test_without_arguments_scheduler_plugins_defaults_hold() -> None:
-    args = World().gangs.args
+    args = World().groups.args
 
     assert (args.permit_waiting_time_seconds, args.pod_group_backoff_seconds) == (60, 0)
     assert (args.denied_pg_expiration_time_seconds, args.pod_group_reject_percentage) == (3, 10)
@@ -35,7 +35,7 @@ def test_arguments_are_read_by_the_names_that_scheduler_plugins_gives_them() -> 
         "placement": "PodByPod",
     }
 
-    assert World(said).gangs.args == CoschedulingArgs(
+    assert World(said).groups.args == CoschedulingArgs(
         permit_waiting_time_seconds=10,
         deniedPGExpirationTimeSeconds=5,
         pod_group_backoff_seconds=7,
@@ -63,7 +63,7 @@ def test_a_percentage_outside_of_0_to_100_is_refused(percentage: int) -> None:
 
 @pytest.mark.parametrize("percentage", [0, 100])
 def test_the_ends_of_the_range_of_percentages_are_fine(percentage: int) -> None:
-    assert World({"podGroupRejectPercentage": percentage}).gangs.args.pod_group_reject_percentage == percentage
+    assert World({"podGroupRejectPercentage": percentage}).groups.args.pod_group_reject_percentage == percentage
 
 
 def test_a_placement_that_does_not_exist_is_refused_with_those_that_do() -> None:

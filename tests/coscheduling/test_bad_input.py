@@ -31,13 +31,13 @@ async def test_a_minmember_of_nothing_lets_every_member_go_by_itself(room: World
 async def test_a_timeout_of_nothing_is_none(room: World, seconds: int) -> None:
     room.add_group("g", 2, timeout=seconds)
 
-    assert room.gangs.wait_seconds("default/g") == 60
+    assert room.groups.wait_seconds("default/g") == 60
 
 
 async def test_a_timeout_that_never_ends_ends_after_a_quarter_of_an_hour(room: World) -> None:
     room.add_group("g", 2, timeout=2**31 - 1)
 
-    assert room.gangs.wait_seconds("default/g") == 900
+    assert room.groups.wait_seconds("default/g") == 900
 
 
 async def test_a_minmember_that_no_cluster_can_meet_waits_and_harms_nobody(room: World) -> None:
@@ -102,7 +102,7 @@ async def test_pods_of_another_scheduler_with_the_label_are_never_touched(room: 
 
     assert room.bound() == []
     assert room.events == []
-    assert room.gangs.waiting_groups() == 1
+    assert room.groups.waiting_groups() == 1
 
 
 async def test_a_label_with_odd_characters_is_just_a_name(room: World) -> None:
@@ -124,10 +124,10 @@ async def test_ten_thousand_podgroups_without_pods_leave_scheduling_as_it_is(mak
     await world.settle()
 
     assert len(world.bound()) == 4
-    assert world.gangs.waiting_groups() == 0
+    assert world.groups.waiting_groups() == 0
     for number in range(10_000):
         world.api.delete("groups", f"default/empty-{number}")
-    assert len(world.gangs.groups) == 1
+    assert len(world.groups) == 1
 
 
 class GroupAttempts(NullObserver):

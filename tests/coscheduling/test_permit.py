@@ -6,7 +6,7 @@ import pytest
 
 from muster.framework.contract import CycleState
 from tests.builders import make_node, make_pod
-from tests.coscheduling.board_reader import word
+from tests.coscheduling.announced import word
 from tests.coscheduling.conftest import MakeWorld
 from tests.coscheduling.objects import make_member, make_members
 from tests.coscheduling.world import World
@@ -160,7 +160,7 @@ async def test_how_long_a_member_is_held(
 async def test_after_a_timeout_the_group_is_denied_and_then_tried_again(make_world: MakeWorld) -> None:
     world = await half_placed(make_world, timeout=10)
     await world.run(10.5)
-    assert world.gangs.is_denied("default/g")
+    assert world.groups.is_denied("default/g")
     world.delete(f"default/{STANDS_IN_WAY}")
     await world.run(1)
     assert world.bound("g") == []
@@ -179,13 +179,14 @@ async def test_a_timeout_is_one_although_the_timer_fires_a_millisecond_early(mak
     await world.run(10)
 
     assert word(world, "g")[0] == "Timeout"
-    assert world.gangs.is_denied("default/g")
+    assert world.groups.is_denied("default/g")
 
 
 async def test_each_timeout_is_posted(make_world: MakeWorld) -> None:
     world = await half_placed(make_world, timeout=10)
     posted: list[str] = []
-    world.gangs.board.subscribe(lambda group: posted.append(word(world, "g")[0]))
+    announcements = world.groups.announcements
+    announcements._changed = lambda group: posted.append(word(world, "g")[0])
     await world.run(60)
 
     assert posted == ["Timeout"] * 4
@@ -254,7 +255,7 @@ async def test_a_group_made_again_after_it_went_starts_from_nothing(make_world: 
     world = await half_placed(make_world)
     world.api.delete("groups", "default/g")
     await world.settle()
-    assert world.gangs.members.placed("default/g") == 0
+    assert world.groups.members.placed("default/g") == 0
     world.add_group("g", 2)
     await world.run(5)
     assert world.bound("g") == []
@@ -286,7 +287,7 @@ async def test_a_wait_that_ends_at_the_very_moment_of_the_quorum_makes_no_part_o
     [waiting] = world.engine.waiting
     world.delete(f"default/{STANDS_IN_WAY}")
     waiting.reject("Coscheduling", "time is up")
-    world.engine.queue.activate([member for member in world.gangs.members.unplaced_pods("default/g")])
+    world.engine.queue.activate([member for member in world.groups.members.unplaced_pods("default/g")])
     while world.engine.scheduler.step():
         pass
     await world.settle()
@@ -297,7 +298,7 @@ async def test_a_wait_that_ends_at_the_very_moment_of_the_quorum_makes_no_part_o
 async def test_siblings_that_are_turned_away_count_no_more_although_they_have_yet_to_go(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
     [waiting] = world.engine.waiting
-    [other] = world.gangs.members.unplaced_pods("default/g")
+    [other] = world.groups.members.unplaced_pods("default/g")
     world.delete(f"default/{STANDS_IN_WAY}")
     world.plugin().unreserve(CycleState(), other, "a")
     world.engine.queue.activate([other])
@@ -317,7 +318,7 @@ async def test_a_group_whose_members_all_fit_holds_nobody_and_says_nothing(make_
     await world.settle()
 
     assert set(world.bound()) == set(keys)
-    assert world.gangs.holds.of("default/g") == ()
+    assert world.groups.waiting.of("default/g") == ()
     assert world.notes(keys[0]) == world.notes(keys[1]) == []
 
 

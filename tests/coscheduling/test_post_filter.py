@@ -3,7 +3,7 @@
 import pytest
 
 from tests.builders import make_node, make_pod
-from tests.coscheduling.board_reader import word
+from tests.coscheduling.announced import word
 from tests.coscheduling.conftest import MakeWorld
 from tests.coscheduling.objects import make_member, make_members
 from tests.coscheduling.world import World
@@ -71,12 +71,13 @@ async def test_a_group_that_has_its_quorum_is_not_given_up_for_one_member_more(m
     assert world.notes(key) == ["0/1 nodes are available: 1 Insufficient cpu."]
 
 
-async def test_a_group_that_was_given_up_goes_behind_others_of_its_age(make_world: MakeWorld) -> None:
+async def test_a_group_that_was_given_up_goes_behind_others_as_old_in_the_queue(make_world: MakeWorld) -> None:
     world = await world_with_room(make_world, room=5, percentage=10)
 
-    world.add_group("h", 5)
-
-    assert world.gangs.place_in_queue("default/h") < world.gangs.place_in_queue("default/g")
+    created, failed = world.groups.order("default/g")
+    assert failed == world.clock.now()
+    world.clock.move_to(world.clock.now() + 1)
+    assert world.groups.order("default/g") == (created, failed)
 
 
 async def test_a_group_that_was_given_up_starts_whole_when_there_is_room(make_world: MakeWorld) -> None:
@@ -117,9 +118,9 @@ async def test_a_failure_just_before_the_group_is_looked_at_again_puts_that_off(
     """The denial is over, the look that was to follow it is not yet due, and the member fails again in between."""
     world = await world_with_room(make_world, room=5, percentage=10)
     await world.run(3.005)
-    world.engine.queue.activate([*world.gangs.members.unplaced_pods("default/g")])
+    world.engine.queue.activate([*world.groups.members.unplaced_pods("default/g")])
     await world.settle()
-    assert world.gangs.is_denied("default/g")
+    assert world.groups.is_denied("default/g")
     await world.run(0.5)
     world.add_nodes(make_node("b", cpu="5"))
     await world.run(5)

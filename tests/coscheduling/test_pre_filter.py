@@ -2,19 +2,21 @@
 
 import pytest
 
-from muster.framework.contract import CycleState, NodeView, Status
+from muster.framework.contract import CycleState, NodeView, PodDecision, Status
 from tests.builders import make_node, make_pod
-from tests.coscheduling.board_reader import word
+from tests.coscheduling.announced import word
 from tests.coscheduling.objects import make_member, make_members
 from tests.coscheduling.world import World
 
 
 def pre_filter(world: World, key: str) -> Status | None:
-    """What the plugin says to a pod."""
+    """What the plugin says to a pod, which is turned away then."""
     info = world.engine.pods.mine(key)
     assert info is not None
-    snapshot = world.engine.cache.snapshot
-    return world.plugin().pre_filter(CycleState(), info, NodeView(snapshot, snapshot.live_rows()))
+    snapshot, state = world.engine.cache.snapshot, CycleState()
+    status = world.plugin().pre_filter(state, info, NodeView(snapshot, snapshot.live_rows()))
+    world.plugin().on_pod_decision(PodDecision(info, state, "", status or Status.unschedulable("no node")))
+    return status
 
 
 def text(status: Status | None) -> tuple[str, str]:

@@ -64,18 +64,6 @@ def test_a_pod_that_came_before_a_group_goes_before_all_of_its_members() -> None
     assert order(world, late, *members, early) == ["early", "g-0", "g-1", "late"]
 
 
-def test_a_group_is_as_old_as_its_podgroup_not_as_its_first_member() -> None:
-    world = World()
-    world.add_group("z-made-first", 1)
-    world.clock.move_to(1001.0)
-    world.add_group("filled-first", 1)
-    filled = queued(world, "f", "filled-first", at=1)
-    world.clock.move_to(1002.0)
-    made = queued(world, "m", "z-made-first", at=2)
-
-    assert order(world, filled, made) == ["m", "f"]
-
-
 def created(name: str, moment: str) -> PodGroup:
     """A PodGroup as the API shows it."""
     return PodGroup(ObjectMeta(name=name, namespace="default", creation_timestamp=moment), PodGroupSpec(min_member=1))
@@ -92,12 +80,24 @@ def test_another_process_orders_groups_as_the_first_did_whatever_it_saw_first() 
         world = World()
         world.clock.move_to(1000.0 + len(seen) * 77)
         for group in listed:
-            world.gangs.follow_group(f"default/{group.metadata.name}", group)
+            world.groups.follow_group(group.key, group)
             world.clock.move_to(world.clock.now() + 5)
         names = [group.metadata.name for group in listed]
         seen.append(order(world, *(queued(world, f"pod-{name}", name) for name in names)))
 
     assert seen == [["pod-first", "pod-second", "pod-third"]] * 2
+
+
+def test_a_group_is_as_old_as_its_podgroup_whenever_its_members_came() -> None:
+    world = World()
+    world.add_group("made-first", 1)
+    world.clock.move_to(1001.0)
+    world.add_group("filled-first", 1)
+    filled = queued(world, "f", "filled-first", at=1)
+    world.clock.move_to(1002.0)
+    made = queued(world, "m", "made-first", at=2)
+
+    assert order(world, made, filled) == ["m", "f"]
 
 
 def test_groups_of_one_moment_go_by_name_and_namespace_and_members_by_their_own_times() -> None:
@@ -116,7 +116,7 @@ def test_groups_of_one_moment_go_by_name_and_namespace_and_members_by_their_own_
     assert keys == ["a/x-1", "a/x-0", "a/y-1", "a/y-0", "b/x-1", "b/x-0"]
 
 
-def test_a_group_that_failed_goes_behind_those_of_its_age_that_did_not() -> None:
+def test_of_groups_of_one_age_those_that_failed_go_last() -> None:
     world = World()
     for name in ("failing", "other"):
         world.add_group(name, 1)
@@ -124,11 +124,40 @@ def test_a_group_that_failed_goes_behind_those_of_its_age_that_did_not() -> None
     assert order(world, other, failing) == ["f", "o"]
 
     world.clock.move_to(1005.0)
-    world.gangs.failed("default/failing")
+    world.groups.failed("default/failing")
 
     assert order(world, other, failing) == ["o", "f"]
-    world.gangs.life("default/failing").settle()
+    world.groups.state("default/failing").settle()
     assert order(world, other, failing) == ["f", "o"]
+
+
+def test_a_group_has_the_highest_priority_of_its_members() -> None:
+    world = World()
+    for name in ("mixed", "middle"):
+        world.add_group(name, 2)
+    low = queued(world, "low", "mixed", priority=-5)
+    between = queued(world, "between", "middle", priority=7)
+    assert order(world, low, between) == ["between", "low"]
+    high = queued(world, "high", "mixed", priority=10)
+
+    assert order(world, low, between, high) == ["high", "low", "between"]
+    world.delete("default/high")
+    assert order(world, low, between) == ["between", "low"]
+
+
+@pytest.mark.parametrize(
+    ("policies", "may"), [((), True), (("Never",), False), (("PreemptLowerPriority", "Never"), False)]
+)
+def test_a_member_that_never_preempts_speaks_for_its_group(policies: tuple[str, ...], may: bool) -> None:
+    world = World()
+    world.add_group("g", 3)
+    world.add(make_member("plain", "g"))
+    for number, policy in enumerate(policies):
+        pod = make_member(f"g-{number}", "g")
+        pod["spec"]["preemptionPolicy"] = policy
+        world.add(pod)
+
+    assert world.groups.members.may_preempt("default/g") is may
 
 
 def test_a_label_that_names_no_podgroup_makes_no_group() -> None:
@@ -150,7 +179,7 @@ pods_of_groups = st.lists(
 
 
 @given(pods_of_groups, st.lists(st.sampled_from(["g1", "g2", "g3"]), max_size=3), st.randoms())
-def test_the_order_is_total_and_members_of_one_priority_are_never_parted(
+def test_the_order_is_total_and_members_of_a_group_are_never_parted(
     shapes: list[tuple[str, int, int, bool]], failing: list[str], random: object
 ) -> None:
     world = World()
@@ -162,7 +191,7 @@ def test_the_order_is_total_and_members_of_one_priority_are_never_parted(
             world.clock.move_to(world.clock.now() + 1)
         pods.append(queued(world, f"pod-{number}", group, priority=priority, at=at))
     for group in failing:
-        world.gangs.failed(f"default/{group}")
+        world.groups.failed(f"default/{group}")
     keys = [world.plugin().sort_key(pod) for pod in pods]
 
     assert len(set(keys)) == len(keys)
@@ -170,7 +199,7 @@ def test_the_order_is_total_and_members_of_one_priority_are_never_parted(
     assert len({tuple(map(type, key)) for key in keys}) == 1
     in_order = sorted(pods, key=world.plugin().sort_key)
     assert order(world, *reversed(in_order)) == [pod.info.name for pod in in_order]
-    blocks = [(pod.info.priority, shapes[int(pod.info.name[4:])][0]) for pod in in_order]
+    blocks = [shapes[int(pod.info.name[4:])][0] for pod in in_order]
     runs = [block for index, block in enumerate(blocks) if index == 0 or blocks[index - 1] != block]
-    grouped = [run for run in runs if run[1].startswith("g")]
+    grouped = [run for run in runs if run.startswith("g")]
     assert len(grouped) == len(set(grouped))

@@ -16,7 +16,7 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.engine import Engine, build_engine
 from muster.framework.scheduler.ports import Ports
 from muster.plugins.catalog import DEFAULTS, IN_TREE, KNOWN_UNIMPLEMENTED, extension_points
-from muster.plugins.coscheduling.gangs import Gangs
+from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.plugin import SHARED, Coscheduling
 from tests.coscheduling.clock import VirtualClock
 from tests.coscheduling.fake_api import FakeApi, FakeBinder, Handler
@@ -119,10 +119,10 @@ class World:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     @property
-    def gangs(self) -> Gangs:
+    def groups(self) -> PodGroups:
         """What the plugin knows."""
         found = self.engine.shared[SHARED]
-        assert isinstance(found, Gangs)
+        assert isinstance(found, PodGroups)
         return found
 
     def plugin(self, name: str = "muster") -> Coscheduling:
@@ -236,7 +236,7 @@ class World:
         assert engine.cache.assumed_count == 0
         assert len(engine.waiting) == 0
         assert snapshot.node_count == len(self.api.objects["nodes"])
-        members = self.gangs.members
+        members = self.groups.members
         for group in {*self.api.objects["groups"]}:
             namespace, _, name = group.partition("/")
             alive = [
@@ -249,7 +249,7 @@ class World:
             ]
             placed = sum(1 for pod in alive if pod["spec"].get("nodeName"))
             assert (len(members.of(group)), members.placed(group), members.bound(group)) == (len(alive), placed, placed)
-            assert not self.gangs.holds.of(group)
+            assert not self.groups.waiting.of(group)
 
     # The ports.
 

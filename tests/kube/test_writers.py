@@ -14,7 +14,7 @@ from muster.operator.kube.pod_status import StatusWriter
 from muster.operator.kube.retry import Retrier
 from muster.operator.process.clock import LoopClock
 from muster.operator.process.tasks import TaskSet
-from muster.operator.process.writers import ApiBinder, ConditionWriter
+from muster.operator.process.writers import ApiBinder, PodConditionWriter
 from tests.builders import make_pod
 
 from .fake_api import FakeApi, Gate, Json, status_answer, until
@@ -35,16 +35,16 @@ def tasks() -> TaskSet:
 
 
 @pytest.fixture
-def conditions(client: ApiClient, tasks: TaskSet) -> ConditionWriter:
-    return ConditionWriter(StatusWriter(client, Retrier()), tasks, LoopClock())
+def conditions(client: ApiClient, tasks: TaskSet) -> PodConditionWriter:
+    return PodConditionWriter(StatusWriter(client, Retrier()), tasks, LoopClock())
 
 
 @pytest.fixture
-def binder(client: ApiClient, conditions: ConditionWriter) -> ApiBinder:
+def binder(client: ApiClient, conditions: PodConditionWriter) -> ApiBinder:
     return ApiBinder(BindingWriter(client, Retrier()), conditions)
 
 
-def say(conditions: ConditionWriter, pod: PodInfo, message: str = "0/1 nodes are available.") -> None:
+def say(conditions: PodConditionWriter, pod: PodInfo, message: str = "0/1 nodes are available.") -> None:
     conditions.unscheduled(pod, reason="Unschedulable", message=message, nominated_node=None)
 
 
@@ -53,7 +53,7 @@ def order(fake: FakeApi) -> list[str]:
 
 
 async def test_a_condition_that_waits_to_be_tried_again_is_dropped_by_the_binding(
-    fake: FakeApi, pod: PodInfo, conditions: ConditionWriter, binder: ApiBinder, tasks: TaskSet
+    fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter, binder: ApiBinder, tasks: TaskSet
 ) -> None:
     fake.on("PATCH", f"{POD}/status", SLOW_DOWN, Json({})).on("POST", f"{POD}/binding", BOUND)
     say(conditions, pod)
@@ -64,7 +64,7 @@ async def test_a_condition_that_waits_to_be_tried_again_is_dropped_by_the_bindin
 
 
 async def test_a_binding_goes_out_after_the_answer_to_a_condition_that_is_on_its_way(
-    fake: FakeApi, pod: PodInfo, conditions: ConditionWriter, binder: ApiBinder
+    fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter, binder: ApiBinder
 ) -> None:
     gate = Gate(Json({}))
     fake.on("PATCH", f"{POD}/status", gate).on("POST", f"{POD}/binding", BOUND)
@@ -81,7 +81,7 @@ async def test_a_binding_goes_out_after_the_answer_to_a_condition_that_is_on_its
 
 
 async def test_a_condition_that_was_not_sent_yet_is_dropped_by_the_binding(
-    fake: FakeApi, pod: PodInfo, conditions: ConditionWriter, binder: ApiBinder
+    fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter, binder: ApiBinder
 ) -> None:
     fake.on("POST", f"{POD}/binding", BOUND)
     say(conditions, pod)
@@ -90,7 +90,7 @@ async def test_a_condition_that_was_not_sent_yet_is_dropped_by_the_binding(
 
 
 async def test_a_binding_that_fails_may_be_told_of(
-    fake: FakeApi, pod: PodInfo, conditions: ConditionWriter, binder: ApiBinder, tasks: TaskSet
+    fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter, binder: ApiBinder, tasks: TaskSet
 ) -> None:
     fake.on("PATCH", f"{POD}/status", SLOW_DOWN, Json({}))
     fake.on("POST", f"{POD}/binding", status_answer(403, "Forbidden", "no"))
@@ -111,7 +111,7 @@ async def test_a_binding_that_fails_may_be_told_of(
 async def test_a_condition_that_could_not_be_written_is_logged(
     fake: FakeApi,
     pod: PodInfo,
-    conditions: ConditionWriter,
+    conditions: PodConditionWriter,
     tasks: TaskSet,
     caplog: pytest.LogCaptureFixture,
     code: int,
@@ -128,7 +128,7 @@ async def test_a_condition_that_could_not_be_written_is_logged(
 
 
 async def test_a_condition_that_a_binding_has_overtaken_is_no_warning(
-    fake: FakeApi, pod: PodInfo, conditions: ConditionWriter, binder: ApiBinder, caplog: pytest.LogCaptureFixture
+    fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter, binder: ApiBinder, caplog: pytest.LogCaptureFixture
 ) -> None:
     fake.on("PATCH", f"{POD}/status", SLOW_DOWN).on("POST", f"{POD}/binding", BOUND)
     say(conditions, pod)

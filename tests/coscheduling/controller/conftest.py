@@ -7,6 +7,7 @@ import stat
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,26 @@ import aiohttp
 import kopf
 import pytest
 
+from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.waiting import WaitingPods
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection, load_connection
 from muster.operator.kube.events import EventRecorder
+from muster.operator.kube.informer import Informer, Listed
 from muster.operator.kube.transport import Transport
-from muster.operator.podgroups.admission import AdmissionServing
+from muster.operator.podgroups.admission import Admission, AdmissionServing
 from muster.operator.podgroups.controller import PodGroupController
-from muster.operator.podgroups.following import Following
 from muster.operator.process.clock import LoopClock
-from muster.plugins.coscheduling.board import Board
+from muster.operator.process.watches import PODS
+from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
+from muster.plugins.coscheduling.args import CoschedulingArgs
+from muster.plugins.coscheduling.groups import PodGroups
 from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
 from tests.deployed import define_pod_groups
+
+from .groups import told
 
 DEFINITION = Path(__file__).parents[3] / "deploy" / "crds" / "scheduling.x-k8s.io_podgroups.yaml"
 GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1"
@@ -33,10 +42,10 @@ GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1"
 
 @dataclass(frozen=True)
 class Running:
-    """A controller at work, and the board it reads."""
+    """A controller at work, and what it reads."""
 
     controller: PodGroupController
-    board: Board
+    groups: PodGroups
 
 
 async def log_in(connection: Connection) -> kopf.AiohttpSession:
@@ -60,31 +69,72 @@ async def hurried(_seconds: float) -> None:
     await asyncio.sleep(0.05)
 
 
+class Onlooker:
+    """Feeds PodGroups as the plugin does, without deciding anything."""
+
+    def __init__(self, groups: PodGroups) -> None:
+        self._groups = groups
+
+    def on_pod(self, old: Pod | None, new: Pod | None) -> None:
+        """A pod that has not ended came, changed or went."""
+        self._groups.follow_pod(PodInfo(old) if old else None, PodInfo(new) if new else None)
+
+    def on_group(self, old: PodGroup | None, new: PodGroup | None) -> None:
+        """A PodGroup came, changed or went."""
+        told(self._groups, old, new)
+
+
+class Watched:
+    """An informer's handler over a function of old and new."""
+
+    def __init__(self, changed: Callable[[Any, Any], None]) -> None:
+        self._changed = changed
+
+    def on_add(self, new: Any, /) -> None:
+        """An object appeared."""
+        self._changed(None, new)
+
+    def on_update(self, old: Any, new: Any, /) -> None:
+        """An object changed."""
+        self._changed(old, new)
+
+    def on_delete(self, last: Any, /) -> None:
+        """An object is gone."""
+        self._changed(last, None)
+
+
 @asynccontextmanager
 async def control(kubeconfig: Path, admission: AdmissionServing | None = None) -> AsyncIterator[Running]:
-    """Run controller, kopf and event recorder on this API server."""
-    connection, board = load_connection(kubeconfig), Board()
-    sockets = open_sockets()
+    """Run controller, informers, admission and event recorder on this API server."""
+    connection, clock = load_connection(kubeconfig), LoopClock()
+    groups = PodGroups(CoschedulingArgs(), clock, WaitingPods())
+    onlooker, sockets = Onlooker(groups), open_sockets()
     async with Transport(connection) as transport:
         client = ApiClient(transport)
         recorder = EventRecorder(client)
-        controller = PodGroupController(client, board, recorder, LoopClock(), leading=lambda: True)
-        following = Following(
-            controller,
-            client,
-            lambda: log_in(connection),
-            claim_signals=leave_signals_alone,
-            admission=admission,
-            sleep=hurried,
+        kinds = Listed(POD_GROUPS.path, PodGroup)
+        pods, pod_groups = (
+            Informer(client, PODS, Watched(onlooker.on_pod)),
+            Informer(client, kinds, Watched(onlooker.on_group)),
         )
+        controller = PodGroupController(client, groups, recorder, clock, leading=lambda: True, synced=[pods.synced])
+        validating = None
+        if admission is not None:
+            login = partial(log_in, connection)
+            validating = Admission(admission, client, login, claim_signals=leave_signals_alone, sleep=hurried)
+            validating.start()
         recorder.start()
         controller.start()
-        following.start()
+        watching = [asyncio.create_task(informer.run()) for informer in (pods, pod_groups)]
         try:
-            yield Running(controller, board)
+            yield Running(controller, groups)
         finally:
-            await following.stop()
+            if validating is not None:
+                await validating.stop()
             await controller.stop()
+            for task in watching:
+                task.cancel()
+            await asyncio.gather(*watching, return_exceptions=True)
             await recorder.drain(within=5)
     # Connections with TLS are open a moment longer than those who used them, and must not outlive the loop.
     await eventually(lambda: open_sockets() <= sockets)

@@ -1,4 +1,4 @@
-"""PodGroups and their members as the API sends them, and what stands in for the API, the clock and the recorder."""
+"""PodGroups as the API sends them, and what stands in for the API, the clock and the recorder."""
 
 import asyncio
 import heapq
@@ -13,7 +13,8 @@ from muster.operator.kube.client import PatchType
 from muster.operator.kube.errors import ApiError, Conflict, NotFound
 from muster.operator.kube.series import EventKey
 from muster.operator.kube.transport import Reply
-from muster.operator.podgroups.pods import Member
+from muster.plugins.coscheduling.api import PodGroup
+from muster.plugins.coscheduling.groups import PodGroups
 
 
 def pod_group(name: str = "train", *, namespace: str = "ml", min_member: int = 3, **spec: Any) -> dict[str, Any]:
@@ -26,12 +27,15 @@ def pod_group(name: str = "train", *, namespace: str = "ml", min_member: int = 3
     }
 
 
-def member(
-    phase: str = "Pending", *, group: str = "ml/train", node: bool | None = None, owners: tuple[str, ...] = ()
-) -> Member:
-    """A member; it has a node unless it is pending, or as told."""
-    placed = node if node is not None else phase != "Pending"
-    return Member(group, phase, placed and phase != "Failed", owners)
+def told(groups: PodGroups, old: PodGroup | None, new: PodGroup | None) -> None:
+    """Tell of a PodGroup as the plugin does."""
+    known = groups.get((new or old).key) if new or old else None  # type: ignore[union-attr]  # one of them is there
+    if new is None and old is not None:
+        groups.follow_group(old.key, None)
+    elif new is not None and known is not None and known.metadata.uid == new.metadata.uid and known.spec == new.spec:
+        groups.refresh(new)
+    elif new is not None:
+        groups.follow_group(new.key, new)
 
 
 @dataclass
@@ -97,7 +101,7 @@ class Recorder:
 class FakeClient:
     """Holds PodGroups, versions them, and applies merge patches to their statuses as the API server does.
 
-    `listen` is called with each PodGroup that changed, as kopf would. Without it, nobody hears of changes.
+    `listen` is called with each PodGroup that changed, as an informer would. Without it, nobody hears of changes.
     """
 
     def __init__(self) -> None:

@@ -1,18 +1,28 @@
 """The controller writes a status when it is another, at most once a second a group, and only while it leads."""
 
-from collections.abc import AsyncIterator
+import itertools
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, cast
 
+import msgspec
 import pytest
 
+from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.waiting import WaitingPods
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.errors import Forbidden, Rejected, TooManyRequests, Unreachable
 from muster.operator.podgroups.controller import PodGroupController
-from muster.plugins.coscheduling.board import Board, Reason, Verdict
+from muster.plugins.coscheduling.announcements import Reason
+from muster.plugins.coscheduling.api import GROUP_LABELS, PodGroup
+from muster.plugins.coscheduling.args import CoschedulingArgs
+from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.coscheduling.members import EndedMember
 
-from .groups import Clock, FakeClient, Recorder, member, pod_group, settle
+from .groups import Clock, FakeClient, Recorder, pod_group, settle, told
 
-PENDING, RUNNING, SUCCEEDED, FAILED = (member(phase) for phase in ("Pending", "Running", "Succeeded", "Failed"))
+PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"
+TRAIN = "ml/train"
 
 
 class Stage:
@@ -20,37 +30,78 @@ class Stage:
 
     def __init__(self) -> None:
         self.client = FakeClient()
-        self.board = Board()
         self.recorder = Recorder()
         self.clock = Clock()
+        self.groups = PodGroups(CoschedulingArgs(), self.clock, WaitingPods())
         self.leads = True
-        self.controller = PodGroupController(
-            cast("ApiClient", self.client), self.board, self.recorder, self.clock, leading=lambda: self.leads
-        )
-        self.client.listen = self.controller.group_seen
+        self.client.listen = self.hear
+        self._uids = itertools.count()
+        self._members: dict[str, list[PodInfo]] = {}
+        self.begin()
 
-    def status(self, key: str = "ml/train") -> dict[str, Any]:
+    def begin(self) -> None:
+        """A controller begins, be it after another."""
+        self.controller = PodGroupController(
+            cast("ApiClient", self.client), self.groups, self.recorder, self.clock, leading=lambda: self.leads
+        )
+
+    def hear(self, body: Mapping[str, Any]) -> None:
+        """The informer sees a PodGroup."""
+        told(self.groups, None, msgspec.json.decode(msgspec.json.encode(body), type=PodGroup))
+
+    def lose(self, body: Mapping[str, Any]) -> None:
+        """The informer sees that a PodGroup is gone."""
+        told(self.groups, msgspec.json.decode(msgspec.json.encode(body), type=PodGroup), None)
+
+    def status(self, key: str = TRAIN) -> dict[str, Any]:
         status: dict[str, Any] = self.client.groups[key]["status"]
         return status
 
-    def condition(self, key: str = "ml/train") -> tuple[str, str, str] | None:
+    def condition(self, key: str = TRAIN) -> tuple[str, str, str] | None:
         """Status, reason and message."""
         found = self.status(key).get("conditions")
         return (found[0]["status"], found[0]["reason"], found[0]["message"]) if found else None
 
-    def writes(self, key: str = "ml/train") -> int:
+    def writes(self, key: str = TRAIN) -> int:
         return sum(1 for written, _ in self.client.patches if written == key)
 
-    def come(self, *members: Any) -> None:
-        for each in members:
-            self.controller.member_changed(None, each)
+    def come(self, *phases: str, group: str = TRAIN) -> None:
+        """Members come, in these phases."""
+        for phase in phases:
+            self._become(None, phase, f"{group}-{next(self._uids)}", group)
 
-    def become(self, old: Any, new: Any, times: int = 1) -> None:
+    def become(self, old: str, new: str, times: int = 1) -> None:
+        """So many members go from one phase to another."""
         for _ in range(times):
-            self.controller.member_changed(old, new)
+            pod = next(pod for pods in self._members.values() for pod in pods if pod.pod.status.phase == old)
+            group = f"{pod.namespace}/{pod.labels[GROUP_LABELS[0]]}"
+            self._members[group].remove(pod)
+            self._become(pod, new, pod.uid, group)
 
-    def decide(self, reason: Reason, message: str, key: str = "ml/train") -> None:
-        self.board.post(key, Verdict(reason, message, self.clock.wall()))
+    def go(self, group: str = TRAIN) -> PodInfo:
+        """The pod informer hears of a member no more."""
+        pod = self._members[group].pop()
+        self.groups.follow_pod(pod, None)
+        return pod
+
+    def decide(self, reason: Reason, message: str, key: str = TRAIN) -> None:
+        self.groups.announce(key, reason, message)
+
+    def _become(self, old: PodInfo | None, phase: str, uid: str, group: str) -> None:
+        pod = _member(uid, phase, group)
+        if phase in (SUCCEEDED, FAILED):
+            self.groups.follow_pod(old, None)
+            self.groups.follow_ended(uid, None, EndedMember(group, phase == SUCCEEDED))
+        else:
+            self._members.setdefault(group, []).append(pod)
+            self.groups.follow_pod(old, pod)
+
+
+def _member(uid: str, phase: str, group: str) -> PodInfo:
+    namespace, _, name = group.partition("/")
+    metadata = {"name": uid.replace("/", "-"), "namespace": namespace, "uid": uid, "labels": {GROUP_LABELS[0]: name}}
+    spec = {} if phase == PENDING else {"nodeName": "n1"}
+    return PodInfo(msgspec.convert({"metadata": metadata, "spec": spec, "status": {"phase": phase}}, Pod))
 
 
 @pytest.fixture
@@ -127,8 +178,8 @@ async def test_what_does_not_change_is_not_written(stage: Stage) -> None:
     stage.come(RUNNING)
     await stage.clock.advance(5)
     before = stage.writes()
-    stage.become(RUNNING, PENDING)
-    stage.become(PENDING, RUNNING)
+    stage.become(RUNNING, "Unknown")
+    stage.become("Unknown", RUNNING)
     await stage.clock.advance(5)
     assert stage.writes() == before
 
@@ -137,10 +188,14 @@ async def test_a_status_that_is_right_already_is_not_written_after_a_restart(sta
     stage.client.put(pod_group())
     stage.come(PENDING)
     await stage.clock.advance(1)
-    stage.controller.forget_groups()
-    stage.controller.group_seen(stage.client.groups["ml/train"])
+    await stage.controller.stop()
+    stage.begin()
+    stage.controller.start()
+    stage.hear(stage.client.groups[TRAIN])
+    stage.come(PENDING)
     await stage.clock.advance(5)
-    assert stage.writes() == 1
+    assert stage.condition() == ("False", "WaitingForPods", "2 of 3 pods exist")
+    assert stage.writes() == 2
 
 
 async def test_nothing_is_written_before_all_members_are_known() -> None:
@@ -201,8 +256,7 @@ async def test_each_timeout_is_told_although_nothing_else_changes(stage: Stage) 
     for _ in range(3):
         stage.decide(Reason.TIMEOUT, "given up after 10s")
         await stage.clock.advance(10)
-        stage.become(PENDING, RUNNING)
-        stage.become(RUNNING, PENDING)
+        stage.come(PENDING)
         await stage.clock.advance(10)
 
     assert stage.recorder.told() == [("Warning", "Timeout", "given up after 10s")] * 3
@@ -213,11 +267,36 @@ async def test_a_timeout_that_another_process_saw_is_not_told_again(stage: Stage
     stage.come(PENDING, PENDING, PENDING)
     stage.decide(Reason.TIMEOUT, "given up after 10s")
     await stage.clock.advance(1)
-    stage.controller.forget_groups()
-    stage.controller.group_seen(stage.client.groups["ml/train"])
+    await stage.controller.stop()
+    stage.begin()
+    stage.controller.start()
+    stage.groups.announcements.forget(TRAIN)
+    stage.hear(stage.client.put(pod_group()))
     await stage.clock.advance(10)
 
     assert stage.recorder.told() == [("Warning", "Timeout", "given up after 10s")]
+
+
+async def test_a_member_that_ends_is_counted_before_and_after_and_missing_never(stage: Stage) -> None:
+    stage.client.put(pod_group(min_member=2))
+    stage.come(RUNNING, RUNNING)
+    await stage.clock.advance(5)
+    gone = stage.go()
+    await stage.clock.advance(0.4)
+    assert (stage.status()["phase"], stage.status()["running"], stage.writes()) == ("Running", 2, 1)
+    stage.groups.follow_ended(gone.uid, None, EndedMember(TRAIN, succeeded=True))
+    await stage.clock.advance(1)
+    assert (stage.status()["phase"], stage.status()["running"], stage.status()["succeeded"]) == ("Running", 1, 1)
+    assert stage.writes() == 2
+
+
+async def test_a_member_that_was_deleted_at_once_is_missing_a_moment_later(stage: Stage) -> None:
+    stage.client.put(pod_group(min_member=2))
+    stage.come(RUNNING, RUNNING)
+    await stage.clock.advance(5)
+    stage.go()
+    await stage.clock.advance(0.6)
+    assert (stage.status()["phase"], stage.status()["running"]) == ("Pending", 1)
 
 
 async def test_a_note_is_cut_to_what_the_api_takes(stage: Stage) -> None:
@@ -240,7 +319,8 @@ async def test_a_timeout_that_is_too_long_is_warned_of_once(stage: Stage) -> Non
 async def test_same_names_in_two_namespaces_do_not_mix(stage: Stage) -> None:
     for namespace in ("one", "two"):
         stage.client.put(pod_group(namespace=namespace, min_member=1))
-    stage.come(member("Running", group="one/train"), member("Failed", group="two/train"))
+    stage.come(RUNNING, group="one/train")
+    stage.come(FAILED, group="two/train")
     await stage.clock.advance(1)
     assert (stage.status("one/train")["phase"], stage.status("one/train")["failed"]) == ("Running", 0)
     assert (stage.status("two/train")["phase"], stage.status("two/train")["running"]) == ("Failed", 0)
@@ -259,19 +339,17 @@ async def test_a_raised_minimum_is_judged_anew(stage: Stage) -> None:
 async def test_a_deleted_group_is_left_alone(stage: Stage) -> None:
     stage.client.put(pod_group())
     await stage.clock.advance(1)
-    stage.controller.group_gone(stage.client.delete("ml/train"))
+    stage.lose(stage.client.delete(TRAIN))
     stage.come(RUNNING)
     stage.decide(Reason.UNSCHEDULABLE, "no room")
     await stage.clock.advance(60)
     assert stage.writes() == 1
 
 
-async def test_a_group_that_went_unnoticed_is_forgotten_with_the_next_write(stage: Stage) -> None:
+async def test_a_group_that_went_unnoticed_is_not_written_again_and_again(stage: Stage) -> None:
     stage.client.put(pod_group())
     await stage.clock.advance(1)
     stage.client.delete("ml/train")
-    stage.come(RUNNING)
-    await stage.clock.advance(60)
     stage.come(RUNNING)
     await stage.clock.advance(60)
     assert stage.writes() == 2
@@ -281,8 +359,8 @@ async def test_a_group_that_was_made_again_is_another_group(stage: Stage) -> Non
     stage.client.put(pod_group())
     await stage.clock.advance(1)
     first = stage.client.delete("ml/train")
+    stage.lose(first)
     stage.client.put(pod_group(min_member=5))
-    stage.controller.group_gone(first)
     await stage.clock.advance(1)
     assert stage.condition() == ("False", "WaitingForPods", "0 of 5 pods exist")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.builders import make_node
-from tests.coscheduling.board_reader import word
+from tests.coscheduling.announced import word
 from tests.coscheduling.conftest import MakeWorld
 from tests.coscheduling.ecosystems.manifests_reader import NAMES, manifests
 from tests.coscheduling.objects import GROUP_LABEL

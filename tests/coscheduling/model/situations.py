@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from muster.plugins.coscheduling.board import Reason, Verdict
-from muster.plugins.coscheduling.model import SCHEDULED, Condition, Phase, PodGroupStatus
+from muster.plugins.coscheduling.announcements import Announcement, Reason
+from muster.plugins.coscheduling.api import SCHEDULED, Condition, Phase, PodGroupStatus
 from muster.plugins.coscheduling.phases import Counts
 from muster.plugins.coscheduling.status import Observation
 
@@ -24,7 +24,9 @@ def members(waiting: int = 0, starting: int = 0, running: int = 0, succeeded: in
 few = st.integers(0, 5)
 counts = st.builds(members, few, few, few, few, few)
 times = st.sampled_from(["2026-11-21T10:00:00Z", "2026-11-22T10:00:00Z"])
-verdicts = st.builds(Verdict, st.sampled_from(Reason), st.sampled_from(["one thing", "another"]), st.just(NOW))
+announcements = st.builds(
+    Announcement, st.sampled_from(Reason), st.sampled_from(["one thing", "another"]), st.just(NOW)
+)
 conditions = st.builds(
     Condition,
     type=st.just(SCHEDULED),
@@ -57,5 +59,5 @@ observations = st.builds(
     generation=st.integers(1, 3),
     counts=counts,
     owners=st.sampled_from(["", "ns/job", "ns/a,ns/b"]),
-    verdict=verdicts | st.none(),
+    announcement=announcements | st.none(),
 )

@@ -2,15 +2,15 @@
 
 import pytest
 
-from muster.plugins.coscheduling.board import Reason, Verdict
-from muster.plugins.coscheduling.conditions import dated, refused, statement
-from muster.plugins.coscheduling.model import SCHEDULED, Condition
+from muster.plugins.coscheduling.announcements import Announcement, Reason
+from muster.plugins.coscheduling.api import SCHEDULED, Condition
 from muster.plugins.coscheduling.phases import Counts
+from muster.plugins.coscheduling.status import dated, refused, statement
 
 from .situations import NOW, members
 
-NO_ROOM = Verdict(Reason.UNSCHEDULABLE, "2 of the 3 members that it needs fit", NOW)
-DONE = Verdict(Reason.SCHEDULED, "3 of 3 pods are scheduled", NOW)
+NO_ROOM = Announcement(Reason.UNSCHEDULABLE, "2 of the 3 members that it needs fit", NOW)
+DONE = Announcement(Reason.SCHEDULED, "3 of 3 pods are scheduled", NOW)
 
 
 def denial(reason: str, message: str = "so it was") -> Condition:
@@ -21,29 +21,29 @@ TRUE = Condition(type=SCHEDULED, status="True", reason="Scheduled", message="3 o
 
 
 def say(
-    group: Counts, verdict: Verdict | None = None, previous: Condition | None = None, *, ended: bool = False
+    group: Counts, announcement: Announcement | None = None, previous: Condition | None = None, *, ended: bool = False
 ) -> tuple[str, str | None, str | None] | None:
-    said = statement(group, 3, ended=ended, verdict=verdict, previous=previous)
+    said = statement(group, 3, ended=ended, announcement=announcement, previous=previous)
     return None if said is None else (said.status, said.reason, said.message)
 
 
-@pytest.mark.parametrize("verdict", [None, DONE, NO_ROOM])
-def test_a_group_is_scheduled_when_its_quorum_has_nodes_whatever_was_said(verdict: Verdict | None) -> None:
-    assert say(members(starting=1, running=2), verdict) == ("True", "Scheduled", "3 of 3 pods are scheduled")
+@pytest.mark.parametrize("announcement", [None, DONE, NO_ROOM])
+def test_a_group_is_scheduled_when_its_quorum_has_nodes_whatever_was_said(announcement: Announcement | None) -> None:
+    assert say(members(starting=1, running=2), announcement) == ("True", "Scheduled", "3 of 3 pods are scheduled")
 
 
 def test_members_beyond_the_quorum_do_not_change_the_message() -> None:
     assert say(members(waiting=4, running=5)) == ("True", "Scheduled", "3 of 3 pods are scheduled")
 
 
-@pytest.mark.parametrize("verdict", [None, DONE, NO_ROOM])
-def test_a_group_that_lacks_members_waits_for_them_whatever_was_said(verdict: Verdict | None) -> None:
-    assert say(members(waiting=2), verdict, TRUE) == ("False", "WaitingForPods", "2 of 3 pods exist")
+@pytest.mark.parametrize("announcement", [None, DONE, NO_ROOM])
+def test_a_group_that_lacks_members_waits_for_them_whatever_was_said(announcement: Announcement | None) -> None:
+    assert say(members(waiting=2), announcement, TRUE) == ("False", "WaitingForPods", "2 of 3 pods exist")
 
 
 @pytest.mark.parametrize("reason", [reason for reason in Reason if reason is not Reason.SCHEDULED])
 def test_the_schedulers_word_is_passed_on(reason: Reason) -> None:
-    assert say(members(waiting=3), Verdict(reason, "because", NOW)) == ("False", reason.value, "because")
+    assert say(members(waiting=3), Announcement(reason, "because", NOW)) == ("False", reason.value, "because")
 
 
 def test_nothing_is_said_of_a_group_that_was_not_tried_yet() -> None:
@@ -58,12 +58,12 @@ def test_the_last_refusal_stands_until_the_scheduler_speaks_again() -> None:
     assert say(members(waiting=3), None, denial("NotEnoughResources")) == ("False", "NotEnoughResources", "so it was")
 
 
-@pytest.mark.parametrize("verdict", [None, DONE])
+@pytest.mark.parametrize("announcement", [None, DONE])
 @pytest.mark.parametrize("previous", [TRUE, denial("LostMembers", "1 of 3 pods are scheduled")])
 def test_a_group_that_ran_whole_has_lost_members_until_their_successors_have_nodes(
-    verdict: Verdict | None, previous: Condition
+    announcement: Announcement | None, previous: Condition
 ) -> None:
-    said = say(members(waiting=1, running=2), verdict, previous)
+    said = say(members(waiting=1, running=2), announcement, previous)
     assert said == ("False", "LostMembers", "2 of 3 pods are scheduled")
 
 
@@ -84,12 +84,12 @@ def test_nothing_new_is_said_of_a_group_that_has_ended() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "previous", "answer"),
+    ("announcement", "previous", "answer"),
     [
         (NO_ROOM, None, True),
         (NO_ROOM, TRUE, True),
         (DONE, denial("Unschedulable"), False),
-        (Verdict(Reason.WAITING_FOR_PODS, "", NOW), None, False),
+        (Announcement(Reason.WAITING_FOR_PODS, "", NOW), None, False),
         (None, denial("Timeout"), True),
         (None, denial("WaitingForPods"), False),
         (None, TRUE, False),
@@ -97,9 +97,9 @@ def test_nothing_new_is_said_of_a_group_that_has_ended() -> None:
     ],
 )
 def test_members_are_refused_when_that_is_the_last_that_was_heard(
-    verdict: Verdict | None, previous: Condition | None, answer: bool
+    announcement: Announcement | None, previous: Condition | None, answer: bool
 ) -> None:
-    assert refused(verdict, previous) is answer
+    assert refused(announcement, previous) is answer
 
 
 def test_a_condition_is_dated_when_its_status_changes() -> None:

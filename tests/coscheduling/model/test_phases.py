@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.plugins.coscheduling.model import Phase
+from muster.plugins.coscheduling.api import Phase
 from muster.plugins.coscheduling.phases import ENDED, STARTED, TABLE, Counts, Situation, phase_of, situation
 
 from .situations import counts, members

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.plugins.coscheduling.model import problems
+from muster.plugins.coscheduling.api import problems
 
 QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$', got "
 

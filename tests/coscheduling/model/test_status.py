@@ -2,8 +2,8 @@
 
 from hypothesis import given
 
-from muster.plugins.coscheduling.board import Reason, Verdict
-from muster.plugins.coscheduling.model import SCHEDULED, Condition, Phase, PodGroupStatus
+from muster.plugins.coscheduling.announcements import Announcement, Reason
+from muster.plugins.coscheduling.api import SCHEDULED, Condition, Phase, PodGroupStatus
 from muster.plugins.coscheduling.phases import Counts
 from muster.plugins.coscheduling.status import Observation, next_status
 
@@ -13,8 +13,10 @@ START = "2027-01-15T08:00:00Z"
 NEW = PodGroupStatus()
 
 
-def seen(group: Counts, *, verdict: Verdict | None = None, owners: str = "", min_member: int = 3) -> Observation:
-    return Observation(min_member, 1, group, owners, verdict)
+def seen(
+    group: Counts, *, announcement: Announcement | None = None, owners: str = "", min_member: int = 3
+) -> Observation:
+    return Observation(min_member, 1, group, owners, announcement)
 
 
 def live(*groups: Counts, begin: PodGroupStatus = NEW) -> list[PodGroupStatus]:
@@ -112,15 +114,15 @@ def test_a_group_without_a_minimum_needs_one_member() -> None:
 
 
 def test_a_lost_member_that_finds_no_node_makes_the_group_unknown_until_it_does() -> None:
-    no_room = Verdict(Reason.UNSCHEDULABLE, "no room", NOW)
+    no_room = Announcement(Reason.UNSCHEDULABLE, "no room", NOW)
     begun = PodGroupStatus(phase="Running", schedule_start_time=START)
-    stuck = next_status(begun, seen(members(waiting=1, running=2), verdict=no_room), now=NOW)
+    stuck = next_status(begun, seen(members(waiting=1, running=2), announcement=no_room), now=NOW)
     assert (stuck.phase, stuck.schedule_start_time) == ("Unknown", START)
-    placed = next_status(stuck, seen(members(starting=1, running=2), verdict=no_room), now=NOW)
+    placed = next_status(stuck, seen(members(starting=1, running=2), announcement=no_room), now=NOW)
     assert (placed.phase, placed.schedule_start_time) == ("Scheduling", START)
 
 
 def test_a_refusal_survives_a_restart_of_the_scheduler() -> None:
-    no_room = Verdict(Reason.NOT_ENOUGH_RESOURCES, "resource gap", NOW)
-    refused = next_status(NEW, seen(members(waiting=3), verdict=no_room), now=NOW)
+    no_room = Announcement(Reason.NOT_ENOUGH_RESOURCES, "resource gap", NOW)
+    refused = next_status(NEW, seen(members(waiting=3), announcement=no_room), now=NOW)
     assert next_status(refused, seen(members(waiting=3)), now=NOW + 60) == refused

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.builders import make_node, make_pod
-from tests.coscheduling.board_reader import word
+from tests.coscheduling.announced import word
 from tests.coscheduling.conftest import MakeWorld
 from tests.coscheduling.objects import make_member, make_members
 from tests.coscheduling.world import World
@@ -145,13 +145,13 @@ async def test_the_age_of_a_gang_begins_anew_with_its_next_life(room: World) -> 
     room.add_group("g", 3)
     keys = room.add(*make_members("g", 2))
     await room.run(100)
-    assert room.gangs.age("default/g") == 100
+    assert room.groups.age("default/g") == 100
     room.delete(*keys)
     await room.run(100)
     room.add(*make_members("g", 2))
     await room.run(5)
 
-    assert room.gangs.age("default/g") == 5
+    assert room.groups.age("default/g") == 5
 
 
 async def test_a_member_that_is_deleted_while_its_siblings_run_is_replaced_alone(room: World) -> None:
@@ -296,10 +296,10 @@ async def test_members_of_other_schedulers_that_change_groups_are_forgotten_in_t
     room.add(make_member("ours", "g"))
     await room.run(5)
 
-    assert len(room.gangs.members.of("default/g")) == 1
+    assert len(room.groups.members.of("default/g")) == 1
     assert room.notes("default/ours")[-1].endswith("current pods number: 1, minMember of group: 2.")
     room.delete(foreign)
-    assert len(room.gangs.members.of("default/h")) == 0
+    assert len(room.groups.members.of("default/h")) == 0
 
 
 async def test_when_the_node_of_a_member_is_lost_its_successor_finds_another(world: World) -> None:
@@ -345,10 +345,11 @@ async def test_everything_of_a_group_is_forgotten_with_it(room: World) -> None:
         room.api.delete("groups", key)
     await room.run(10)
 
-    gangs = room.gangs
-    assert (gangs.groups, gangs._lives, gangs.members._groups, gangs.members._group_of) == ({}, {}, {}, {})
-    assert gangs.holds._until == {}
-    assert len(gangs._denied) == len(gangs._permitted) == 0
+    groups = room.groups
+    assert (groups._groups, groups._states, groups._created) == ({}, {}, {})
+    assert (groups.members._groups, groups.members._group_of) == ({}, {})
+    assert groups.waiting._until == {}
+    assert len(groups._denied) == len(groups._permitted) == 0
     assert word(room, "one") == ("", "")
 
 
@@ -364,7 +365,7 @@ async def test_a_pod_that_is_seen_only_as_it_ends_begins_no_life(room: World) ->
     await room.settle()
 
     assert len(room.bound("g")) == 2
-    assert room.gangs.age("default/g") == 0
+    assert room.groups.age("default/g") == 0
 
 
 async def test_a_pod_that_ends_before_it_was_tried_leaves_no_life(room: World) -> None:
@@ -377,4 +378,4 @@ async def test_a_pod_that_ends_before_it_was_tried_leaves_no_life(room: World) -
     room.add(*make_members("g", 2))
     await room.settle()
 
-    assert room.gangs.age("default/g") == 0
+    assert room.groups.age("default/g") == 0

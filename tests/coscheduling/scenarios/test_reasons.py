@@ -19,7 +19,7 @@ from muster.framework.contract import (
 from muster.framework.contract.observer import GroupResult, NullObserver
 from muster.framework.model.pod_info import PodInfo
 from tests.builders import make_node
-from tests.coscheduling.board_reader import word
+from tests.coscheduling.announced import word
 from tests.coscheduling.conftest import MakeWorld
 from tests.coscheduling.objects import make_member, make_members
 from tests.coscheduling.world import World

@@ -76,7 +76,7 @@ async def test_a_gang_that_ran_before_the_restart_is_whole_after_it(make_world: 
     world = await killed_after(make_world, SIZE)
     world.start()
     await world.run(5)
-    assert world.gangs.missing("default/g") == 0
+    assert world.groups.missing("default/g") == 0
 
     world.add_nodes(make_node("b"))
     [more] = world.add(make_member("more", "g"))

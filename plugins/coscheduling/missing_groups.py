@@ -1,7 +1,7 @@
 """Pods whose label names no PodGroup: each is told once for each name, when that has not changed for a second.
 
-PreEnqueue says who is held back and who is let in. Pods and PodGroups come in streams of their own, so a pod is often
-heard of before its group is; and a process that does not lead, or does not know everything yet, must not tell.
+PreEnqueue keeps such pods out of the queue. Pods and PodGroups come in streams of their own, so a pod is often heard of
+before its group is; and a process that does not lead, or does not know everything yet, must not tell.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from muster.framework.contract import Handle
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
-from .gangs import Gangs
-from .waking import SLACK_SECONDS
+from .activation import SLACK_SECONDS
+from .groups import PodGroups
 
 _PATIENCE_SECONDS = 1.0
 
@@ -26,17 +26,17 @@ class _Waiting(NamedTuple):
     since: float
 
 
-class Unseen:
-    """Those of one profile."""
+class MissingGroups:
+    """Pods of one profile whose PodGroup is missing."""
 
-    def __init__(self, gangs: Gangs, handle: Handle) -> None:
-        self._gangs = gangs
+    def __init__(self, groups: PodGroups, handle: Handle) -> None:
+        self._groups = groups
         self._handle = handle
         self._untold: dict[str, _Waiting] = {}
         self._told: dict[str, str] = {}
         self._looking = False
 
-    def held_back(self, pod: PodInfo, group: str) -> None:
+    def kept_out(self, pod: PodInfo, group: str) -> None:
         """The pod waits for a group that does not exist."""
         untold = self._untold.get(pod.uid)
         if group in (self._told.get(pod.uid), untold.group if untold is not None else None):
@@ -44,8 +44,8 @@ class Unseen:
         self._untold[pod.uid] = _Waiting(pod, group, self._handle.clock.now())
         self._look_later()
 
-    def let_in(self, uid: str) -> None:
-        """The pod waits no more, or is gone."""
+    def waits_no_more(self, uid: str) -> None:
+        """The pod's group exists, or the pod is gone."""
         self._untold.pop(uid, None)
         self._told.pop(uid, None)
 
@@ -56,7 +56,7 @@ class Unseen:
 
     def _look(self) -> None:
         self._looking = False
-        if self._gangs.may_tell():
+        if self._groups.may_tell():
             patient_since = self._handle.clock.now() - _PATIENCE_SECONDS + SLACK_SECONDS
             for uid, waiting in [*self._untold.items()]:
                 if waiting.since <= patient_since:
@@ -66,7 +66,7 @@ class Unseen:
 
     def _tell(self, waiting: _Waiting) -> None:
         pod, group, _ = waiting
-        if group not in self._gangs.groups:
+        if group not in self._groups:
             self._told[pod.uid] = group
             text = messages.group_unseen(group)
             self._handle.events.event(pod, kind="Warning", reason="FailedScheduling", action="Scheduling", note=text)

@@ -1,9 +1,9 @@
-"""When a group that was turned away is tried again. One object wakes the groups of all profiles.
+"""Activation: when a group that was turned away is tried again. One object serves the groups of all profiles.
 
-What happens to its members and to its PodGroup the plugin sees itself, and wakes the one group that it concerns; asking
-every group about every pod would cost more than scheduling them. For room on nodes there are hints: this plugin's
-answers for minResources, those of the plugins that found no node for the members. Nothing is held while a group waits,
-so waking one never takes away what another was promised.
+What happens to its members and to its PodGroup the plugin sees itself, and activates the one group that it concerns;
+asking every group about every pod would cost more than scheduling them. For room on nodes there are hints: this
+plugin's answers for minResources, those of the plugins that found no node for the members. Nothing is held while a
+group waits, so activating one never takes away what another was promised.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from muster.framework.model.pod_info import PodInfo
 
 from .api import group_key
 from .args import POD_BY_POD
-from .gangs import Gangs
+from .groups import PodGroups
 
 SLACK_SECONDS = 0.01
 """Timers of event loops may fire a millisecond early; what they wait for must be over then."""
@@ -34,11 +34,11 @@ _ROOM = (
 )
 
 
-class Waking:
-    """Wakes groups. `handle` may be that of any profile: they differ in nothing that is used here."""
+class Activation:
+    """Activates groups. `handle` may be that of any profile: they differ in nothing that is used here."""
 
-    def __init__(self, gangs: Gangs, handle: Handle) -> None:
-        self._gangs = gangs
+    def __init__(self, groups: PodGroups, handle: Handle) -> None:
+        self._groups = groups
         self._handle = handle
         self._gathering: set[str] = set()
         self._looks: dict[str, tuple[float, Timer]] = {}
@@ -52,19 +52,19 @@ class Waking:
 
     def activate(self, group: str) -> None:
         """Try the members that have no node now; if the group is denied, once more when that is over."""
-        self._gangs.life(group).promising = True
-        self._handle.activate({pod.key: pod for pod in self._gangs.members.unplaced_pods(group)})
+        self._groups.state(group).is_promising = True
+        self._handle.activate({pod.key: pod for pod in self._groups.members.unplaced_pods(group)})
 
     def member_came(self, group: str) -> None:
         """A member came that may be one too few: unless the group is tried with it before, look in a moment."""
-        self._gangs.life(group).fresh = True
+        self._groups.state(group).has_newcomer = True
         if group not in self._gathering:
             self._gathering.add(group)
             self._handle.clock.call_later(_GATHERING_SECONDS, partial(self._gathered, group))
 
     def first_placed(self, group: str) -> None:
         """Pod by pod, one member has a node: call its siblings, unless they failed together a moment ago."""
-        if not self._gangs.is_set_back(group):
+        if not self._groups.is_set_back(group):
             self.activate(group)
 
     def failed(self, group: str) -> None:
@@ -72,31 +72,32 @@ class Waking:
 
         Pod by pod its members do not fail together, so they are called together, later the more often they failed.
         """
-        self._gangs.failed(group)
-        args = self._gangs.args
-        setback = self._gangs.life(group).setback_seconds if args.placement == POD_BY_POD else 0.0
+        self._groups.failed(group)
+        args = self._groups.args
+        setback = self._groups.state(group).setback_seconds if args.placement == POD_BY_POD else 0.0
         self._look_in(group, max(setback, float(args.pod_group_backoff_seconds)))
 
     def denied(self, group: str) -> None:
         """The group is turned away for a while: look again when that is over, if it is worthwhile then."""
-        self._gangs.deny(group)
-        self._look_in(group, float(self._gangs.args.denied_pg_expiration_time_seconds))
+        self._groups.deny(group)
+        self._look_in(group, float(self._groups.args.denied_pg_expiration_time_seconds))
 
-    def short_of_resources(self, group: str, *, kept_until: float | None) -> None:
+    def short_of_resources(self, group: str, *, reserved_until: float | None) -> None:
         """Less than minResources is free: deny the group, and look again when that is over and room has come.
 
-        What is kept for others is room from `kept_until` on, seconds on the engine's clock.
+        What is reserved for others is room from `reserved_until` on, seconds on the engine's clock.
         """
-        self._gangs.life(group).fall_short()
+        state = self._groups.state(group)
+        state.is_short, state.is_promising = True, False
         self.denied(group)
-        if kept_until is not None:
-            self._await_lapse(kept_until)
+        if reserved_until is not None:
+            self._await_lapse(reserved_until)
 
     def room_made(self) -> None:
-        """What was kept for a group is free for others."""
-        for group in self._gangs.short_of_resources():
-            self._gangs.life(group).promising = True
-            if not self._gangs.is_denied(group):
+        """What was reserved for a group is free for others."""
+        for group in self._groups.short_of_resources():
+            self._groups.state(group).is_promising = True
+            if not self._groups.is_denied(group):
                 self.activate(group)
 
     def _look_in(self, group: str, seconds: float) -> None:
@@ -114,7 +115,7 @@ class Waking:
 
     def _look(self, group: str) -> None:
         del self._looks[group]
-        if self._gangs.life(group).promising:
+        if self._groups.state(group).is_promising:
             self.activate(group)
 
     def _await_lapse(self, moment: float) -> None:
@@ -132,15 +133,15 @@ class Waking:
 
     def _gathered(self, group: str) -> None:
         self._gathering.discard(group)
-        if self._gangs.life(group).fresh and self._gangs.missing(group) > 0:
+        if self._groups.state(group).has_newcomer and self._groups.missing(group) > 0:
             self.activate(group)
 
     def _room_made(self, pod: PodInfo, old: object, new: object) -> Hint:
         """Room helps a group that lacked it at the last look; one that is denied is woken when that is over."""
         group = group_key(pod)
-        if group is None or not self._gangs.life(group).short:
+        if group is None or not self._groups.state(group).is_short:
             return Hint.SKIP
-        if self._gangs.is_denied(group):
-            self._gangs.life(group).promising = True
+        if self._groups.is_denied(group):
+            self._groups.state(group).is_promising = True
             return Hint.SKIP
         return Hint.QUEUE

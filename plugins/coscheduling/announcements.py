@@ -1,6 +1,6 @@
-"""The board: what was last decided about each group, for whoever tells people.
+"""Announcements: the last word on each group, for whoever tells people.
 
-The plugin posts, the controller reads and subscribes. Both run on one event loop.
+The plugin announces what was decided, the PodGroup controller reads it. Both run on one event loop.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Announcement:
     """The last word on a group.
 
     Attributes:
-        reason: the word.
+        reason: why it is, or is not, scheduled.
         message: a sentence with the counts.
         wall: when, in seconds since the epoch.
     """
@@ -46,31 +46,26 @@ class Verdict:
     wall: float
 
 
-class Board:
-    """Verdicts by group (`namespace/name`)."""
+class Announcements:
+    """The last announcement of each group (`namespace/name`). `changed` is called with a group that has a new one."""
 
-    def __init__(self) -> None:
-        self._verdicts: dict[str, Verdict] = {}
-        self._readers: list[Callable[[str], None]] = []
+    def __init__(self, changed: Callable[[str], None]) -> None:
+        self._last: dict[str, Announcement] = {}
+        self._changed = changed
 
-    def subscribe(self, reader: Callable[[str], None]) -> None:
-        """`reader` is called with the group whose verdict has changed; it must not block."""
-        self._readers.append(reader)
+    def get(self, group: str) -> Announcement | None:
+        """The last announcement."""
+        return self._last.get(group)
 
-    def get(self, group: str) -> Verdict | None:
-        """The last verdict."""
-        return self._verdicts.get(group)
-
-    def post(self, group: str, verdict: Verdict) -> None:
-        """A verdict was reached; one that says the same as the last is left out, unless it is another timeout."""
-        last = self._verdicts.get(group)
-        same = last is not None and (last.reason, last.message) == (verdict.reason, verdict.message)
-        if same and verdict.reason is not Reason.TIMEOUT:
+    def announce(self, group: str, announcement: Announcement) -> None:
+        """Something was decided; what says the same as the last is left out, unless it is another timeout."""
+        last = self._last.get(group)
+        same = last is not None and (last.reason, last.message) == (announcement.reason, announcement.message)
+        if same and announcement.reason is not Reason.TIMEOUT:
             return
-        self._verdicts[group] = verdict
-        for reader in self._readers:
-            reader(group)
+        self._last[group] = announcement
+        self._changed(group)
 
     def forget(self, group: str) -> None:
         """The group is gone."""
-        self._verdicts.pop(group, None)
+        self._last.pop(group, None)

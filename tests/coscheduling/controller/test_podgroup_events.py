@@ -5,16 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from muster.operator.podgroups.notices import notices
-from muster.operator.podgroups.stored import StoredGroup, read
-from muster.plugins.coscheduling.board import Reason, Verdict
-from muster.plugins.coscheduling.model import SCHEDULED, Condition, PodGroupStatus
+from muster.operator.podgroups.events import event_of, notices
+from muster.plugins.coscheduling.announcements import Announcement, Reason
+from muster.plugins.coscheduling.api import SCHEDULED, Condition, PodGroup, PodGroupStatus
 
 from .groups import pod_group
 
 
-def group(**spec: Any) -> StoredGroup:
-    return read(msgspec.json.encode(pod_group(**spec)))
+def group(**spec: Any) -> PodGroup:
+    return msgspec.json.decode(msgspec.json.encode(pod_group(**spec)), type=PodGroup)
 
 
 def status(reason: str | None = None, message: str = "so it is", *, generation: int = 1) -> PodGroupStatus:
@@ -23,11 +22,13 @@ def status(reason: str | None = None, message: str = "so it is", *, generation: 
     return PodGroupStatus(conditions=(said,) if reason else None, observed_generation=generation)
 
 
-def verdict(reason: str) -> Verdict:
-    return Verdict(Reason(reason), "so it is", 0.0)
+def announced(reason: str) -> Announcement:
+    return Announcement(Reason(reason), "so it is", 0.0)
 
 
-def told(before: PodGroupStatus, after: PodGroupStatus, word: Verdict | None, **spec: Any) -> list[tuple[str, ...]]:
+def told(
+    before: PodGroupStatus, after: PodGroupStatus, word: Announcement | None, **spec: Any
+) -> list[tuple[str, ...]]:
     return [tuple(notice) for notice in notices(group(**spec), before, after, word)]
 
 
@@ -39,12 +40,12 @@ def test_a_group_that_is_scheduled_is_told_once(before: str | None) -> None:
 
 
 def test_a_group_whose_lost_members_were_replaced_is_not_told_as_scheduled_again() -> None:
-    assert told(status("LostMembers"), status("Scheduled"), verdict("Scheduled")) == []
+    assert told(status("LostMembers"), status("Scheduled"), announced("Scheduled")) == []
 
 
 @pytest.mark.parametrize("reason", ["LostMembers", "Scheduling"])
 def test_what_only_the_members_show_is_no_event(reason: str) -> None:
-    assert told(status("Scheduled"), status(reason), verdict("Scheduled")) == []
+    assert told(status("Scheduled"), status(reason), announced("Scheduled")) == []
 
 
 def test_another_minimum_of_a_scheduled_group_is_no_news() -> None:
@@ -62,22 +63,22 @@ def test_another_minimum_of_a_scheduled_group_is_no_news() -> None:
     ],
 )
 def test_each_refusal_is_told_with_its_reason(reason: str, event: tuple[str, ...]) -> None:
-    assert told(status(), status(reason), verdict(reason)) == [event]
-    assert told(status(reason), status(reason), verdict(reason)) == []
+    assert told(status(), status(reason), announced(reason)) == [event]
+    assert told(status(reason), status(reason), announced(reason)) == []
 
 
 def test_a_refusal_with_another_message_is_told_again() -> None:
     before, after = status("Unschedulable", "0/5 nodes"), status("Unschedulable", "0/6 nodes")
-    assert told(before, after, verdict("Unschedulable")) == [("Warning", "Unschedulable", "0/6 nodes")]
+    assert told(before, after, announced("Unschedulable")) == [("Warning", "Unschedulable", "0/6 nodes")]
 
 
-@pytest.mark.parametrize("word", [None, verdict("Scheduled")])
-def test_a_group_that_the_scheduler_did_not_turn_away_is_not_spoken_of(word: Verdict | None) -> None:
+@pytest.mark.parametrize("word", [None, announced("Scheduled")])
+def test_a_group_that_the_scheduler_did_not_turn_away_is_not_spoken_of(word: Announcement | None) -> None:
     assert told(status(), status("WaitingForPods"), word) == []
 
 
 def test_a_condition_that_is_taken_back_is_no_event() -> None:
-    assert told(status("Scheduled"), status(), verdict("Unschedulable")) == []
+    assert told(status("Scheduled"), status(), announced("Unschedulable")) == []
 
 
 def test_a_timeout_that_is_too_long_is_told_once_for_each_spec() -> None:
@@ -91,3 +92,18 @@ def test_a_timeout_that_is_too_long_is_told_once_for_each_spec() -> None:
 @pytest.mark.parametrize("seconds", [None, 0, -5, 900])
 def test_a_timeout_that_is_kept_is_not_warned_of(seconds: int | None) -> None:
     assert told(PodGroupStatus(), status(), None, scheduleTimeoutSeconds=seconds) == []
+
+
+def test_an_event_names_the_group_but_not_its_version() -> None:
+    of = pod_group()
+    of["metadata"] |= {"uid": "u1", "resourceVersion": "41"}
+    train = msgspec.json.decode(msgspec.json.encode(of), type=PodGroup)
+    [notice] = notices(train, status(), status("Scheduled"), None)
+    event = event_of(notice, train, reporter="muster")
+    assert msgspec.to_builtins(event.regarding) == {
+        "kind": "PodGroup",
+        "namespace": "ml",
+        "name": "train",
+        "uid": "u1",
+        "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+    }

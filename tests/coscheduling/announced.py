@@ -5,5 +5,5 @@ from tests.coscheduling.world import World
 
 def word(world: World, group: str, namespace: str = "default") -> tuple[str, str]:
     """Reason and message; both empty while there is none."""
-    verdict = world.gangs.board.get(f"{namespace}/{group}")
-    return ("", "") if verdict is None else (verdict.reason.value, verdict.message)
+    announcement = world.groups.announcements.get(f"{namespace}/{group}")
+    return ("", "") if announcement is None else (announcement.reason.value, announcement.message)

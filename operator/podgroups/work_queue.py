@@ -1,4 +1,4 @@
-"""Which groups are to be looked at, and when: each at most once, however often something happens to it.
+"""The controller's work queue: which groups are to be looked at, and when, each once however often something happens.
 
 Pure: the caller says what time it is.
 """
@@ -9,15 +9,15 @@ import heapq
 from itertools import count
 
 
-class Agenda:
+class WorkQueue:
     """Keys with the time at which each is due. Times are seconds on one clock of the caller's.
 
     Patient keys come after all others that are due, so thousands of them delay nobody.
     """
 
     def __init__(self) -> None:
-        self._urgent = _Lane()
-        self._patient = _Lane()
+        self._urgent = _DelayedKeys()
+        self._patient = _DelayedKeys()
 
     def __len__(self) -> int:
         return len(self._urgent.due) + len(self._patient.due)
@@ -35,17 +35,17 @@ class Agenda:
         self._patient.discard(key)
 
     def pop(self, now: float) -> str | None:
-        """Take the key that is due longest off the agenda; None when none is due at `now`."""
+        """Take out the key that is due longest; None when none is due at `now`."""
         key = self._urgent.pop(now)
         return key if key is not None else self._patient.pop(now)
 
     def next_time(self) -> float | None:
         """When the next key is due; None when there is none."""
-        times = [time for lane in (self._urgent, self._patient) if (time := lane.next_time()) is not None]
+        times = [time for part in (self._urgent, self._patient) if (time := part.next_time()) is not None]
         return min(times, default=None)
 
 
-class _Lane:
+class _DelayedKeys:
     """Keys in the order of their times, those of one time in the order they were added."""
 
     __slots__ = ("_heap", "_order", "due")

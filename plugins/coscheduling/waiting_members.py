@@ -1,6 +1,7 @@
-"""Members that Permit holds until their group has its quorum.
+"""Members that Permit makes wait until their group has its quorum.
 
-The plugin adds a member when Permit makes it wait, and lets go or turns away those of a group together.
+The plugin adds a member when Permit makes it wait, and allows or rejects those of a group together. The framework's
+waiting pods are those of all plugins; these are Coscheduling's.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from muster.framework.model.pod_info import PodInfo
 from .api import NAME
 
 
-class Holds:
-    """Who is held, by group and UID, and until when; seconds on the engine's clock.
+class WaitingMembers:
+    """Who waits, by group and UID, and until when; seconds on the engine's clock.
 
-    `waiting` are the pods that Permit holds, of all plugins; `displace` takes a member's place away.
+    `waiting` are the framework's waiting pods; `displace` takes a member's place away.
     """
 
     def __init__(self, waiting: WaitingPods, displace: Callable[[PodInfo], None]) -> None:
@@ -25,21 +26,21 @@ class Holds:
         self._until: dict[str, dict[str, float]] = {}
 
     def add(self, group: str, uid: str, until: float) -> None:
-        """A member is held from now on."""
+        """A member waits from now on."""
         self._until.setdefault(group, {})[uid] = until
 
     def end(self, group: str, uid: str) -> float | None:
-        """The member, if it is held, is held no more. Returns until when it would have been."""
-        held = self._until.get(group)
-        if held is None:
+        """The member, if it waits, does no more. Returns until when it would have waited."""
+        members = self._until.get(group)
+        if members is None:
             return None
-        until = held.pop(uid, None)
-        if not held:
+        until = members.pop(uid, None)
+        if not members:
             del self._until[group]
         return until
 
     def of(self, group: str) -> Collection[str]:
-        """UIDs of the group's held members, in the order they began to wait."""
+        """UIDs of the group's waiting members, in the order they began to wait."""
         return tuple(self._until.get(group, ()))
 
     def allow(self, group: str) -> None:
@@ -57,7 +58,7 @@ class Holds:
         return any([self.reject_one(group, uid, message) for uid in self.of(group)])
 
     def reject_one(self, group: str, uid: str, message: str) -> bool:
-        """Turn one away; whether it was held."""
+        """Turn one away; whether it waited."""
         waiting = self._end_wait(group, uid)
         if waiting is None:
             return False
@@ -66,14 +67,14 @@ class Holds:
         return True
 
     def discount_rejected(self, group: str) -> None:
-        """Members whose time ran out a moment ago hold their places still, but are no part of a quorum any more."""
+        """Members whose time ran out a moment ago have their places still, but are no part of a quorum any more."""
         for uid in self.of(group):
             waiting = self._waiting.get(uid)
             if waiting is not None and not waiting.pending_plugins:
                 self._displace(waiting.pod)
 
     def _end_wait(self, group: str, uid: str) -> WaitingPod | None:
-        """The member's wait, if nothing has ended it yet: it is held no more."""
+        """The framework's waiting pod of a member, if nothing has ended its wait yet; it is none of ours any more."""
         waiting = self._waiting.get(uid)
         if waiting is None or not waiting.pending_plugins or self.end(group, uid) is None:
             return None

@@ -1,4 +1,4 @@
-"""What is worth an Event on a PodGroup when its status changes. Pure."""
+"""Events on PodGroups: what is worth one when a group's status changes. Pure."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from muster.framework.contract import MAX_WAIT_SECONDS
-from muster.plugins.coscheduling.board import Reason, Verdict
-from muster.plugins.coscheduling.model import SCHEDULED, PodGroupStatus
-
-from .stored import StoredGroup
+from muster.operator.kube.events import cut_note
+from muster.operator.kube.references import ObjectReference
+from muster.operator.kube.series import EventKey
+from muster.plugins.coscheduling.announcements import Announcement, Reason
+from muster.plugins.coscheduling.api import API_VERSION, KIND, SCHEDULED, PodGroup, PodGroupStatus
 
 _LONGEST = int(MAX_WAIT_SECONDS)
+_ACTION = "Scheduling"
 
 
 class Notice(NamedTuple):
@@ -23,15 +25,20 @@ class Notice(NamedTuple):
 
 
 def notices(
-    group: StoredGroup, before: PodGroupStatus, after: PodGroupStatus, verdict: Verdict | None, *, anew: bool = False
+    group: PodGroup,
+    before: PodGroupStatus,
+    after: PodGroupStatus,
+    announcement: Announcement | None,
+    *,
+    anew: bool = False,
 ) -> Iterator[Notice]:
     """What is to be told about the step from one status of the group to the next.
 
     A group that lacks members is spoken of only once the scheduler has seen one: before that nobody waits. That lost
-    members were replaced is not told as if the group had started again. `anew` says that the verdict is not the one
-    that was there at the last look: a timeout is told each time.
+    members were replaced is not told as if the group had started again. `anew` says that the announcement is not the
+    one that was there at the last look: a timeout is told each time.
     """
-    timeout = group.timeout_seconds or 0
+    timeout = group.spec.schedule_timeout_seconds or 0
     if timeout > _LONGEST and before.observed_generation != after.observed_generation:
         yield Notice(
             "Warning",
@@ -47,8 +54,27 @@ def notices(
     if new.status == "True":
         if old is None or (old.status != "True" and old.reason != Reason.LOST_MEMBERS):
             yield Notice("Normal", "Scheduled", new.message or "")
-    elif verdict is not None and verdict.reason is not Reason.SCHEDULED:
+    elif announcement is not None and announcement.reason is not Reason.SCHEDULED:
         yield _unschedulable(new.reason or "", new.message or "")
+
+
+def event_of(notice: Notice, group: PodGroup, *, reporter: str) -> EventKey:
+    """The notice as an Event in `reporter`'s name.
+
+    Its reference to the group names no version, so that an event which repeats is the same event.
+    """
+    meta = group.metadata
+    return EventKey(
+        kind=notice.kind,
+        reason=notice.reason,
+        action=_ACTION,
+        note=cut_note(notice.note),
+        controller=reporter,
+        regarding=ObjectReference(
+            kind=KIND, namespace=meta.namespace, name=meta.name, uid=meta.uid, api_version=API_VERSION
+        ),
+        related=None,
+    )
 
 
 def _unschedulable(reason: str, message: str) -> Notice:

@@ -1,0 +1,74 @@
+"""Members of groups that have ended: what the process's pod informer leaves out and a PodGroup's status counts.
+
+That informer excludes pods that have succeeded or failed, as kube-scheduler's does, because they claim nothing of any
+node. How a pod ended cannot be learned from it: a pod that leaves its selection is told in the version from before. So
+there is this one watch more, of ended pods alone. It has no label selector, because a selector cannot say "or" and
+three labels may name a group; Kubernetes keeps some thousands of ended pods, and of each only what counts is kept here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from muster.framework.model.meta import ObjectMeta, Wire
+from muster.operator.kube.client import ApiClient
+from muster.operator.kube.informer import Informer, Listed
+from muster.plugins.coscheduling.api import group_named
+from muster.plugins.coscheduling.members import EndedMember
+
+_SUCCEEDED = "Succeeded"
+_ENDED = "status.phase!=Pending,status.phase!=Running,status.phase!=Unknown"
+
+Tell = Callable[[str, EndedMember | None, EndedMember | None], None]
+"""Called with a pod's UID and the member that it was and is: see `PodGroups.follow_ended`."""
+
+
+class _Status(Wire):
+    phase: str = ""
+
+
+class EndedPod(Wire):
+    """What counting reads of a pod that has ended."""
+
+    metadata: ObjectMeta
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
+class EndedPods:
+    """The informer's handler: turns what it hears into ended members, those of no group left out."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._members: dict[str, EndedMember] = {}
+
+    def on_add(self, pod: EndedPod, /) -> None:
+        """A pod has ended, or had when the process began."""
+        self._now(pod.metadata.uid, _member(pod))
+
+    def on_update(self, _old: EndedPod, new: EndedPod, /) -> None:
+        """A pod that had ended changed: it may name another group."""
+        self._now(new.metadata.uid, _member(new))
+
+    def on_delete(self, pod: EndedPod, /) -> None:
+        """A pod that had ended is gone."""
+        self._now(pod.metadata.uid, None)
+
+    def _now(self, uid: str, now: EndedMember | None) -> None:
+        before = self._members.pop(uid, None)
+        if now is not None:
+            self._members[uid] = now
+        if before != now:
+            self._tell(uid, before, now)
+
+
+def ended_pods(client: ApiClient, tell: Tell) -> Informer[Any]:
+    """The informer of pods that have ended."""
+    return Informer(client, Listed("/api/v1/pods", EndedPod, field_selector=_ENDED), EndedPods(tell))
+
+
+def _member(pod: EndedPod) -> EndedMember | None:
+    group = group_named(pod.metadata.namespace, pod.metadata.labels)
+    return None if group is None else EndedMember(group, pod.status.phase == _SUCCEEDED)

@@ -1,0 +1,320 @@
+"""The groups: what the scheduler knows of all PodGroups at this moment.
+
+One object serves the plugins of all profiles, because a group does not care whose profile its pods name, and the
+operator's controller of PodGroups. It keeps who is a member and who holds a node, which groups were denied or let
+through lately, and when each group last failed. All of it is rebuilt from the API after a restart, but for the caches,
+which only save work.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from cachetools import TTLCache
+
+from muster.framework.contract import MAX_WAIT_SECONDS, Clock, WaitingPods
+from muster.framework.model.pod_info import PodInfo
+
+from .announcements import Announcement, Announcements, Reason
+from .api import PodGroup, group_key
+from .args import DEFAULT_WAIT_SECONDS, CoschedulingArgs
+from .members import EndedMember, Members
+from .reservations import Reservations
+from .waiting_members import WaitingMembers
+
+_GROUPS_CACHED = 100_000
+_LONGEST_SETBACK_SECONDS = 10.0
+_ACCOUNTING_SECONDS = 0.5
+"""How long the two watches of pods may be apart: by then a member that has ended is known to have."""
+
+
+@dataclass(slots=True)
+class GroupState:
+    """What is known of a group from its first member until the last has gone. Times are on the engine's clock.
+
+    Attributes:
+        first_seen: when its first member was seen.
+        failed_at: when it last found no place; None while it has not.
+        failures: how often it has found none since it last had its quorum.
+        quorum_told: whether it was said that the quorum is bound.
+        has_newcomer: whether a member has come since the group was last tried.
+        was_incomplete: whether it lacked members at the last attempt that do exist.
+        is_short: whether less than its minResources was free at the last look.
+        is_promising: whether something has happened since the last look that makes another one worthwhile.
+    """
+
+    first_seen: float
+    failed_at: float | None = None
+    failures: int = 0
+    quorum_told: bool = False
+    has_newcomer: bool = False
+    was_incomplete: bool = False
+    is_short: bool = False
+    is_promising: bool = False
+
+    @property
+    def setback_seconds(self) -> float:
+        """How long members are not called together after the last of so many failures."""
+        return min(_LONGEST_SETBACK_SECONDS, 2.0 ** (self.failures - 1)) if self.failures else 0.0
+
+    def tried(self) -> None:
+        """It was tried with the members that were there."""
+        self.has_newcomer = self.was_incomplete = False
+
+    def fail(self, now: float) -> None:
+        """It found no place."""
+        self.failed_at = now
+        self.failures += 1
+        self.is_promising = True
+
+    def settle(self) -> None:
+        """The quorum is there: what failed before is forgotten."""
+        self.failed_at, self.failures = None, 0
+
+
+class PodGroups:
+    """All groups.
+
+    Attributes:
+        args: the plugin's arguments, the same in all profiles.
+        members: who belongs to which group, and who holds a node.
+        announcements: the last word on each group.
+        waiting: members that Permit makes wait.
+        may_tell: whether people are to be told something now. The process sets it: only when it leads and knows all.
+        profiles: names of the schedulers that are profiles of ours.
+        reservations: what is reserved for members that are still to come.
+    """
+
+    def __init__(self, args: CoschedulingArgs, clock: Clock, waiting: WaitingPods) -> None:
+        self._clock = clock
+        self.args = args
+        self.members = Members()
+        self.announcements = Announcements(self._changed)
+        self.waiting = WaitingMembers(waiting, self.members.displace)
+        self.may_tell: Callable[[], bool] = lambda: True
+        self.profiles: set[str] = set()
+        self.reservations = Reservations(self.members, self.wait_seconds, clock)
+        self._groups: dict[str, PodGroup] = {}
+        self._created: dict[str, float] = {}
+        self._epoch = clock.now() - clock.wall()
+        self._states: dict[str, GroupState] = {}
+        self._readers: list[Callable[[str], None]] = []
+        self._denied: TTLCache[str, bool] = _cache(args.denied_pg_expiration_time_seconds, clock)
+        self._backed_off: TTLCache[str, bool] = _cache(args.pod_group_backoff_seconds, clock)
+        self._permitted: TTLCache[str, bool] = _cache(self._default_wait(), clock)
+
+    def subscribe(self, reader: Callable[[str], None]) -> None:
+        """`reader` is called with a group whose PodGroup, members or announcement changed; it must not block."""
+        self._readers.append(reader)
+
+    # What the watches saw.
+
+    def follow_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
+        """A pod that has not ended came, changed or went."""
+        pod = old or new
+        left = self.members.group_of(pod) if pod is not None else None
+        if left is not None and (new is None or new.terminating or group_key(new) != left):
+            self.reservations.member_leaves(left)
+        changed = self.members.follow(old, new)
+        group = self.members.group_of(new) if new is not None else None
+        if left is not None and left != group:
+            if not self.members.of(left):
+                self._states.pop(left, None)
+            for uid in self.members.unaccounted(left):
+                self._clock.call_later(_ACCOUNTING_SECONDS, partial(self._write_off, left, uid))
+        if changed:
+            for each in {left, group}:
+                self._changed(each)
+        if group is None:
+            return
+        state = self._states.setdefault(group, GroupState(self._clock.now()))
+        if old is None and new is not None and new.node_name:
+            self.reservations.found_bound(group, new)
+            state.quorum_told = state.quorum_told or self._quorum_bound(group)
+        elif not self._quorum_bound(group):
+            state.quorum_told = False
+
+    def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
+        """A pod has ended, or one that had was deleted; see `Members`."""
+        self.members.follow_ended(uid, old, new)
+        for member in (old, new):
+            if member is not None:
+                self._changed(member.group)
+
+    def follow_group(self, group: str, new: PodGroup | None) -> None:
+        """A PodGroup came, changed or went.
+
+        What was known of one that went does not hold for a later one, nor what was answered when it asked for
+        something else.
+        """
+        known = self._groups.pop(group, None)
+        another = known is not None and (new is None or new.metadata.uid != known.metadata.uid)
+        if another:
+            if group in self._states:
+                self._states[group] = GroupState(self._clock.now())
+            self.announcements.forget(group)
+            self.reservations.follow(group, None)
+            del self._created[group]
+        if another or (known is not None and new is not None and new.spec != known.spec):
+            for cache in (self._denied, self._backed_off, self._permitted):
+                cache.pop(group, None)
+        self.reservations.follow(group, new)
+        if new is not None:
+            self._groups[group] = new
+            self._created.setdefault(group, self._creation_of(new))
+            if group in self._states:
+                self._states[group].quorum_told = self._quorum_bound(group)
+        self._changed(group)
+
+    def refresh(self, new: PodGroup) -> None:
+        """A PodGroup is there in a version that asks for nothing else; its status, say, was written."""
+        if self._groups[new.key] is not new:
+            self._groups[new.key] = new
+            self._changed(new.key)
+
+    # What they are.
+
+    def get(self, group: str) -> PodGroup | None:
+        """The PodGroup `namespace/name`, as last seen."""
+        return self._groups.get(group)
+
+    def __contains__(self, group: object) -> bool:
+        """Whether there is a PodGroup `namespace/name`."""
+        return group in self._groups
+
+    def __iter__(self) -> Iterator[str]:
+        """Every PodGroup's `namespace/name`."""
+        return iter(self._groups)
+
+    def __len__(self) -> int:
+        """How many PodGroups there are."""
+        return len(self._groups)
+
+    def min_member(self, group: str) -> int:
+        """How many members the group needs; 0 for one that does not exist."""
+        found = self._groups.get(group)
+        return found.spec.min_member if found is not None else 0
+
+    def missing(self, group: str) -> int:
+        """How many more members must get a node for the quorum."""
+        return self.min_member(group) - self.members.placed(group)
+
+    def wait_seconds(self, group: str) -> float:
+        """How long Permit holds a member: the group's word, else the argument's, else a minute; 0 is no word."""
+        found = self._groups.get(group)
+        own = found.spec.schedule_timeout_seconds if found is not None else None
+        return min(MAX_WAIT_SECONDS, float(own)) if own is not None and own > 0 else self._default_wait()
+
+    def order(self, group: str) -> tuple[float, float]:
+        """Which of two groups of one priority goes first, the smaller: by creation, then by the last failure here.
+
+        The PodGroup's creation is the same to every process, so a group keeps its turn when another process takes over.
+        """
+        failed_at = self.state(group).failed_at
+        return self._created.get(group, 0.0), float("-inf") if failed_at is None else failed_at
+
+    def left_to_others(self, group: str) -> Counter[str]:
+        """How many members without a node name which scheduler that is none of ours."""
+        names = (pod.pod.spec.scheduler_name for pod in self.members.unplaced_pods(group))
+        return Counter(name for name in names if name not in self.profiles)
+
+    def state(self, group: str) -> GroupState:
+        """What is known of the group; for a group without members, a state that nobody else sees."""
+        return self._states.get(group) or GroupState(self._clock.now())
+
+    def age(self, group: str) -> float:
+        """Seconds since its first member was seen."""
+        return self._clock.now() - self.state(group).first_seen
+
+    def short_of_resources(self) -> Iterator[str]:
+        """Groups of which less than minResources was free at the last look."""
+        return iter([group for group, state in self._states.items() if state.is_short])
+
+    def waiting_groups(self) -> int:
+        """How many groups with members lack their quorum."""
+        return sum(1 for group in self._groups if self.members.of(group) and self.missing(group) > 0)
+
+    # Who gets a node.
+
+    def bound(self, pod: PodInfo) -> str | None:
+        """The API accepted a member's binding. The group, if it has its quorum bound with that."""
+        self.members.bind(pod)
+        group = self.members.group_of(pod)
+        if group is None:
+            return None
+        self._changed(group)
+        if self.state(group).quorum_told or not self._quorum_bound(group):
+            return None
+        self.state(group).quorum_told = True
+        return group
+
+    # What was decided about them.
+
+    def failed(self, group: str) -> None:
+        """The group found no place: others as old go first now, and with a backoff set it is left alone for a while."""
+        self.state(group).fail(self._clock.now())
+        self._permitted.pop(group, None)
+        if self.args.pod_group_backoff_seconds:
+            self._backed_off[group] = True
+
+    def deny(self, group: str) -> None:
+        """Turn the group away without another look for a while."""
+        self._permitted.pop(group, None)
+        if self.args.denied_pg_expiration_time_seconds:
+            self._denied[group] = True
+
+    def permit(self, group: str) -> None:
+        """minResources was found to be free; siblings need not look again for a while."""
+        self._permitted[group] = True
+        self.state(group).is_short = False
+
+    def is_denied(self, group: str) -> bool:
+        """Whether it was denied a moment ago."""
+        return group in self._denied
+
+    def is_backed_off(self, group: str) -> bool:
+        """Whether it found no place a moment ago, and a backoff is set."""
+        return group in self._backed_off
+
+    def is_permitted(self, group: str) -> bool:
+        """Whether minResources was found to be free a moment ago."""
+        return group in self._permitted
+
+    def is_set_back(self, group: str) -> bool:
+        """Whether its members are not to be called together yet after they failed."""
+        state = self.state(group)
+        return state.failed_at is not None and self._clock.now() - state.failed_at < state.setback_seconds
+
+    def announce(self, group: str, reason: Reason, message: str) -> None:
+        """Say why the group is, or is not, scheduled."""
+        if group in self._groups:
+            self.announcements.announce(group, Announcement(reason, message, self._clock.wall()))
+
+    def _changed(self, group: str | None) -> None:
+        if group is not None:
+            for reader in self._readers:
+                reader(group)
+
+    def _write_off(self, group: str, uid: str) -> None:
+        if uid in self.members.unaccounted(group):
+            self.members.write_off(group, uid)
+            self._changed(group)
+
+    def _quorum_bound(self, group: str) -> bool:
+        return group in self._groups and self.members.bound(group) >= self.min_member(group)
+
+    def _creation_of(self, group: PodGroup) -> float:
+        """When the PodGroup was created, seconds on the engine's clock."""
+        stamp = group.metadata.creation_timestamp
+        return self._clock.now() if stamp is None else datetime.fromisoformat(stamp).timestamp() + self._epoch
+
+    def _default_wait(self) -> float:
+        return min(MAX_WAIT_SECONDS, float(self.args.permit_waiting_time_seconds or DEFAULT_WAIT_SECONDS))
+
+
+def _cache(seconds: float, clock: Clock) -> TTLCache[str, bool]:
+    return TTLCache(_GROUPS_CACHED, seconds, clock.now)

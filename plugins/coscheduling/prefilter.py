@@ -1,0 +1,134 @@
+"""PreFilter's questions to a group, in their order: may its members be tried on nodes at all?
+
+1. Was it denied, or did it fail, a moment ago?
+2. Are there as many members as it needs, and none of those that it needs gated?
+3. Was minResources found to be free a moment ago?
+4. Is minResources free on nodes that the group may use?
+
+Asking changes nothing, so `why`, `explain` and `simulate` may ask as often as they like. What follows from the answers
+of a real attempt, that the group is denied or permitted for a while and what people are told, the plugin does when it
+hears of the decision: until then the finding waits in the attempt's cycle state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from muster.framework.config import format_duration
+from muster.framework.contract import Handle, Status
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.requests import PODS
+
+from . import messages
+from .announcements import Reason
+from .capacity import Mask, describe, fault, free, gap, requested, usable_rows
+from .groups import PodGroups
+from .reservations import Reservation
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What PreFilter found out about a group.
+
+    Attributes:
+        status: why its members may not be tried; None when they may.
+        reason, message: what is to be announced; no reason for nothing.
+        denied: whether it was turned away because it was denied a moment ago.
+        has_resources: whether minResources, looked at in this attempt, is free; None when it was not looked at.
+        reserved_until: where it is not free, when the first reservation for others ends, seconds on the engine's clock.
+    """
+
+    status: Status | None = None
+    reason: Reason | None = None
+    message: str = ""
+    denied: bool = False
+    has_resources: bool | None = None
+    reserved_until: float | None = None
+
+
+class GroupPreFilter:
+    """Asks on behalf of one profile's plugin."""
+
+    def __init__(self, groups: PodGroups, handle: Handle) -> None:
+        self._groups = groups
+        self._handle = handle
+
+    def examine(self, group: str, pod: PodInfo) -> Finding:
+        """Whether members of `group` may be tried; `pod` is the one that is being tried."""
+        turned_away = self._recently_failed(group) or self._too_few(group, pod)
+        if turned_away is not None:
+            return turned_away
+        if self._groups.is_permitted(group) or self._handle.snapshot.tentative:
+            return Finding()  # when its first member was tried the sums were looked at, without what was placed since
+        return self._resources(group)
+
+    def _recently_failed(self, group: str) -> Finding | None:
+        if self._groups.is_denied(group):
+            expiration = format_duration(self._groups.args.denied_pg_expiration_time_seconds)
+            return Finding(Status.pending(messages.denied(group, expiration)), denied=True)
+        if self._groups.is_backed_off(group):
+            return Finding(Status.pending(messages.backed_off(group)))
+        return None
+
+    def _too_few(self, group: str, pod: PodInfo) -> Finding | None:
+        min_member, members = self._groups.min_member(group), self._groups.members
+        siblings = len(members.of(group))
+        if siblings < min_member:
+            status = Status.pending(messages.too_few_siblings(pod, siblings, min_member))
+            return Finding(status, Reason.WAITING_FOR_PODS, messages.waiting_for_pods(siblings, min_member))
+        if members.ready(group) < min_member:
+            text = messages.gated_siblings(pod, members.gated(group))
+            return Finding(Status.pending(text), Reason.GATED_PODS, text)
+        return None
+
+    def _resources(self, group: str) -> Finding:
+        found = self._groups.get(group)
+        if found is None or not found.spec.min_resources:
+            return Finding(has_resources=True)
+        need = self._groups.reservations.need(group)
+        if need is None:
+            text = f"spec.minResources: {fault(found.spec.min_resources)}"
+            return Finding(Status.unresolvable(text), Reason.NOT_ENOUGH_RESOURCES, text)
+        reserved = [*self._groups.reservations.of_others(group)]
+        missing = self._gap(group, need, reserved)
+        if not missing:
+            return Finding(has_resources=True)
+        text = messages.resource_gap(describe(missing))
+        until = min((each.until for each in reserved), default=None)
+        return Finding(
+            Status.unschedulable(text),
+            Reason.NOT_ENOUGH_RESOURCES,
+            text,
+            has_resources=False,
+            reserved_until=until,
+        )
+
+    def _gap(self, group: str, need: Mapping[str, int], reserved: Iterable[Reservation]) -> dict[str, int]:
+        """Members that are still to come may use other nodes than those that are here, so then all nodes count."""
+        snapshot, members = self._handle.snapshot, self._groups.members
+        known = requested(members.of(group))
+        complete = all(known.get(resource, 0) >= amount for resource, amount in need.items())
+        rows = usable_rows(snapshot, members.of(group) if complete else None)
+        need = {**need, PODS: self._groups.min_member(group)}
+        placed = [*members.placed_pods(group)]
+        missing = gap(snapshot, rows, need, placed, _in_all(reserved))
+        return gap(snapshot, rows, need, placed, self._within(reserved, rows)) if missing and reserved else missing
+
+    def _within(self, reserved: Iterable[Reservation], rows: Mask) -> dict[str, int]:
+        """What of `rows` is reserved: no more of each group's part than is free where its members may go."""
+        snapshot, total = self._handle.snapshot, dict[str, int]()
+        for each in reserved:
+            shared = rows & usable_rows(snapshot, self._groups.members.of(each.group))
+            for resource, amount in each.amounts.items():
+                total[resource] = total.get(resource, 0) + min(amount, free(snapshot, shared, resource))
+        return total
+
+
+def _in_all(reserved: Iterable[Reservation]) -> dict[str, int]:
+    """All that is reserved, wherever: more than `_within` says, and known at once."""
+    total = dict[str, int]()
+    for each in reserved:
+        for resource, amount in each.amounts.items():
+            total[resource] = total.get(resource, 0) + amount
+    return total

@@ -1,0 +1,219 @@
+"""The membership book: which pods are members of which group, and what the groups have in sum."""
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
+from muster.operator.kube.store import Store
+from muster.operator.podgroups.ended_pods import EndedPod, EndedPods
+from muster.plugins.coscheduling.api import GROUP_LABELS, group_key
+from muster.plugins.coscheduling.members import EndedMember, Members
+from muster.plugins.coscheduling.phases import Counts
+
+CURRENT, SIGS, MING = GROUP_LABELS
+TRAIN = "ml/train"
+
+
+def plain(version: int = 1, *, uid: str = "u", labels: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
+    """A pod of the group `train`, unless its labels say otherwise."""
+    metadata = {
+        "name": f"pod-{uid}",
+        "namespace": more.get("namespace", "ml"),
+        "uid": uid,
+        "resourceVersion": str(version),
+        "labels": {CURRENT: "train"} if labels is None else labels,
+        "ownerReferences": [{"kind": "Job", "name": owner} for owner in more.get("owners", ())],
+    }
+    if more.get("deleting"):
+        metadata["deletionTimestamp"] = "2026-11-21T10:00:00Z"
+    spec = {"nodeName": more["node"]} if more.get("node") else {}
+    return {"metadata": metadata, "spec": spec, "status": {"phase": more.get("phase", "Pending")}}
+
+
+def pod(version: int = 1, **more: Any) -> PodInfo:
+    return PodInfo(msgspec.convert(plain(version, **more), Pod))
+
+
+def ended(version: int = 1, **more: Any) -> EndedPod:
+    return msgspec.convert(plain(version, **more), EndedPod)
+
+
+def book(*pods: PodInfo) -> Members:
+    members = Members()
+    for each in pods:
+        members.follow(None, each)
+    return members
+
+
+def endings(members: Members) -> Store[Any]:
+    """What the watch of ended pods knows, told to the book."""
+    return Store(EndedPods(members.follow_ended))
+
+
+@pytest.mark.parametrize(
+    ("of", "counts"),
+    [
+        (pod(), Counts(pods=1)),
+        (pod(node="n1"), Counts(pods=1, scheduled=1)),
+        (pod(phase="Running", node="n1"), Counts(pods=1, scheduled=1, running=1)),
+        (pod(phase="Unknown", node="n1"), Counts(pods=1, scheduled=1)),
+        (pod(phase="Running", node="n1", deleting=True), Counts()),
+    ],
+)
+def test_a_pod_that_has_not_ended_counts_by_node_and_phase(of: PodInfo, counts: Counts) -> None:
+    assert book(of).counts(TRAIN) == counts
+
+
+@pytest.mark.parametrize("deleting", [False, True])
+@pytest.mark.parametrize(
+    ("phase", "counts"), [("Succeeded", Counts(pods=1, scheduled=1, succeeded=1)), ("Failed", Counts(pods=1, failed=1))]
+)
+def test_a_pod_that_has_ended_counts_until_it_is_gone(phase: str, counts: Counts, deleting: bool) -> None:
+    members = Members()
+    store = endings(members)
+    store.put(ended(phase=phase, node="n1", deleting=deleting))
+    assert members.counts(TRAIN) == counts
+    store.remove("ml/pod-u")
+    assert members.counts(TRAIN) == Counts()
+    assert TRAIN not in members
+
+
+@pytest.mark.parametrize("first", ["the end", "the leaving"])
+def test_a_pod_that_ends_is_counted_once_whichever_watch_tells_first(first: str) -> None:
+    running = pod(phase="Running", node="n1")
+    members = book(running)
+    store = endings(members)
+    if first == "the end":
+        store.put(ended(2, phase="Succeeded", node="n1"))
+        assert members.counts(TRAIN) == Counts(pods=1, scheduled=1, succeeded=1)
+        assert members.owners(TRAIN) == ""
+        members.follow(running, None)
+    else:
+        members.follow(running, None)
+        assert [*members.unaccounted(TRAIN)] == ["u"]
+        store.put(ended(2, phase="Succeeded", node="n1"))
+    assert not members.unaccounted(TRAIN)
+    assert members.counts(TRAIN) == Counts(pods=1, scheduled=1, succeeded=1)
+
+
+def test_a_pod_that_was_deleted_at_once_is_unaccounted_for_until_it_is_written_off() -> None:
+    members = book(pod(node="n1"))
+    members.follow(pod(node="n1"), None)
+    assert members.counts(TRAIN) == Counts()
+    assert [*members.unaccounted(TRAIN)] == ["u"]
+    members.write_off(TRAIN, "u")
+    assert not members.unaccounted(TRAIN)
+    assert TRAIN not in members
+
+
+def test_a_pod_that_was_being_deleted_is_never_unaccounted_for() -> None:
+    members = book(pod(node="n1"))
+    members.follow(pod(node="n1"), pod(2, node="n1", deleting=True))
+    members.follow(pod(2, node="n1", deleting=True), None)
+    assert not members.unaccounted(TRAIN)
+
+
+def test_only_changes_that_count_are_told() -> None:
+    members, first, second = Members(), pod(1), pod(2)
+    running = pod(3, phase="Running", node="n1")
+    assert members.follow(None, first)
+    assert not members.follow(first, second)
+    assert members.follow(second, running)
+    assert members.follow(running, None)
+    assert not members.follow(None, pod(uid="v", labels={}))
+
+
+@given(st.dictionaries(st.sampled_from(GROUP_LABELS), st.sampled_from(["", "a", "b"])))
+def test_a_pod_that_ended_is_a_member_of_the_group_that_it_was_in(labels: dict[str, str]) -> None:
+    members = Members()
+    endings(members).put(ended(labels=labels, phase="Failed"))
+    group = group_key(pod(labels=labels))
+    counted = [each for each in ("ml/a", "ml/b") if members.counts(each) == Counts(pods=1, failed=1)]
+    assert counted == ([] if group is None else [group])
+
+
+def test_a_pod_of_the_same_name_is_another_member() -> None:
+    members = Members()
+    store = endings(members)
+    store.put(ended(1, phase="Failed"))
+    members.follow(None, pod(2, uid="v"))
+    assert members.counts(TRAIN) == Counts(pods=2, failed=1)
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Failed"])
+def test_a_pod_may_change_its_group(phase: str) -> None:
+    members = Members()
+    store = endings(members)
+    moved = {"labels": {CURRENT: "other"}, "phase": phase}
+    if phase == "Failed":
+        store.put(ended(1, phase=phase))
+        store.put(ended(2, **moved))
+    else:
+        members.follow(None, pod(1))
+        members.follow(pod(1), pod(2, **moved))
+    assert members.counts(TRAIN) == Counts()
+    assert members.counts("ml/other").pods == 1
+    assert not members.unaccounted(TRAIN)
+
+
+def test_groups_of_one_name_in_two_namespaces_have_nothing_to_do_with_each_other() -> None:
+    members = book(pod(uid="1", namespace="one", phase="Running", node="n1"), pod(uid="2", namespace="two", node="n1"))
+    assert members.counts("one/train") == Counts(pods=1, scheduled=1, running=1)
+    assert members.counts("two/train") == Counts(pods=1, scheduled=1)
+
+
+def test_owners_are_sorted_and_named_once_and_go_with_their_last_member() -> None:
+    first, second = pod(uid="1", owners=["b", "a"]), pod(uid="2", owners=["b"])
+    members = book(first, second)
+    assert members.owners(TRAIN) == "ml/a,ml/b"
+    members.follow(first, None)
+    assert members.owners(TRAIN) == "ml/b"
+    members.follow(second, None)
+    assert members.owners(TRAIN) == ""
+
+
+def test_of_very_many_owners_the_first_are_named() -> None:
+    members = book(*(pod(uid=str(number), owners=[f"job-{number:03}"]) for number in range(1000)))
+    assert members.owners(TRAIN) == ",".join(f"ml/job-{number:03}" for number in range(16))
+
+
+steps = st.tuples(
+    st.sampled_from("abcd"),
+    st.sampled_from(["Pending", "Running", "Unknown", "Succeeded", "Failed", "deleted"]),
+    st.booleans(),
+    st.sampled_from(["train", "other"]),
+)
+
+
+@given(st.lists(steps, max_size=30))
+def test_the_book_is_what_a_recount_gives(life: list[tuple[str, str, bool, str]]) -> None:
+    members, alive, gone = Members(), dict[str, PodInfo](), dict[str, EndedMember]()
+    for version, (uid, phase, placed, group) in enumerate(life):
+        old, over = alive.get(uid), gone.get(uid)
+        if phase in ("Succeeded", "Failed"):
+            now = EndedMember(f"ml/{group}", phase == "Succeeded")
+            members.follow_ended(uid, over, now)
+            gone[uid] = now
+        if phase in ("Succeeded", "Failed", "deleted"):
+            if old is not None:
+                members.follow(alive.pop(uid), None)
+            if phase == "deleted" and over is not None:
+                members.follow_ended(uid, gone.pop(uid), None)
+        elif over is None:
+            alive[uid] = pod(version, uid=uid, phase=phase, node="n" if placed else "", labels={CURRENT: group})
+            members.follow(old, alive[uid])
+    for name in ("train", "other"):
+        own = [each for each in alive.values() if group_key(each) == f"ml/{name}"]
+        ends = Counter(each.succeeded for each in gone.values() if each.group == f"ml/{name}")
+        phases = Counter(each.pod.status.phase for each in own)
+        placed_now = sum(bool(each.node_name) for each in own)
+        counts = members.counts(f"ml/{name}")
+        assert (counts.pods, counts.running) == (len(own) + ends.total(), phases["Running"])
+        assert (counts.succeeded, counts.failed) == (ends[True], ends[False])
+        assert counts.scheduled >= placed_now + ends[True]
