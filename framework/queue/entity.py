@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from ..contract.queued_pod import QueuedPod
 from ..model.pod_info import PodInfo, PodSignature
+
+if TYPE_CHECKING:
+    from .unschedulable_pods import Batch
 
 NO_BACKOFF = float("-inf")
 _NONE: frozenset[str] = frozenset()
@@ -51,11 +55,13 @@ class Rejection:
         unschedulable_plugins: plugins that turned the pods away.
         pending_plugins: plugins that answered PENDING; an event that helps one of them brings the pods back at once.
         error: something broke; plugins do not count then.
+        no_node: whether plugins looked at the nodes and found none, so that other pods like these would fare the same.
     """
 
     unschedulable_plugins: frozenset[str] = _NONE
     pending_plugins: frozenset[str] = _NONE
     error: bool = False
+    no_node: bool = False
 
     @property
     def by_error(self) -> bool:
@@ -72,16 +78,19 @@ class QueuedPodInfo(QueuedPod):
         consecutive_errors: attempts that ended in an error since the last rejection.
         update: the latest version of a pod in flight, if it changed since it was popped.
         deleted: whether the pod was deleted while it was in flight.
+        tried_for: the batch that the pod is tried for, if it is.
     """
 
     unschedulable_count: int = 0
     consecutive_errors: int = 0
     update: PodInfo | None = None
     deleted: bool = False
+    tried_for: Batch | None = None
 
     def failed(self, now: float, rejection: Rejection) -> None:
-        """The pod's attempt has failed."""
-        self.timestamp = now
+        """The pod's attempt has failed. One that no node could take keeps its place in line, as those like it do."""
+        if not rejection.no_node:
+            self.timestamp = now
         if rejection.by_error:
             self.consecutive_errors += 1
         else:
@@ -104,6 +113,7 @@ class QueuedEntity:
         unschedulable_plugins: plugins that rejected the last attempt, or the one that gates it; empty once popped.
         pending_plugins: plugins that answered PENDING to the last attempt; empty once popped.
         flushed: whether its time limit, not an event, brought it out of unschedulablePods.
+        batched_by: the signature by which it waits in a batch while it is unschedulable; None when it waits by itself.
         admitted: whether it was let in. One that was not, be it gated or struck by an error, is a pod by itself.
         place: where it is.
         backoff_until: start of the whole-second window in which backoff ends; `NO_BACKOFF` without backoff.
@@ -122,6 +132,7 @@ class QueuedEntity:
     unschedulable_plugins: frozenset[str] = _NONE
     pending_plugins: frozenset[str] = _NONE
     flushed: bool = False
+    batched_by: PodSignature | None = None
     admitted: bool = True
     place: Place = Place.ACTIVE
     backoff_until: float = NO_BACKOFF
@@ -131,13 +142,13 @@ class QueuedEntity:
     _signatures: dict[PodSignature, PodInfo] | None = None
 
     @classmethod
-    def of(cls, pod: QueuedPodInfo, group: str | None) -> QueuedEntity:
+    def of(cls, pod: QueuedPodInfo, group: str | None, timestamp: float) -> QueuedEntity:
         """A new entity with one pod, which brings its counts along."""
         info = pod.info
         key = f"pod/{info.key}" if group is None else f"group/{group}"
         profile = info.pod.spec.scheduler_name
         counts = pod.unschedulable_count, pod.consecutive_errors
-        return cls(key, group, profile, {info.uid: pod}, pod.timestamp, *counts)
+        return cls(key, group, profile, {info.uid: pod}, timestamp, *counts)
 
     @property
     def rejectors(self) -> frozenset[str]:

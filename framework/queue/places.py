@@ -1,23 +1,26 @@
 """Which entity is where: activeQ, backoffQ and unschedulablePods, with an index by pod and by group.
 
-`WaitingEntities` decides where an entity goes; this puts it there, finds it, counts, and hands out the next one.
+`WaitingEntities` decides where an entity goes; this puts it there, finds it, counts, tells the observer, and hands out
+the next one. What a plugin's error leaves without a place in the order is held off in backoffQ.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from math import floor
 
-from ..contract.observer import EntityType
+from ..contract.observer import EntityType, Observer
 from ..contract.status import Status
 from .admission import Admission
-from .backoff_queue import BackoffQueue
+from .backoff_queue import BackoffPolicy, BackoffQueue
 from .entity import Place, QueuedEntity, QueuedPodInfo
 from .heap import LazyHeap
 from .hints import QueueingHints
 from .unschedulable_pods import UnschedulablePods
 
 _ORDERED = (Place.ACTIVE, Place.BACKOFF)
+_WAITING_FOR_PLUGINS = (Place.UNSCHEDULABLE, Place.GATED)
 
 
 class Places:
@@ -31,10 +34,22 @@ class Places:
         groups: the one entity of each group that has one.
     """
 
-    __slots__ = ("_admission", "active_q", "backoff_q", "entity_of", "groups", "unschedulable_pods")
-
-    def __init__(self, admission: Admission, hints: QueueingHints) -> None:
+    def __init__(
+        self,
+        admission: Admission,
+        hints: QueueingHints,
+        backoff: BackoffPolicy,
+        *,
+        now: Callable[[], float],
+        observer: Observer,
+        on_entry: Callable[[], None],
+    ) -> None:
+        """`on_entry` is called when something has entered a sub-queue."""
         self._admission = admission
+        self._backoff = backoff
+        self._now = now
+        self._observer = observer
+        self._on_entry = on_entry
         self.active_q: LazyHeap[QueuedEntity] = LazyHeap()
         self.backoff_q = BackoffQueue()
         self.unschedulable_pods = UnschedulablePods(hints)
@@ -68,43 +83,76 @@ class Places:
         if entity.group is not None and entity.admitted:
             del self.groups[entity.group]
 
-    def put(self, entity: QueuedEntity, place: Place) -> Status | None:
-        """Put an entity that is in no sub-queue into one; an ERROR, and it stays out, when it has no sort key."""
-        if place in _ORDERED:
-            if not self.active_q and not self.backoff_q.count(Place.BACKOFF):
+    def put(self, entity: QueuedEntity, place: Place, event: str, newcomers: int | None = None) -> None:
+        """Put an entity that is in no sub-queue into one; so many of its pods are new there, all unless told."""
+        self.put_back(entity, place)
+        self.entered(entity, event, len(entity.pods) if newcomers is None else newcomers)
+
+    def put_back(self, entity: QueuedEntity, place: Place) -> None:
+        """Put an entity that is in no sub-queue into one, and tell nobody."""
+        if place in _ORDERED or (place is Place.UNSCHEDULABLE and entity.batched_by is not None):
+            if not (self.active_q or self.backoff_q.count(Place.BACKOFF) or self.unschedulable_pods.has_batches):
                 self._admission.forget_order()
             key = self._admission.sort_key(entity.pods.values())
             if isinstance(key, Status):
-                return key
+                self.hold_off(entity, key)
+                return
             entity.sort_key, entity.sort_key_is_old = key, False
         entity.place = place
         if place is Place.ACTIVE:
             self.active_q.push(entity.sort_key, entity)
-        elif place in (Place.UNSCHEDULABLE, Place.GATED):
+        elif place in _WAITING_FOR_PLUGINS:
             self.unschedulable_pods.add(entity)
         else:
             self.backoff_q.add(entity)
-        return None
+
+    def hold_off(self, entity: QueuedEntity, fault: Status) -> None:
+        """Put an entity that a plugin's error keeps out into ERROR_BACKOFF, and tell; for a second at least."""
+        now = self._now()
+        entity.timestamp = now
+        entity.consecutive_errors += 1
+        entity.backoff_until = max(self._backoff.until(entity), float(floor(now)))
+        entity.place = Place.ERROR_BACKOFF
+        self.backoff_q.add(entity)
+        for pod in entity.all_pods():
+            self._admission.failed(pod, fault)
 
     def take(self, entity: QueuedEntity) -> None:
         """Take an entity out of its sub-queue."""
         if entity.place is Place.ACTIVE:
             self.active_q.discard(entity)
-        elif entity.place in (Place.UNSCHEDULABLE, Place.GATED):
+        elif entity.place in _WAITING_FOR_PLUGINS:
             self.unschedulable_pods.discard(entity)
         else:
             self.backoff_q.discard(entity)
 
-    def goes_forward(self, entity: QueuedEntity, pods: Iterable[QueuedPodInfo]) -> bool:
-        """Whether the entity belongs further to the front because of these pods, which joined it or changed."""
+    def advance(self, entity: QueuedEntity, pods: Iterable[QueuedPodInfo]) -> None:
+        """Move an entity forward if one of these pods, which joined it or changed, should go before it."""
         if entity.place not in _ORDERED:
-            return False
+            return
         key = self._admission.sort_key(pods)
-        return not isinstance(key, Status) and key < entity.sort_key
+        if not isinstance(key, Status) and key < entity.sort_key:
+            self.take(entity)
+            self.put_back(entity, entity.place)
 
     def pop(self) -> QueuedEntity | None:
         """Take out the entity to be tried next: the first active one, else the first rejected one that backs off."""
         return self.active_q.pop() or self.backoff_q.pop()
+
+    def entered(self, entity: QueuedEntity, event: str, pods: int, place: Place | None = None) -> None:
+        """So many pods of the entity have entered its place, or the one given: tell who wants to know."""
+        kind: EntityType = "podgroup" if entity.group is not None and entity.admitted else "pod"
+        queue = place or entity.place
+        if queue is Place.GATED:
+            queue = Place.UNSCHEDULABLE  # as kube-scheduler counts it
+        self._observer.queue_incoming(queue.queue, event, entity=kind, pods=pods)
+        self._on_entry()
+
+    def count_rejected(self, entity: QueuedEntity, change: int) -> None:
+        """So many more pods are, or are not any more, held back by the plugins that rejected the entity."""
+        if change:
+            for plugin in entity.rejectors:
+                self._observer.unschedulable_pods(plugin, profile=entity.profile, change=change)
 
     def count_pods(self) -> dict[str, int]:
         """Pods by sub-queue, named as in metrics, gated ones apart. Walks the groups, not the pods."""

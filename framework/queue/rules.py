@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
 from ..contract.queued_pod import QueuedPod
@@ -28,6 +28,7 @@ class QueueRules:
             its name; None or success when the pod may enter. `plugin`, unless empty, is asked before the others.
         group_of: the id of the group a pod belongs to; None for a pod by itself.
         registrations: which events help whom.
+        signature_plugins: by profile, the plugins whose refusals go by nothing but the pod's signature and the cluster.
         sort_plugin: the name of the QueueSort plugin.
         on_error: called with each pod that an error of a plugin keeps out, so that people are told.
     """
@@ -36,6 +37,7 @@ class QueueRules:
     pre_enqueue: PreEnqueue
     group_of: Callable[[PodInfo], str | None]
     registrations: Registrations
+    signature_plugins: Mapping[str, frozenset[str]] = field(default_factory=dict)
     sort_plugin: str = ""
     on_error: Callable[[PodInfo, Status], None] = lambda pod, status: None
 

@@ -19,8 +19,9 @@ thread and return at once; the queue waits for nothing and holds no timer.
 2. Pods of a group that wait are one entity, whenever each of them came (back). A pod that is not let in is by itself.
 3. PreEnqueue is asked before a pod enters ACTIVE or a BACKOFF, but not on its way from backoff to ACTIVE.
 4. What happens while a pod is in flight and may help it counts when it comes back.
-5. `on_ready` is called whenever something enters a sub-queue, so that `pop` or `next_deadline` may answer differently.
-6. An error of a plugin delays its pod alone, and is told.
+5. Of pods of one signature that no node could take, one is tried for all; the next when that one found a node.
+6. `on_ready` is called whenever something enters a sub-queue, so that `pop` or `next_deadline` may answer differently.
+7. An error of a plugin delays its pod alone, and is told.
 
 Hints, PreEnqueue and `on_ready` are called from within and must not call the queue.
 """
@@ -47,6 +48,7 @@ from .entity import Place, QueuedEntity, QueuedPodInfo, Rejection
 from .error_log import ErrorLog
 from .hints import QueueingHints
 from .in_flight import InFlightPods, ObjectEvent
+from .places import Places
 from .rules import QueueRules, QueueSettings
 from .waiting_entities import WaitingEntities
 
@@ -102,10 +104,8 @@ class SchedulingQueue:
         errors = ErrorLog(log, clock.now)
         hints = QueueingHints(rules.registrations, errors)
         self._admission = admission = Admission(rules, errors)
-        self._waiting = WaitingEntities(
-            admission, hints, settings.backoff, now=clock.now, observer=observer, on_entry=on_ready
-        )
-        self._places = self._waiting.places
+        self._places = Places(admission, hints, settings.backoff, now=clock.now, observer=observer, on_entry=on_ready)
+        self._waiting = WaitingEntities(self._places, admission, hints, rules, settings.backoff, now=clock.now)
         self._in_flight = InFlightPods(hints.of_interest)
         self._next_sweep = clock.now()
 
@@ -146,7 +146,7 @@ class SchedulingQueue:
         flying = self._in_flight.get(info.uid)
         if flying is not None:
             flying.deleted = True
-            self._in_flight.end(info.uid)
+            self.done(info.uid)
         elif info.uid in self._places.entity_of:
             self._waiting.remove(info.uid)
 
@@ -170,7 +170,16 @@ class SchedulingQueue:
 
     def done(self, uid: str) -> None:
         """The pod's attempt is over, or so far that no event matters to it any more. It may still be requeued."""
-        self._in_flight.end(uid)
+        pod = self._in_flight.get(uid)
+        if pod is not None:
+            self._in_flight.end(uid)
+            self._waiting.batching.attempt_ended(pod)
+
+    def found_node(self, uid: str) -> None:
+        """The pod, which is in flight, is assumed on a node: there may be room for others like it."""
+        pod = self._in_flight.get(uid)
+        if pod is not None:
+            self._waiting.batching.attempt_ended(pod)
 
     def requeue(self, pods: Iterable[QueuedPod], rejection: Rejection) -> None:
         """Bring back pods that failed in one attempt for one reason, be they in flight or done.

@@ -1,62 +1,202 @@
 """unschedulablePods: entities that wait for an event, and pods that a PreEnqueue plugin does not let in.
 
 Both wait for plugins, so both are found by the plugins that they wait for: an event then costs a look at each plugin
-that holds anything back, not at each pod.
+that holds anything back, not at each pod. Pods of one signature that no node could take wait as a batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..contract.events import ClusterEvent
-from .entity import Place, QueuedEntity
-from .hints import QueueingHints, Rejector
+from ..model.pod_info import PodSignature
+from .backoff_queue import backing_off
+from .entity import Place, QueuedEntity, QueuedPodInfo
+from .heap import LazyHeap
+from .hints import QueueingHints, QueueingStrategy, Rejector
+
+
+@dataclass(slots=True, eq=False)
+class Batch:
+    """Pods by themselves, each an entity with a sort key, in the order of activeQ.
+
+    Attributes:
+        profile: their schedulerName.
+        signature: what they have in common.
+        unschedulable_plugins: plugins that turned the last of them away that was tried.
+        pending_plugins: those of them that answered PENDING.
+        refused_at: when that was, seconds on the engine's clock.
+        trying: the pod that is tried for all, if one is.
+        strategy: where the event that woke the batch sends its pods.
+        event: the label of that event.
+    """
+
+    profile: str
+    signature: PodSignature
+    unschedulable_plugins: frozenset[str] = frozenset()
+    pending_plugins: frozenset[str] = frozenset()
+    refused_at: float = 0.0
+    trying: QueuedPodInfo | None = None
+    strategy: QueueingStrategy = QueueingStrategy.AFTER_BACKOFF
+    event: str = ""
+    _ready: LazyHeap[QueuedEntity] = field(default_factory=LazyHeap)
+    _backing_off: LazyHeap[QueuedEntity] = field(default_factory=LazyHeap)
+    _heap_of: dict[QueuedEntity, LazyHeap[QueuedEntity]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._heap_of)
+
+    def __iter__(self) -> Iterator[QueuedEntity]:
+        """Its entities, in no order."""
+        return iter(self._heap_of)
+
+    @property
+    def rejectors(self) -> frozenset[str]:
+        """Every plugin that turned away the last of them that was tried."""
+        return self.unschedulable_plugins | self.pending_plugins
+
+    def add(self, entity: QueuedEntity) -> None:
+        """One more pod waits here. Until `first` is asked, its backoff counts as not over."""
+        self._heap_of[entity] = self._backing_off
+        self._backing_off.push((entity.backoff_until, *entity.sort_key), entity)
+
+    def discard(self, entity: QueuedEntity) -> None:
+        """Take out an entity that is here."""
+        self._heap_of.pop(entity).discard(entity)
+
+    def first(self, now: float) -> QueuedEntity:
+        """The entity to be tried next: the first whose backoff is over, else the one whose backoff ends first."""
+        while (entity := self._backing_off.peek()) is not None and not backing_off(entity, now):
+            self._backing_off.discard(entity)
+            self._heap_of[entity] = self._ready
+            self._ready.push(entity.sort_key, entity)
+        first = self._ready.peek() or self._backing_off.peek()
+        if first is None:
+            raise LookupError("the batch is empty")
+        return first
+
+
+class Waiting(NamedTuple):
+    """Some of what waits."""
+
+    batches: list[Batch]
+    entities: list[QueuedEntity]
+
+
+@dataclass(slots=True)
+class _Held:
+    """What one plugin holds back."""
+
+    batches: dict[Batch, None] = field(default_factory=dict)
+    entities: dict[QueuedEntity, None] = field(default_factory=dict)
 
 
 class UnschedulablePods:
-    """Entities by the plugins that rejected or gate them. An entity's plugins must not change while it is here."""
+    """Entities and batches by the plugins that rejected or gate them.
 
-    __slots__ = ("_by_rejector", "_entities", "_hints")
+    An entity's plugins must not change while it is here; a batch's change with `refused`.
+    """
+
+    __slots__ = ("_batched", "_batches", "_by_rejector", "_entities", "_hints")
 
     def __init__(self, hints: QueueingHints) -> None:
         self._hints = hints
         self._entities: dict[Place, dict[QueuedEntity, None]] = {Place.UNSCHEDULABLE: {}, Place.GATED: {}}
-        self._by_rejector: dict[tuple[Place, Rejector], dict[QueuedEntity, None]] = {}
+        self._batches: dict[PodSignature, Batch] = {}
+        self._batched = 0
+        self._by_rejector: dict[tuple[Place, Rejector], _Held] = {}
 
     def __len__(self) -> int:
-        return sum(map(len, self._entities.values()))
+        return sum(map(len, self._entities.values())) + self._batched
+
+    @property
+    def has_batches(self) -> bool:
+        """Whether any pods wait as a batch."""
+        return bool(self._batches)
 
     def count(self, place: Place) -> int:
         """How many entities are unschedulable, or gated."""
-        return len(self._entities[place])
+        return len(self._entities[place]) + (self._batched if place is Place.UNSCHEDULABLE else 0)
+
+    def batch_of(self, entity: QueuedEntity) -> Batch | None:
+        """The batch of the entity's signature, if pods wait there."""
+        return None if entity.batched_by is None else self._batches.get(entity.batched_by)
 
     def add(self, entity: QueuedEntity) -> None:
-        """Let an entity wait; its place says whether it is gated."""
+        """Let an entity wait; its place says whether it is gated, `batched_by` whether it belongs to a batch."""
+        if entity.place is Place.UNSCHEDULABLE and entity.batched_by is not None:
+            self._add_to_batch(entity, entity.batched_by)
+            return
         self._entities[entity.place][entity] = None
-        for key in _keys(entity):
-            self._by_rejector.setdefault(key, {})[entity] = None
+        self._index_entity(entity)
 
     def discard(self, entity: QueuedEntity) -> None:
         """Take out an entity that is here."""
-        del self._entities[entity.place][entity]
-        for key in _keys(entity):
-            entities = self._by_rejector[key]
-            del entities[entity]
-            if not entities:
-                del self._by_rejector[key]
+        batch = self.batch_of(entity) if entity.place is Place.UNSCHEDULABLE else None
+        if batch is None:
+            del self._entities[entity.place][entity]
+            self._unindex_entity(entity)
+            return
+        batch.discard(entity)
+        self._batched -= 1
+        if not batch:
+            del self._batches[batch.signature]
+            self._unindex_batch(batch)
 
-    def concerned_by(self, event: ClusterEvent, place: Place) -> list[QueuedEntity]:
-        """Entities of which a plugin registered for the event, each once, in the order they came."""
-        found: dict[QueuedEntity, None] = {}
-        for (where, rejector), entities in self._by_rejector.items():
+    def concerned_by(self, event: ClusterEvent, place: Place) -> Waiting:
+        """What has a plugin that registered for the event, each once, in the order it came."""
+        batches: dict[Batch, None] = {}
+        entities: dict[QueuedEntity, None] = {}
+        for (where, rejector), found in self._by_rejector.items():
             if where is place and self._hints.concerns(rejector, event):
-                found.update(entities)
-        return list(found)
+                batches.update(found.batches)
+                entities.update(found.entities)
+        return Waiting(list(batches), list(entities))
 
-    def since_before(self, moment: float, place: Place) -> list[QueuedEntity]:
-        """Entities that came, or were last asked about by the clock, before `moment`."""
-        return [entity for entity in self._entities[place] if entity.timestamp < moment]
+    def since_before(self, moment: float, place: Place) -> Waiting:
+        """What came, was refused, or was last asked about by the clock, before `moment`."""
+        entities = [entity for entity in self._entities[place] if entity.timestamp < moment]
+        batches = self._batches.values() if place is Place.UNSCHEDULABLE else ()
+        return Waiting([batch for batch in batches if batch.refused_at < moment], entities)
+
+    def _add_to_batch(self, entity: QueuedEntity, signature: PodSignature) -> None:
+        """Let an entity that was just refused wait with its batch. What refused it refuses the others, too."""
+        batch = self._batches.get(signature)
+        if batch is None:
+            batch = self._batches[signature] = Batch(entity.profile, signature)
+        else:
+            self._unindex_batch(batch)
+        batch.unschedulable_plugins, batch.pending_plugins = entity.unschedulable_plugins, entity.pending_plugins
+        batch.refused_at = entity.timestamp
+        batch.add(entity)
+        self._batched += 1
+        self._index_batch(batch)
+
+    def _index_entity(self, entity: QueuedEntity) -> None:
+        for key in _keys(entity, entity.place):
+            self._by_rejector.setdefault(key, _Held()).entities[entity] = None
+
+    def _unindex_entity(self, entity: QueuedEntity) -> None:
+        for key in _keys(entity, entity.place):
+            del self._by_rejector[key].entities[entity]
+            self._drop_if_empty(key)
+
+    def _index_batch(self, batch: Batch) -> None:
+        for key in _keys(batch, Place.UNSCHEDULABLE):
+            self._by_rejector.setdefault(key, _Held()).batches[batch] = None
+
+    def _unindex_batch(self, batch: Batch) -> None:
+        for key in _keys(batch, Place.UNSCHEDULABLE):
+            del self._by_rejector[key].batches[batch]
+            self._drop_if_empty(key)
+
+    def _drop_if_empty(self, key: tuple[Place, Rejector]) -> None:
+        found = self._by_rejector[key]
+        if not (found.batches or found.entities):
+            del self._by_rejector[key]
 
 
-def _keys(entity: QueuedEntity) -> Iterator[tuple[Place, Rejector]]:
-    return ((entity.place, (entity.profile, plugin)) for plugin in entity.rejectors)
+def _keys(waiting: QueuedEntity | Batch, place: Place) -> Iterator[tuple[Place, Rejector]]:
+    return ((place, (waiting.profile, plugin)) for plugin in waiting.rejectors)

@@ -14,23 +14,26 @@ The scheduling queue owns it and tells it what happens. Where an entity goes:
 | BACKOFF or ERROR_BACKOFF | its backoff is over | ACTIVE |
 | GATED, or kept out by an error | plugins are asked again and have nothing against it | ACTIVE or BACKOFF |
 | anywhere | it is activated | ACTIVE |
+
+A batch is woken as an entity is, but only its first pod goes: the next follows when that one found a node, or ended in
+any other way than with the same refusal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from math import floor
 
 from ..contract.events import UNSCHEDULED_POD_ADD, ClusterEvent
-from ..contract.observer import EntityType, Observer
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from .admission import Admission
 from .backoff_queue import BackoffPolicy, backing_off
+from .batching import Batching
 from .entity import Place, QueuedEntity, QueuedPodInfo, Rejection
 from .hints import QueueingHints, QueueingStrategy
 from .in_flight import InFlightEvents, ObjectEvent
 from .places import Places
+from .rules import QueueRules
 
 SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 POP_FROM_BACKOFF = "PopFromBackoffQ"
@@ -43,22 +46,20 @@ class WaitingEntities:
 
     def __init__(
         self,
+        places: Places,
         admission: Admission,
         hints: QueueingHints,
+        rules: QueueRules,
         backoff: BackoffPolicy,
         *,
         now: Callable[[], float],
-        observer: Observer,
-        on_entry: Callable[[], None],
     ) -> None:
-        """`on_entry` is called when something has entered a sub-queue."""
         self._admission = admission
         self._hints = hints
         self._backoff = backoff
         self._now = now
-        self._observer = observer
-        self._on_entry = on_entry
-        self.places = Places(admission, hints)
+        self.places = places
+        self.batching = Batching(rules.signature_plugins, places, hints, now, self._release)
 
     # Pods come, change and go.
 
@@ -83,8 +84,12 @@ class WaitingEntities:
                 self._merge(waiting, entity, strategy)
                 continue
             self.places.enlist(entity)
-            self._count_rejected(entity, len(entity.pods))
+            self.places.count_rejected(entity, len(entity.pods))
+            if rejection.no_node and entity.group is None:
+                self.batching.join(entity, strategy)
             self._requeue(entity, strategy, SCHEDULE_ATTEMPT_FAILURE)
+        for pod in pods:
+            self.batching.attempt_ended(pod)
 
     def update(self, new: PodInfo, events: Sequence[ObjectEvent]) -> None:
         """A pod that waits here changed in these ways."""
@@ -92,9 +97,11 @@ class WaitingEntities:
         pod = entity.pods[new.uid]
         pod.info = new
         entity.changed()
+        if entity.batched_by is not None and entity.batched_by is not new.signature:
+            self.batching.leave(entity)
         if self._changes_group(pod, events[0].event.label):
             return
-        self._advance(entity, (pod,))
+        self.places.advance(entity, (pod,))
         for event in events:
             if self._reconsider(entity, event) or self._ask_again(entity, event):
                 break
@@ -102,27 +109,28 @@ class WaitingEntities:
     def remove(self, uid: str) -> QueuedPodInfo:
         """Take out a pod that waits here."""
         entity = self.places.entity_of.pop(uid)
-        self._count_rejected(entity, -1)
+        self.places.count_rejected(entity, -1)
         if len(entity.pods) == 1:
             self.places.take(entity)
         pod = entity.remove(uid)
         if not entity.pods:
             self.places.strike_off(entity)
+        self.batching.attempt_ended(pod)
         return pod
 
     def pop(self) -> QueuedEntity | None:
         """Take out the entity to be tried next."""
         while (entity := self.places.pop()) is not None:
             if entity.sort_key_is_old:  # without the pod that left it may belong further back
-                self._place(entity, entity.place)
+                self.places.put_back(entity, entity.place)
             elif not self._joined_group(entity):
                 break
         if entity is None:
             return None
         if entity.place is Place.BACKOFF:
-            self._entered(entity, Place.ACTIVE, POP_FROM_BACKOFF, len(entity.pods))
+            self.places.entered(entity, POP_FROM_BACKOFF, len(entity.pods), Place.ACTIVE)
         self.places.strike_off(entity)
-        self._count_rejected(entity, -len(entity.pods))
+        self.places.count_rejected(entity, -len(entity.pods))
         entity.unschedulable_plugins = entity.pending_plugins = frozenset()
         return entity
 
@@ -131,10 +139,13 @@ class WaitingEntities:
     def happened(self, event: ObjectEvent, besides: str) -> None:
         """Move those whom it may help, but not the entity of the pod `besides`."""
         unschedulable_pods = self.places.unschedulable_pods
-        for entity in unschedulable_pods.concerned_by(event.event, Place.UNSCHEDULABLE):
+        batches, entities = unschedulable_pods.concerned_by(event.event, Place.UNSCHEDULABLE)
+        for entity in entities:
             if besides not in entity.pods:
                 self._reconsider(entity, event)
-        for entity in unschedulable_pods.concerned_by(event.event, Place.GATED):
+        for batch in batches:
+            self.batching.reconsider(batch, event)
+        for entity in unschedulable_pods.concerned_by(event.event, Place.GATED).entities:
             self._ask_again(entity, event)
 
     def activate(self, uid: str, event: str) -> None:
@@ -157,17 +168,21 @@ class WaitingEntities:
         while (entity := self.places.backoff_q.completed(now)) is not None:
             if entity.admitted:
                 self.places.take(entity)
-                self._put(entity, Place.ACTIVE, BACKOFF_COMPLETE)
+                self.places.put(entity, Place.ACTIVE, BACKOFF_COMPLETE)
             else:
                 self._let_in(entity, QueueingStrategy.IMMEDIATELY, BACKOFF_COMPLETE)
 
     def time_out(self, now: float, limit: float, event: str) -> None:
         """Try again whatever has waited for an event for more than `limit` seconds."""
         unschedulable_pods = self.places.unschedulable_pods
-        gated = unschedulable_pods.since_before(now - limit, Place.GATED)
-        for entity in unschedulable_pods.since_before(now - limit, Place.UNSCHEDULABLE):
+        gated = unschedulable_pods.since_before(now - limit, Place.GATED).entities
+        batches, entities = unschedulable_pods.since_before(now - limit, Place.UNSCHEDULABLE)
+        for entity in entities:
             entity.flushed = True
             self._release(entity, QueueingStrategy.AFTER_BACKOFF, event)
+        for batch in batches:
+            batch.first(now).flushed = True
+            self.batching.wake(batch, QueueingStrategy.AFTER_BACKOFF, event)
         for entity in gated:
             entity.timestamp = now
             self._let_in(entity, QueueingStrategy.AFTER_BACKOFF, event)
@@ -197,7 +212,7 @@ class WaitingEntities:
             if group is not None and group in by_group:
                 by_group[group].add(pod)
                 continue
-            entity = QueuedEntity.of(pod, group)
+            entity = QueuedEntity.of(pod, group, self._now())
             entities.append(entity)
             if group is not None:
                 by_group[group] = entity
@@ -207,7 +222,7 @@ class WaitingEntities:
         """Let a pod that may enter join its group's entity, or become an entity and go where the strategy says."""
         entity = self.places.of_group(group)
         if entity is None:
-            entity = QueuedEntity.of(pod, group)
+            entity = QueuedEntity.of(pod, group, pod.timestamp)
             entity.backoff_until = self._backoff.until(entity)
             self.places.enlist(entity)
             self._settle(entity, strategy, event)
@@ -231,8 +246,9 @@ class WaitingEntities:
         if group is None:
             return False
         del self.places.entity_of[uid]
-        self._count_rejected(entity, -1)
+        self.places.count_rejected(entity, -1)
         self._join(entity.remove(uid), group, QueueingStrategy.IMMEDIATELY, JOINED_GROUP)
+        self.batching.attempt_ended(pod)
         by_now = self.places.entity_of[uid]
         if by_now.place is Place.UNSCHEDULABLE:
             self._release(by_now, QueueingStrategy.AFTER_BACKOFF, JOINED_GROUP)
@@ -243,10 +259,10 @@ class WaitingEntities:
         event = SCHEDULE_ATTEMPT_FAILURE
         if waiting.place is Place.UNSCHEDULABLE:
             self.places.take(waiting)
-            self._count_rejected(waiting, -len(waiting.pods))
+            self.places.count_rejected(waiting, -len(waiting.pods))
             waiting.absorb(failed)
             self.places.enlist(waiting, failed.pods)
-            self._count_rejected(waiting, len(waiting.pods))
+            self.places.count_rejected(waiting, len(waiting.pods))
             self._requeue(waiting, strategy, event, newcomers=len(failed.pods))
             return
         self._sift(failed, event)
@@ -260,9 +276,9 @@ class WaitingEntities:
         for pod in pods:
             entity.add(pod)
             self.places.entity_of[pod.info.uid] = entity
-        self._count_rejected(entity, len(pods))
-        self._advance(entity, pods)
-        self._entered(entity, entity.place, event, len(pods))
+        self.places.count_rejected(entity, len(pods))
+        self.places.advance(entity, pods)
+        self.places.entered(entity, event, len(pods))
 
     # Entities move.
 
@@ -284,22 +300,16 @@ class WaitingEntities:
     def _hurry(self, entity: QueuedEntity, event: str) -> None:
         """Make an entity that backs off active."""
         self.places.take(entity)
-        self._put(entity, Place.ACTIVE, event)
-
-    def _advance(self, entity: QueuedEntity, pods: Iterable[QueuedPodInfo]) -> None:
-        """Move an entity forward if one of these pods, which joined it or changed, should go before it."""
-        if self.places.goes_forward(entity, pods):
-            self.places.take(entity)
-            self._place(entity, entity.place)
+        self.places.put(entity, Place.ACTIVE, event)
 
     def _requeue(
         self, entity: QueuedEntity, strategy: QueueingStrategy, event: str, newcomers: int | None = None
     ) -> None:
         """Put an entity that is in no sub-queue where the strategy says, without the pods that are not let in."""
         if strategy is QueueingStrategy.SKIP:
-            self._put(entity, Place.UNSCHEDULABLE, event, newcomers)
+            self.places.put(entity, Place.UNSCHEDULABLE, event, newcomers)
             return
-        self._count_rejected(entity, -self._sift(entity, event))
+        self.places.count_rejected(entity, -self._sift(entity, event))
         if entity.pods:
             self._settle(entity, strategy, event)
         else:
@@ -307,29 +317,9 @@ class WaitingEntities:
 
     def _settle(self, entity: QueuedEntity, strategy: QueueingStrategy, event: str) -> None:
         if strategy is QueueingStrategy.IMMEDIATELY or not backing_off(entity, self._now()):
-            self._put(entity, Place.ACTIVE, event)
+            self.places.put(entity, Place.ACTIVE, event)
         else:
-            self._put(entity, Place.ERROR_BACKOFF if entity.consecutive_errors else Place.BACKOFF, event)
-
-    def _put(self, entity: QueuedEntity, place: Place, event: str, newcomers: int | None = None) -> None:
-        self._place(entity, place)
-        self._entered(entity, entity.place, event, len(entity.pods) if newcomers is None else newcomers)
-
-    def _place(self, entity: QueuedEntity, place: Place) -> None:
-        """Put an entity into a sub-queue; into ERROR_BACKOFF when it has no place in the order."""
-        fault = self.places.put(entity, place)
-        if fault is not None:
-            self._hold_off(entity, fault)
-
-    def _hold_off(self, entity: QueuedEntity, fault: Status) -> None:
-        """Put an entity that a plugin's error keeps out into ERROR_BACKOFF, and tell; for a second at least."""
-        now = self._now()
-        entity.timestamp = now
-        entity.consecutive_errors += 1
-        entity.backoff_until = max(self._backoff.until(entity), float(floor(now)))
-        self.places.put(entity, Place.ERROR_BACKOFF)
-        for pod in entity.all_pods():
-            self._admission.failed(pod, fault)
+            self.places.put(entity, Place.ERROR_BACKOFF if entity.consecutive_errors else Place.BACKOFF, event)
 
     # Pods are kept out and let in.
 
@@ -344,23 +334,21 @@ class WaitingEntities:
 
     def _keep_out(self, pod: QueuedPodInfo, group: str | None, status: Status, event: str) -> None:
         """Keep a pod that is nowhere out, by itself."""
-        entity = QueuedEntity.of(pod, None)
+        entity = QueuedEntity.of(pod, None, pod.timestamp)
         entity.group, entity.admitted = group, False
         self.places.enlist(entity)
         self._bar(entity, status)
-        queue = Place.UNSCHEDULABLE if entity.place is Place.GATED else entity.place  # as kube-scheduler counts it
-        self._observer.queue_incoming(queue.queue, event, entity="pod", pods=1)
-        self._on_entry()
+        self.places.entered(entity, event, 1)
 
     def _bar(self, entity: QueuedEntity, status: Status) -> None:
         """Put a pod that is not let in, and that is in no sub-queue, where the answer says."""
         if status.code is Code.ERROR:
             entity.unschedulable_plugins = frozenset()
-            self._hold_off(entity, status)
+            self.places.hold_off(entity, status)
             return
         entity.unschedulable_plugins = frozenset({status.plugin})
-        self.places.put(entity, Place.GATED)
-        self._count_rejected(entity, 1)
+        self.places.put_back(entity, Place.GATED)
+        self.places.count_rejected(entity, 1)
 
     def _ask_again(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
         """Let a pod that was kept out join if the event helps and nothing else keeps it out; whether it joined."""
@@ -376,7 +364,7 @@ class WaitingEntities:
         if status is not None:
             if entity.place is Place.GATED and status.code is not Code.ERROR and status.plugin == gated_by:
                 return False
-            self._count_rejected(entity, -1)
+            self.places.count_rejected(entity, -1)
             self.places.take(entity)
             self._bar(entity, status)
             return False
@@ -385,15 +373,3 @@ class WaitingEntities:
             pod.first_seen = self._now()
         self._join(pod, group, strategy, event)
         return True
-
-    # The observer hears of it.
-
-    def _entered(self, entity: QueuedEntity, place: Place, event: str, pods: int) -> None:
-        kind: EntityType = "pod" if entity.group is None else "podgroup"
-        self._observer.queue_incoming(place.queue, event, entity=kind, pods=pods)
-        self._on_entry()
-
-    def _count_rejected(self, entity: QueuedEntity, change: int) -> None:
-        if change:
-            for plugin in entity.rejectors:
-                self._observer.unschedulable_pods(plugin, profile=entity.profile, change=change)

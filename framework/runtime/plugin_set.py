@@ -30,6 +30,7 @@ from ..contract.plugin import (
     ReservePlugin,
     ScorePlugin,
 )
+from ..snapshot.journal import DependsOn
 from .building import built
 
 P = TypeVar("P", bound=Plugin)
@@ -123,6 +124,18 @@ class PluginSet:
             elif isinstance(plugin, _REJECTING):
                 found[name] = _EVERYTHING
         return found
+
+    def signature_plugins(self, registrations: Mapping[str, Sequence[EventRegistration]]) -> frozenset[str]:
+        """Plugins whose refusals, and whose hints, go by nothing of a pod but its signature: one pod speaks for all.
+
+        `registrations` are those that `registrations()` answered.
+        """
+        return frozenset(
+            plugin.name
+            for plugin in self.of(FilterPlugin)
+            if plugin.filter_depends_on is not DependsOn.CLUSTER
+            and all(each.hint is None or each.by_signature for each in registrations[plugin.name])
+        )
 
 
 def _args(plugin: type[Plugin], given: object) -> object:

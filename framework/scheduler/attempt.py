@@ -33,6 +33,7 @@ class Attempt:
         status: why the pod does not go on.
         rejectors: plugins that turned it away; the queue waits for their events.
         pending: those of them that answered PENDING.
+        no_node: whether no node could take the pod, and none was nominated for it.
         nominated: what to do with the nomination on failure: a node, "" to clear it, None to leave it.
         assumed: whether the pod is counted on the node and reserved.
         generation: of the cache when the cycle ran.
@@ -51,6 +52,7 @@ class Attempt:
     status: Status | None = None
     rejectors: set[str] = field(default_factory=set)
     pending: set[str] = field(default_factory=set)
+    no_node: bool = False
     nominated: str | None = None
     assumed: bool = False
     displaced: bool = False
@@ -69,7 +71,7 @@ class Attempt:
         """Forget what was decided so far. To be called while nothing is reserved for the pod."""
         self.state = CycleState(sampled=self.state.sampled)
         self.node_name, self.status, self.nominated = "", None, None
-        self.rejectors, self.pending = set(), set()
+        self.rejectors, self.pending, self.no_node = set(), set(), False
 
     def fail(self, status: Status, diagnosis: Diagnosis | None = None) -> None:
         """The pod found no node. Without a diagnosis, PostFilter had no say and the nomination is over."""
@@ -79,6 +81,7 @@ class Attempt:
         else:
             self.rejectors |= diagnosis.unschedulable_plugins
             self.pending |= diagnosis.pending_plugins
+            self.no_node = status.rejected and not self.nominated
 
     def fail_on_node(self, status: Status) -> None:
         """The pod was turned away after a node had been chosen; the text is a FitError over that one node."""
@@ -121,7 +124,7 @@ class Attempt:
     def rejection(self) -> Rejection:
         """What the queue has to know to bring the pod back at the right time."""
         error = self.status is not None and not self.status.rejected
-        return Rejection(frozenset(self.rejectors), frozenset(self.pending), error)
+        return Rejection(frozenset(self.rejectors), frozenset(self.pending), error, self.no_node)
 
 
 def fit_error(diagnosis: Diagnosis) -> str:

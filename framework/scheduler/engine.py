@@ -155,11 +155,15 @@ def _build_queue(
         return None if plugin is None else plugin.group_of(pod)
 
     queue_sort = next(iter(frameworks.values())).plugins.queue_sort
+    registrations = {name: framework.plugins.registrations() for name, framework in frameworks.items()}
     rules = QueueRules(
         sort_key=queue_sort.sort_key,
         pre_enqueue=pre_enqueue,
         group_of=group_of,
-        registrations={name: framework.plugins.registrations() for name, framework in frameworks.items()},
+        registrations=registrations,
+        signature_plugins={
+            name: framework.plugins.signature_plugins(registrations[name]) for name, framework in frameworks.items()
+        },
         sort_plugin=queue_sort.name,
         on_error=on_error,
     )

@@ -86,6 +86,7 @@ class Scheduler:
             self._failures.failed([attempt])
             return
         self.placed += 1
+        self._queue.found_node(attempt.pod.uid)
         self.reports.placed(attempt)
         self._ports.spawn(self._bindings.run(attempt))
 

@@ -27,6 +27,11 @@ def rejected_by(*plugins: str) -> Rejection:
     return Rejection(frozenset(plugins))
 
 
+def no_node(*plugins: str) -> Rejection:
+    """No node could take the pods, and these plugins say why; `Fit` and `Taint` go by signatures."""
+    return Rejection(frozenset(plugins), no_node=True)
+
+
 def pending_on(*plugins: str) -> Rejection:
     """A rejection by plugins that answered PENDING."""
     return Rejection(frozenset(), frozenset(plugins))
@@ -110,6 +115,7 @@ class Harness:
                 self._pre_enqueue,
                 lambda info: self.group_of(info),
                 {"muster": registrations or {}},
+                signature_plugins={"muster": frozenset({"Fit", "Taint"})},
                 sort_plugin="Sort",
                 on_error=lambda info, status: self.told.append((info.name, status.message)),
             ),

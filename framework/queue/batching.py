@@ -1,0 +1,97 @@
+"""Batching: of pods of one signature that no node could take, one is tried for all.
+
+What refused one would have refused each of them, so a backlog costs as many attempts as it has signatures, not pods. An
+event that helps wakes the first pod of a batch; the next follows only when that one found a node, or ended in any other
+way than with the same refusal. (kube-scheduler's word for scheduling by signature is opportunistic batching.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from .entity import Place, QueuedEntity, QueuedPodInfo
+from .hints import QueueingHints, QueueingStrategy
+from .in_flight import ObjectEvent
+from .places import Places
+from .unschedulable_pods import Batch
+
+
+class Batching:
+    """Decides which pods wait in batches, and when the next of a batch is tried. `WaitingEntities` moves them."""
+
+    def __init__(
+        self,
+        signature_plugins: Mapping[str, frozenset[str]],
+        places: Places,
+        hints: QueueingHints,
+        now: Callable[[], float],
+        release: Callable[[QueuedEntity, QueueingStrategy, str], None],
+    ) -> None:
+        """`signature_plugins` as in `QueueRules`; `release` moves an unschedulable entity on."""
+        self._signature_plugins = signature_plugins
+        self._places = places
+        self._hints = hints
+        self._now = now
+        self._release = release
+
+    def attempt_ended(self, pod: QueuedPodInfo) -> None:
+        """A pod found a node, came back, or is gone. Unless it was refused, the next of its batch is tried."""
+        batch = pod.tried_for
+        if batch is None:
+            return
+        entity = self._places.entity_of.get(pod.info.uid)
+        refused = entity is not None and entity.batched_by is batch.signature
+        if refused and entity is not None and entity.place is not Place.UNSCHEDULABLE:
+            return  # something has helped meanwhile: it is to be tried once more
+        pod.tried_for = None
+        if batch.trying is pod:
+            batch.trying = None
+        if not (refused or self._is_trying(batch)):
+            self.wake(batch, batch.strategy, batch.event)
+
+    def join(self, entity: QueuedEntity, strategy: QueueingStrategy) -> None:
+        """Let a pod that no node could take wait with those like it, if what refused it would refuse them as well."""
+        if not entity.rejectors <= self._signature_plugins.get(entity.profile, frozenset()):
+            return
+        [pod] = entity.pods.values()
+        entity.batched_by = pod.info.signature
+        batch = self._places.unschedulable_pods.batch_of(entity)
+        if batch is None or strategy is not QueueingStrategy.SKIP or batch.rejectors == entity.rejectors:
+            return
+        for other in batch:
+            self._places.count_rejected(other, -1)
+            other.unschedulable_plugins, other.pending_plugins = entity.unschedulable_plugins, entity.pending_plugins
+            self._places.count_rejected(other, 1)
+
+    def leave(self, entity: QueuedEntity) -> None:
+        """Let an entity whose pod is not like the others any more wait by itself."""
+        if entity.place is Place.UNSCHEDULABLE:
+            self._places.take(entity)
+            entity.batched_by = None
+            self._places.put_back(entity, Place.UNSCHEDULABLE)
+        entity.batched_by = None
+
+    def reconsider(self, batch: Batch, event: ObjectEvent) -> None:
+        """Try the first of a batch if it is helped, unless one is about to be tried anyway."""
+        if batch and not self._is_trying(batch):
+            strategy = self._hints.strategy(batch.first(self._now()), event)
+            if strategy is not QueueingStrategy.SKIP:
+                self.wake(batch, strategy, event.event.label)
+
+    def _is_trying(self, batch: Batch) -> bool:
+        """Whether a pod of the batch is in activeQ or in flight. One that backs off keeps no other from being tried."""
+        if batch.trying is None:
+            return False
+        entity = self._places.entity_of.get(batch.trying.info.uid)
+        return entity is None or entity.place is Place.ACTIVE
+
+    def wake(self, batch: Batch, strategy: QueueingStrategy, event: str) -> None:
+        """Have the next pod of a batch tried."""
+        batch.strategy, batch.event = strategy, event
+        while batch:
+            entity = batch.first(self._now())
+            [(uid, pod)] = entity.pods.items()
+            self._release(entity, strategy, event)
+            if self._places.entity_of[uid] is entity and entity.place in (Place.ACTIVE, Place.BACKOFF):
+                pod.tried_for, batch.trying = batch, pod
+                return

@@ -1,0 +1,104 @@
+"""Of pods of one signature that no node could take one is tried for all, and only the number of attempts changes."""
+
+import asyncio
+from contextlib import nullcontext
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muster.framework.contract.observer import NullObserver
+from muster.framework.queue.backoff_queue import BackoffPolicy
+from muster.framework.queue.entity import NO_BACKOFF
+from muster.framework.runtime.plugin_set import PluginSet
+from tests.builders import make_node, make_pod
+from tests.coscheduling.world import World
+
+_STEPS = ("pods", "pods", "end pod", "end pod", "delete pod", "node", "cordon", "uncordon")
+
+
+class Attempts(NullObserver):
+    """Counts attempts that found no node."""
+
+    def __init__(self) -> None:
+        self.refused = 0
+
+    def attempt(self, result: str, *, profile: str, seconds: float) -> None:
+        self.refused += result == "unschedulable"
+
+
+@pytest.mark.parametrize("backoff", [False, True], ids=["without backoff", "once backoff is over"])
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32), steps=st.lists(st.sampled_from(_STEPS), min_size=5, max_size=30))
+def test_the_same_pods_get_the_same_nodes_as_when_each_is_tried_by_itself(
+    backoff: bool, seed: int, steps: list[str]
+) -> None:
+    """Where backoff is under way the two may differ: a pod that was not tried is not held off."""
+    together, attempts = asyncio.run(_play(Random(seed), steps, backoff))
+    with patch.object(PluginSet, "signature_plugins", lambda self, registrations: frozenset()):
+        alone, more_attempts = asyncio.run(_play(Random(seed), steps, backoff))
+
+    assert together == alone
+    assert attempts <= more_attempts
+
+
+def test_a_backlog_costs_signatures_not_pods() -> None:
+    async def play() -> int:
+        observer = Attempts()
+        world = World(observer=observer)
+        world.add_nodes(make_node("a", cpu="4"))
+        world.add(*(make_pod(f"running-{number}").requests(cpu="1") for number in range(4)))
+        await world.settle()
+        world.add(*(make_pod(f"{cpu}-{number}").requests(cpu=f"{cpu}") for number in range(50) for cpu in (2, 3)))
+        await world.run(60.0)
+        before = observer.refused
+        for number in range(3):
+            world.set_phase(f"default/running-{number}", "Succeeded")
+            await world.run(20.0)
+        assert sum(1 for key in world.bound() if not key.startswith("default/running")) == 1
+        return observer.refused - before
+
+    assert asyncio.run(play()) <= 2 * 3 + 2
+
+
+async def _play(random: Random, steps: list[str], backoff: bool) -> tuple[list[dict[str, str]], int]:
+    """Where all pods are after each step, and how many attempts were in vain."""
+    observer = Attempts()
+    world = World(observer=observer)
+    world.add_nodes(make_node("first", cpu="2"))
+    seen = []
+    with nullcontext() if backoff else patch.object(BackoffPolicy, "until", lambda self, entity: NO_BACKOFF):
+        for number, step in enumerate(steps):
+            _do(world, random, step, number)
+            await world.run(30.0 if backoff else random.choice((0.0, 0.3, 1.5)))
+            seen.append({key: world.node_of(key) for key in world.bound()})
+        await world.run(400.0)
+    world.check()
+    return [*seen, {key: world.node_of(key) for key in world.bound()}], observer.refused
+
+
+def _do(world: World, random: Random, step: str, number: int) -> None:
+    pods, nodes = sorted(world.api.pods), sorted(world.api.objects["nodes"])
+    match step:
+        case "pods":
+            for index in range(random.choice((1, 3, 6))):
+                world.add(_pod(f"p{number:02}-{index}", random))
+        case "end pod":
+            for key in random.sample(pods, min(len(pods), 2)):
+                if world.node_of(key):
+                    world.set_phase(key, "Succeeded")
+        case "delete pod" if pods:
+            world.delete(random.choice(pods))
+        case "node":
+            world.add_nodes(make_node(f"n{number:02}", cpu=random.choice("124")))
+        case "cordon" | "uncordon":
+            name = random.choice(nodes)
+            cordoned = step == "cordon"
+            world.api.change("nodes", name, lambda found: found["spec"].update(unschedulable=cordoned))
+
+
+def _pod(name: str, random: Random) -> Any:
+    return make_pod(name).requests(cpu=random.choice(("500m", "1", "3"))).priority(random.choice((0, 0, 100)))

@@ -1,0 +1,172 @@
+"""Batches: of pods of one signature that no node could take, one is tried for all."""
+
+from muster.framework.contract.events import ASSIGNED_POD_DELETE, NODE_ADD, EventRegistration, Hint
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.queue.backoff_queue import BackoffPolicy
+from muster.framework.queue.entity import Place
+from tests.builders import make_pod
+from tests.queue.harness import ERROR, Harness, no_node, pod
+
+FIT = {"Fit": [EventRegistration(NODE_ADD)], "Taint": [EventRegistration(ASSIGNED_POD_DELETE)]}
+
+
+def backlog(*names: str, harness: Harness | None = None) -> Harness:
+    """Pods of one signature that Fit refused; none backs off."""
+    harness = harness or Harness(FIT)
+    harness.wait(no_node("Fit"), *names)
+    harness.clock.time += 20
+    return harness
+
+
+def test_an_event_brings_out_the_first_alone_and_the_next_when_that_one_found_a_node() -> None:
+    harness = backlog("a", "b", "c")
+    harness.queue.move_all(NODE_ADD, None, None)
+    entity = harness.pop()
+    assert [pod.info.name for pod in entity.pods.values()] == ["a"]
+    assert harness.queue.pop() is None
+
+    harness.queue.found_node(pod("a").uid)
+    assert harness.pop_names() == ["b"]
+
+
+def test_when_the_first_is_refused_again_the_others_stay_and_it_keeps_its_place() -> None:
+    harness = backlog("a", "b", "c")
+    for _ in range(3):
+        harness.clock.time += 20
+        harness.queue.move_all(NODE_ADD, None, None)
+        entity = harness.pop()
+        assert [pod.info.name for pod in entity.pods.values()] == ["a"]
+        harness.fail(entity, no_node("Fit"))
+        assert harness.queue.pop() is None
+
+    assert harness.queue.counts()["unschedulable"] == 3
+    assert {line.place for line in harness.queue.dump()} == {"unschedulable"}
+
+
+def test_one_that_backs_off_keeps_no_other_from_being_tried() -> None:
+    harness = backlog("a", "b")
+    harness.queue.move_all(NODE_ADD, None, None)
+    harness.fail(harness.pop(), no_node("Fit"))
+    harness.queue.move_all(NODE_ADD, None, None)
+    assert harness.pop_names() == ["b"]
+
+
+def test_while_one_is_about_to_be_tried_an_event_brings_out_no_other() -> None:
+    harness = backlog("a", "b")
+    harness.queue.move_all(NODE_ADD, None, None)
+    harness.queue.move_all(NODE_ADD, None, None)
+
+    assert harness.queue.counts()["active"] == 1
+
+
+def test_the_next_is_tried_when_the_first_ends_in_any_other_way() -> None:
+    for end in ("error", "deleted", "deleted in flight", "done", "changed"):
+        harness = backlog("a", "b")
+        harness.queue.move_all(NODE_ADD, None, None)
+        if end == "deleted":
+            harness.queue.delete(pod("a"))
+        elif end == "changed":
+            harness.queue.update(pod("a"), pod(make_pod("a").requests(cpu="1")))
+            harness.fail(harness.pop(), no_node("Fit"))
+        else:
+            entity = harness.pop()
+            if end == "error":
+                harness.fail(entity, ERROR)
+            elif end == "deleted in flight":
+                harness.queue.delete(pod("a"))
+            else:
+                harness.queue.done(pod("a").uid)
+
+        assert harness.pop_names() == ["b"], end
+
+
+def test_the_next_is_tried_when_the_first_is_kept_out_at_a_gate() -> None:
+    harness = backlog("a", "b")
+    harness.closed["Gate"] = {"a"}
+    harness.queue.move_all(NODE_ADD, None, None)
+
+    assert harness.drain() == [["b"]]
+    assert harness.place(pod("a")) is Place.GATED
+
+
+def test_what_refused_the_last_one_holds_back_all() -> None:
+    harness = backlog("a", "b", "c")
+    harness.queue.move_all(NODE_ADD, None, None)
+    harness.fail(harness.pop(), no_node("Taint"))
+    harness.clock.time += 20
+    assert harness.observer.held == {"Fit": 0, "Taint": 3}
+
+    harness.queue.move_all(NODE_ADD, None, None)
+    assert harness.queue.pop() is None
+    harness.queue.move_all(ASSIGNED_POD_DELETE, None, None)
+    assert harness.pop_names() == ["a"]
+
+
+def test_a_hint_is_asked_once_for_a_signature_and_event() -> None:
+    asked: list[str] = []
+
+    def skip(info: PodInfo, old: object, new: object) -> Hint:
+        asked.append(info.name)
+        return Hint.SKIP
+
+    harness = backlog("a", "b", "c", harness=Harness({"Fit": [EventRegistration(NODE_ADD, skip, by_signature=True)]}))
+    harness.queue.move_all(NODE_ADD, None, None)
+
+    assert asked == ["a"]
+
+
+def test_pods_that_other_plugins_refused_too_wait_by_themselves() -> None:
+    harness = Harness({**FIT, "Affinity": [EventRegistration(NODE_ADD)]})
+    harness.wait(no_node("Fit", "Affinity"), "a", "b")
+    harness.clock.time += 20
+    harness.queue.move_all(NODE_ADD, None, None)
+
+    assert harness.drain() == [["a"], ["b"]]
+
+
+def test_a_pod_whose_spec_changes_waits_by_itself() -> None:
+    harness = backlog("a", "b")
+    changed = pod(make_pod("b").requests(cpu="1"))
+    harness.queue.update(pod("b"), changed)
+    harness.queue.move_all(NODE_ADD, None, None)
+
+    assert sorted(harness.drain()) == [["a"], ["b"]]
+
+
+def test_the_time_limit_has_one_tried() -> None:
+    harness = backlog("a", "b", "c")
+    harness.at(301)
+    entity = harness.pop()
+
+    assert entity.flushed
+    assert harness.queue.pop() is None
+
+
+def test_a_pod_that_is_activated_is_tried_whatever_the_others_do() -> None:
+    harness = backlog("a", "b", "c")
+    harness.queue.activate([pod("b")])
+    assert harness.drain() == [["b"]]
+
+    harness.queue.move_all(NODE_ADD, None, None)
+    assert harness.drain() == [["a"]]
+
+
+def test_pods_that_go_are_missed_by_nobody() -> None:
+    harness = backlog("a", "b", "c")
+    for name in ("b", "a", "c"):
+        harness.queue.delete(pod(name))
+
+    assert sum(harness.queue.counts().values()) == 0
+    assert harness.observer.held == {"Fit": 0}
+    assert harness.queue.next_deadline() is None
+
+
+def test_without_backoff_events_and_finds_bring_out_one_after_another() -> None:
+    harness = backlog("a", "b", "c", harness=Harness(FIT, backoff=BackoffPolicy(max_seconds=0)))
+    harness.queue.move_all(NODE_ADD, None, None)
+    tried = []
+    while names := harness.pop_names():
+        tried += names
+        harness.queue.found_node(pod(names[0]).uid)
+
+    assert tried == ["a", "b", "c"]
