@@ -117,6 +117,16 @@ class PodDict(ObjectDict):
         self["spec"]["schedulerName"] = name
         return self
 
+    def terminating(self) -> Self:
+        """Marks the pod as being deleted; an API server sets the time itself."""
+        self["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        return self
+
+    def owned_by(self, kind: str, name: str, *, version: str = "apps/v1", controller: bool = True) -> Self:
+        owner = {"apiVersion": version, "kind": kind, "name": name, "uid": f"{kind}-{name}", "controller": controller}
+        self["metadata"].setdefault("ownerReferences", []).append(owner)
+        return self
+
     def node(self, name: str) -> Self:
         """Assigns the pod to a node."""
         self["spec"]["nodeName"] = name
@@ -168,13 +178,19 @@ class PodDict(ObjectDict):
         term = {"weight": weight, "preference": {"matchExpressions": list(requirements)}}
         return self._add_affinity("nodeAffinity", "preferred", term)
 
-    def near(self, topology_key: str, labels: Mapping[str, str], *, weight: int | None = None) -> Self:
-        """Asks for pod affinity to pods with these labels: required, or preferred with a weight."""
-        return self._pod_affinity("podAffinity", topology_key, labels, weight)
+    def near(self, topology_key: str, labels: Mapping[str, str], *, weight: int | None = None, **more: object) -> Self:
+        """Asks for pod affinity to pods with these labels: required, or preferred with a weight.
 
-    def apart(self, topology_key: str, labels: Mapping[str, str], *, weight: int | None = None) -> Self:
-        """Asks for pod anti-affinity to pods with these labels: required, or preferred with a weight."""
-        return self._pod_affinity("podAntiAffinity", topology_key, labels, weight)
+        `more` overrides or adds fields of the term by their API names.
+        """
+        return self._pod_affinity("podAffinity", topology_key, labels, weight, more)
+
+    def apart(self, topology_key: str, labels: Mapping[str, str], *, weight: int | None = None, **more: object) -> Self:
+        """Asks for pod anti-affinity to pods with these labels: required, or preferred with a weight.
+
+        `more` overrides or adds fields of the term by their API names.
+        """
+        return self._pod_affinity("podAntiAffinity", topology_key, labels, weight, more)
 
     def spread(self, topology_key: str, labels: Mapping[str, str], *, max_skew: int = 1, **more: object) -> Self:
         """Adds a topology spread constraint; `more` overrides or adds fields by their API names."""
@@ -203,8 +219,10 @@ class PodDict(ObjectDict):
         self._affinity(kind).setdefault(field, []).append(term)
         return self
 
-    def _pod_affinity(self, kind: str, topology_key: str, labels: Mapping[str, str], weight: int | None) -> Self:
-        term = {"topologyKey": topology_key, "labelSelector": {"matchLabels": dict(labels)}}
+    def _pod_affinity(
+        self, kind: str, topology_key: str, labels: Mapping[str, str], weight: int | None, more: Mapping[str, object]
+    ) -> Self:
+        term = {"topologyKey": topology_key, "labelSelector": {"matchLabels": dict(labels)}} | dict(more)
         if weight is None:
             return self._add_affinity(kind, "required", term)
         return self._add_affinity(kind, "preferred", {"weight": weight, "podAffinityTerm": term})

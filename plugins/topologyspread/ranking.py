@@ -64,7 +64,7 @@ class Ranked:
 def weigh(reading: Reading, nodes: NodeView) -> tuple[Weighed, ...]:
     """The soft constraints of a pod that `nodes` can run."""
     ignored = _lacking_a_key(reading, nodes)
-    return tuple(_weighed(constraint, nodes, ignored) for constraint in reading.soft)
+    return tuple(_weighed(constraint, nodes, ignored, every_key=reading.every_key) for constraint in reading.soft)
 
 
 def rank(reading: Reading, constraints: Sequence[Weighed], nodes: NodeView) -> Ranked:
@@ -98,7 +98,7 @@ def _lacking_a_key(reading: Reading, nodes: NodeView) -> Mask | None:
     return lacking if lacking.any() else None
 
 
-def _weighed(constraint: Constraint, nodes: NodeView, ignored: Mask | None) -> Weighed:
+def _weighed(constraint: Constraint, nodes: NodeView, ignored: Mask | None, *, every_key: bool) -> Weighed:
     """A node without the key is in the domain of the empty value, where nodes that lack a key are not left out."""
     if constraint.rule.topology_key == HOSTNAME:
         size = len(nodes) - (0 if ignored is None else int(np.count_nonzero(ignored)))
@@ -108,7 +108,7 @@ def _weighed(constraint: Constraint, nodes: NodeView, ignored: Mask | None) -> W
     present = np.bincount(ids if ignored is None else ids[~ignored], minlength=len(sums)) > 0
     size = int(np.count_nonzero(present))
     empty = nodes.snapshot.labels.column(constraint.rule.topology_key).id_of("")
-    if ignored is None and empty > ABSENT:
+    if not every_key and empty > ABSENT:
         sums = sums.copy()
         sums[empty] += _nowhere(constraint, domains, nodes)
         size -= int(present[ABSENT] and present[empty])

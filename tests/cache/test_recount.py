@@ -6,13 +6,20 @@ import pytest
 
 from muster.framework.cache.cache import Cache
 from muster.framework.cache.recount import differences
+from muster.framework.model.affinity_terms import AffinityTerm, CarriedTerm, Wish
+from muster.framework.model.label_selector import EVERYTHING, NOTHING
 from muster.framework.model.pod_info import HostPort
+from muster.framework.snapshot.relations import Clause, PodsMatching
 from muster.framework.snapshot.snapshot import Snapshot
 from tests.builders import make_node, make_pod
 from tests.cache.objects import bound, node, pod
 
 ZONE = "topology.kubernetes.io/zone"
 WEB = bound(pod(make_pod("web").requests({"cpu": "1", "example.com/gpu": "1"}).host_port(80)), "a")
+
+
+EVERY_POD = PodsMatching((Clause(None, EVERYTHING),), terminating=True)
+KEPT_APART = CarriedTerm(Wish.REQUIRED_APART, AffinityTerm(frozenset({"default"}), EVERYTHING, NOTHING, ZONE))
 
 
 @pytest.fixture
@@ -67,6 +74,18 @@ def lose_claim(snapshot: Snapshot) -> None:
     snapshot.resources._unoffered.clear()
 
 
+def count_labels_twice(snapshot: Snapshot) -> None:
+    snapshot.relations.labels.add(WEB.label_set, 2)
+
+
+def count_term_twice(snapshot: Snapshot) -> None:
+    snapshot.relations.terms.add(KEPT_APART, 1)
+
+
+def miscount_tally(snapshot: Snapshot) -> None:
+    snapshot.relations.labels.tally(EVERY_POD).counts[1] += 1
+
+
 def miscount(column: str, *index: int) -> Callable[[Snapshot], None]:
     """Adds one to a value of a resource column."""
 
@@ -108,6 +127,9 @@ def test_checking_changes_nothing(cache: Cache) -> None:
         (miscount("nonzero", 1, 2), ["node b: memory for scoring is 1 but should be None"]),
         (miscount("allowed_pods", 1), ["node a: allowed number of pods is 111 but should be 110"]),
         (miscount("pod_count", 2), ["node b: number of pods is 1 but should be None"]),
+        (count_labels_twice, ["node b: number of pods with LabelSet(default, {}) is 1 but should be None"]),
+        (count_term_twice, [f"node a: number of pods with {KEPT_APART} is 1 but should be None"]),
+        (miscount_tally, [f"the snapshot: tally of {EVERY_POD} is 'wrong' but should be None"]),
         (miscount("requested", 0, 0), ["free row 0: requested cpu is 1 but should be None"]),
     ],
 )

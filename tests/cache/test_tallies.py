@@ -1,0 +1,234 @@
+"""Tallies and domains: always the numbers that counting all pods anew would give."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from muster.framework.model.affinity_terms import Wish
+from muster.framework.model.label_selector import EVERYTHING, NOTHING, Selector, with_labels
+from muster.framework.model.label_set import LabelSet, label_set_of
+from muster.framework.model.node import Node
+from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.snapshot.labels import ABSENT
+from muster.framework.snapshot.relations import Clause, PodsMatching, TermsAbout
+from muster.framework.snapshot.snapshot import Snapshot
+from muster.framework.snapshot.tallies import ANY, Tallies, Tally
+from tests.builders import PodDict, make_node, make_pod
+
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+NODES = [f"n{number}" for number in range(5)]
+
+
+def info(pod: PodDict) -> PodInfo:
+    return PodInfo(msgspec.convert(pod, Pod))
+
+
+KINDS: list[Callable[[PodDict], PodDict]] = [
+    lambda pod: pod.labels(app="web"),
+    lambda pod: pod.labels(app="web", tier="front"),
+    lambda pod: pod.labels(app="db").apart(HOST, {"app": "db"}),
+    lambda pod: pod.labels(app="db").near(ZONE, {"app": "web"}).apart(ZONE, {"app": "db"}, weight=7),
+    lambda pod: pod.near(ZONE, {"app": "web"}, weight=3).near(HOST, {"app": "web"}, weight=5),
+    lambda pod: pod.labels(app="web").apart(ZONE, {"app": "web"}).terminating(),
+    lambda pod: pod,
+]
+
+ONLY_DEFAULT = frozenset({"default"})
+QUESTIONS = [
+    PodsMatching((Clause(ONLY_DEFAULT, with_labels({"app": "web"})),), terminating=False),
+    PodsMatching((Clause(ONLY_DEFAULT, with_labels({"app": "web"})),), terminating=True),
+    PodsMatching((Clause(None, with_labels({"app": "web"})),), terminating=True),
+    PodsMatching((Clause(None, EVERYTHING),), terminating=True),
+    PodsMatching((Clause(None, NOTHING),), terminating=True),
+    PodsMatching((Clause(None, EVERYTHING), Clause(ONLY_DEFAULT, with_labels({"app": "db"}))), terminating=True),
+]
+ABOUT = [
+    TermsAbout(label_set_of("default", labels), frozenset(), key, added)
+    for labels in ({"app": "web"}, {"app": "db"}, {})
+    for key in (ZONE, HOST)
+    for added in (((Wish.REQUIRED_APART, 1),), ((Wish.REQUIRED, 2), (Wish.PREFERRED, 1), (Wish.PREFERRED_APART, -1)))
+]
+
+
+def pods_counted(question: PodsMatching, pod: PodInfo) -> int:
+    if pod.terminating and not question.terminating:
+        return 0
+    return int(
+        all(
+            (clause.namespaces is None or pod.namespace in clause.namespaces) and clause.selector.picks(pod.labels)
+            for clause in question.clauses
+        )
+    )
+
+
+def terms_counted(question: TermsAbout, pod: PodInfo) -> int:
+    target, total = question.label_set, 0
+    for carried in pod.terms.carried:
+        term, factor = carried.term, dict(question.added).get(carried.wish, 0)
+        if term.topology_key == question.topology_key and term.picks(target.namespace, target.labels, {}):
+            total += factor * (carried.weight or 1)
+    return total
+
+
+class Counting(RuleBasedStateMachine):
+    """A snapshot whose tallies are few, so that they are dropped and asked for again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.snapshot = Snapshot()
+        self.pods: dict[str, tuple[PodInfo, str]] = {}
+        self.made = 0
+
+    @initialize(limit=st.integers(1, 20))
+    def begin(self, limit: int) -> None:
+        for tallies in (self.snapshot.relations.labels, self.snapshot.relations.terms):
+            tallies._limit = limit
+
+    @rule(name=st.sampled_from(NODES), zone=st.sampled_from(("a", "b", None)))
+    def set_node(self, name: str, zone: str | None) -> None:
+        node = make_node(name)
+        self.snapshot.set_node(msgspec.convert(node.zone(zone) if zone else node, Node))
+
+    @rule(name=st.sampled_from(NODES))
+    def remove_node(self, name: str) -> None:
+        self.snapshot.remove_node(name)
+
+    @rule(kind=st.sampled_from(KINDS), namespace=st.sampled_from(("default", "other")), node=st.sampled_from(NODES))
+    def add_pod(self, kind: Callable[[PodDict], PodDict], namespace: str, node: str) -> None:
+        self.made += 1
+        pod = info(kind(make_pod(f"p{self.made}", namespace=namespace)))
+        self.snapshot.add_pod(pod, node)
+        self.pods[pod.uid] = (pod, node)
+
+    @precondition(lambda self: self.pods)
+    @rule(data=st.data())
+    def remove_pod(self, data: st.DataObject) -> None:
+        pod, node = self.pods.pop(data.draw(st.sampled_from(sorted(self.pods))))
+        self.snapshot.remove_pod(pod, node)
+
+    @precondition(lambda self: self.pods)
+    @rule(data=st.data(), labels=st.sampled_from(({"app": "web"}, {"app": "db"}, {})), ends=st.booleans())
+    def relabel(self, data: st.DataObject, labels: Mapping[str, str], ends: bool) -> None:
+        before, node = self.pods[data.draw(st.sampled_from(sorted(self.pods)))]
+        stamp = "2026-01-01T00:00:00Z" if ends else None
+        meta = msgspec.structs.replace(before.pod.metadata, labels=dict(labels), deletion_timestamp=stamp)
+        after = PodInfo(msgspec.structs.replace(before.pod, metadata=meta))
+        self.snapshot.refresh_pod(after, node)
+        self.pods[after.uid] = (after, node)
+
+    @rule(kind=st.sampled_from(KINDS), nodes=st.lists(st.sampled_from(NODES), max_size=3))
+    def try_pods(self, kind: Callable[[PodDict], PodDict], nodes: list[str]) -> None:
+        with self.snapshot.trial():
+            for number, node in enumerate(nodes):
+                self.snapshot.add_pod(info(kind(make_pod(f"tried-{number}"))), node)
+            self.look(QUESTIONS[0], ABOUT[0], HOST)
+
+    @rule(question=st.sampled_from(QUESTIONS), about=st.sampled_from(ABOUT), key=st.sampled_from((ZONE, HOST)))
+    def look(self, question: PodsMatching, about: TermsAbout, key: str) -> None:
+        relations = self.snapshot.relations
+        looks: list[tuple[Tally, Callable[[PodInfo], int]]] = [
+            (relations.labels.tally(question), partial(pods_counted, question)),
+            (relations.terms.tally(about), partial(terms_counted, about)),
+        ]
+        for tally, count in looks:
+            on_row: Counter[int] = Counter()
+            for row, pods in enumerate(self.snapshot.pods):
+                for pod in pods.values():
+                    on_row[row] += count(pod)
+            assert tally.counts[: self.snapshot.height].tolist() == [on_row[row] for row in range(self.snapshot.height)]
+            domains = tally.domains(self.snapshot, key)
+            sums: Counter[str] = Counter()
+            nodes: Counter[str] = Counter()
+            for row in self.snapshot.live_rows().tolist():
+                node = self.snapshot.nodes[row]
+                value = None if node is None else node.metadata.labels.get(key)
+                if value is not None:
+                    sums[value] += on_row[row]
+                    nodes[value] += 1
+            values = self.snapshot.labels.column(key).values
+            known = {values[index]: index for index in range(1, len(values))}
+            assert {value: int(domains.sums[index]) for value, index in known.items() if domains.sums[index]} == {
+                value: count for value, count in sums.items() if count
+            }
+            assert {value: int(domains.nodes[index]) for value, index in known.items() if domains.nodes[index]} == nodes
+            assert domains.sums[ABSENT] == domains.nodes[ABSENT] == 0
+
+    @invariant()
+    def every_tally_is_the_sum_of_its_pods(self) -> None:
+        relations = self.snapshot.relations
+        assert not [*relations.labels.wrong(), *relations.terms.wrong()]
+        carried = Counter(
+            (each.wish, each.term.topology_key) for pod, _ in self.pods.values() for each in pod.terms.carried
+        )
+        for wish in Wish:
+            assert set(relations.topology_keys(wish)) == {key for of, key in carried if of is wish}
+
+
+TestCounting = Counting.TestCase
+TestCounting.settings = settings(max_examples=60, stateful_step_count=30)
+
+
+def tallies(limit: int) -> Tallies[LabelSet]:
+    return Tallies(8, keys_of=lambda trait: (*trait.labels.items(), ANY), limit=limit)
+
+
+def asking_for(number: int) -> PodsMatching:
+    return PodsMatching((Clause(None, with_labels({"job": str(number)})),), terminating=True)
+
+
+def sizes(kept: Tallies[LabelSet]) -> list[int]:
+    """How much is kept of traits, of questions, and of the keys of both."""
+    inner: Any = kept
+    return [len(inner._known), len(inner._asked), len(inner._traits), len(inner._questions)]
+
+
+def test_what_is_asked_for_no_more_is_forgotten() -> None:
+    kept = tallies(limit=10)
+    for number in range(100):
+        kept.add(label_set_of("default", {"job": str(number)}), 0)
+        assert kept.tally(asking_for(number)).counts[0] == 1
+    assert sizes(kept) == [100, 10, 101, 10]
+    for number in range(100):
+        kept.remove(label_set_of("default", {"job": str(number)}), 0)
+    assert sizes(kept) == [0, 10, 0, 10]
+
+
+def test_a_question_that_was_forgotten_is_answered_anew() -> None:
+    kept = tallies(limit=2)
+    kept.add(label_set_of("default", {"job": "1"}), 3)
+    for number in (1, 2, 3, 1):
+        assert kept.tally(asking_for(number)).counts[3] == int(number == 1)
+
+
+def test_removing_a_pod_that_is_not_counted_is_refused() -> None:
+    with pytest.raises(KeyError):
+        tallies(limit=1).remove(label_set_of("default", {}), 0)
+
+
+def test_tallies_grow_with_the_snapshot() -> None:
+    snapshot = Snapshot()
+    question = PodsMatching((Clause(None, EVERYTHING),), terminating=True)
+    before = snapshot.relations.labels.tally(question).domains(snapshot, HOST)
+    assert not before.sums.any()
+    for number in range(200):
+        snapshot.set_node(msgspec.convert(make_node(f"n{number}"), Node))
+        snapshot.add_pod(info(make_pod(f"p{number}")), f"n{number}")
+    tally = snapshot.relations.labels.tally(question)
+    assert tally.counts[:200].tolist() == [1] * 200
+    assert np.count_nonzero(tally.domains(snapshot, HOST).sums == 1) == 200
+
+
+def test_equal_selectors_share_a_tally() -> None:
+    kept = tallies(limit=10)
+    one, other = with_labels({"app": "web"}), Selector(with_labels({"app": "web"}).requirements)
+    asked = [PodsMatching((Clause(None, selector),), terminating=True) for selector in (one, other)]
+    assert kept.tally(asked[0]) is kept.tally(asked[1])
