@@ -24,6 +24,7 @@ from .binding.default_binder import DefaultBinder
 from .coscheduling.plugin import Coscheduling
 from .images.image_locality import ImageLocality
 from .interpodaffinity.inter_pod_affinity import InterPodAffinity
+from .limits.pod_limits import PodLimits
 from .nodes.node_affinity import NodeAffinity
 from .nodes.node_name import NodeName
 from .nodes.node_unschedulable import NodeUnschedulable
@@ -36,7 +37,7 @@ from .resources.fit import NodeResourcesFit
 from .topologyspread.pod_topology_spread import PodTopologySpread
 from .unsupported.unsupported_fields import UnsupportedFields, UnsupportedFieldsArgs
 
-__all__ = ["DEFAULTS", "GROUP", "IN_TREE", "KNOWN_UNIMPLEMENTED", "discover", "extension_points", "guarded"]
+__all__ = ["ALWAYS", "DEFAULTS", "GROUP", "IN_TREE", "KNOWN_UNIMPLEMENTED", "discover", "extension_points", "guarded"]
 
 GROUP: Final = "muster.plugins"
 _OURS: Final = "muster-scheduler"
@@ -57,12 +58,15 @@ _DEFAULT_PLUGINS: Final[tuple[tuple[type[Plugin], int], ...]] = (
     (DefaultBinder, 0),
 )
 
-_OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (Coscheduling, UnsupportedFields)
+_OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (Coscheduling, PodLimits, UnsupportedFields)
 
 IN_TREE: Final[Mapping[str, type[Plugin]]] = MappingProxyType(
     {plugin.name: plugin for plugin, _ in _DEFAULT_PLUGINS} | {plugin.name: plugin for plugin in _OTHER_PLUGINS}
 )
 """The plugins of this package by name."""
+
+ALWAYS: Final = (PodLimits.name,)
+"""Plugins that every profile runs, so that it may configure them without enabling them."""
 
 DEFAULTS: Final = tuple((plugin.name, weight) for plugin, weight in _DEFAULT_PLUGINS)
 """Name and weight (0: none) of each plugin that is on by default, in kube-scheduler's multiPoint order."""
@@ -117,14 +121,18 @@ def discover(enabled: Collection[str], found: Iterable[EntryPoint] | None = None
 
 
 def guarded(profile: ResolvedProfile) -> ResolvedProfile:
-    """The profile with UnsupportedFields in front, which keeps pods waiting that only plugins it lacks can judge."""
-    if not profile.lacking:
-        return profile
-    guard = PluginRef(UnsupportedFields.name, 0)
+    """The profile with guards in front: PodLimits, and UnsupportedFields where it lacks plugins that judge a field."""
+    args = dict(profile.args)
+    guards = [PodLimits.name]
+    if profile.lacking:
+        guards.append(UnsupportedFields.name)
+        args[UnsupportedFields.name] = UnsupportedFieldsArgs(plugins=profile.lacking)
+    others = (each for each in profile.points["preFilter"] if each.name not in guards)
+    pre_filter = (*(PluginRef(name, 0) for name in guards), *others)
     return replace(
         profile,
-        points=MappingProxyType({**profile.points, "preFilter": (guard, *profile.points["preFilter"])}),
-        args=MappingProxyType({**profile.args, guard.name: UnsupportedFieldsArgs(plugins=profile.lacking)}),
+        points=MappingProxyType({**profile.points, "preFilter": pre_filter}),
+        args=MappingProxyType(args),
     )
 
 

@@ -3,7 +3,7 @@
 Called once, with facts about plugins, by whoever builds the profiles; makes no plugin itself.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -68,6 +68,7 @@ def resolve(
     extends: Extends,
     args_models: Mapping[str, type[BaseModel]] = _NO_MODELS,
     known_unimplemented: frozenset[str] = frozenset(),
+    always: Sequence[str] = (),
 ) -> tuple[ResolvedProfile, ...]:
     """The profiles of `configuration`, in its order.
 
@@ -78,6 +79,7 @@ def resolve(
         args_models: the `args_model` of plugins outside of ARGS_MODELS that declare one.
         known_unimplemented: plugins that kube-scheduler has and Muster does not. A profile may name them; they are
             left out.
+        always: plugins that run whether a profile enables them or not; their arguments are read all the same.
 
     Raises ConfigurationError with the faults of all profiles.
     """
@@ -91,7 +93,8 @@ def resolve(
         place = f"{path}.plugins"
         problems += list(plugin_problems(merged, extends, place)) or _count_problems(profile, points, place)
         problems += weight_problems(merged, extends, place)
-        args, faults = _args(profile, points, args_models, f"{path}.pluginConfig")
+        names = dict.fromkeys([*always, *(plugin.name for plugins in points.values() for plugin in plugins)])
+        args, faults = _args(profile, names, args_models, f"{path}.pluginConfig")
         problems += faults
         profiles.append(
             ResolvedProfile(
@@ -134,15 +137,15 @@ def _lacking(
 
 def _args(
     profile: KubeSchedulerProfile,
-    points: Mapping[str, tuple[PluginRef, ...]],
+    names: Iterable[str],
     args_models: Mapping[str, type[BaseModel]],
     path: str,
 ) -> tuple[dict[str, object], list[Problem]]:
-    """Arguments of every plugin in `points`: those given, else the defaults of its model."""
+    """Arguments of the plugins `names`: those given, else the defaults of its model."""
     given = {entry.name: (entry.args, f"{path}[{index}].args") for index, entry in enumerate(profile.plugin_config)}
     args: dict[str, object] = {}
     problems: list[Problem] = []
-    for name in dict.fromkeys(plugin.name for plugins in points.values() for plugin in plugins):
+    for name in names:
         value, place = given.get(name, (None, f"{path}[{as_json(name)}].args"))
         if name in ARGS_MODELS:
             args[name] = ARGS_MODELS[name]() if value is None else value

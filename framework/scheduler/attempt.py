@@ -131,7 +131,7 @@ def fit_error(diagnosis: Diagnosis) -> str:
     """kube-scheduler's FitError: `0/5 nodes are available: 1 Insufficient cpu, 4 node(s) had untolerated taint(s).`"""
     text = f"0/{len(diagnosis.node_names)} nodes are available:"
     if diagnosis.prefilter_message:
-        text += f" {diagnosis.prefilter_message}."
+        text += f" {_cut(diagnosis.prefilter_message)}."
     else:
         reasons: dict[str, int] = {}
         for status, count in diagnosis.counts().items():

@@ -22,7 +22,7 @@ from muster.framework.config import Plugin as PluginName
 from muster.framework.config.problems import duplicate, required
 from muster.framework.config.validation import problems_of
 from muster.framework.contract.points import extension_points
-from muster.plugins.catalog import DEFAULTS, KNOWN_UNIMPLEMENTED, discover, guarded
+from muster.plugins.catalog import ALWAYS, DEFAULTS, KNOWN_UNIMPLEMENTED, discover, guarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -133,6 +133,7 @@ def assemble(configuration: KubeSchedulerConfiguration) -> Assembly:
         extends={name: extension_points(plugin) for name, plugin in registry.items()},
         args_models={name: plugin.args_model for name, plugin in registry.items() if plugin.args_model is not None},
         known_unimplemented=KNOWN_UNIMPLEMENTED,
+        always=ALWAYS,
     )
     return Assembly(configuration, tuple(guarded(profile) for profile in profiles), registry)
 

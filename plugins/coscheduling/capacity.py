@@ -15,7 +15,7 @@ from muster.framework.model.node_selector import required_of
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError, nanos
 from muster.framework.model.requests import CPU, PODS, amount
-from muster.framework.model.tolerations import CORDON, kept_off, tolerated
+from muster.framework.model.tolerations import CORDON, Tolerations, kept_off, tolerated
 from muster.framework.snapshot.node_selector import admitted
 from muster.framework.snapshot.view import NodeView
 
@@ -85,7 +85,7 @@ def _asks_of_nodes(pod: PodInfo) -> Hashable:
 
 
 def _usable_by(snapshot: SnapshotReader, pod: PodInfo) -> Mask:
-    tolerations = pod.pod.spec.tolerations
+    tolerations = Tolerations(pod.pod.spec.tolerations)
     everywhere = NodeView(snapshot, None)
     open_sets = np.array([not kept_off(taints, tolerations) for taints in snapshot.taints.sets])
     usable: Mask = open_sets[everywhere.of(snapshot.taints.ids)]

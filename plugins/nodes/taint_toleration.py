@@ -33,7 +33,7 @@ from muster.framework.contract import (
 from muster.framework.contract.plugin import Scores
 from muster.framework.model.node import Node
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.model.tolerations import PREFER_NO_SCHEDULE, kept_off, untolerated
+from muster.framework.model.tolerations import PREFER_NO_SCHEDULE, Tolerations, kept_off, untolerated
 from muster.framework.snapshot.taints import TaintColumn, TaintSet
 
 TAINTED = Status.unresolvable("node(s) had untolerated taint(s)")
@@ -50,8 +50,9 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
 
     def __init__(self, args: BaseModel | None, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._kept_off = PerSignature(_kept_off_by)
-        self._disliked = PerSignature(_disliked_of)
+        self._tolerations = PerSignature(_tolerations_of)
+        self._kept_off = PerSignature(self._kept_off_by)
+        self._disliked = PerSignature(self._disliked_of)
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
         """Nothing to prepare."""
@@ -78,10 +79,23 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         """A node that no longer keeps the pod off, and new tolerations of the pod."""
         return [
             EventRegistration(
-                ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _let_on, by_signature=True
+                ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT), self._let_on, by_signature=True
             ),
             EventRegistration(ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_TOLERATION)),
         ]
+
+    def _kept_off_by(self, pod: PodInfo) -> _OverTaintSets:
+        return _OverTaintSets(partial(kept_off, tolerations=self._tolerations.of(pod)))
+
+    def _disliked_of(self, pod: PodInfo) -> _OverTaintSets:
+        tolerations = self._tolerations.of(pod)
+        return _OverTaintSets(lambda taints: untolerated(taints, tolerations, PREFER_NO_SCHEDULE))
+
+    def _let_on(self, pod: PodInfo, old: Node | None, new: Node | None) -> Hint:
+        tolerations = self._tolerations.of(pod)
+        was_kept_off = old is None or kept_off(old.spec.taints, tolerations)
+        is_kept_off = new is not None and kept_off(new.spec.taints, tolerations)
+        return Hint.QUEUE if was_kept_off and not is_kept_off and new is not None else Hint.SKIP
 
 
 class _OverTaintSets:
@@ -105,17 +119,5 @@ class _OverTaintSets:
         return self._numbers
 
 
-def _kept_off_by(pod: PodInfo) -> _OverTaintSets:
-    return _OverTaintSets(partial(kept_off, tolerations=pod.pod.spec.tolerations))
-
-
-def _disliked_of(pod: PodInfo) -> _OverTaintSets:
-    tolerations = pod.pod.spec.tolerations
-    return _OverTaintSets(lambda taints: untolerated(taints, tolerations, PREFER_NO_SCHEDULE))
-
-
-def _let_on(pod: PodInfo, old: object, new: object) -> Hint:
-    tolerations = pod.pod.spec.tolerations
-    was_kept_off = not isinstance(old, Node) or kept_off(old.spec.taints, tolerations)
-    is_kept_off = isinstance(new, Node) and kept_off(new.spec.taints, tolerations)
-    return Hint.QUEUE if was_kept_off and not is_kept_off else Hint.SKIP
+def _tolerations_of(pod: PodInfo) -> Tolerations:
+    return Tolerations(pod.pod.spec.tolerations)

@@ -10,8 +10,9 @@ STANDARD = (CPU, MEMORY, EPHEMERAL_STORAGE)
 
 def is_scalar(name: str) -> bool:
     """Whether the resource is an extended one, huge pages, attachable volumes or of a Kubernetes domain."""
-    native = name.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in name
-    return native or is_extended_resource(name)
+    if is_extended_resource(name):
+        return True
+    return name.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in name
 
 
 def is_scheduled(name: str) -> bool:

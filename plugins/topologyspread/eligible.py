@@ -8,7 +8,7 @@ from muster.framework.contract import NodeView, SnapshotReader
 from muster.framework.contract.verdicts import Mask
 from muster.framework.model.node_selector import NodeRequirement
 from muster.framework.model.pod import Toleration
-from muster.framework.model.tolerations import kept_off
+from muster.framework.model.tolerations import Tolerations, kept_off
 from muster.framework.snapshot.labels import ABSENT
 from muster.framework.snapshot.node_selector import admitted
 
@@ -31,7 +31,7 @@ class EligibleNodes:
         self._snapshot = snapshot
         self._keys = keys
         self._requirement = requirement
-        self._tolerations = tolerations
+        self._tolerations = None if tolerations is None else Tolerations(tolerations)
         self._position = -1
         self._mask: Mask = np.zeros(0, np.bool_)
 

@@ -1,10 +1,12 @@
 """The algebra of taints and tolerations."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from muster.framework.model.node import Taint
 from muster.framework.model.pod import Toleration
-from muster.framework.model.tolerations import kept_off, tolerates, untolerated
+from muster.framework.model.tolerations import Tolerations, kept_off, tolerated, tolerates, untolerated
 
 TAINT = Taint(key="spot", value="a", effect="NoSchedule")
 
@@ -46,3 +48,19 @@ def test_a_pod_is_kept_off_by_one_hard_taint_among_tolerated_ones() -> None:
     tolerations = [Toleration(key="spot", operator="Exists")]
     assert not kept_off([TAINT, Taint(key="gpu", effect="PreferNoSchedule")], tolerations)
     assert kept_off([TAINT, Taint(key="gpu", effect="NoExecute")], tolerations)
+
+
+PARTS = ("", "a", "b")
+taints = st.builds(Taint, key=st.sampled_from("ab"), value=st.sampled_from(PARTS), effect=st.sampled_from("NP"))
+tolerations = st.builds(
+    Toleration,
+    key=st.sampled_from(PARTS),
+    operator=st.sampled_from(("", "Equal", "Exists", "Gt")),
+    value=st.sampled_from(PARTS),
+    effect=st.sampled_from(("", "N", "P")),
+)
+
+
+@given(taints, st.lists(tolerations, max_size=4))
+def test_tolerations_in_order_cover_what_one_of_them_does(taint: Taint, several: list[Toleration]) -> None:
+    assert tolerated(taint, Tolerations(several)) == tolerated(taint, several)

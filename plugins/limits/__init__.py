@@ -1,0 +1,1 @@
+"""What one pod may ask for at most, so that nobody else waits for it."""

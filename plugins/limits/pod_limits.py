@@ -1,0 +1,84 @@
+"""PodLimits: a pod that asks for more than one pod may cost waits by itself, and is told what there is too much of.
+
+The catalogue puts it in front of every profile. The limits are far above what people write; a profile changes them in
+its `pluginConfig`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pydantic import BaseModel
+
+from muster.framework.config import Problem
+from muster.framework.config.args.base import PluginArgs
+from muster.framework.config.problems import invalid
+from muster.framework.contract import (
+    Action,
+    ClusterEvent,
+    CycleState,
+    EnqueueExtensions,
+    EventRegistration,
+    EventResource,
+    Handle,
+    NodeView,
+    PerSignature,
+    PreFilterPlugin,
+    Status,
+)
+from muster.framework.model.pod_info import PodInfo
+
+from .sizes import SIZES
+
+
+class PodLimitsArgs(PluginArgs):
+    """The most of each that a pod may have; see `SIZES` for what is counted."""
+
+    containers: int = 2_000
+    requested_resources: int = 10_000
+    host_ports: int = 10_000
+    tolerations: int = 10_000
+    node_selector_labels: int = 10_000
+    node_affinity_expressions: int = 10_000
+    joint_node_affinity_expressions: int = 1_000
+    node_affinity_values: int = 20_000
+    pod_affinity_terms: int = 100
+    topology_spread_constraints: int = 100
+    selector_parts: int = 2_000
+    volumes: int = 1_000
+    resource_claims: int = 100
+
+    def problems(self, path: str) -> Iterator[Problem]:
+        """A limit below one would keep every pod out."""
+        for field, value in self.model_dump(by_alias=True).items():
+            if value < 1:
+                yield invalid(f"{path}.{field}", value, "must be positive")
+
+
+class PodLimits(PreFilterPlugin, EnqueueExtensions):
+    """Turns pods away as a whole."""
+
+    name = "PodLimits"
+    args_model = PodLimitsArgs
+
+    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._limits = args if isinstance(args, PodLimitsArgs) else PodLimitsArgs()
+        self._verdicts = PerSignature(self._judge)
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+        """Names everything that there is too much of."""
+        return self._verdicts.of(pod)
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """Only a change of the pod itself helps."""
+        return [EventRegistration(ClusterEvent(EventResource.TARGET_POD, Action.UPDATE))]
+
+    def _judge(self, pod: PodInfo) -> Status | None:
+        reasons = []
+        for field, (words, size) in SIZES.items():
+            most: int = getattr(self._limits, field)
+            found = size(pod.pod.spec)
+            if found > most:
+                reasons.append(f"too many {words}: {found}, at most {most}")
+        return Status.unresolvable(*reasons) if reasons else None
