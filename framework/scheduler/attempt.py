@@ -39,6 +39,7 @@ class Attempt:
         generation: of the cache when the cycle ran.
         displaced: whether the chosen node was lost to somebody else. What that node lacks says nothing of the others,
             so the pod is to be tried again at once. It takes a change by somebody else for each time.
+        group: the id of the group that the pod was tried with, if it was.
         after_flush: whether the time limit, not an event, brought the pod out of the unschedulable ones.
     """
 
@@ -48,6 +49,7 @@ class Attempt:
     started: float
     generation: int
     after_flush: bool = False
+    group: str | None = None
     node_name: str = ""
     status: Status | None = None
     rejectors: set[str] = field(default_factory=set)

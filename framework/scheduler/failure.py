@@ -48,7 +48,9 @@ class FailureHandler:
             self._tell(attempt, now)
         for attempt in back:
             self._nominate(attempt)
-            self._reports.failed(attempt.queued.info, attempt.status or Status.failure(), attempt.nominated)
+            self._reports.failed(
+                attempt.queued.info, attempt.status or Status.failure(), attempt.nominated, attempt.group
+            )
 
     def released(self, attempts: Sequence[Attempt]) -> None:
         """The same for pods that had a node reserved and gave it back: others may find room now."""

@@ -1,13 +1,16 @@
 """Reports: what people are told of a pod's fate, as Events and as the PodScheduled condition.
 
-The scheduler calls it once an attempt. A pod that waits for something outside (PENDING), such as its siblings, is
-reported only when it still waits a moment later: a gang whose pods are created one after another would otherwise be
-told once for each of them.
+The scheduler calls it once an attempt. What is told follows reasons, not the numbers in their text: it is written at
+once when a pod's reasons change, and otherwise at most every half minute, for one pod of those that are alike (of one
+signature, or of one group), with the latest numbers. Else a full cluster with thousands waiting would do little but
+write. A pod that waits for something outside (PENDING), such as its siblings, is reported only when it still waits a
+moment later: a gang whose pods are created one after another would otherwise be told once for each of them.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +19,7 @@ from cachetools import LRUCache
 
 from ..contract.handle import Timer
 from ..contract.status import Code, Status
-from ..model.pod_info import PodInfo
+from ..model.pod_info import PodInfo, PodSignature
 from .attempt import Attempt
 from .ports import Ports
 
@@ -26,7 +29,11 @@ DECISIONS = logging.INFO - 2
 """Level of the line that each decision gets: shown from `-v 2` on, as in kube-scheduler."""
 
 PATIENCE_SECONDS = 1.0
+REFRESH_SECONDS = 30.0
 _REMEMBERED = 10_000
+_TOLD = 100_000
+_PIECES = re.compile(r"[,.:;]\s+|[.]$")
+_NUMBERS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +57,14 @@ class _Postponed:
     """What will be told of a pod when the timer ends, see `Reports.failed`."""
 
     timer: Timer
+    pod: PodInfo
     status: Status
     nominated: str | None
+
+
+Reasons = frozenset[str]
+Alike = str | PodSignature
+"""What pods share that wait for the same: their group, else their signature. A pod's UID when it waits for its own."""
 
 
 class Reports:
@@ -61,6 +74,9 @@ class Reports:
         self._ports = ports
         self._current = current
         self._postponed: dict[str, _Postponed] = {}
+        self._told: LRUCache[str, tuple[Reasons, str]] = LRUCache(_TOLD)
+        self._told_at: LRUCache[Alike, float] = LRUCache(_REMEMBERED)
+        self._refreshes: dict[Alike, _Postponed] = {}
         self._last: LRUCache[str, LastDecision] = LRUCache(_REMEMBERED)
         self._ended = False
 
@@ -72,6 +88,7 @@ class Reports:
         """The pod has a node, where Permit may hold it: it must not be said any more why it has none."""
         pod, node_name = attempt.pod, attempt.node_name
         self._drop(pod.uid)
+        self._told.pop(pod.uid, None)
         plugins = attempt.framework.waits_for(pod)
         if plugins:
             names = ", ".join(sorted(plugins))
@@ -93,30 +110,62 @@ class Reports:
         """The pod cannot be scheduled; its condition stays as it is."""
         self._event(pod, kind="Warning", reason="FailedScheduling", action="Scheduling", note=note)
 
-    def failed(self, pod: PodInfo, status: Status, nominated: str | None) -> None:
-        """An attempt failed; `nominated` as in `ConditionWriter.unscheduled`."""
+    def failed(self, pod: PodInfo, status: Status, nominated: str | None, group: str | None = None) -> None:
+        """An attempt failed; `nominated` as in `ConditionWriter.unscheduled`, `group` if the pod was tried with one."""
         self._remember(pod, status, "")
-        if status.code is not Code.PENDING:
+        pending = status.code is Code.PENDING
+        alike = pod.uid if pending else group or pod.signature
+        reasons, message = self._told.get(pod.uid, (None, ""))
+        nominates = nominated is not None and nominated != pod.pod.status.nominated_node_name
+        if not nominates and reasons == _reasons(status):
             self._drop(pod.uid)
-            self._tell(pod, status, nominated)
-            return
+            self._refresh(alike, pod, status, nominated, changed=message != status.message)
+        elif pending:
+            self._postpone(pod, status, nominated)
+        else:
+            self._drop(pod.uid)
+            self._tell(alike, pod, status, nominated)
+
+    def _postpone(self, pod: PodInfo, status: Status, nominated: str | None) -> None:
+        """Tell this in a moment, unless something else is to be told by then."""
         postponed = self._postponed.get(pod.uid)
         if postponed is None:
-            timer = self._ports.clock.call_later(PATIENCE_SECONDS, partial(self._tell_now, pod))
-            self._postponed[pod.uid] = _Postponed(timer, status, nominated)
+            timer = self._ports.clock.call_later(PATIENCE_SECONDS, partial(self._patience_ended, pod.uid))
+            self._postponed[pod.uid] = _Postponed(timer, pod, status, nominated)
         else:
             postponed.status, postponed.nominated = status, nominated
 
-    def _tell_now(self, pod: PodInfo) -> None:
-        """The patience with a pod that waits is over: the latest reason is told."""
-        postponed = self._postponed.pop(pod.uid)
-        current = self._current(pod.key)
-        if current is not None and current.uid == pod.uid and not current.node_name:
-            self._tell(current, postponed.status, postponed.nominated)
+    def _refresh(self, alike: Alike, pod: PodInfo, status: Status, nominated: str | None, *, changed: bool) -> None:
+        """Tell this half a minute after something was told of such pods; later only if numbers have changed."""
+        clock = self._ports.clock
+        seconds = self._told_at.get(alike, float("-inf")) + REFRESH_SECONDS - clock.now()
+        refresh = self._refreshes.get(alike)
+        if seconds <= 0 and refresh is None:
+            self._tell(alike, pod, status, nominated)
+        elif refresh is None and changed:
+            timer = clock.call_later(seconds, partial(self._refresh_now, alike))
+            self._refreshes[alike] = _Postponed(timer, pod, status, nominated)
+        elif refresh is not None:
+            refresh.pod, refresh.status, refresh.nominated = pod, status, nominated
 
-    def _tell(self, pod: PodInfo, status: Status, nominated: str | None) -> None:
+    def _refresh_now(self, alike: Alike) -> None:
+        refresh = self._refreshes.pop(alike)
+        if refresh.pod.uid in self._told:
+            self._tell_if_it_waits(alike, refresh)
+
+    def _patience_ended(self, uid: str) -> None:
+        self._tell_if_it_waits(uid, self._postponed.pop(uid))
+
+    def _tell_if_it_waits(self, alike: Alike, postponed: _Postponed) -> None:
+        current = self._current(postponed.pod.key)
+        if current is not None and current.uid == postponed.pod.uid and not current.node_name:
+            self._tell(alike, current, postponed.status, postponed.nominated)
+
+    def _tell(self, alike: Alike, pod: PodInfo, status: Status, nominated: str | None) -> None:
         if self._ended:
             return
+        self._told[pod.uid] = _reasons(status), status.message
+        self._told_at[alike] = self._ports.clock.now()
         reason = "Unschedulable" if status.rejected else "SchedulerError"
         self.warn(pod, status.message)
         self._ports.conditions.unscheduled(pod, reason=reason, message=status.message, nominated_node=nominated)
@@ -134,3 +183,10 @@ class Reports:
         postponed = self._postponed.pop(uid, None)
         if postponed is not None:
             postponed.timer.cancel()
+
+
+def _reasons(status: Status) -> Reasons:
+    """The reasons in a message, without the numbers and their order, which the numbers decide."""
+    kind = "Unschedulable" if status.rejected else "SchedulerError"
+    pieces = _PIECES.split(_NUMBERS.sub("", status.message))
+    return frozenset((kind, *(piece.strip() for piece in pieces)))

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from ..cache.cache import Cache
 from ..contract.cycle_state import CycleState
 from ..contract.queued_pod import QueuedPod
+from ..queue.entity import QueuedEntity
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.framework import Framework
 from .attempt import Attempt
@@ -68,9 +69,7 @@ class Scheduler:
         entity = self._queue.pop()
         if entity is None:
             return False
-        attempts = [
-            self._begin(queued, after_flush=entity.flushed) for queued in entity.pods.values() if self._eligible(queued)
-        ]
+        attempts = [self._begin(queued, entity) for queued in entity.pods.values() if self._eligible(queued)]
         plugin = self._frameworks[entity.profile].plugins.group
         if attempts and entity.group is not None and plugin is not None:
             self.placed += self._groups.run(plugin, entity.group, attempts)
@@ -100,7 +99,8 @@ class Scheduler:
         self._queue.done(pod.uid)
         return False
 
-    def _begin(self, queued: QueuedPod, *, after_flush: bool) -> Attempt:
+    def _begin(self, queued: QueuedPod, entity: QueuedEntity) -> Attempt:
         framework = self._frameworks[queued.info.pod.spec.scheduler_name]
         state = CycleState(sampled=self._ports.random() < _SAMPLED_SHARE)
-        return Attempt(queued, framework, state, self._ports.clock.now(), self._cache.generation, after_flush)
+        began, generation = self._ports.clock.now(), self._cache.generation
+        return Attempt(queued, framework, state, began, generation, entity.flushed, entity.group)

@@ -167,7 +167,7 @@ async def test_a_pod_in_a_cluster_without_nodes_is_tried_again_and_again(set_sta
     stage.put_pod(make_pod("web"))
 
     for _ in range(4):
-        await stage.wait(11)
+        await stage.wait(31)
 
     assert stage.conditions[WEB] == ("Unschedulable", "no nodes available to schedule pods", "")
     assert len(stage.notes(WEB)) >= 4

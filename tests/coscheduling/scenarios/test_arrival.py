@@ -50,13 +50,16 @@ async def test_a_podgroup_that_comes_between_its_pods_starts_them_with_the_last(
     assert len(world.bound("g")) == 10
 
 
-async def test_members_that_come_while_others_wait_are_told_the_number_of_that_moment(world: World) -> None:
+async def test_members_that_come_while_others_wait_are_told_the_latest_number_within_half_a_minute(
+    world: World,
+) -> None:
     world.add_nodes(make_node("a", cpu="100"))
     world.add_group("g", 5)
     keys = []
     for pod in make_members("g", 4):
         keys += world.add(pod)
         await world.run(2)
+    await world.run(30)
 
     for key in keys:
         name = key.partition("/")[2]
