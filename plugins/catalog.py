@@ -22,10 +22,12 @@ from muster.framework.runtime.building import in_a_line
 
 from .binding.default_binder import DefaultBinder
 from .coscheduling.plugin import Coscheduling
+from .dynamicresources.plugin import DynamicResources
 from .images.image_locality import ImageLocality
 from .interpodaffinity.inter_pod_affinity import InterPodAffinity
 from .limits.pod_limits import PodLimits
 from .nodes.node_affinity import NodeAffinity
+from .nodes.node_declared_features import NodeDeclaredFeatures
 from .nodes.node_name import NodeName
 from .nodes.node_unschedulable import NodeUnschedulable
 from .nodes.taint_toleration import TaintToleration
@@ -53,9 +55,11 @@ _DEFAULT_PLUGINS: Final[tuple[tuple[type[Plugin], int], ...]] = (
     (NodeResourcesFit, 1),
     (PodTopologySpread, 2),
     (InterPodAffinity, 2),
+    (DynamicResources, 2),
     (NodeResourcesBalancedAllocation, 1),
     (ImageLocality, 1),
     (DefaultBinder, 0),
+    (NodeDeclaredFeatures, 0),
 )
 
 _OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (Coscheduling, PodLimits, UnsupportedFields)
@@ -75,9 +79,7 @@ KNOWN_UNIMPLEMENTED: Final = frozenset(
     {
         "DefaultPreemption",
         "DeferredPodScheduling",
-        "DynamicResources",
         "GangScheduling",
-        "NodeDeclaredFeatures",
         "NodeVolumeLimits",
         "PodGroupPodsCount",
         "TopologyPlacementGenerator",

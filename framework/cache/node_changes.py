@@ -26,6 +26,8 @@ def changes(old: Node, new: Node) -> Action:
         changed |= Action.UPDATE_NODE_TAINT
     if old.status.images != new.status.images:
         changed |= Action.UPDATE_NODE_IMAGE
+    if old.status.declared_features != new.status.declared_features:
+        changed |= Action.UPDATE_NODE_DECLARED_FEATURE
     return changed
 
 

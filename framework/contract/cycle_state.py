@@ -15,7 +15,7 @@ class CycleState:
     a `clone`; a value with a `clone()` method of its own is copied by it, any other is shared.
     """
 
-    __slots__ = ("_values", "pre_bind_plugins", "sampled", "skip_filter_plugins", "skip_score_plugins")
+    __slots__ = ("_values", "group", "pre_bind_plugins", "sampled", "skip_filter_plugins", "skip_score_plugins")
 
     def __init__(self, *, sampled: bool = False) -> None:
         self._values: dict[str, object] = {}
@@ -27,6 +27,8 @@ class CycleState:
         """Plugins that answered SKIP in PreScore: their Score is left out."""
         self.pre_bind_plugins: frozenset[str] = frozenset()
         """Plugins that have something to do before the pod is bound."""
+        self.group = ""
+        """The group that the pod is placed with; "" when it is placed by itself."""
 
     def write(self, key: str, value: object) -> None:
         """Keep `value` under `key`, replacing what was there."""
@@ -50,6 +52,7 @@ class CycleState:
         """An independent copy for a trial."""
         copy = CycleState(sampled=self.sampled)
         copy.skip_filter_plugins, copy.skip_score_plugins = self.skip_filter_plugins, self.skip_score_plugins
+        copy.group = self.group
         for key, value in self._values.items():
             duplicate: Callable[[], object] | None = getattr(value, "clone", None)
             copy._values[key] = value if duplicate is None else duplicate()

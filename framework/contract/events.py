@@ -141,6 +141,7 @@ NODE_UPDATES = tuple(
         (Action.UPDATE_NODE_LABEL, "UpdateNodeLabel"),
         (Action.UPDATE_NODE_TAINT, "UpdateNodeTaint"),
         (Action.UPDATE_NODE_IMAGE, "UpdateNodeImage"),
+        (Action.UPDATE_NODE_DECLARED_FEATURE, "UpdateNodeDeclaredFeature"),
     )
 )
 """One event for each part of a node that may change."""
@@ -163,6 +164,7 @@ TARGET_POD_GATES_ELIMINATED = _target_pod(
     Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, "UpdatePodSchedulingGatesEliminated"
 )
 TARGET_POD_TOLERATION = _target_pod(Action.UPDATE_POD_TOLERATION, "UpdatePodToleration")
+TARGET_POD_GENERATED_CLAIM = _target_pod(Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM, "UpdatePodGeneratedResourceClaim")
 TARGET_POD_OTHER = _target_pod(Action.UPDATE_OTHER, "Update")
 
 _OF_ASSIGNED = {
@@ -173,6 +175,7 @@ _OF_ASSIGNED = {
         TARGET_POD_SCALE_UP,
         TARGET_POD_GATES_ELIMINATED,
         TARGET_POD_TOLERATION,
+        TARGET_POD_GENERATED_CLAIM,
         TARGET_POD_OTHER,
     )
 }
@@ -194,6 +197,8 @@ def pod_update_events(old: PodInfo, new: PodInfo) -> tuple[ClusterEvent, ...]:
         # A toleration of a pod can be added, never taken away or changed.
         if len(old.pod.spec.tolerations) != len(new.pod.spec.tolerations):
             found.append(TARGET_POD_TOLERATION)
+    if old.pod.status.resource_claim_statuses != new.pod.status.resource_claim_statuses:
+        found.append(TARGET_POD_GENERATED_CLAIM)
     return tuple(found) or (TARGET_POD_OTHER,)
 
 

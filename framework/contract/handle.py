@@ -5,10 +5,10 @@ The operator supplies the implementations; tests supply fakes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from ..model.meta import ObjectMeta
 from ..model.pod_info import PodInfo
@@ -235,6 +235,10 @@ class Handle(Protocol):
 
     def activate(self, pods: Mapping[str, PodInfo]) -> None:
         """Move these pods (by `namespace/name`) to the active queue, wherever in the queue they are."""
+        ...
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Let this run on the event loop beside everything else. It is cancelled when the process ends."""
         ...
 
     def shared(self, key: str, make: Callable[[], T]) -> T:

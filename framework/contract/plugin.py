@@ -8,7 +8,7 @@ no locks. Answering None where a Status may be answered means success.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic
 
@@ -193,6 +193,13 @@ class PreBindPlugin(Plugin[Args]):
     @abstractmethod
     async def pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """Called in the binding cycle. Anything but success sends the pod back to the queue."""
+
+    def planned(self, state: CycleState, pod: PodInfo, node_name: str) -> Mapping[str, Any]:
+        """What `pre_bind` would write, now that the pod is reserved on the node: plain data by topic.
+
+        Explanations show it. Pure; nothing unless it is overridden.
+        """
+        return {}
 
 
 class BindPlugin(Plugin[Args]):

@@ -31,10 +31,11 @@ class ContainerImage(Wire):
 
 
 class NodeStatus(Wire):
-    """`status`. `allocatable` is by resource name."""
+    """`status`. `allocatable` is by resource name; `declared_features` are what the kubelet says it can do."""
 
     allocatable: dict[str, Quantity] = msgspec.field(default_factory=dict)
     images: tuple[ContainerImage, ...] = ()
+    declared_features: tuple[str, ...] = ()
 
 
 class Node(Wire):

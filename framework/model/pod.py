@@ -133,9 +133,11 @@ class Volume(Wire):
 
 
 class PodResourceClaim(Wire):
-    """`spec.resourceClaims[]`. The objects behind it are not read."""
+    """`spec.resourceClaims[]`: a claim by name, or a template from which one is made for the pod."""
 
     name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
 
 
 class PodSpec(Wire):
@@ -178,6 +180,13 @@ class ContainerStatus(Wire):
     allocated_resources: dict[str, Quantity] = msgspec.field(default_factory=dict)
 
 
+class PodResourceClaimStatus(Wire):
+    """`status.resourceClaimStatuses[]`: the claim made from a template; no name where none was needed."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
 class PodStatus(Wire):
     """`status`. Its resources are what the kubelet has given to the pod as a whole."""
 
@@ -188,6 +197,7 @@ class PodStatus(Wire):
     init_container_statuses: tuple[ContainerStatus, ...] = ()
     resources: ResourceRequirements | None = None
     allocated_resources: dict[str, Quantity] = msgspec.field(default_factory=dict)
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
 
 
 class PodMeta(ObjectMeta):

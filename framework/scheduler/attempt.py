@@ -71,7 +71,9 @@ class Attempt:
 
     def begin_anew(self) -> None:
         """Forget what was decided so far. To be called while nothing is reserved for the pod."""
+        group = self.state.group
         self.state = CycleState(sampled=self.state.sampled)
+        self.state.group = group
         self.node_name, self.status, self.nominated = "", None, None
         self.rejectors, self.pending, self.no_node = set(), set(), False
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..contract.cycle_state import CycleState
+from ..contract.plugin import PreBindPlugin, ReservePlugin
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
+from ..runtime.framework import Framework
 from ..snapshot.snapshot import Snapshot
 from .ports import first_of_equals
 from .schedule_one import Algorithm, Feasible
@@ -29,6 +32,7 @@ class Explanation:
         prefilter: PreFilter's rejection of the pod as a whole.
         message: the FailedScheduling text when no node is feasible, else "".
         chosen: the node that the pod would go to, or "".
+        planned: what PreBind would write on the best node (of equals the first by name), as the plugins describe it.
     """
 
     feasible: tuple[str, ...] = ()
@@ -38,6 +42,7 @@ class Explanation:
     prefilter: Status | None = None
     message: str = ""
     chosen: str = ""
+    planned: Mapping[str, Any] = field(default_factory=dict)
 
 
 def explain(algorithm: Algorithm, pod: PodInfo) -> Explanation:
@@ -64,13 +69,29 @@ def explain(algorithm: Algorithm, pod: PodInfo) -> Explanation:
     for plugin, values in scored.by_plugin.items():
         for name, value in zip(names, values.tolist(), strict=True):
             scores[name][plugin] = value
+    totals = dict(zip(names, scored.totals.tolist(), strict=True))
     return Explanation(
         feasible=tuple(sorted(names)),
         rejected=rejected,
         scores=scores,
-        totals=dict(zip(names, scored.totals.tolist(), strict=True)),
+        totals=totals,
         chosen=snapshot.names[chosen],
+        planned=_planned(algorithm.framework, state, pod, min(totals, key=lambda name: (-totals[name], name))),
     )
+
+
+def _planned(framework: Framework, state: CycleState, pod: PodInfo, node_name: str) -> dict[str, Any]:
+    """Reserve with the plugins that describe what they write, ask them, and undo it."""
+    planned: dict[str, Any] = {}
+    for plugin in framework.plugins.pre_bind:
+        if type(plugin).planned is PreBindPlugin.planned:
+            continue
+        if isinstance(plugin, ReservePlugin) and plugin.reserve(state, pod, node_name) is not None:
+            continue
+        planned.update(plugin.planned(state, pod, node_name))
+        if isinstance(plugin, ReservePlugin):
+            plugin.unreserve(state, pod, node_name)
+    return planned
 
 
 def _rejections(found: Feasible, snapshot: Snapshot) -> dict[str, Status]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from ..contract.api import Api
 from ..contract.cycle_state import CycleState
@@ -75,6 +75,10 @@ class ProfileHandle:
     def lister(self, resource: str) -> Lister:
         """Objects of a kind that a plugin declared in `watches`. Raises KeyError for any other."""
         return self.ports.listers[resource]
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run this beside everything else."""
+        self.ports.spawn(work)
 
     def shared(self, key: str, make: Callable[[], T]) -> T:
         """What the plugins of all profiles keep together under `key`; made by whoever asks first."""

@@ -109,6 +109,8 @@ class GroupCycle:
     def decide(self, plugin: GroupPlugin, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
         """Place the members, or say why not."""
         missing = plugin.missing(group)
+        for attempt in attempts:
+            attempt.state.group = group
         if missing <= 0:
             return self._each_by_itself(attempts)
         trial = self._try_orders(plugin, attempts, missing)

@@ -104,6 +104,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
         decision["totals"] = dict(explanation.totals)
     if explanation.message:
         decision["message"] = explanation.message
+    decision.update(explanation.planned)
     return decision
 
 

@@ -35,10 +35,15 @@ async def read_cluster(connection: Connection, watched: Iterable[WatchedKind] = 
 
 
 async def _served(client: ApiClient, kind: WatchedKind) -> list[Any]:
-    """Asks first whether the API has such a kind: a list of what it has not is Forbidden to those without a role."""
-    if kind.optional:
-        try:
-            await client.get(kind.path.rpartition("/")[0])
-        except NotFound:
-            return []
-    return await list_all(client, Listed(kind.path, kind.type))
+    """Asks first whether the API has such a kind: a list of what it has not is Forbidden to those without a role.
+
+    An API may have the group and version, yet not this kind of it.
+    """
+    listed = Listed(kind.path, kind.type)
+    if not kind.optional:
+        return await list_all(client, listed)
+    try:
+        await client.get(kind.path.rpartition("/")[0])
+        return await list_all(client, listed)
+    except NotFound:
+        return []

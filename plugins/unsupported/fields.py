@@ -51,25 +51,7 @@ def _limited_volumes(spec: PodSpec) -> Iterator[str]:
             yield f"spec.volumes[{index}].cinder"
 
 
-def _claims(spec: PodSpec) -> Iterator[str]:
-    if spec.resource_claims:
-        yield "spec.resourceClaims"
-
-
-def _declared_features(spec: PodSpec) -> Iterator[str]:
-    if spec.host_network and spec.host_users is False:
-        yield "spec.hostUsers"
-    for where, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
-        for index, container in enumerate(containers):
-            if any(rule.action == "RestartAllContainers" for rule in container.restart_policy_rules):
-                yield f"spec.{where}[{index}].restartPolicyRules"
-            if any(mount.bind_mount_options for mount in container.volume_mounts):
-                yield f"spec.{where}[{index}].volumeMounts"
-
-
 _FIELDS: Mapping[str, Callable[[PodSpec], Iterator[str]]] = {
-    "DynamicResources": _claims,
-    "NodeDeclaredFeatures": _declared_features,
     "NodeVolumeLimits": _limited_volumes,
     "VolumeBinding": _claimed_volumes,
     "VolumeRestrictions": _exclusive_volumes,

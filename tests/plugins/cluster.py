@@ -1,6 +1,6 @@
 """A small cluster in a snapshot, and what a plugin says of it node by node."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -28,6 +28,7 @@ from muster.operator.explain.picture import Objects
 from muster.operator.kube.references import HasMetadata
 from tests.builders import NodeDict, PodDict
 
+T = TypeVar("T")
 AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)
 
 
@@ -49,6 +50,9 @@ class _Handle:
 
     def lister(self, resource: str) -> Lister:
         return self.objects[resource]
+
+    def shared(self, key: str, make: Callable[[], T]) -> T:
+        return make()
 
 
 class Cluster:

@@ -27,9 +27,19 @@ POINTS = {
     "NodeResourcesFit": {"preFilter", "filter", "preScore", "score"},
     "PodTopologySpread": {"preFilter", "filter", "preScore", "score"},
     "InterPodAffinity": {"preFilter", "filter", "preScore", "score"},
+    "DynamicResources": {
+        "preEnqueue",
+        "preFilter",
+        "filter",
+        "postFilter",
+        "score",
+        "reserve",
+        "preBind",
+    },
     "NodeResourcesBalancedAllocation": {"preScore", "score"},
     "ImageLocality": {"score"},
     "DefaultBinder": {"bind"},
+    "NodeDeclaredFeatures": {"preFilter", "filter"},
 }
 """Default plugins in kube-scheduler's order with the points they extend."""
 
@@ -81,6 +91,7 @@ def test_default_weights_are_kube_schedulers() -> None:
         "NodeResourcesFit": 1,
         "PodTopologySpread": 2,
         "InterPodAffinity": 2,
+        "DynamicResources": 2,
         "NodeResourcesBalancedAllocation": 1,
         "ImageLocality": 1,
     }

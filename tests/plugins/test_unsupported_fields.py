@@ -42,26 +42,6 @@ FIELDS: dict[str, tuple[dict[str, Any], str, str]] = {
         "NodeVolumeLimits",
         "spec.volumes[0].csi",
     ),
-    "devices": (
-        {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]},
-        "DynamicResources",
-        "spec.resourceClaims",
-    ),
-    "user namespace on the host network": (
-        {"hostNetwork": True, "hostUsers": False},
-        "NodeDeclaredFeatures",
-        "spec.hostUsers",
-    ),
-    "restart of all": (
-        {"containers": [{"name": "c", "restartPolicyRules": [{"action": "RestartAllContainers"}]}]},
-        "NodeDeclaredFeatures",
-        f"{PLACE}.restartPolicyRules",
-    ),
-    "bind options": (
-        {"containers": [{"name": "c", "volumeMounts": [{"name": "v", "bindMountOptions": ["noexec"]}]}]},
-        "NodeDeclaredFeatures",
-        f"{PLACE}.volumeMounts",
-    ),
 }
 
 
@@ -87,11 +67,12 @@ def test_a_field_is_no_concern_where_its_plugin_is_there_or_switched_off(field: 
 
 
 def test_every_field_that_is_in_the_way_is_named() -> None:
-    spec = FIELDS["claim"][0] | FIELDS["devices"][0]
-    status = judge(spec, "DynamicResources", "VolumeBinding")
+    (volume,) = FIELDS["counted volume"][0]["volumes"]
+    spec = {"volumes": [*FIELDS["claim"][0]["volumes"], volume]}
+    status = judge(spec, "NodeVolumeLimits", "VolumeBinding")
     assert status is not None
     assert [reason.split()[0] for reason in status.reasons] == [
-        "spec.resourceClaims",
+        "spec.volumes[1].csi",
         "spec.volumes[0].persistentVolumeClaim",
     ]
 

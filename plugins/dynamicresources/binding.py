@@ -1,0 +1,245 @@
+"""PreBind: what was decided about a pod's claims, written into the API; and taking it back (upstream: `bindClaim`).
+
+Claims are patched, with the version that the patch goes by, so fields that are not known here stay as they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Iterable
+from typing import Any
+
+import msgspec
+
+from muster.framework.contract import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiError, Clock, Handle, PodInfo, Status
+from muster.framework.model.devices import (
+    EXTENDED_RESOURCE_CLAIM,
+    FINALIZER,
+    AllocationResult,
+    ConsumerReference,
+    ResourceClaim,
+)
+from muster.framework.model.timestamps import rfc3339
+
+from .claiming import Claiming
+from .extended import Mapping, in_memory
+from .readiness import TIMED_OUT, failure, has_conditions, ready, timed_out
+from .tracker import ClaimTracker
+
+log = logging.getLogger(__name__)
+
+_API = "/apis/resource.k8s.io/v1"
+_CONFLICT, _NOT_FOUND = 409, 404
+_TRIES = 5
+_POLL_SECONDS = 5.0
+
+
+class BindingFailed(Exception):
+    """A claim could not be bound. The text is told to people."""
+
+
+class ClaimWriter:
+    """Writes claims for one profile."""
+
+    def __init__(self, claims: ClaimTracker, handle: Handle, binding_seconds: float) -> None:
+        self._claims = claims
+        self._handle = handle
+        self._binding_seconds = binding_seconds
+
+    async def bind(self, pod: PodInfo, claiming: Claiming, node_name: str) -> Status | None:
+        """Allocate and reserve the pod's claims, then wait until their devices are ready."""
+        plan = claiming.plan
+        try:
+            for at, claim in enumerate(claiming.claims):
+                if not claim.reserved_for(pod.uid):
+                    await self._bind(pod, claiming, at)
+            await self._until_ready(pod, claiming, node_name)
+        except (ApiError, BindingFailed) as error:
+            return Status.failure(str(error))
+        if plan is not None:
+            for uid in plan.uids.values():
+                self._claims.written(uid)
+        return None
+
+    async def take_back(self, pod: PodInfo, claims: Iterable[ResourceClaim]) -> None:
+        """The pod is not bound after all: it no longer reserves these claims, and its own for resources goes."""
+        for claim in claims:
+            if is_extended(claim):
+                await self.delete(claim)
+                continue
+            patch = {
+                "metadata": {"uid": claim.metadata.uid},
+                "status": {"reservedFor": [{"$patch": "delete", "uid": pod.uid}]},
+            }
+            await self._quietly(self._patch(claim, patch, "/status", STRATEGIC_MERGE_PATCH), claim)
+
+    async def deallocate(self, claim: ResourceClaim) -> None:
+        """Give back the devices of a claim that nobody uses."""
+        patch = _at(claim) | {"status": {"allocation": None, "reservedFor": None, "devices": None}}
+        await self._quietly(self._patch(claim, patch, "/status"), claim)
+
+    async def delete(self, claim: ResourceClaim) -> None:
+        """Delete a claim that the scheduler made."""
+        await self._quietly(self._delete(claim), claim)
+
+    async def _bind(self, pod: PodInfo, claiming: Claiming, at: int) -> None:
+        claim, plan = claiming.claims[at], claiming.plan
+        allocation = None if plan is None else plan.allocations.get(at)
+        made = at == claiming.extended and in_memory(claim)
+        if made:
+            if plan is None or allocation is None:
+                return
+            claim = claiming.claims[at] = await self._create(plan.claim(at))
+            claiming.written.add(at)
+        bound = await self._reserve(pod, claim, allocation)
+        claiming.claims[at] = bound
+        claiming.written.add(at)
+        self._claims.saw(bound)
+        if made and plan is not None:
+            await self._tell_pod(pod, bound, plan.variant.mappings)
+
+    async def _reserve(self, pod: PodInfo, claim: ResourceClaim, allocation: AllocationResult | None) -> ResourceClaim:
+        """The claim with the allocation and the pod in its status; what others change meanwhile is kept."""
+        for attempt in range(_TRIES):
+            try:
+                return await self._try_to_reserve(pod, claim, allocation)
+            except ApiError as error:
+                if error.status != _CONFLICT or attempt == _TRIES - 1:
+                    what = "reservation" if allocation is None else "allocation and reservation"
+                    raise BindingFailed(f"add {what} to claim {claim.key}: {error}") from error
+            claim = _decode(await self._handle.api.get(_path(claim)))
+        raise AssertionError("the last try answers or fails")
+
+    async def _try_to_reserve(
+        self, pod: PodInfo, claim: ResourceClaim, allocation: AllocationResult | None
+    ) -> ResourceClaim:
+        if claim.metadata.deletion_timestamp is not None:
+            raise BindingFailed(f"claim {claim.key} got deleted in the meantime")
+        known = claim.allocation
+        if allocation is None and known is None:
+            raise BindingFailed(f"claim {claim.key} got deallocated elsewhere in the meantime")
+        if allocation is not None and known is not None and known.devices != allocation.devices:
+            raise BindingFailed(f"claim {claim.key} got allocated elsewhere in the meantime")
+        if known is None and FINALIZER not in claim.metadata.finalizers:
+            finalizers = {"finalizers": [*claim.metadata.finalizers, FINALIZER]}
+            claim = await self._patch(claim, {"metadata": _at(claim)["metadata"] | finalizers})
+        written = known or allocation
+        if written is not None and written.allocation_timestamp is None:
+            written = msgspec.structs.replace(written, allocation_timestamp=rfc3339(self._handle.clock.wall()))
+        consumer = ConsumerReference(resource="pods", name=pod.name, uid=pod.uid)
+        status = {"allocation": written, "reservedFor": [*claim.status.reserved_for, consumer]}
+        return await self._patch(claim, _at(claim) | {"status": status}, "/status")
+
+    async def _create(self, claim: ResourceClaim) -> ResourceClaim:
+        meta = claim.metadata
+        body = {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "metadata": {
+                "generateName": meta.generate_name,
+                "namespace": meta.namespace,
+                "annotations": meta.annotations,
+                "ownerReferences": meta.owner_references,
+            },
+            "spec": claim.spec,
+        }
+        try:
+            created = await self._handle.api.post(_collection(claim), msgspec.json.encode(body))
+        except ApiError as error:
+            raise BindingFailed(f"create claim for extended resources {claim.key}: {error}") from error
+        return _decode(created)
+
+    async def _tell_pod(self, pod: PodInfo, claim: ResourceClaim, mappings: Iterable[Mapping]) -> None:
+        """The pod's status says which claim its extended resources come from."""
+        told = [
+            {"containerName": each.container, "resourceName": each.resource, "requestName": each.request}
+            for each in mappings
+        ]
+        status = {"requestMappings": told, "resourceClaimName": claim.metadata.name}
+        body = {"metadata": {"uid": pod.uid}, "status": {"extendedResourceClaimStatus": status}}
+        path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/status"
+        try:
+            await self._handle.api.patch(path, msgspec.json.encode(body), content_type=STRATEGIC_MERGE_PATCH)
+        except ApiError as error:
+            raise BindingFailed(f"update pod {pod.key} ExtendedResourceClaimStatus: {error}") from error
+
+    async def _until_ready(self, pod: PodInfo, claiming: Claiming, node_name: str) -> None:
+        """Wait for the binding conditions of devices. Raises BindingFailed when one failed or time is up."""
+        if not any(map(has_conditions, claiming.claims)):
+            return
+        note = f"waiting for binding conditions for device on node {node_name}"
+        self._handle.events.event(pod, kind="Normal", reason="BindingConditionsPending", action="Scheduling", note=note)
+        clock = self._handle.clock
+        until = clock.now() + self._binding_seconds
+        while not self._all_ready(claiming):
+            if clock.now() >= until:
+                raise BindingFailed(f"{TIMED_OUT}: context deadline exceeded")
+            await _sleep(clock, _POLL_SECONDS)
+
+    def _all_ready(self, claiming: Claiming) -> bool:
+        for at, claim in enumerate(claiming.claims):
+            if in_memory(claim):
+                continue
+            now = self._claims.get(claim.key)
+            if now is None:
+                raise BindingFailed(f'could not find ResourceClaim "{claim.key}"')
+            claiming.claims[at] = now
+            if said := failure(now):
+                raise BindingFailed(said)
+            if not ready(now):
+                if timed_out(now, self._handle.clock.wall(), self._binding_seconds):
+                    raise BindingFailed(f"{TIMED_OUT}: claim={now.metadata.name}")
+                return False
+        return True
+
+    async def _delete(self, claim: ResourceClaim) -> None:
+        finalizers = [each for each in claim.metadata.finalizers if each != FINALIZER]
+        await self._patch(claim, {"metadata": {"finalizers": finalizers}})
+        options = msgspec.json.encode({"preconditions": {"uid": claim.metadata.uid}})
+        await self._handle.api.delete(_path(claim), options)
+
+    async def _patch(
+        self, claim: ResourceClaim, patch: dict[str, Any], subresource: str = "", content_type: str = MERGE_PATCH
+    ) -> ResourceClaim:
+        path = _path(claim) + subresource
+        return _decode(await self._handle.api.patch(path, msgspec.json.encode(patch), content_type=content_type))
+
+    async def _quietly(self, work: Awaitable[object], claim: ResourceClaim) -> None:
+        """What goes wrong here is tried again when the pod is."""
+        try:
+            await work
+        except ApiError as error:
+            if error.status != _NOT_FOUND:
+                log.warning("Could not give a claim back", extra={"pairs": {"claim": claim.key, "error": str(error)}})
+
+
+def is_extended(claim: ResourceClaim) -> bool:
+    """Whether the scheduler made the claim for extended resources."""
+    return claim.metadata.annotations.get(EXTENDED_RESOURCE_CLAIM) == "true"
+
+
+def _at(claim: ResourceClaim) -> dict[str, Any]:
+    """The part of a patch that makes it go by this version of this claim."""
+    return {"metadata": {"uid": claim.metadata.uid, "resourceVersion": claim.metadata.resource_version}}
+
+
+def _collection(claim: ResourceClaim) -> str:
+    return f"{_API}/namespaces/{claim.metadata.namespace}/resourceclaims"
+
+
+def _path(claim: ResourceClaim) -> str:
+    return f"{_collection(claim)}/{claim.metadata.name}"
+
+
+def _decode(body: bytes) -> ResourceClaim:
+    return msgspec.json.decode(body, type=ResourceClaim)
+
+
+async def _sleep(clock: Clock, seconds: float) -> None:
+    over = asyncio.Event()
+    timer = clock.call_later(seconds, over.set)
+    try:
+        await over.wait()
+    finally:
+        timer.cancel()

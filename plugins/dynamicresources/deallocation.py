@@ -1,0 +1,27 @@
+"""Deallocation: which claim is in a pod's way, so that giving back its devices may help (upstream: `PostFilter`)."""
+
+from __future__ import annotations
+
+from muster.framework.contract import PodInfo
+from muster.framework.model.devices import ResourceClaim
+
+from .claiming import Claiming
+from .extended import in_memory
+
+
+def blocking(pod: PodInfo, claiming: Claiming) -> ResourceClaim | None:
+    """A claim that some node could not use and nobody else does, or what is left of the pod's extended resources."""
+    extended = claiming.extended_claim
+    left_over = extended is not None and not in_memory(extended)
+    for at in sorted(claiming.unavailable):
+        claim = claiming.claims[at]
+        if at == claiming.extended:
+            if left_over:
+                break
+            continue
+        if (
+            all(consumer.uid == pod.uid for consumer in claim.status.reserved_for)
+            and len(claim.status.reserved_for) < 2
+        ):
+            return claim
+    return extended if left_over else None

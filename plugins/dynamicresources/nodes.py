@@ -1,0 +1,203 @@
+"""Nodes: which of them can give a pod the devices that it claims, decided for all at once (upstream: `Filter`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from muster.framework.config.args import DynamicResourcesArgs
+from muster.framework.contract import (
+    Codes,
+    Handle,
+    Mask,
+    NodeInfo,
+    NodeView,
+    PodInfo,
+    Scores,
+    Status,
+    StatusTable,
+    Verdicts,
+)
+from muster.framework.model.devices import MAX_ALTERNATIVES, AllocationResult, DeviceClaim
+from muster.framework.model.node_selector import usable
+from muster.framework.snapshot.node_selector import any_picks
+
+from .answers import Budget, Outcome
+from .claiming import Claiming, Variant
+from .extended import Mapping, requests_and_mappings, with_requests
+from .readiness import failure, ready, timed_out
+from .shared import Devices
+
+STALE = Status.unresolvable("cannot schedule extended resource claim")
+NO_RESOURCE = Status.unresolvable("cannot fit resource")
+NO_DEVICES = Status.unresolvable("cannot allocate all claims")
+INVALID = Status.unresolvable("invalid resource pools were encountered")
+NOT_HERE = Status.unresolvable("resourceclaim not available on the node")
+_STATUSES = (STALE, NO_RESOURCE, NO_DEVICES, INVALID, NOT_HERE)
+
+_NODE_OPERATIONS = "DRAOptionalNodeOperations"
+"""What a node must declare for devices that leave out operations of the node."""
+_LONGEST_SEARCH = 3.0
+"""Seconds, whatever is allowed: a search holds up everything else in the process, the renewal of its lease too."""
+_CANNOT_FIT = -1
+
+
+class NodeJudge:
+    """Judges and scores nodes for one profile."""
+
+    def __init__(self, devices: Devices, handle: Handle, args: DynamicResourcesArgs) -> None:
+        self._devices = devices
+        self._handle = handle
+        self._search_seconds = min(args.filter_timeout or _LONGEST_SEARCH, _LONGEST_SEARCH)
+        self._binding_seconds = args.binding_timeout
+
+    def verdicts(self, pod: PodInfo, claiming: Claiming, nodes: NodeView) -> Verdicts:
+        """A verdict for each node. Remembers in `claiming` which claims a node could not use."""
+        table = StatusTable(_STATUSES)
+        extended = claiming.extended_claim
+        if extended is not None and extended.spec.devices.requests:
+            return Verdicts(np.full(len(nodes), table.number(STALE), np.int32), table)
+        backed = self._backed(claiming, nodes)
+        codes = np.zeros(len(nodes), np.int32)
+        codes[backed == _CANNOT_FIT] = table.number(NO_RESOURCE)
+        concerned = np.full(len(nodes), claiming.has_user_claims)
+        for combination, here in _parts(backed):
+            concerned[here] |= combination != 0
+            answers = self.variant(pod, claiming, combination).answers
+            if answers is None or (not combination and not claiming.has_user_claims):
+                continue
+            rows = nodes.indices()[here]
+            found = answers.by_row(self._budget())[rows]
+            names = [claim.key for _, claim in self.variant(pod, claiming, combination).claims]
+            for number in np.unique(found).tolist():
+                at = np.flatnonzero(here)[found == number]
+                _mark(codes, at, answers.outcomes[number], names, nodes, table)
+        codes[self._away(claiming, nodes, concerned & (codes == 0))] = table.number(NOT_HERE)
+        return Verdicts(codes, table)
+
+    def scores(self, pod: PodInfo, claiming: Claiming, nodes: NodeView) -> Scores:
+        """int64, shape (nodes,): how early the alternatives are that the pod's claims would get."""
+        totals = np.zeros(len(nodes), np.int64)
+        given = sum(
+            _score(claim.spec.devices, allocation)
+            for at, claim in enumerate(claiming.claims)
+            if (allocation := claiming.allocation(at)) is not None
+        )
+        for combination, here in _parts(self._backed(claiming, nodes)):
+            answers = self.variant(pod, claiming, combination).answers
+            if answers is not None and (combination or claiming.has_user_claims):
+                totals[here] = given + answers.scores()[answers.by_row(self._budget())[nodes.indices()[here]]]
+        return totals
+
+    def variant(self, pod: PodInfo, claiming: Claiming, combination: int) -> Variant:
+        """What is to be allocated where devices back this combination of the pod's extended resources."""
+        known = claiming.variants.get(combination)
+        if known is not None:
+            return known
+        claims = [(at, claiming.claims[at]) for at in claiming.to_allocate]
+        mappings: tuple[Mapping, ...] = ()
+        if claiming.extended is not None:
+            wanted = [name for bit, name in enumerate(claiming.resources) if combination >> bit & 1]
+            spec, mappings = requests_and_mappings(pod, wanted, self._devices.classes)
+            claims = [(at, with_requests(each, spec) if at == claiming.extended else each) for at, each in claims]
+        answers = self._devices.answers_for([each.spec.devices for _, each in claims]) if claims else None
+        variant = claiming.variants[combination] = Variant(claims, mappings, answers)
+        return variant
+
+    def combination(self, claiming: Claiming, row: int) -> int:
+        """The combination of the pod's extended resources that devices back on the node in `row`."""
+        nodes = NodeView(self._devices.snapshot, np.array([row]))
+        return int(self._backed(claiming, nodes)[0])
+
+    def _backed(self, claiming: Claiming, nodes: NodeView) -> npt.NDArray[np.int64]:
+        """int64, shape (nodes,): a bit for each extended resource that devices have to provide there."""
+        backed = np.zeros(len(nodes), np.int64)
+        if claiming.extended is None:
+            return backed
+        columns = nodes.snapshot.resources
+        for bit, resource in enumerate(claiming.resources):
+            index = columns.index(resource)
+            if self._devices.classes.of_resource(resource) is None:
+                lacking = True if index is None else ~nodes.of(columns.offered[index])
+                backed[lacking] = _CANNOT_FIT
+            else:
+                unoffered = True if index is None else nodes.of(columns.allocatable[index]) == 0
+                backed[(backed != _CANNOT_FIT) & unoffered] |= 1 << bit
+        return backed
+
+    def _away(self, claiming: Claiming, nodes: NodeView, among: Mask) -> Mask:
+        """bool, shape (nodes,): which of the nodes in `among` cannot use a claim whose devices are allocated."""
+        away = np.zeros(len(nodes), np.bool_)
+        for at in range(len(claiming.claims)):
+            allocation = claiming.allocation(at)
+            if allocation is None:
+                continue
+            cannot = among & ~self._usable(allocation, nodes)
+            if self._given_up(claiming, at):
+                cannot = among
+            if cannot.any():
+                claiming.unavailable.add(at)
+                away |= cannot
+        return away
+
+    def _usable(self, allocation: AllocationResult, nodes: NodeView) -> Mask:
+        selector = allocation.node_selector
+        can = (
+            np.ones(len(nodes), np.bool_)
+            if selector is None
+            else any_picks(usable(selector.node_selector_terms), nodes)
+        )
+        if any(result.skip_node_operations for result in allocation.devices.results):
+            can &= np.array([_declares_node_operations(node) for node in nodes], np.bool_)
+        return can
+
+    def _given_up(self, claiming: Claiming, at: int) -> bool:
+        """Whether the devices of an allocated claim could not be made ready, or not in time."""
+        claim = claiming.claims[at]
+        if claim.allocation is None or ready(claim):
+            return False
+        return bool(failure(claim)) or timed_out(claim, self._handle.clock.wall(), self._binding_seconds)
+
+    def _budget(self) -> Budget:
+        return Budget(self._handle.clock.now, self._search_seconds)
+
+
+def _parts(backed: npt.NDArray[np.int64]) -> Iterator[tuple[int, Mask]]:
+    """Each combination with the nodes it is that of."""
+    for combination in np.unique(backed).tolist():
+        if combination != _CANNOT_FIT:
+            yield combination, backed == combination
+
+
+def _mark(
+    codes: Codes, at: npt.NDArray[np.intp], outcome: Outcome, claims: Sequence[str], nodes: NodeView, table: StatusTable
+) -> None:
+    if outcome.solution is not None:
+        return
+    if outcome.timed_out:
+        names = nodes.names()
+        for index in at.tolist():
+            codes[index] = table.number(Status.failure(f"node {names[index]}: timed out trying to allocate devices"))
+        return
+    status = INVALID if outcome.invalid else NO_DEVICES
+    if outcome.failure is not None:
+        status = Status.failure(outcome.failure.told(claims))
+    codes[at] = table.number(status)
+
+
+def _declares_node_operations(node: NodeInfo) -> bool:
+    return node.node is not None and _NODE_OPERATIONS in node.node.status.declared_features
+
+
+def _score(spec: DeviceClaim, allocation: AllocationResult) -> int:
+    """The earlier the alternatives stand that were allocated, the more they are worth."""
+    met = {result.request for result in allocation.devices.results}
+    return sum(
+        MAX_ALTERNATIVES - at
+        for request in spec.requests
+        if request.exactly is None
+        for at, alternative in enumerate(request.first_available)
+        if f"{request.name}/{alternative.name}" in met
+    )

@@ -1,0 +1,279 @@
+"""DynamicResources: gives pods the devices that they claim, and keeps them off nodes that cannot.
+
+Deciding reads what is known and changes nothing. Reserve notes what was decided, so that the next pod does not get the
+same devices; PreBind writes it into the claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from muster.framework.config.args import DynamicResourcesArgs
+from muster.framework.contract import (
+    Action,
+    ClusterEvent,
+    Code,
+    CycleState,
+    DecisionFollower,
+    Diagnosis,
+    EnqueueExtensions,
+    EventRegistration,
+    EventResource,
+    FilterPlugin,
+    GroupDecision,
+    Handle,
+    Hint,
+    NodeView,
+    ObjectFollower,
+    PodDecision,
+    PodInfo,
+    PostFilterPlugin,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    ReservePlugin,
+    ScorePlugin,
+    Scores,
+    Status,
+    StatusTable,
+    Verdicts,
+    WatchedKind,
+    normalize_to_highest,
+)
+from muster.framework.model.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
+
+from .binding import ClaimWriter
+from .claiming import Claiming, Plan
+from .deallocation import blocking
+from .extended import backed, claim_for, in_memory, resources_of
+from .hints import claim_changed, pod_changed
+from .nodes import NodeJudge
+from .problem import check_classes
+from .references import ClaimError, claims_of
+from .results import allocation_of
+from .shared import Devices
+
+_API = "/apis/resource.k8s.io/v1"
+TAINT_RULE = "DeviceTaintRule"
+
+
+class DynamicResources(
+    PreEnqueuePlugin[DynamicResourcesArgs],
+    PreFilterPlugin[DynamicResourcesArgs],
+    FilterPlugin[DynamicResourcesArgs],
+    PostFilterPlugin[DynamicResourcesArgs],
+    ScorePlugin[DynamicResourcesArgs],
+    ReservePlugin[DynamicResourcesArgs],
+    PreBindPlugin[DynamicResourcesArgs],
+    EnqueueExtensions[DynamicResourcesArgs],
+    ObjectFollower[DynamicResourcesArgs],
+    DecisionFollower[DynamicResourcesArgs],
+):
+    """Allocates devices for claims of the pod, and for extended resources that device classes stand for."""
+
+    name = "DynamicResources"
+    args_model = DynamicResourcesArgs
+    watches = (
+        WatchedKind(EventResource.RESOURCE_CLAIM, f"{_API}/resourceclaims", ResourceClaim, optional=True),
+        WatchedKind(EventResource.DEVICE_CLASS, f"{_API}/deviceclasses", DeviceClass, optional=True),
+        WatchedKind(EventResource.RESOURCE_SLICE, f"{_API}/resourceslices", ResourceSlice, optional=True),
+        WatchedKind(TAINT_RULE, f"{_API}/devicetaintrules", DeviceTaintRule, optional=True),
+    )
+
+    def __init__(self, args: DynamicResourcesArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        given = args or DynamicResourcesArgs()
+        self._devices = handle.shared(self.name, lambda: Devices(handle.snapshot))
+        self._judge = NodeJudge(self._devices, handle, given)
+        self._writer = ClaimWriter(self._devices.claims, handle, given.binding_timeout)
+        self._passes = StatusTable()
+
+    def on_object(self, resource: str, old: object | None, new: object | None) -> None:
+        """Devices, classes and claims as the watches tell them."""
+        self._devices.changed(old, new)
+
+    def pre_enqueue(self, pod: PodInfo) -> Status | None:
+        """A pod waits until all claims that it refers to can be used."""
+        if not pod.pod.spec.resource_claims:
+            return None
+        try:
+            claims_of(pod, self._devices.claims.get)
+        except ClaimError as error:
+            return Status.unresolvable(str(error))
+        return None
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+        """Finds the pod's claims, and whether anything about them keeps it off all nodes."""
+        try:
+            claims = claims_of(pod, self._devices.claims.get) if pod.pod.spec.resource_claims else []
+        except ClaimError as error:
+            return Status.unresolvable(str(error))
+        claiming = Claiming(claims)
+        self._add_extended(pod, claiming)
+        if not claiming.claims:
+            return Status.skip()
+        for at, claim in enumerate(claiming.claims):
+            if claim.allocation is None and (reason := self._obstacle(state, claiming, at)):
+                return Status.unresolvable(reason)
+        state.write(self.name, claiming)
+        return None
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
+        """Whether the node can use what is allocated, and what is not can be allocated there."""
+        claiming = _claiming(state)
+        if claiming is None:
+            return Verdicts.all_pass(len(nodes), self._passes)
+        return self._judge.verdicts(pod, claiming, nodes)
+
+    def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
+        """Names a claim that some node could not use: without its allocation the pod may find a place."""
+        claiming = _claiming(state)
+        found = None if claiming is None else blocking(pod, claiming)
+        if found is None:
+            return None, Status.unschedulable()
+        what = "deletion" if claiming is not None and found is claiming.extended_claim else "deallocation"
+        return None, Status.unschedulable(f"{what} of ResourceClaim completed")
+
+    def on_pod_decision(self, decision: PodDecision) -> None:
+        """What PostFilter named is given back for a pod that found no place."""
+        self._free(decision)
+
+    def on_group_decision(self, decision: GroupDecision) -> None:
+        """The same for each member of a group."""
+        if decision.status is not None:
+            for member in decision.members:
+                self._free(member)
+
+    def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
+        """Early alternatives of a request are worth more than late ones."""
+        claiming = _claiming(state)
+        return self._judge.scores(pod, claiming or Claiming([]), nodes)
+
+    def normalize_score(self, state: CycleState, pod: PodInfo, scores: Scores) -> Scores:
+        """In per cent of the highest."""
+        return normalize_to_highest(scores)
+
+    def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """Notes what is allocated for the pod, in memory."""
+        claiming = _claiming(state)
+        if claiming is None or (not claiming.to_allocate and not claiming.shared):
+            return None
+        row = self.handle.snapshot.live_row_of(node_name)
+        if row is None:
+            return Status.failure("claim allocation not found for node")
+        combination = self._judge.combination(claiming, row)
+        variant = self._judge.variant(pod, claiming, combination)
+        allocations = dict(claiming.shared)
+        if variant.answers is not None and (combination or claiming.has_user_claims):
+            solved = variant.answers.solve(row)
+            if solved is None:
+                return Status.failure("claim allocation not found for node")
+            site, solution = solved
+            for (at, claim), asked, choices in zip(
+                variant.claims, variant.answers.problem.claims, solution, strict=True
+            ):
+                allocations[at] = allocation_of(claim, asked, choices, site)
+        uids = {at: claiming.claims[at].metadata.uid for at in allocations}
+        claiming.plan = Plan(allocations, uids, variant)
+        for at, allocation in allocations.items():
+            self._devices.claims.reserve(uids[at], allocation, pod.uid, state.group)
+        return None
+
+    def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Forgets what Reserve noted, and takes back what PreBind wrote for the pod."""
+        claiming = _claiming(state)
+        if claiming is None or claiming.plan is None:
+            return
+        for uid in claiming.plan.uids.values():
+            self._devices.claims.release(uid, pod.uid)
+        claiming.plan = None
+        if claiming.written:
+            self.handle.spawn(self._writer.take_back(pod, [claiming.claims[at] for at in sorted(claiming.written)]))
+            claiming.written.clear()
+
+    def pre_bind_pre_flight(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """There is something to do for a pod with claims."""
+        return Status.skip() if _claiming(state) is None else None
+
+    async def pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """Writes allocations and reservations, and waits until the devices are ready."""
+        claiming = _claiming(state)
+        return None if claiming is None else await self._writer.bind(pod, claiming, node_name)
+
+    def planned(self, state: CycleState, pod: PodInfo, node_name: str) -> Mapping[str, Any]:
+        """`allocation`: the node, and the devices of each claim."""
+        claiming = _claiming(state)
+        if claiming is None:
+            return {}
+        plans = {} if claiming.plan is None else claiming.plan.allocations
+        claims = {
+            claim.metadata.name: [
+                {"request": each.request, "driver": each.driver, "pool": each.pool, "device": each.device}
+                for each in allocation.devices.results
+            ]
+            for at, claim in enumerate(claiming.claims)
+            if (allocation := plans.get(at, claim.allocation)) is not None
+        }
+        return {"allocation": {"node": node_name, "claims": claims}} if claims else {}
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """Nodes, classes and devices that come or change, devices given back, and what happens to the pod's claims."""
+        get = self._devices.claims.get
+
+        def claim(pod: PodInfo, old: ResourceClaim | None, new: ResourceClaim | None) -> Hint:
+            return claim_changed(pod, old, new, get)
+
+        def itself(pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> Hint:
+            return pod_changed(new, get)
+
+        node = Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE
+        came_or_changed = Action.ADD | Action.UPDATE
+        return [
+            EventRegistration(ClusterEvent(EventResource.NODE, node)),
+            EventRegistration(ClusterEvent(EventResource.RESOURCE_CLAIM, came_or_changed | Action.DELETE), claim),
+            EventRegistration(
+                ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM), itself
+            ),
+            EventRegistration(ClusterEvent(EventResource.DEVICE_CLASS, came_or_changed)),
+            EventRegistration(ClusterEvent(EventResource.RESOURCE_SLICE, came_or_changed)),
+            EventRegistration(ClusterEvent(TAINT_RULE, came_or_changed | Action.DELETE)),
+        ]
+
+    def _add_extended(self, pod: PodInfo, claiming: Claiming) -> None:
+        """Add the claim for extended resources, where devices back any."""
+        resources = resources_of(pod)
+        if not backed(resources, self._devices.classes):
+            return
+        claiming.resources = resources
+        claiming.extended = len(claiming.claims)
+        claiming.claims.append(self._devices.claims.extended_claim_of(pod.uid) or claim_for(pod))
+
+    def _obstacle(self, state: CycleState, claiming: Claiming, at: int) -> str:
+        """Why nothing can be allocated for the claim on any node; "" for nothing. Notes an allocation to share."""
+        claim = claiming.claims[at]
+        pending = self._devices.claims.pending(claim.metadata.uid)
+        if pending is not None:
+            if not state.group or pending.group != state.group:
+                return f"resource claim {claim.key} is in the process of being allocated"
+            claiming.shared[at] = pending.allocation
+            return ""
+        return "" if at == claiming.extended else check_classes(claim, self._devices.classes)
+
+    def _free(self, decision: PodDecision) -> None:
+        claiming = _claiming(decision.state)
+        if claiming is None or decision.status is None or decision.status.code is Code.ERROR:
+            return
+        found = blocking(decision.pod, claiming)
+        if found is None:
+            return
+        work = self._writer.delete(found) if found is claiming.extended_claim else self._writer.deallocate(found)
+        self.handle.spawn(work)
+
+
+def _claiming(state: CycleState) -> Claiming | None:
+    found = state.get(DynamicResources.name)
+    return found if isinstance(found, Claiming) else None
+
+
+__all__ = ["DynamicResources", "in_memory"]

@@ -1,0 +1,173 @@
+"""The problem: which devices a pod's claims ask for, in a form that is the same for all pods that ask for the same.
+
+Pods from one template have claims of their own with equal specs. The answer for a node is worked out once and holds for
+all of them, so nothing here names a claim; `AllocationFailure.told` puts the names in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from muster.framework.model.devices import (
+    ALL,
+    EXACT_COUNT,
+    DeviceClaim,
+    DeviceClass,
+    DeviceConstraint,
+    DeviceRequest,
+    DeviceToleration,
+    ExactDeviceRequest,
+    ResourceClaim,
+)
+from muster.framework.model.quantity import Quantity
+
+from .classes import DeviceClasses
+
+
+class AllocationFailure(Exception):
+    """Something is wrong with a claim or class, so that the pod cannot be scheduled anywhere.
+
+    Attributes:
+        claim: the index of the claim at fault; None for a class.
+    """
+
+    def __init__(self, text: str, claim: int | None = None) -> None:
+        super().__init__(text)
+        self.claim = claim
+
+    def told(self, claims: Sequence[str]) -> str:
+        """The text with the claim's name, out of `claims`."""
+        return str(self) if self.claim is None else f"claim {claims[self.claim]}{self}"
+
+
+@dataclass(frozen=True, slots=True)
+class Selecting:
+    """An expression that devices must meet, and how errors in it are told: as of a class, or of the claim (None)."""
+
+    expression: str
+    index: int
+    of_class: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """A request without alternatives, or one of the alternatives.
+
+    Attributes:
+        name: as results name it, `request` or `request/alternative`.
+        request: the request.
+        alternative: the name of the alternative, "" for none.
+        of_class: the class, None when it does not exist.
+        selectors: those of the class, then its own.
+    """
+
+    name: str
+    request: str
+    alternative: str
+    of_class: DeviceClass | None
+    class_name: str
+    selectors: tuple[Selecting, ...]
+    mode: str
+    count: int
+    admin: bool
+    tolerations: tuple[DeviceToleration, ...]
+    capacity: Mapping[str, Quantity]
+
+    @property
+    def own_name(self) -> str:
+        """The alternative's name, or the request's."""
+        return self.alternative or self.request
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClaimProblem:
+    """One claim: for each request the alternatives (one, when it has none), and what the devices must share or not."""
+
+    requests: tuple[tuple[Wanted, ...], ...]
+    constraints: tuple[DeviceConstraint, ...]
+    spec: DeviceClaim
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """What is to be allocated, claim after claim."""
+
+    claims: tuple[ClaimProblem, ...]
+
+
+def problem_key(claims: Sequence[DeviceClaim]) -> bytes:
+    """Equal for claims that ask for the same."""
+    return _encode(claims)
+
+
+def problem_of(claims: Sequence[DeviceClaim], classes: DeviceClasses) -> Problem:
+    """The problem that these claims pose."""
+    return Problem(tuple(_claim(spec, classes) for spec in claims))
+
+
+def check_classes(claim: ResourceClaim, classes: DeviceClasses) -> str:
+    """Why the claim's requests cannot be allocated anywhere: a class that does not exist; "" for nothing."""
+    for request in claim.spec.devices.requests:
+        if request.exactly is not None:
+            named = [(request.name, request.exactly.device_class_name)]
+        elif request.first_available:
+            named = [(f"{request.name}/{sub.name}", sub.device_class_name) for sub in request.first_available]
+        else:
+            return f"resource claim {claim.key}, request {request.name}: unknown request type"
+        for name, class_name in named:
+            if classes.get(class_name) is None:
+                return f"request {name}: device class {class_name} does not exist"
+    return ""
+
+
+def _claim(spec: DeviceClaim, classes: DeviceClasses) -> ClaimProblem:
+    return ClaimProblem(tuple(_alternatives(each, classes) for each in spec.requests), spec.constraints, spec)
+
+
+def _alternatives(request: DeviceRequest, classes: DeviceClasses) -> tuple[Wanted, ...]:
+    if request.exactly is not None:
+        return (_wanted(request.name, "", request.exactly, classes),)
+    return tuple(_wanted(request.name, sub.name, sub, classes) for sub in request.first_available)
+
+
+def _wanted(request: str, alternative: str, asked: ExactDeviceRequest, classes: DeviceClasses) -> Wanted:
+    of_class = classes.get(asked.device_class_name)
+    selectors = [
+        Selecting(each.cel.expression if each.cel else "", index, asked.device_class_name)
+        for index, each in enumerate(of_class.spec.selectors if of_class else ())
+    ]
+    selectors += [
+        Selecting(each.cel.expression if each.cel else "", index, None) for index, each in enumerate(asked.selectors)
+    ]
+    return Wanted(
+        name=f"{request}/{alternative}" if alternative else request,
+        request=request,
+        alternative=alternative,
+        of_class=of_class,
+        class_name=asked.device_class_name,
+        selectors=tuple(selectors),
+        mode=asked.allocation_mode or EXACT_COUNT,
+        count=asked.count,
+        admin=bool(asked.admin_access) and not alternative,
+        tolerations=asked.tolerations,
+        capacity=asked.capacity.requests if asked.capacity else {},
+    )
+
+
+_encode = msgspec.msgpack.Encoder(order="deterministic").encode
+
+__all__ = [
+    "ALL",
+    "EXACT_COUNT",
+    "AllocationFailure",
+    "ClaimProblem",
+    "Problem",
+    "Selecting",
+    "Wanted",
+    "check_classes",
+    "problem_key",
+    "problem_of",
+]

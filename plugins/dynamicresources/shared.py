@@ -1,0 +1,62 @@
+"""What all profiles' instances of the plugin keep together: devices, claims, classes, and answers worked out so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cachetools import LRUCache
+
+from muster.framework.contract import SnapshotReader
+from muster.framework.model.devices import (
+    DeviceClaim,
+    DeviceClass,
+    DeviceTaintRule,
+    ResourceClaim,
+    ResourceSlice,
+)
+
+from .answers import Answers
+from .classes import DeviceClasses
+from .inventory import Inventory
+from .problem import problem_key, problem_of
+from .tracker import ClaimTracker
+
+_MAX_PROBLEMS = 64
+"""Problems whose answers are kept. One takes four bytes a node and what its distinct outcomes take."""
+
+
+class Devices:
+    """Everything that is known of devices and claims for them.
+
+    Each change may be told several times, once for each profile; all but the first time change nothing.
+    """
+
+    def __init__(self, snapshot: SnapshotReader) -> None:
+        self.inventory = Inventory(snapshot)
+        self.claims = ClaimTracker(self.inventory.use)
+        self.classes = DeviceClasses()
+        self.snapshot = snapshot
+        self._answers: LRUCache[tuple[int, bytes], Answers] = LRUCache(_MAX_PROBLEMS)
+
+    def answers_for(self, claims: Sequence[DeviceClaim]) -> Answers:
+        """What these claims come to on each node."""
+        key = self.classes.revision, problem_key(claims)
+        known = self._answers.get(key)
+        if known is None:
+            problem = problem_of(claims, self.classes)
+            known = self._answers[key] = Answers(problem, self.inventory, self.snapshot)
+        return known
+
+    def changed(self, old: object | None, new: object | None) -> None:
+        """An object came (`old` is None), changed, or went (`new` is None)."""
+        found = old if new is None else new
+        gone = new is None
+        match found:
+            case ResourceClaim():
+                (self.claims.lost if gone else self.claims.saw)(found)
+            case DeviceClass():
+                (self.classes.lost if gone else self.classes.saw)(found)
+            case ResourceSlice():
+                (self.inventory.lost_slice if gone else self.inventory.saw_slice)(found)
+            case DeviceTaintRule():
+                (self.inventory.lost_rule if gone else self.inventory.saw_rule)(found)

@@ -1,0 +1,131 @@
+"""The claim tracker: claims as known, with what the scheduler decided and the API does not show yet.
+
+An allocation that Reserve decided on is pending until PreBind has written it. What PreBind wrote is assumed until the
+watch has caught up. Both count as allocated (upstream: `claimTracker` with its assume cache). All profiles share one
+tracker, which also sees every claim event once for each of them: the second changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from muster.framework.model.devices import EXTENDED_RESOURCE_CLAIM, AllocationResult, ResourceClaim
+
+from .use import DeviceUse
+
+
+@dataclass(slots=True)
+class Pending:
+    """An allocation that is not written yet.
+
+    Attributes:
+        allocation: what was decided.
+        sharers: UIDs of the pods that go by it.
+        group: the group whose members may share it; "" when nobody may.
+    """
+
+    allocation: AllocationResult
+    sharers: set[str] = field(default_factory=set)
+    group: str = ""
+
+
+class ClaimTracker:
+    """All claims, by `namespace/name`, and pending allocations by the claims' UIDs."""
+
+    def __init__(self, use: DeviceUse) -> None:
+        self._use = use
+        self._claims: dict[str, ResourceClaim] = {}
+        self._key_of: dict[str, str] = {}
+        self._pending: dict[str, Pending] = {}
+        self._counted: dict[str, AllocationResult] = {}
+        self._extended: dict[str, str] = {}
+
+    def get(self, key: str) -> ResourceClaim | None:
+        """The claim `namespace/name`."""
+        return self._claims.get(key)
+
+    def pending(self, uid: str) -> Pending | None:
+        """The allocation that is under way for the claim."""
+        return self._pending.get(uid)
+
+    def extended_claim_of(self, pod_uid: str) -> ResourceClaim | None:
+        """The claim that was made for the extended resources of the pod."""
+        key = self._extended.get(pod_uid)
+        return None if key is None else self._claims.get(key)
+
+    def saw(self, claim: ResourceClaim) -> None:
+        """The watch, or an answer of the API, has this version of the claim. An older one changes nothing."""
+        known = self._claims.get(claim.key)
+        if known is not None and known.metadata.uid == claim.metadata.uid and _version(claim) <= _version(known):
+            return
+        if known is not None and known.metadata.uid != claim.metadata.uid:
+            self.lost(known)
+        uid = claim.metadata.uid
+        self._claims[claim.key] = claim
+        self._key_of[uid] = claim.key
+        for owner in _extended_owners(claim):
+            self._extended[owner] = claim.key
+        self._recount(uid)
+
+    def lost(self, claim: ResourceClaim) -> None:
+        """The claim is gone."""
+        uid = claim.metadata.uid
+        if self._key_of.pop(uid, None) is None:
+            return
+        del self._claims[claim.key]
+        for owner in _extended_owners(claim):
+            self._extended.pop(owner, None)
+        self._recount(uid)
+
+    def reserve(self, uid: str, allocation: AllocationResult, pod_uid: str, group: str = "") -> None:
+        """A pod goes by this allocation of the claim from now on. The first one's allocation holds for all."""
+        key = self._key_of.get(uid)
+        if uid not in self._pending:
+            if key is not None and self._claims[key].allocation is not None:
+                return
+            self._pending[uid] = Pending(allocation, group=group)
+        self._pending[uid].sharers.add(pod_uid)
+        self._recount(uid)
+
+    def release(self, uid: str, pod_uid: str) -> None:
+        """The pod does not go by the pending allocation any more; with the last pod it is given back."""
+        pending = self._pending.get(uid)
+        if pending is None or pod_uid not in pending.sharers:
+            return
+        pending.sharers.discard(pod_uid)
+        if not pending.sharers:
+            del self._pending[uid]
+            self._recount(uid)
+
+    def written(self, uid: str) -> None:
+        """The pending allocation is in the API."""
+        if self._pending.pop(uid, None) is not None:
+            self._recount(uid)
+
+    def _recount(self, uid: str) -> None:
+        """Count what is allocated for the claim, once, and no longer what was."""
+        key, pending = self._key_of.get(uid), self._pending.get(uid)
+        now = None if key is None else self._claims[key].allocation
+        if pending is not None:
+            now = pending.allocation
+        before = self._counted.pop(uid, None)
+        if now is not None:
+            self._counted[uid] = now
+        if now is before or now == before:
+            return
+        if before is not None:
+            self._use.remove(before)
+        if now is not None:
+            self._use.add(now)
+
+
+def _version(claim: ResourceClaim) -> int:
+    version = claim.metadata.resource_version
+    return int(version) if version.isdecimal() else 0
+
+
+def _extended_owners(claim: ResourceClaim) -> Iterable[str]:
+    if claim.metadata.annotations.get(EXTENDED_RESOURCE_CLAIM) != "true":
+        return ()
+    return [owner.uid for owner in claim.metadata.owner_references if owner.controller]

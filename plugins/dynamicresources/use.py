@@ -1,0 +1,91 @@
+"""What is allocated: which devices are taken, and how much of those that several claims share.
+
+The claim tracker adds and takes away whole allocations; the search for an allocation reads. Each change tells which
+pool it is about, so that only nodes that can use that pool are looked at again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+
+from muster.framework.model.devices import AllocationResult
+from muster.framework.model.quantity import nanos
+
+from .devices import DeviceId
+from .pools import PoolId
+
+Amounts = Mapping[str, int]
+"""Nano units by name of a capacity."""
+
+
+class DeviceUse:
+    """Devices in use, counted: a device that two claims hold by mistake is free once both gave it back.
+
+    `changed` is told of each pool of which something was taken or given back.
+    """
+
+    def __init__(self, changed: Callable[[PoolId], None]) -> None:
+        self._changed = changed
+        self._taken: Counter[DeviceId] = Counter()
+        self._shares: Counter[DeviceId] = Counter()
+        self._consumed: dict[DeviceId, Counter[str]] = {}
+        self._revisions: defaultdict[PoolId, int] = defaultdict(int)
+
+    def taken(self, device: DeviceId) -> bool:
+        """Whether some claim has the device for itself."""
+        return device in self._taken
+
+    def shared(self, device: DeviceId) -> bool:
+        """Whether some claim has a share of the device."""
+        return device in self._shares
+
+    def allocated(self, device: DeviceId) -> bool:
+        """Whether any claim has the device or a share of it."""
+        return device in self._taken or device in self._shares
+
+    def consumed(self, device: DeviceId) -> Amounts:
+        """What claims have of its capacities together, in nano units."""
+        return self._consumed.get(device, _NOTHING)
+
+    def revision(self, pool: PoolId) -> int:
+        """Grows with each change of what is allocated of the pool."""
+        return self._revisions[pool]
+
+    def add(self, allocation: AllocationResult) -> None:
+        """Everything in `allocation` is in use now. Devices used with admin access do not count."""
+        self._count(allocation, 1)
+
+    def remove(self, allocation: AllocationResult) -> None:
+        """Nothing in `allocation` is in use by its claim any more."""
+        self._count(allocation, -1)
+
+    def _count(self, allocation: AllocationResult, sign: int) -> None:
+        pools: set[PoolId] = set()
+        for result in allocation.devices.results:
+            if result.admin_access:
+                continue
+            device = DeviceId(result.driver, result.pool, result.device)
+            pools.add(PoolId(result.driver, result.pool))
+            if result.share_id is None:
+                _change(self._taken, [(device, sign)])
+                continue
+            _change(self._shares, [(device, sign)])
+            if result.consumed_capacity:
+                amounts = self._consumed.setdefault(device, Counter())
+                _change(amounts, ((name, sign * nanos(amount)) for name, amount in result.consumed_capacity.items()))
+                if not amounts:
+                    del self._consumed[device]
+        for pool in pools:
+            self._revisions[pool] += 1
+            self._changed(pool)
+
+
+_NOTHING: Amounts = {}
+
+
+def _change(counts: Counter, changes: Iterable[tuple[object, int]]) -> None:  # type: ignore[type-arg]  # devices or names
+    for key, change in changes:
+        counts[key] += change
+        if not counts[key]:
+            del counts[key]
