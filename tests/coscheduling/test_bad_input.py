@@ -164,3 +164,35 @@ async def test_a_thousand_pods_that_wait_for_a_podgroup_are_not_asked_about_each
 
     assert not any(registration.event.matches(UNSCHEDULED_POD_ADD) for registration in registered)
     assert not any(registration.event.matches(ASSIGNED_POD_ADD) for registration in registered)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (900, "map[cpu:1 example.com/r0:1 example.com/r1:1 example.com/r10:1 example.com/r100:1 example.com/r101:1"),
+        (2000, "spec.minResources: too many resources: 2001, at most 1000"),
+    ],
+)
+async def test_made_up_resources_are_lacking_and_cost_nobody_anything(room: World, names: int, said: str) -> None:
+    columns = [*room.engine.cache.snapshot.resources.names]
+    made_up = {f"example.com/r{number}": "1" for number in range(names)}
+    room.add_group("g", 1, min_resources={"cpu": "1000", **made_up})
+    [key, other] = room.add(make_member("g-0", "g"), make_pod("other"))
+    await room.settle()
+
+    assert room.node_of(other)
+    [note] = room.notes(key)
+    assert said.removeprefix("map[cpu:1") in note
+    assert len(note) < 1024
+    assert room.engine.cache.snapshot.resources.names == columns
+
+
+async def test_members_that_differ_in_all_that_they_ask_of_nodes_are_still_looked_at_in_sum(room: World) -> None:
+    room.add_group("g", 60, min_resources={"cpu": "1000"})
+    members = make_members("g", 60)
+    for number, member in enumerate(members):
+        member.node_selector({f"key-{number}": "value"})
+    [first, *_] = room.add(*members)
+    await room.settle()
+
+    assert "resource gap: map[cpu:" in room.notes(first)[0]
