@@ -74,7 +74,7 @@ class DecisionFollower(Plugin[Args]):
     def on_pod_released(self, decision: PodDecision) -> None:
         """A pod gave back the node that was reserved for it: `status` says why it is not bound to `node_name`.
 
-        Called after Unreserve, and unlike that never in a trial.
+        Called after Unreserve, and unlike that never in a trial. A node that it is nominated to here stays promised.
         """
 
     def on_group_decision(self, decision: GroupDecision) -> None:

@@ -232,6 +232,7 @@ class SchedulingCycle:
             if self._cache.is_assumed(attempt.pod.uid):
                 self._cache.forget(attempt.pod)
             attempt.framework.tell_pod_released(attempt.decision())
+            attempt.nominated = self._nominator.nominated_node(attempt.pod.uid)  # a follower may have promised it one
 
     def lost_node(self, attempt: Attempt) -> Status | None:
         """Whether others changed the node since it was chosen so that the pod does not fit any more; the reason."""

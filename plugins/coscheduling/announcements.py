@@ -23,6 +23,8 @@ class Reason(StrEnum):
     """What is free is less than minResources."""
     UNSCHEDULABLE = "Unschedulable"
     """The members that it lacks do not fit on the nodes together."""
+    BINDING_FAILED = "BindingFailed"
+    """Members of its quorum have nodes, and the API refused to bind the others."""
     TIMEOUT = "Timeout"
     """Members held nodes, but the others did not come in time."""
     SCHEDULING = "Scheduling"

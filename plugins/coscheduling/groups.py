@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
@@ -19,6 +19,7 @@ from cachetools import TTLCache
 from muster.framework.contract import MAX_WAIT_SECONDS, Clock, WaitingPods
 from muster.framework.model.pod_info import PodInfo
 
+from . import messages
 from .announcements import Announcement, Announcements, Reason
 from .api import PodGroup, group_key
 from .args import DEFAULT_WAIT_SECONDS, CoschedulingArgs
@@ -28,6 +29,7 @@ from .waiting_members import WaitingMembers
 
 _GROUPS_CACHED = 100_000
 _LONGEST_SETBACK_SECONDS = 10.0
+_FIRST = float("-inf")
 _ACCOUNTING_SECONDS = 0.5
 """How long the two watches of pods may be apart: by then a member that has ended is known to have."""
 
@@ -45,6 +47,7 @@ class GroupState:
         was_incomplete: whether it lacked members at the last attempt that do exist.
         is_short: whether less than its minResources was free at the last look.
         is_promising: whether something has happened since the last look that makes another one worthwhile.
+        refused: why the API did not bind members that had a node, by pod key.
     """
 
     first_seen: float
@@ -55,6 +58,7 @@ class GroupState:
     was_incomplete: bool = False
     is_short: bool = False
     is_promising: bool = False
+    refused: dict[str, str] = field(default_factory=dict)
 
     @property
     def setback_seconds(self) -> float:
@@ -124,6 +128,8 @@ class PodGroups:
         if left is not None and left != group:
             if not self.members.of(left):
                 self._states.pop(left, None)
+            elif pod is not None:
+                self._states[left].refused.pop(pod.key, None)
             for uid in self.members.unaccounted(left):
                 self._clock.call_later(_ACCOUNTING_SECONDS, partial(self._write_off, left, uid))
         if changed:
@@ -213,9 +219,11 @@ class PodGroups:
         """Which of two groups of one priority goes first, the smaller: by creation, then by the last failure here.
 
         The PodGroup's creation is the same to every process, so a group keeps its turn when another process takes over.
+        Before all others goes a group that is bound in part: what it has is of no use without the rest.
         """
         failed_at = self.state(group).failed_at
-        return self._created.get(group, 0.0), float("-inf") if failed_at is None else failed_at
+        created = _FIRST if 0 < self.members.bound(group) < self.min_member(group) else self._created[group]
+        return created, _FIRST if failed_at is None else failed_at
 
     def left_to_others(self, group: str) -> Counter[str]:
         """How many members without a node name which scheduler that is none of ours."""
@@ -247,6 +255,9 @@ class PodGroups:
         if group is None:
             return None
         self._changed(group)
+        if self.state(group).refused:
+            self.state(group).refused.pop(pod.key, None)
+            self._announce_refused(group)
         if self.state(group).quorum_told or not self._quorum_bound(group):
             return None
         self.state(group).quorum_told = True
@@ -288,6 +299,17 @@ class PodGroups:
         """Whether its members are not to be called together yet after they failed."""
         state = self.state(group)
         return state.failed_at is not None and self._clock.now() - state.failed_at < state.setback_seconds
+
+    def binding_refused(self, group: str, pod: PodInfo, reason: str) -> None:
+        """The API refused to bind a member that had a node. The group is bound in part until it does."""
+        self.state(group).refused[pod.key] = reason
+        self._announce_refused(group)
+
+    def _announce_refused(self, group: str) -> None:
+        refused = self.state(group).refused
+        if refused:
+            text = messages.not_bound(self.members.bound(group), self.min_member(group), refused)
+            self.announce(group, Reason.BINDING_FAILED, text)
 
     def announce(self, group: str, reason: Reason, message: str) -> None:
         """Say why the group is, or is not, scheduled."""

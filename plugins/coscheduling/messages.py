@@ -92,6 +92,19 @@ def scheduled(count: int, min_member: int) -> str:
     return f"{count} of {min_member} pods are scheduled"
 
 
+def not_bound(bound: int, min_member: int, refused: Mapping[str, str]) -> str:
+    """For the group: a part of its quorum is bound, and the API refused to bind others.
+
+    `refused` maps the key of each of those pods to the reason.
+    """
+    first = min(refused)
+    many = f"{len(refused)} were refused, the first" if len(refused) > 1 else "1 was refused"
+    return (
+        f"{bound} of {min_member} pods are bound, {many}: {first}: {refused[first]}; "
+        "tried again before others, with its node kept, after a backoff"
+    )
+
+
 def timed_out(group: str, seconds: float) -> str:
     """For the group: members waited at Permit in vain."""
     return f"pod group {group} was given up after its members waited {format_duration(seconds)} for each other"

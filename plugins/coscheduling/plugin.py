@@ -256,17 +256,23 @@ class Coscheduling(
         return None
 
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
-        """Counts the member out and, unless it was but tried, turns away the siblings that waited for it.
+        """Counts the member out."""
+        self._groups.members.displace(pod)
 
-        After a timeout the group is denied.
+    def on_pod_released(self, decision: PodDecision) -> None:
+        """Turns away the siblings that waited for the member. After a timeout the group is denied.
+
+        When the API refused to bind it while others were bound, its node stays promised to it: a group that is bound in
+        part is of no use, and the API knows no transaction that could have prevented it.
         """
+        pod, status = decision.pod, decision.status
         group = group_key(pod)
         if group is None:
             return
-        self._groups.members.displace(pod)
-        if self.handle.snapshot.tentative:
-            return
         self._groups.reservations.given_up(group)
+        if status is not None and status.code is Code.ERROR and self._groups.missing(group) > 0:
+            self.handle.nominator.nominate(pod, decision.node_name)
+            self._groups.binding_refused(group, pod, status.message)
         waited_until = self._groups.waiting.end(group, pod.uid)
         timed_out = waited_until is not None and self.handle.clock.now() + SLACK_SECONDS >= waited_until
         if timed_out and group in self._groups:

@@ -20,7 +20,15 @@ from .announcements import Announcement, Reason
 from .api import SCHEDULED, Condition, PodGroupStatus
 from .phases import ENDED, STARTED, TABLE, Counts, phase_of, situation
 
-REFUSALS = frozenset({Reason.GATED_PODS, Reason.NOT_ENOUGH_RESOURCES, Reason.UNSCHEDULABLE, Reason.TIMEOUT})
+REFUSALS = frozenset(
+    {
+        Reason.GATED_PODS,
+        Reason.NOT_ENOUGH_RESOURCES,
+        Reason.UNSCHEDULABLE,
+        Reason.BINDING_FAILED,
+        Reason.TIMEOUT,
+    }
+)
 """Reasons why members that exist get no nodes."""
 
 

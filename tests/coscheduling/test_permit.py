@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from muster.framework.contract import CycleState
+from muster.framework.contract import CycleState, PodDecision, Status
 from tests.builders import make_node, make_pod
 from tests.coscheduling.announced import word
 from tests.coscheduling.conftest import MakeWorld
@@ -300,7 +300,7 @@ async def test_siblings_that_are_turned_away_count_no_more_although_they_have_ye
     [waiting] = world.engine.waiting
     [other] = world.groups.members.unplaced_pods("default/g")
     world.delete(f"default/{STANDS_IN_WAY}")
-    world.plugin().unreserve(CycleState(), other, "a")
+    world.plugin().on_pod_released(PodDecision(other, CycleState(), "a", Status.unschedulable("taken")))
     world.engine.queue.activate([other])
     while world.engine.scheduler.step():
         pass
