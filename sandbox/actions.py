@@ -1,16 +1,16 @@
 """Requests that act on objects or answer a question, rather than store what they carry.
 
-Binding a pod to a node (`pods/{name}/binding`, and the old `bindings`), evicting one (`pods/{name}/eviction`), and
-the reviews of tokens and rights. There is no access control here, so every review lets everyone in. Called
-by the HTTP edge.
+Binding a pod to a node (`pods/{name}/binding`, and the old `bindings`), evicting one (`pods/{name}/eviction`), scaling
+a workload (`…/scale`), and the reviews of tokens and rights. There is no access control here, so every review lets
+everyone in. Called by the HTTP edge.
 """
 
 from dataclasses import replace
 
 from muster.sandbox import errors
 from muster.sandbox.admission import topology_labels
-from muster.sandbox.errors import NOT_SUPPORTED, REQUIRED, FieldError
-from muster.sandbox.kinds import POD_DISRUPTION_BUDGETS, PODS, TOKEN_REVIEWS
+from muster.sandbox.errors import INVALID, NOT_SUPPORTED, REQUIRED, FieldError
+from muster.sandbox.kinds import POD_DISRUPTION_BUDGETS, PODS, REPLICATION_CONTROLLERS, TOKEN_REVIEWS
 from muster.sandbox.ledger import Entry
 from muster.sandbox.lifecycle import DeleteOptions, Deletion, check_delete_preconditions, wrong_uid
 from muster.sandbox.objects import (
@@ -172,3 +172,30 @@ def review(kind: Kind, asked: Object) -> Object:
     status = {"authenticated": True, "user": _USER} if kind is TOKEN_REVIEWS else {"allowed": True}
     typed = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": {}}
     return typed | {"spec": asked.get("spec") or {}, "status": status}
+
+
+def scale_of(kind: Kind, workload: Object) -> Object:
+    """The `autoscaling/v1` Scale of a workload."""
+    selector = workload["spec"].get("selector") or {}
+    labels = selector if kind is REPLICATION_CONTROLLERS else selector.get("matchLabels") or {}
+    fields = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {key: metadata(workload)[key] for key in fields},
+        "spec": {"replicas": workload["spec"].get("replicas", 0)},
+        "status": {
+            "replicas": get_in(workload, ("status", "replicas")) or 0,
+            "selector": ",".join(f"{key}={value}" for key, value in sorted(labels.items())),
+        },
+    }
+
+
+def scaled(workload: Object, scale: Object) -> Object:
+    """A workload with the number of replicas, and the version if it names one, of a Scale."""
+    replicas = get_in(scale, ("spec", "replicas")) or 0
+    if not isinstance(replicas, int) or replicas < 0:
+        wrong = FieldError(INVALID, "spec.replicas", "must be greater than or equal to 0", value=replicas)
+        raise errors.invalid_of("Scale", name_of(workload), [wrong], group="autoscaling")
+    version = metadata(scale).get("resourceVersion") or metadata(workload)["resourceVersion"]
+    return with_metadata(workload, resourceVersion=version) | {"spec": workload["spec"] | {"replicas": replicas}}

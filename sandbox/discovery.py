@@ -14,6 +14,7 @@ AGGREGATED_TYPES = ("v2", "v2beta1")
 _SUBRESOURCE_KINDS = {
     "binding": ("", "v1", "Binding", ("create",)),
     "eviction": ("policy", "v1", "Eviction", ("create",)),
+    "scale": ("autoscaling", "v1", "Scale", ("get", "patch", "update")),
 }
 _WRITE_STATUS = ("get", "patch", "update")
 

@@ -4,6 +4,8 @@ One handler answers every path. It reads the body, has `requests` say what is me
 `responses` or `streaming` write the response. These and `server` are the only modules here that do I/O.
 """
 
+from dataclasses import replace
+
 import msgspec
 from aiohttp import web
 
@@ -55,6 +57,8 @@ class Handler:
             return await self._act(request, target)
         if target.kind in REVIEWS and request.method == "POST":
             return responses.document(actions.review(target.kind, await _body(request)), 201)
+        if target.subresource == "scale":
+            return await self._scale(request, target)
         watched = requests.is_true(request.query, "watch")
         match request.method, bool(target.name):
             case "GET", _ if watched:
@@ -142,6 +146,24 @@ class Handler:
             actions.bind(self._store, name, body, namespace=target.namespace, dry_run=dry_run)
         return responses.document(responses.SUCCESS | {"code": 201}, 201)
 
+    async def _scale(self, request: web.BaseRequest, target: Target) -> web.Response:
+        """Shows or sets how many replicas a workload has."""
+        workload = self._store.get(target.kind, target.name, namespace=target.namespace).obj
+        scale = actions.scale_of(target.kind, workload)
+        if request.method in ("PUT", "PATCH"):
+            options = _write_options(request, replace(target, subresource=""))
+            if request.method == "PUT":
+                scale = await _body(request)
+            else:
+                patch = requests.decoded(await request.read())
+                scale = patching.patched(target.kind, _plain(request.content_type), scale, patch)
+            changed = actions.scaled(workload, scale)
+            entry = self._store.update(target.kind, target.name, changed, namespace=target.namespace, options=options)
+            scale = actions.scale_of(target.kind, entry.obj)
+        elif request.method != "GET":
+            raise errors.method_not_allowed()
+        return responses.document(scale)
+
     async def _watch(self, request: web.BaseRequest, target: Target) -> web.StreamResponse:
         _require_verb(target.kind, "watch")
         options = requests.watch_options(request.query)
@@ -161,6 +183,11 @@ class Handler:
 
 async def _body(request: web.BaseRequest) -> Object:
     return requests.body(request.headers.get("Content-Type", ""), await request.read())
+
+
+def _plain(content_type: str) -> str:
+    """The format of a patch of a Scale, in which a strategic merge has nothing to merge by keys."""
+    return patching.MERGE if content_type == patching.STRATEGIC else content_type
 
 
 def _require_verb(kind: Kind, verb: str) -> None:

@@ -148,7 +148,7 @@ REPLICATION_CONTROLLERS = Kind(
     kind="ReplicationController",
     short_names=("rc",),
     categories=("all",),
-    subresources=("status",),
+    subresources=("scale", "status"),
     generation=True,
     selectable=fields("status.replicas", absent="0"),
 )
@@ -158,7 +158,7 @@ REPLICA_SETS = Kind(
     kind="ReplicaSet",
     short_names=("rs",),
     categories=("all",),
-    subresources=("status",),
+    subresources=("scale", "status"),
     generation=True,
     selectable=fields("status.replicas", absent="0"),
 )
@@ -168,7 +168,7 @@ STATEFUL_SETS = Kind(
     kind="StatefulSet",
     short_names=("sts",),
     categories=("all",),
-    subresources=("status",),
+    subresources=("scale", "status"),
     generation=True,
 )
 DEPLOYMENTS = Kind(
@@ -177,7 +177,7 @@ DEPLOYMENTS = Kind(
     kind="Deployment",
     short_names=("deploy",),
     categories=("all",),
-    subresources=("status",),
+    subresources=("scale", "status"),
     generation=True,
 )
 STORAGE_CLASSES = Kind(

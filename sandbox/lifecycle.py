@@ -2,7 +2,7 @@
 
 A write keeps what belongs to the server, whatever the client sends. A deletion takes effect at once, after a grace
 period, or when the finalizers are gone: `plan` says what it comes to, and the store carries it out. All of this is
-pure. Owners and dependents are not looked at here, so every propagation policy is taken as `Background`.
+pure. What an object owned is deleted after it by `controllers`.
 """
 
 from dataclasses import dataclass
@@ -94,12 +94,16 @@ IMMORTAL_NAMESPACES = ("default", "kube-system", "kube-public")
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """The parts of `metav1.DeleteOptions` that matter here; `grace` is in seconds, None means the object's own."""
+    """The parts of `metav1.DeleteOptions` that matter here; `grace` is in seconds, None means the object's own.
+
+    `orphan` leaves what the object owns behind; all other propagation policies are taken as `Background`.
+    """
 
     grace: int | None = None
     uid: str = ""
     resource_version: str = ""
     dry_run: bool = False
+    orphan: bool = False
 
 
 PLAIN_DELETE = DeleteOptions()

@@ -1,13 +1,15 @@
-"""OpenAPI documents, as small as `kubectl apply` can live with.
+"""OpenAPI documents: what kubectl explains, and what it reads to learn how to merge and that the server validates.
 
-kubectl reads them to learn whether the server validates fields itself (then it leaves that to the server) and how to
-merge. No schema is given beyond the types of the objects: without one kubectl merges built-in kinds by its own
-knowledge and custom ones by JSON merge, which is what is wanted here.
+Built-in kinds are described from `schema`, with the names and types of all fields and how they merge, but without a
+word on what they mean; custom resources as their definitions describe them.
 """
 
+from collections.abc import Iterable
+
 from muster.sandbox.discovery import documented, folder, item_path
-from muster.sandbox.objects import Object
+from muster.sandbox.objects import Object, without
 from muster.sandbox.registry import Kind, Registry
+from muster.sandbox.schema import LIST, MAP, Struct, Type, struct, struct_of
 
 V2_ACCEPTED = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
@@ -15,6 +17,20 @@ V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 _QUERY = ("dryRun", "fieldManager", "fieldValidation")
 _VERBS = {"get": "get", "put": "update", "patch": "patch", "delete": "delete"}
+_REFERENCE = "#/components/schemas/"
+_METADATA = "meta.v1.ObjectMeta"
+_SCALARS: dict[str, Object] = {
+    "string": {"type": "string"},
+    "bool": {"type": "boolean"},
+    "int32": {"type": "integer", "format": "int32"},
+    "int64": {"type": "integer", "format": "int64"},
+    "double": {"type": "number", "format": "double"},
+    "bytes": {"type": "string", "format": "byte"},
+    "time": {"type": "string", "format": "date-time"},
+    "quantity": {"type": "string"},
+    "int-or-string": {"type": "string", "format": "int-or-string"},
+    "any": {"type": "object"},
+}
 
 
 def index(kinds: Registry) -> Object:
@@ -32,11 +48,14 @@ def document(kinds: Registry, path: str) -> Object | None:
     described = [kind for kind in documented(kinds) if folder(kind) == f"/{path}"]
     if not described:
         return None
+    schemas = _structs([_METADATA, *(known.name for kind in described if (known := struct_of(kind)))])
+    for kind in described:
+        schemas[_schema_name(kind)] = _schema(kind)
     return {
         "openapi": "3.0.0",
         "info": {"title": "Kubernetes", "version": "v1.37.1"},
         "paths": {item_path(kind): _operations(kind) for kind in described},
-        "components": {"schemas": {_schema_name(kind): _schema(kind) for kind in described}},
+        "components": {"schemas": schemas},
     }
 
 
@@ -60,11 +79,69 @@ def _operations(kind: Kind) -> Object:
 
 
 def _schema(kind: Kind) -> Object:
-    return {
+    """The schema of the objects of a kind."""
+    named = {"x-kubernetes-group-version-kind": [_gvk(kind)]}
+    if kind.custom is None:
+        known = struct_of(kind)
+        return (_struct(known) if known else {"type": "object"}) | named
+    schema = kind.custom.schema
+    typed = {"apiVersion": _SCALARS["string"], "kind": _SCALARS["string"], "metadata": _typed(Type(_METADATA))}
+    return schema | {"properties": typed | without(schema.get("properties") or {}, "metadata")} | named
+
+
+def _structs(roots: Iterable[str]) -> Object:
+    """The schemas of some structs and of all that they are made of."""
+    schemas: Object = {}
+    todo = list(roots)
+    while todo:
+        name = todo.pop()
+        known = struct(name)
+        if known is not None and name not in schemas:
+            schemas[name] = _struct(known)
+            todo += [_innermost(field).name for field in known.fields.values()]
+    return schemas
+
+
+def _innermost(field: Type) -> Type:
+    return _innermost(field.item) if field.item else field
+
+
+def _struct(known: Struct) -> Object:
+    schema: Object = {
         "type": "object",
-        "x-kubernetes-group-version-kind": [_gvk(kind)],
-        "x-kubernetes-preserve-unknown-fields": True,
+        "properties": {name: _typed(field) for name, field in known.fields.items()},
     }
+    return schema | {"x-kubernetes-map-type": "atomic"} if known.atomic else schema
+
+
+def _typed(field: Type) -> Object:
+    """The schema of a field, with how it merges."""
+    if field.name == LIST and field.item:
+        schema: Object = {"type": "array", "items": _typed(field.item)}
+    elif field.name == MAP and field.item:
+        schema = {"type": "object", "additionalProperties": _typed(field.item)}
+    elif field.name in _SCALARS:
+        schema = dict(_SCALARS[field.name])
+    else:
+        schema = {"allOf": [{"$ref": f"{_REFERENCE}{field.name}"}]}
+    strategy = [
+        name
+        for name, holds in (
+            ("merge", field.merges),
+            ("replace", field.replaced),
+            ("retainKeys", field.retains_keys),
+        )
+        if holds
+    ]
+    if strategy:
+        schema["x-kubernetes-patch-strategy"] = ",".join(strategy)
+    if field.merge_key:
+        schema["x-kubernetes-patch-merge-key"] = field.merge_key
+    if field.keys or field.is_set:
+        schema["x-kubernetes-list-type"] = "map" if field.keys else "set"
+    if field.keys:
+        schema["x-kubernetes-list-map-keys"] = list(field.keys)
+    return schema
 
 
 def _gvk(kind: Kind) -> Object:
@@ -72,4 +149,5 @@ def _gvk(kind: Kind) -> Object:
 
 
 def _schema_name(kind: Kind) -> str:
-    return f"{kind.group or 'core'}.{kind.version}.{kind.kind}"
+    known = struct_of(kind)
+    return known.name if known else f"{kind.group}.{kind.version}.{kind.kind}"

@@ -82,6 +82,8 @@ def _written(definitions: Object, value: Object) -> str:
         options.append("atomic")
     if "replace" in strategy:
         options.append("replace")
+    if "retainKeys" in strategy:
+        options.append("retain")
     return " ".join(options)
 
 

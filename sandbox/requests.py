@@ -124,13 +124,19 @@ def write_options(query: Query, user_agent: str, subresource: str, options_kind:
 def delete_options(query: Query, options: Object) -> DeleteOptions:
     """The parameters of a delete: those of a `DeleteOptions` body where there is one, else of the query."""
     if options:
+        policy = options.get("propagationPolicy") or query.get("propagationPolicy")
         return DeleteOptions(
             grace=options.get("gracePeriodSeconds"),
             uid=get_in(options, ("preconditions", "uid")) or "",
             resource_version=get_in(options, ("preconditions", "resourceVersion")) or "",
             dry_run="All" in (options.get("dryRun") or ()) or query.get("dryRun") == "All",
+            orphan=policy == "Orphan",
         )
-    return DeleteOptions(grace=_number(query, "gracePeriodSeconds"), dry_run=query.get("dryRun") == "All")
+    return DeleteOptions(
+        grace=_number(query, "gracePeriodSeconds"),
+        dry_run=query.get("dryRun") == "All",
+        orphan=query.get("propagationPolicy") == "Orphan",
+    )
 
 
 class _Loader(yaml.SafeLoader):

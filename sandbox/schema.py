@@ -6,7 +6,8 @@ Decoding asks which fields there are, patches ask how a list merges, and `kubect
 A field is written as its type and then its options. The type is `string`, `core.v1.PodSpec` (another struct), `[T` (a
 list of T), `{T` (a map of texts to T) and the like. The options: `merge=` says that a strategic merge merges the value,
 and by which key; `keys=` names the keys of server-side apply; `set` says that the list is a set; `atomic` that the
-value is one unit to server-side apply; `replace` that a strategic merge replaces it.
+value is one unit to server-side apply; `replace` that a strategic merge replaces it, and
+`retain` that it drops the keys that a patch does not list.
 """
 
 from collections.abc import Mapping
@@ -37,6 +38,7 @@ class Type:
     is_set: bool = False
     atomic: bool = False
     replaced: bool = False
+    retains_keys: bool = False
 
     def identity(self, item: Mapping[str, object]) -> dict[str, object]:
         """What identifies an item of this list for server-side apply."""
@@ -94,6 +96,7 @@ def _parsed(text: str) -> Type:
         is_set="set" in values,
         atomic="atomic" in values,
         replaced="replace" in values,
+        retains_keys="retain" in values,
     )
 
 

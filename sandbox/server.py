@@ -1,6 +1,7 @@
 """The sandbox as a whole: a store, the stand-ins that keep it alive, and an HTTP server on the loopback address."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -12,6 +13,7 @@ from aiohttp import web
 from muster.sandbox import contents
 from muster.sandbox.clock import REAL, Sources
 from muster.sandbox.contents import STANDARD_NODE, NodeShape, synthetic_nodes
+from muster.sandbox.controllers import WorkloadControllers
 from muster.sandbox.http import BODY_LIMIT, Handler
 from muster.sandbox.kinds import (
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -30,6 +32,7 @@ from muster.sandbox.stand_ins import Kubelet, NamespaceCleaner
 from muster.sandbox.store import Store
 
 HOST = "127.0.0.1"
+_log = logging.getLogger(__name__)
 _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
@@ -38,9 +41,9 @@ class Sandbox:
 
     `definitions` are the CustomResourceDefinitions that it serves from the start. `store` may be used directly, also
     before the server starts, from the thread that runs the event loop. Without `stand_ins` there is neither kubelet nor
-    namespace controller, as on an API server that runs alone: bound pods stay pending, deleted ones and namespaces stay
-    terminating. `native_groups` serves the PodGroups and Workloads of scheduling.k8s.io/v1beta1, as kube-apiserver does
-    with `--runtime-config=scheduling.k8s.io/v1beta1=true`. `port` 0 means any free one.
+    controller, as on an API server that runs alone: bound pods stay pending, deleted ones and namespaces stay
+    terminating, workloads get no pods. `native_groups` serves the PodGroups and Workloads of scheduling.k8s.io/v1beta1,
+    as kube-apiserver does with `--runtime-config=scheduling.k8s.io/v1beta1=true`. `port` 0 means any free one.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class Sandbox:
         if self._stand_ins:
             self._start(NamespaceCleaner(self.store).step)
             self._start(Kubelet(self.store).step, PODS)
+            self._start(WorkloadControllers(self.store).step)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -129,7 +133,11 @@ async def _repeat(step: Callable[[], None], waker: asyncio.Event) -> None:
     while True:
         await waker.wait()
         waker.clear()
-        step()
+        try:
+            step()
+        except Exception:
+            _log.exception("a stand-in of the sandbox has failed and does nothing any more")
+            raise
 
 
 async def _cancelled(task: asyncio.Task[None]) -> None:

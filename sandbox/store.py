@@ -144,6 +144,8 @@ class Store:
         entry = self.get(kind, name, namespace=namespace)
         lifecycle.check_delete_preconditions(kind, entry.obj, options)
         plan = lifecycle.plan(stored_as(kind), self._stored(kind, entry).obj, options, self.sources.clock())
+        if options.orphan and not options.dry_run:
+            self._orphan(entry.obj)
         if plan.marked is not None:
             entry = self._commit(kind, plan.marked, WriteOptions(options.dry_run))
         if plan.remove and not options.dry_run:
@@ -176,6 +178,16 @@ class Store:
                         self.ledger.remove(stored_as(known), item.key)
                     self.kinds.undefine(known)
         return self.seen(kind, self.ledger.remove(stored_as(kind), entry.key))
+
+    def _orphan(self, owner: Object) -> None:
+        """Takes the references to an owner out of all that it owns, so that it does not go with its owner."""
+        uid = metadata(owner)["uid"]
+        for kind in self.kinds:
+            for entry in self.ledger.entries(kind, namespace_of(owner)) if kind.namespaced else ():
+                owners = metadata(entry.obj).get("ownerReferences") or []
+                kept = [reference for reference in owners if reference["uid"] != uid]
+                if kept != owners:
+                    self.replace_stored(kind, with_metadata(entry.obj, ownerReferences=kept or None))
 
     def _stored(self, kind: Kind, entry: Entry) -> Entry:
         stored = self.ledger.get(stored_as(kind), entry.key)

@@ -24,6 +24,7 @@ _FIXED = (
     *("involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count", "type"),
     *("eventTime", "action", "related", "reportingComponent", "reportingInstance"),
 )
+_TIMES = ("firstTimestamp", "lastTimestamp", "eventTime")
 _UNSET_IN_VIEW = ("firstTimestamp", "lastTimestamp", "count", "source")
 
 
@@ -41,8 +42,9 @@ def to_view(event: Object) -> Object:
 
 
 def complete(event: Object) -> Object:
-    """A stored event with the fields that are there even if they are empty."""
-    return with_defaults(event, {"source": {}, "reportingComponent": "", "reportingInstance": ""})
+    """A stored event with the fields that are there even if they are empty, or null."""
+    event = with_defaults(event, {"source": {}, "reportingComponent": "", "reportingInstance": ""})
+    return dict.fromkeys(_TIMES) | event
 
 
 def validate(event: Object, *, reporter: str = "reportingComponent") -> Iterator[FieldError]:

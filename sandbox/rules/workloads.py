@@ -16,15 +16,15 @@ _DEPLOYMENT: Object = {
     "replicas": 1,
     "revisionHistoryLimit": 10,
     "progressDeadlineSeconds": 600,
-    "strategy": _ROLLING | {"rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"}},
 }
+_DEPLOYMENT_ROLLING: Object = {"maxUnavailable": "25%", "maxSurge": "25%"}
 _STATEFUL_SET: Object = {
     "replicas": 1,
     "revisionHistoryLimit": 10,
     "podManagementPolicy": "OrderedReady",
-    "updateStrategy": _ROLLING | {"rollingUpdate": {"partition": 0, "maxUnavailable": 1}},
     "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
 }
+_STATEFUL_SET_ROLLING: Object = {"partition": 0, "maxUnavailable": 1}
 _JOB: Object = {
     "backoffLimit": 6,
     "completionMode": "NonIndexed",
@@ -38,12 +38,13 @@ _JOB_RESTART_POLICIES = ("OnFailure", "Never")
 
 def complete_deployment(workload: Object) -> Object:
     """A deployment with its defaults."""
-    return _complete(workload, _DEPLOYMENT)
+    return _with_strategy(_complete(workload, _DEPLOYMENT), "strategy", _DEPLOYMENT_ROLLING)
 
 
 def complete_stateful_set(workload: Object) -> Object:
     """A stateful set with its defaults."""
-    return _complete(workload, _STATEFUL_SET | {"serviceName": ""})
+    workload = _complete(workload, _STATEFUL_SET | {"serviceName": ""})
+    return _with_strategy(workload, "updateStrategy", _STATEFUL_SET_ROLLING)
 
 
 def complete_replica_set(workload: Object) -> Object:
@@ -57,6 +58,15 @@ def complete_replication_controller(workload: Object) -> Object:
     if labels:
         workload = with_metadata(workload, labels=metadata(workload).get("labels") or labels)
     return _complete(workload, {"replicas": 1} | ({"selector": labels} if labels else {}))
+
+
+def _with_strategy(workload: Object, field: str, rolling: Object) -> Object:
+    """A workload that says how it is updated: step by step, where nothing else is said."""
+    spec = workload["spec"]
+    strategy = with_defaults(spec.get(field), _ROLLING)
+    if strategy["type"] == "RollingUpdate":
+        strategy["rollingUpdate"] = with_defaults(strategy.get("rollingUpdate"), rolling)
+    return workload | {"spec": spec | {field: strategy}}
 
 
 def complete_job(job: Object) -> Object:

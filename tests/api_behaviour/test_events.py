@@ -29,6 +29,18 @@ async def test_an_old_event_is_seen_as_a_new_one(server: Server) -> None:
     assert seen["deprecatedLastTimestamp"] == times["lastTimestamp"]
 
 
+async def test_times_that_an_event_does_not_have_are_null(server: Server) -> None:
+    await server.post(_new(server), new_event("a", server.namespace))
+    await server.post(server.path("events"), event("b", server.namespace))
+
+    old, other = [(await server.get(server.path("events", name))).body for name in ("a", "b")]
+    new = (await server.get(_new(server, "a"))).body
+
+    assert (old["firstTimestamp"], old["lastTimestamp"]) == (None, None)
+    assert (other["firstTimestamp"], other["lastTimestamp"], other["eventTime"]) == (None, None, None)
+    assert (new["deprecatedFirstTimestamp"], new["deprecatedLastTimestamp"]) == (None, None)
+
+
 async def test_a_new_event_is_seen_as_an_old_one(server: Server) -> None:
     await server.post(_new(server), new_event("a", server.namespace))
 

@@ -1,15 +1,18 @@
 """Stock kubectl, as a reader of the demo would use it."""
 
 import json
+from typing import Any
 
 import pytest
 
 from muster.sandbox import Sandbox
 from muster.sandbox.actions import bind
-from muster.sandbox.kinds import EVENTS_V1, PODS
-from tests.api_behaviour.objects import binding, config_map, deployment, new_event, pod_group
+from muster.sandbox.kinds import EVENTS, EVENTS_V1, PODS
+from tests.api_behaviour.objects import binding, config_map, deployment, event, new_event, pod_group
 from tests.builders import make_pod
 from tests.sandbox.kubectl import Kubectl, KubectlError, line
+
+_CONTAINERS = [{"name": "main", "image": "nginx"}]
 
 
 def _pod(name: str) -> dict[str, object]:
@@ -251,14 +254,96 @@ async def test_everything_is_allowed(kubectl: Kubectl) -> None:
     assert await kubectl("auth", "can-i", "create", "pods") == "yes\n"
 
 
-async def test_what_kubectl_sends_as_protobuf_and_is_not_read_says_what_to_do_instead(kubectl: Kubectl) -> None:
-    command = ("create", "deployment", "web", "--image=nginx")
+async def test_kubectl_makes_workloads_by_itself(kubectl: Kubectl) -> None:
+    await kubectl("create", "deployment", "web", "--image=nginx", "--replicas=2", "--port=80")
+    await kubectl("create", "job", "once", "--image=busybox", "--", "sleep", "1")
+    await kubectl("create", "service", "clusterip", "web", "--tcp=80:8080")
 
-    with pytest.raises(KubectlError, match=r"a Deployment is not read as protobuf here: use kubectl create .* apply"):
-        await kubectl(*command)
-    applied = await kubectl("apply", "-f", "-", stdin=await kubectl(*command, "--dry-run=client", "-o", "yaml"))
+    deployment, job, service = json.loads(await kubectl("get", "deploy/web", "job/once", "svc/web", "-o", "json"))[
+        "items"
+    ]
 
-    assert applied == "deployment.apps/web created\n"
+    assert (deployment["spec"]["replicas"], deployment["spec"]["strategy"]["type"]) == (2, "RollingUpdate")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert (container["name"], container["image"], container["ports"][0]["containerPort"]) == ("nginx", "nginx", 80)
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    assert (container["command"], job["spec"]["template"]["spec"]["restartPolicy"]) == (["sleep", "1"], "Never")
+    assert (service["spec"]["ports"][0]["targetPort"], service["spec"]["selector"]) == (8080, {"app": "web"})
+
+
+@pytest.mark.parametrize(
+    ("obj", "field"),
+    [
+        (make_pod("one") | {"spec": {"schedulername": "muster", "containers": _CONTAINERS}}, "spec.schedulername"),
+        (
+            make_pod("one") | {"spec": {"containers": [_CONTAINERS[0] | {"resources": {"request": {"cpu": 1}}}]}},
+            "spec.containers[0].resources.request",
+        ),
+        (pod_group("gang", minMember=1, foo=1), "spec.foo"),
+    ],
+)
+async def test_a_misspelt_field_is_refused(kubectl: Kubectl, obj: dict[str, Any], field: str) -> None:
+    with pytest.raises(KubectlError, match="strict decoding error") as refused:
+        await kubectl.apply(obj)
+
+    assert f'strict decoding error: unknown field "{field}"' in str(refused.value)
+    assert "created" in (await kubectl.apply(obj, options=("--validate=ignore",)))[0]
+
+
+async def test_events_can_be_sorted_by_their_times(kubectl: Kubectl, sandbox: Sandbox) -> None:
+    sandbox.store.create(EVENTS_V1, new_event("a", "default"), namespace="default")
+    sandbox.store.create(EVENTS, event("b", "default", lastTimestamp="2026-01-02T00:00:00Z"), namespace="default")
+
+    listed = await kubectl("get", "events", "--sort-by=.lastTimestamp", "-o", "name")
+
+    assert listed.split() == ["event/a", "event/b"]
+
+
+async def test_fields_are_explained(kubectl: Kubectl) -> None:
+    group, pod = await kubectl("explain", "podgroup.spec"), await kubectl("explain", "pod.spec.containers")
+
+    assert "minMember\t<integer>" in group
+    assert "How many pods the group needs" in group
+    assert "resources\t<ResourceRequirements>" in pod
+
+
+async def test_a_definition_of_ones_own_is_served(kubectl: Kubectl) -> None:
+    size = {"type": "integer", "minimum": 1, "default": 3, "description": "How large it is."}
+    spec = {"type": "object", "properties": {"size": size, "colour": {"type": "string", "enum": ["red", "blue"]}}}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
+        "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
+    }
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "things", "kind": "Thing", "shortNames": ["th"]},
+            "versions": [version],
+        },
+    }
+    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "one"}, "spec": {}}
+
+    await kubectl.apply(definition)
+    await kubectl("wait", "--for=condition=established", "crd/things.example.com")
+    created = await kubectl.apply(thing)
+    shown = await kubectl.table("th")
+    explained = await kubectl("explain", "things.spec.size")
+    with pytest.raises(KubectlError, match=r'Unsupported value: "green": supported values: "red", "blue"'):
+        await kubectl.apply(thing | {"spec": {"colour": "green"}})
+    await kubectl("delete", "crd", "things.example.com")
+
+    assert created == ["thing.example.com/one created"]
+    assert shown == [["NAME", "SIZE"], ["one", "3"]]
+    assert "How large it is." in explained
+    with pytest.raises(KubectlError, match="could not find the requested resource"):
+        await kubectl("get", "things")
 
 
 async def test_a_namespace_goes_with_all_it_holds(kubectl: Kubectl, sandbox: Sandbox) -> None:
