@@ -13,7 +13,7 @@ import msgspec
 
 from .affinity_terms import PodTerms, pod_terms
 from .label_set import LabelSet, label_set_of
-from .pod import Affinity, Pod, PodStatus
+from .pod import Affinity, Pod, PodSpec, PodStatus, Volume
 from .requests import CPU, MEMORY, nonzero_requests, pod_requests, scoring_requests
 
 
@@ -26,7 +26,7 @@ class HostPort(NamedTuple):
 
 
 class PodSignature:
-    """What follows from a pod's spec (less its node) and from nothing else.
+    """What follows from a pod's spec (less its node and its claims) and from nothing else.
 
     Pods of one scheduling class share one instance, so identity is equality: `signature is other.signature`.
 
@@ -102,14 +102,11 @@ _signatures: WeakValueDictionary[bytes, PodSignature] = WeakValueDictionary()
 
 
 def signature_of(pod: Pod) -> PodSignature:
-    """The one PodSignature of all pods with the same spec, less the node, whose status does not change what counts.
+    """The one PodSignature of all pods with the same spec, less node and claims, if no status changes what counts.
 
     So a pod keeps its signature when a kubelet starts it and reports the resources it was given, unless they differ.
     """
-    spec = pod.spec
-    if spec.node_name:
-        spec = msgspec.structs.replace(spec, node_name="")
-    key = _encode(spec)
+    key = _encode(_common(pod.spec))
     given = _given_resources(pod.status)
     if given is not None:
         key += _encode(given)
@@ -122,6 +119,17 @@ def signature_of(pod: Pod) -> PodSignature:
                 signature = plain
         _signatures[key] = signature
     return signature
+
+
+def _common(spec: PodSpec) -> PodSpec:
+    """What pods of one signature have in common: not the node, and of volumes just images, which count for scores.
+
+    Claims differ from replica to replica, and what becomes of them does not follow from the spec.
+    """
+    if not spec.node_name and not spec.volumes:
+        return spec
+    images = tuple(Volume(image=volume.image) for volume in spec.volumes if volume.image is not None)
+    return msgspec.structs.replace(spec, node_name="", volumes=images)
 
 
 def _amounts(signature: PodSignature) -> tuple[object, ...]:
