@@ -10,7 +10,7 @@ ROOMS := framework operator plugins sandbox
 LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lint-style lint-types lint-imports bench bench-gangs venv control-plane
+.PHONY: help demo test lint lint-style lint-types lint-imports bench bench-gangs bench-shapes venv control-plane
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -38,6 +38,9 @@ bench: $(INSTALLED) control-plane ## Measure Muster and kube-scheduler side by s
 
 bench-gangs: $(INSTALLED) control-plane ## Measure Muster on groups of pods
 	$(RUN) -m bench.gangs $(BENCH_ARGS)
+
+bench-shapes: $(INSTALLED) control-plane ## Measure both on pods that look at other pods
+	$(RUN) -m bench.shapes $(BENCH_ARGS)
 
 venv: $(INSTALLED) ## Install Muster and its tools into .venv
 

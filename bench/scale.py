@@ -1,10 +1,10 @@
 """How large a benchmark is, and the objects it is made of: the nodes and pods of kube-scheduler's own benchmarks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
-from tests.builders import make_node, make_pod
+from tests.builders import PodDict, make_node, make_pod
 
 NAMESPACE = "bench"
 SCHEDULER_NAME = "bench"
@@ -16,6 +16,7 @@ NODE_CPU, POD_CPU = 4000, 100
 PODS_PER_NODE = NODE_CPU // POD_CPU
 
 _ZONES = ("zone-a", "zone-b", "zone-c")
+ZONES = len(_ZONES)
 
 Body = tuple[str, bytes]
 """Where to post an object, and the object as JSON."""
@@ -30,9 +31,14 @@ def nodes(count: int) -> Iterator[Body]:
 
 def pod(name: str, labels: Mapping[str, str] = {}) -> Body:
     """A pod that asks for a tenth of a core and 500 MiB."""
-    made = make_pod(name, namespace=NAMESPACE).scheduler(SCHEDULER_NAME).labels(labels)
+    return shaped_pod(name, lambda made: made.labels(labels))
+
+
+def shaped_pod(name: str, shape: Callable[[PodDict], PodDict]) -> Body:
+    """The same with whatever `shape` adds."""
+    made = make_pod(name, namespace=NAMESPACE).scheduler(SCHEDULER_NAME)
     made.requests(cpu=f"{POD_CPU}m", memory="500Mi")
-    return f"/api/v1/namespaces/{NAMESPACE}/pods", msgspec.json.encode(made)
+    return f"/api/v1/namespaces/{NAMESPACE}/pods", msgspec.json.encode(shape(made))
 
 
 def pods(count: int) -> Iterator[Body]:

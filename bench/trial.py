@@ -65,11 +65,11 @@ FAILURES = (
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What a trial begins with: nodes, pods that wait, and the groups that the pods are in."""
+    """What a trial begins with: nodes, pods that wait, and other objects that these go by, such as their groups."""
 
     nodes: Sequence[Body]
     pods: Sequence[Body]
-    groups: Sequence[Body] = ()
+    others: Sequence[Body] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ async def measure(side: Side, backlog: Backlog, plane: ControlPlane, display: Di
     """
     async with Client(plane.kubeconfig()) as client:
         await cluster.create_namespace(client)
-        for name, bodies in (("nodes", backlog.nodes), ("groups", backlog.groups), ("pods", backlog.pods)):
+        for name, bodies in (("nodes", backlog.nodes), ("others", backlog.others), ("pods", backlog.pods)):
             if bodies:
                 with display.phase(f"{side.name}: {name}", len(bodies)) as advance:
                     await cluster.create(client, bodies, advance)

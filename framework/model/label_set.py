@@ -6,7 +6,6 @@ thousands of pods.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from weakref import WeakValueDictionary
 
 
@@ -21,7 +20,7 @@ class LabelSet:
 
     __slots__ = ("__weakref__", "labels", "namespace", "terminating")
 
-    def __init__(self, namespace: str, labels: Mapping[str, str], terminating: bool) -> None:
+    def __init__(self, namespace: str, labels: dict[str, str], terminating: bool) -> None:
         self.namespace = namespace
         self.labels = labels
         self.terminating = terminating
@@ -33,7 +32,7 @@ class LabelSet:
 _sets: WeakValueDictionary[tuple[str, bool, frozenset[tuple[str, str]]], LabelSet] = WeakValueDictionary()
 
 
-def label_set_of(namespace: str, labels: Mapping[str, str], *, terminating: bool = False) -> LabelSet:
+def label_set_of(namespace: str, labels: dict[str, str], *, terminating: bool = False) -> LabelSet:
     """The one LabelSet of all pods that have these labels in this namespace."""
     key = (namespace, terminating, frozenset(labels.items()))
     known = _sets.get(key)

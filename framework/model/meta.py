@@ -21,7 +21,6 @@ class OwnerReference(Wire):
     api_version: str = ""
     kind: str = ""
     name: str = ""
-    uid: str = ""
     controller: bool = False
 
 

@@ -13,8 +13,9 @@ import msgspec
 
 from .affinity_terms import PodTerms, pod_terms
 from .label_set import LabelSet, label_set_of
-from .pod import Affinity, Pod, PodSpec, PodStatus, Volume
+from .pod import Pod, PodStatus
 from .requests import CPU, MEMORY, nonzero_requests, pod_requests, scoring_requests
+from .sharing import share_parts
 
 
 class HostPort(NamedTuple):
@@ -26,7 +27,7 @@ class HostPort(NamedTuple):
 
 
 class PodSignature:
-    """What follows from a pod's spec (less its node and its claims) and from nothing else.
+    """What follows from a pod's spec (less its node) and from nothing else.
 
     Pods of one scheduling class share one instance, so identity is equality: `signature is other.signature`.
 
@@ -37,9 +38,10 @@ class PodSignature:
         nonzero: `(cpu, memory)` that the pod counts on its node where other pods are scored, also with defaults.
         host_ports: ports claimed of the node, sidecars' included.
         images: the image of each init container, container and image volume.
+        spec: the spec itself, less its node.
     """
 
-    __slots__ = ("__weakref__", "_affinity", "_terms", "host_ports", "images", "nonzero", "requests", "scoring")
+    __slots__ = ("__weakref__", "_terms", "host_ports", "images", "nonzero", "requests", "scoring", "spec")
 
     def __init__(self, pod: Pod) -> None:
         self.requests = pod_requests(pod)
@@ -48,14 +50,14 @@ class PodSignature:
         self.nonzero = (counted.get(CPU, 0), counted.get(MEMORY, 0))
         self.host_ports = _host_ports(pod)
         self.images = _images(pod)
-        self._affinity: Affinity | None = pod.spec.affinity
+        self.spec = pod.spec if not pod.spec.node_name else msgspec.structs.replace(pod.spec, node_name="")
         self._terms: dict[str, PodTerms] = {}
 
     def terms_in(self, namespace: str) -> PodTerms:
         """The terms of inter-pod affinity that the pods have in this namespace."""
         known = self._terms.get(namespace)
         if known is None:
-            known = self._terms[namespace] = pod_terms(self._affinity, namespace)
+            known = self._terms[namespace] = pod_terms(self.spec.affinity, namespace)
         return known
 
 
@@ -74,14 +76,14 @@ class PodInfo:
         meta = pod.metadata
         self.pod = pod
         self.name = meta.name
-        self.namespace = meta.namespace
         self.uid = meta.uid
         self.key = f"{meta.namespace}/{meta.name}"
-        self.labels = meta.labels
         self.node_name = pod.spec.node_name
         self.priority = pod.spec.priority or 0
         self.signature = signature_of(pod)
         self.label_set: LabelSet = label_set_of(meta.namespace, meta.labels, terminating=self.terminating)
+        self.namespace, self.labels = self.label_set.namespace, self.label_set.labels
+        share_parts(pod, self.signature.spec, self.label_set)
 
     @property
     def terms(self) -> PodTerms:
@@ -102,11 +104,14 @@ _signatures: WeakValueDictionary[bytes, PodSignature] = WeakValueDictionary()
 
 
 def signature_of(pod: Pod) -> PodSignature:
-    """The one PodSignature of all pods with the same spec, less node and claims, if no status changes what counts.
+    """The one PodSignature of all pods with the same spec, less the node, whose status does not change what counts.
 
     So a pod keeps its signature when a kubelet starts it and reports the resources it was given, unless they differ.
     """
-    key = _encode(_common(pod.spec))
+    spec = pod.spec
+    if spec.node_name:
+        spec = msgspec.structs.replace(spec, node_name="")
+    key = _encode(spec)
     given = _given_resources(pod.status)
     if given is not None:
         key += _encode(given)
@@ -119,17 +124,6 @@ def signature_of(pod: Pod) -> PodSignature:
                 signature = plain
         _signatures[key] = signature
     return signature
-
-
-def _common(spec: PodSpec) -> PodSpec:
-    """What pods of one signature have in common: not the node, and of volumes just images, which count for scores.
-
-    Claims differ from replica to replica, and what becomes of them does not follow from the spec.
-    """
-    if not spec.node_name and not spec.volumes:
-        return spec
-    images = tuple(Volume(image=volume.image) for volume in spec.volumes if volume.image is not None)
-    return msgspec.structs.replace(spec, node_name="", volumes=images)
 
 
 def _amounts(signature: PodSignature) -> tuple[object, ...]:

@@ -69,15 +69,16 @@ class Filtering:
             else:
                 found, table = np.zeros(snapshot.height, np.int32), None
                 if len(rows):
-                    verdicts = self._verdicts(plugin, state, pod, NodeView(snapshot, rows))
+                    verdicts = self._verdicts(plugin, state, pod, NodeView.ascending(snapshot, rows))
                     found[rows], table = verdicts.codes, verdicts.table
             codes.append(found)
             if table is not None:
                 tables[plugin.name] = table
             if index >= leading:
                 error = error or _first_error(plugin, found, table, passing)
-                passing = passing & (found == 0)
-                rows = np.flatnonzero(passing)
+                if found.any():  # else the rows stay the same array, by which scores are remembered
+                    passing = passing & (found == 0)
+                    rows = np.flatnonzero(passing)
         error = error or self._error_among(results.plugins[:leading], codes, tables)
         nominated = self._crowded(state, pod, passing) if len(self._nominator) and error is None else {}
         if nominated:

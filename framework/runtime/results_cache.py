@@ -174,7 +174,7 @@ class FilterResults:
 class ScoreResults:
     """Scores of every row for pods of one signature, by some plugins, and their weighted sum on the feasible nodes.
 
-    While the feasible nodes stay the same array, only nodes whose scores changed are weighed and added up again.
+    While the feasible nodes stay the same, only nodes whose scores changed are weighed and added up again.
 
     Attributes:
         weighted: by plugin, int64 of shape (nodes,) for the feasible nodes. Must not be written to.
@@ -206,7 +206,8 @@ class ScoreResults:
         `weigh` makes weighted scores, from 0 to 100 times the weight, of a plugin's raw ones; `weigh_one` of one score
         of a plugin that does not normalise.
         """
-        same = feasible is self._feasible
+        before = self._feasible
+        same = before is feasible or (before is not None and np.array_equal(before, feasible))
         self._feasible = None
         changed = self._refresh_raw(snapshot, ask)
         if not same:

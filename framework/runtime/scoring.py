@@ -76,7 +76,7 @@ class Scoring:
                 continue
             self._calls.evaluated(plugin.name, SCORE)
             if plugin.score_depends_on is DependsOn.CLUSTER:
-                weighted = weigh(plugin, ask(plugin, NodeView(self._snapshot, feasible)))
+                weighted = weigh(plugin, ask(plugin, NodeView.ascending(self._snapshot, feasible)))
                 totals = totals + weighted
             else:
                 weighted = results.weighted[plugin.name]

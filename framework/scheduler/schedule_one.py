@@ -109,14 +109,16 @@ class Algorithm:
             return None
         rows = np.array([row])
         try:
-            diagnosis = self.framework.run_filter_plugins_with_nominated_pods(state, pod, NodeView(self.snapshot, rows))
+            diagnosis = self.framework.run_filter_plugins_with_nominated_pods(
+                state, pod, NodeView.ascending(self.snapshot, rows)
+            )
         except Failed:  # all nodes are asked next, and the error is told then
             return None
         return rows if diagnosis.passes[0] else None
 
     def prioritize_nodes(self, state: CycleState, pod: PodInfo, rows: Rows) -> Scored | Status:
         """How good each of `rows` is; an ERROR status when a plugin failed."""
-        status = self.framework.run_pre_score_plugins(state, pod, NodeView(self.snapshot, rows))
+        status = self.framework.run_pre_score_plugins(state, pod, NodeView.ascending(self.snapshot, rows))
         return self.framework.run_score_plugins(state, pod, rows) if status is None else status
 
     def select_host(self, state: CycleState, pod: PodInfo, found: Feasible, choose: Choose) -> int | Status:

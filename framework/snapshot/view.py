@@ -38,6 +38,11 @@ class NodeView:
             row = int(rows[0])
             self._one = slice(row, row + 1)
 
+    @classmethod
+    def ascending(cls, snapshot: SnapshotReader, rows: Rows) -> NodeView:
+        """A view of distinct rows in ascending order; one that copies nothing where they are all that there are."""
+        return cls(snapshot, None if len(rows) == snapshot.height else rows)
+
     def __len__(self) -> int:
         return self.snapshot.height if self.rows is None else len(self.rows)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from muster.framework.config.args import InterPodAffinityArgs
 from muster.framework.contract import (
@@ -39,6 +40,9 @@ NOT_NEAR = Status.unresolvable("node(s) didn't match pod affinity rules")
 NOT_APART = Status.unschedulable("node(s) didn't match pod anti-affinity rules")
 NOT_WANTED = Status.unschedulable("node(s) didn't satisfy existing pods anti-affinity rules")
 
+_NOT_WANTED, _NOT_APART, _NOT_NEAR = np.array([1, 2, 3], np.int32)
+"""Their numbers. Of several that apply to a node, the greatest speaks."""
+
 _KEPT_APART: Added = ((Wish.REQUIRED_APART, 1),)
 
 
@@ -59,7 +63,7 @@ class InterPodAffinity(
     args_model = InterPodAffinityArgs
     watches = (NAMESPACES,)
 
-    _table = StatusTable([NOT_NEAR, NOT_APART, NOT_WANTED])
+    _table = StatusTable([NOT_WANTED, NOT_APART, NOT_NEAR])
 
     def __init__(self, args: InterPodAffinityArgs, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -81,14 +85,17 @@ class InterPodAffinity(
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
         """The pod's own affinity speaks first, then its anti-affinity, then that of running pods."""
         outlook, snapshot = self._outlooks.of(pod), nodes.snapshot
-        codes = np.zeros(len(nodes), np.int32)
-        for _, domains in _kept_apart(outlook, snapshot):
-            codes[(domains.sums > 0)[nodes.of(domains.ids)]] = self._table.number(NOT_WANTED)
+        by_key: dict[str, npt.NDArray[np.int32]] = {}
+        for key, domains in _kept_apart(outlook, snapshot):
+            _raise_to(by_key, key, (domains.sums > 0) * _NOT_WANTED)
         for sought in outlook.apart:
-            domains = sought.domains(snapshot)
-            codes[(domains.sums > 0)[nodes.of(domains.ids)]] = self._table.number(NOT_APART)
-        if outlook.near:
-            codes[~_near_enough(outlook, nodes)] = self._table.number(NOT_NEAR)
+            _raise_to(by_key, sought.topology_key, (sought.domains(snapshot).sums > 0) * _NOT_APART)
+        for key, near_enough in _near_enough(outlook, snapshot):
+            _raise_to(by_key, key, ~near_enough * _NOT_NEAR)
+        codes = np.zeros(len(nodes), np.int32)
+        for index, (key, by_domain) in enumerate(by_key.items()):
+            found = by_domain[nodes.of(snapshot.labels.column(key).ids)]
+            codes = found if index == 0 else np.maximum(codes, found)
         return Verdicts(codes, self._table)
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
@@ -141,18 +148,21 @@ def _kept_apart(outlook: Outlook, snapshot: SnapshotReader) -> Sequence[tuple[st
     return tuple(outlook.wanted_by(snapshot, keys, _KEPT_APART)) if keys else ()
 
 
-def _near_enough(outlook: Outlook, nodes: NodeView) -> Mask:
-    """bool, shape (nodes,): nodes in a domain of each key that has a pod which matches every term.
+def _raise_to(by_key: dict[str, npt.NDArray[np.int32]], key: str, codes: npt.NDArray[np.int32]) -> None:
+    """Let the domains of a key say what `codes` say where that goes before what they say."""
+    before = by_key.get(key)
+    by_key[key] = codes if before is None else np.maximum(before, codes)
 
-    Where there is no such pod in any domain, a pod that matches its own terms may be the first.
+
+def _near_enough(outlook: Outlook, snapshot: SnapshotReader) -> Iterator[tuple[str, Mask]]:
+    """For each term, by its key: bool, shape (values,), the domains with a pod that matches all terms.
+
+    Where there is no such pod in any domain of any key, a pod that matches its own terms may be the first, in each.
     """
-    found = np.ones(len(nodes), np.bool_)
-    placed = np.ones(len(nodes), np.bool_)
-    nobody = True
-    for sought in outlook.near:
-        domains = sought.domains(nodes.snapshot)
-        ids = nodes.of(domains.ids)
-        placed &= ids != ABSENT
-        found &= (domains.sums > 0)[ids]
-        nobody = nobody and not domains.sums.any()
-    return placed if nobody and outlook.first_will_do else placed & found
+    found = [(sought.topology_key, sought.domains(snapshot).sums > 0) for sought in outlook.near]
+    first = outlook.first_will_do and not any(domains.any() for _, domains in found)
+    for key, domains in found:
+        if first:
+            domains[:] = True
+        domains[ABSENT] = False
+        yield key, domains

@@ -1,0 +1,109 @@
+"""Drains backlogs of pods that look at other pods, each shape with both sides: `python -m bench.shapes [--pods N] …`.
+
+A shape is what all pods of a backlog ask for: to be apart by host, together in a zone, spread over zones, near others
+if possible, or spread because a Service picks them. Plain pods come first, so that each shape can be held against them.
+A run that fails ends the benchmark as in `bench.drain`.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from bench import scale
+from bench.progress import Bars
+from bench.report import document
+from bench.scale import NAMESPACE, Body
+from bench.sides import KUBE_SCHEDULER, MUSTER
+from bench.trial import FAILURES, Backlog, Result, run
+from tests.builders import PodDict
+
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+WEB = {"app": "web"}
+SERVICE: Mapping[str, Any] = {
+    "metadata": {"name": "web", "namespace": NAMESPACE},
+    "spec": {"selector": WEB, "ports": [{"port": 80}]},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the pods of a backlog ask for, and what there is besides them."""
+
+    wish: Callable[[PodDict], PodDict]
+    objects: Sequence[Body] = ()
+
+    def pods(self, count: int) -> Iterator[Body]:
+        """The backlog."""
+        return (scale.shaped_pod(f"pod-{number:05}", self.wish) for number in range(count))
+
+
+PLAIN = "plain"
+SHAPES: Mapping[str, Shape] = {
+    PLAIN: Shape(lambda pod: pod),
+    "anti-affinity by host": Shape(lambda pod: pod.labels(WEB).apart(HOST, WEB)),
+    "affinity by zone": Shape(lambda pod: pod.labels(WEB).near(ZONE, WEB)),
+    "spread over zones": Shape(lambda pod: pod.labels(WEB).spread(ZONE, WEB)),
+    "preferred affinity": Shape(lambda pod: pod.labels(WEB).near(ZONE, WEB, weight=10)),
+    "default spread of a Service": Shape(
+        lambda pod: pod.labels(WEB), [(f"/api/v1/namespaces/{NAMESPACE}/services", msgspec.json.encode(SERVICE))]
+    ),
+}
+
+
+def too_many(node_count: int, pod_count: int) -> str | None:
+    """Why so many pods of every shape do not fit on so many nodes; None when they do."""
+    if pod_count > node_count:
+        return f"{node_count} nodes have no room for {pod_count} pods that keep apart by host"
+    in_a_zone = node_count // scale.ZONES
+    fault = scale.overfull(in_a_zone, pod_count)
+    return None if fault is None else f"in one zone of {scale.ZONES}, {fault}"
+
+
+@click.command(context_settings={"show_default": True})
+@click.option("--nodes", type=click.IntRange(3), default=5000, help="Nodes in the cluster.")
+@click.option("--pods", type=click.IntRange(2), default=2000, help="Pods in each backlog.")
+@click.option("--shape", "names", type=click.Choice(list(SHAPES)), multiple=True, help="Only these, after plain pods.")
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
+def main(nodes: int, pods: int, names: tuple[str, ...], output: str) -> None:
+    """Measure Muster and kube-scheduler on pods that look at other pods."""
+    if (fault := too_many(nodes, pods)) is not None:
+        raise click.UsageError(fault)
+    found: dict[str, tuple[Result, Result]] = {}
+    try:
+        with Bars() as bars:
+            for name in dict.fromkeys((PLAIN, *(names or SHAPES))):
+                shape = SHAPES[name]
+                backlog = Backlog(list(scale.nodes(nodes)), list(shape.pods(pods)), shape.objects)
+                found[name] = run(KUBE_SCHEDULER, backlog, bars), run(MUSTER, backlog, bars)
+    except FAILURES as error:
+        raise click.ClickException(str(error)) from error
+    if output == "json":
+        print(json.dumps({name: document(results) for name, results in found.items()}, indent=2))
+    else:
+        Console().print(table(f"{pods:,} pods of each shape on {nodes:,} nodes, pods/s", found))
+
+
+def table(title: str, found: Mapping[str, tuple[Result, Result]]) -> Table:
+    """A row a shape: the rate of both sides, their ratio, and Muster's against its own with plain pods."""
+    made = Table(title=title, title_justify="left")
+    made.add_column(no_wrap=True)
+    columns = KUBE_SCHEDULER.name, MUSTER.name, f"{MUSTER.name} / {KUBE_SCHEDULER.name}", f"{MUSTER.name} / its plain"
+    for column in (*columns, "machine used by others, %"):
+        made.add_column(column, justify="right")
+    plain = found[PLAIN][1].pods_per_second
+    for name, (baseline, subject) in found.items():
+        rates = baseline.pods_per_second, subject.pods_per_second
+        ratios = rates[1] / rates[0], rates[1] / plain
+        others = f"{1e2 * baseline.others_share:.0f}, {1e2 * subject.others_share:.0f}"
+        made.add_row(name, *(f"{rate:,.0f}" for rate in rates), *(f"{ratio:.2f}" for ratio in ratios), others)
+    return made
+
+
+if __name__ == "__main__":
+    main()

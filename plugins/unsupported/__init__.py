@@ -1,0 +1,1 @@
+"""What keeps pods waiting that ask for more than Muster can judge."""

@@ -1,1 +1,0 @@
-"""What pods may mount where: VolumeRestrictions, NodeVolumeLimits, VolumeZone and VolumeBinding."""
