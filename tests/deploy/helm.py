@@ -43,9 +43,9 @@ class Helm:
         """Installs the release, which must not be there; returns its notes with what precedes them."""
         return self._run("install", RELEASE, str(CHART), *_WHERE, "--create-namespace", *options, values=values)
 
-    def upgrade(self, values: Mapping[str, Any] = {}) -> str:
+    def upgrade(self, values: Mapping[str, Any] = {}, *options: str) -> str:
         """Changes the release that is there."""
-        return self._run("upgrade", RELEASE, str(CHART), *_WHERE, values=values)
+        return self._run("upgrade", RELEASE, str(CHART), *_WHERE, *options, values=values)
 
     def uninstall(self) -> str:
         """Removes the release, if it is there."""

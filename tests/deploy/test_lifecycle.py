@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.controlplane.api import Api, ApiError
-from tests.deploy.helm import NAMESPACE, RELEASE, REPOSITORY, Helm, HelmError
+from tests.deploy.helm import CHART, NAMESPACE, RELEASE, REPOSITORY, Helm, HelmError
 from tests.e2e.eventually import eventually
 
 CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podgroups.scheduling.x-k8s.io"
@@ -71,6 +71,33 @@ def test_a_definition_that_is_there_can_be_taken_over(release: Helm, admin: Api)
     assert _group(admin) == group
 
 
+@pytest.mark.parametrize("manager", ["helm", "kubectl-create", "kubectl-client-side-apply"])
+def test_the_documented_command_takes_over_a_definition_that_another_tool_made(
+    release: Helm, admin: Api, manager: str
+) -> None:
+    before = _define(admin, manager=manager, columns=False)
+    group = _make_group(admin)
+    release.install({"schedulerNames": ["muster", "scheduler-plugins-scheduler"], "crds": {"install": False}})
+    options = ("--reset-then-reuse-values", "--take-ownership", "--force-conflicts")
+    documented = (CHART / "README.md").read_text()
+
+    with pytest.raises(HelmError, match=r"conflict with .*: \.spec\.versions"):
+        release.upgrade({"crds": {"install": True}}, "--reset-then-reuse-values", "--take-ownership")
+    release.upgrade({"crds": {"install": True}}, *options)
+    release.upgrade({"scheduler": {"verbosity": 1}}, "--reset-then-reuse-values")
+
+    assert all(option in documented for option in options)
+    after = admin.get(CRD)
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert after["spec"]["versions"][0]["additionalPrinterColumns"]
+    assert _group(admin) == group
+    config = admin.get(f"/api/v1/namespaces/{NAMESPACE}/configmaps/{RELEASE}")["data"]["config.yaml"]
+    assert [profile["schedulerName"] for profile in yaml.safe_load(config)["profiles"]] == [
+        "muster",
+        "scheduler-plugins-scheduler",
+    ]
+
+
 def test_an_upgrade_keeps_the_certificate_that_the_replicas_serve_with(release: Helm, admin: Api) -> None:
     values: dict[str, Any] = {"webhook": {"enabled": True}}
     secret = f"/api/v1/namespaces/{NAMESPACE}/secrets/{RELEASE}-webhook"
@@ -93,10 +120,13 @@ def test_podgroups_can_be_made_while_no_replica_answers_unless_failing_is_asked_
     eventually(lambda: _refusal(admin) == "")
 
 
-def _define(admin: Api) -> dict[str, Any]:
-    """Makes the definition as somebody else would, and returns it once PodGroups are served."""
+def _define(admin: Api, *, manager: str = "somebody", columns: bool = True) -> dict[str, Any]:
+    """Makes the definition as another tool would, and without columns as scheduler-plugins' is; returns it."""
     [path] = (REPOSITORY / "deploy" / "crds").glob("*.yaml")
-    made: dict[str, Any] = admin.post(CRD.rpartition("/")[0], yaml.safe_load(path.read_text()))
+    definition = yaml.safe_load(path.read_text())
+    for version in definition["spec"]["versions"] if not columns else ():
+        del version["additionalPrinterColumns"]
+    made: dict[str, Any] = admin.post(f"{CRD.rpartition('/')[0]}?fieldManager={manager}", definition)
     return made
 
 
