@@ -37,7 +37,10 @@ from .queueing.scheduling_gates import SchedulingGates
 from .resources.balanced_allocation import NodeResourcesBalancedAllocation
 from .resources.fit import NodeResourcesFit
 from .topologyspread.pod_topology_spread import PodTopologySpread
-from .unsupported.unsupported_fields import UnsupportedFields, UnsupportedFieldsArgs
+from .volumes.binding import VolumeBinding
+from .volumes.limits import NodeVolumeLimits
+from .volumes.restrictions import VolumeRestrictions
+from .volumes.zone import VolumeZone
 
 __all__ = ["ALWAYS", "DEFAULTS", "GROUP", "IN_TREE", "KNOWN_UNIMPLEMENTED", "discover", "extension_points", "guarded"]
 
@@ -53,6 +56,10 @@ _DEFAULT_PLUGINS: Final[tuple[tuple[type[Plugin], int], ...]] = (
     (NodeAffinity, 2),
     (NodePorts, 0),
     (NodeResourcesFit, 1),
+    (VolumeRestrictions, 0),
+    (NodeVolumeLimits, 0),
+    (VolumeBinding, 0),
+    (VolumeZone, 0),
     (PodTopologySpread, 2),
     (InterPodAffinity, 2),
     (DynamicResources, 2),
@@ -62,7 +69,7 @@ _DEFAULT_PLUGINS: Final[tuple[tuple[type[Plugin], int], ...]] = (
     (NodeDeclaredFeatures, 0),
 )
 
-_OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (Coscheduling, PodLimits, UnsupportedFields)
+_OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (Coscheduling, PodLimits)
 
 IN_TREE: Final[Mapping[str, type[Plugin]]] = MappingProxyType(
     {plugin.name: plugin for plugin, _ in _DEFAULT_PLUGINS} | {plugin.name: plugin for plugin in _OTHER_PLUGINS}
@@ -80,12 +87,8 @@ KNOWN_UNIMPLEMENTED: Final = frozenset(
         "DefaultPreemption",
         "DeferredPodScheduling",
         "GangScheduling",
-        "NodeVolumeLimits",
         "PodGroupPodsCount",
         "TopologyPlacementGenerator",
-        "VolumeBinding",
-        "VolumeRestrictions",
-        "VolumeZone",
     }
 )
 """Names of the plugins that kube-scheduler has in its tree and this package does not."""
@@ -123,19 +126,10 @@ def discover(enabled: Collection[str], found: Iterable[EntryPoint] | None = None
 
 
 def guarded(profile: ResolvedProfile) -> ResolvedProfile:
-    """The profile with guards in front: PodLimits, and UnsupportedFields where it lacks plugins that judge a field."""
-    args = dict(profile.args)
-    guards = [PodLimits.name]
-    if profile.lacking:
-        guards.append(UnsupportedFields.name)
-        args[UnsupportedFields.name] = UnsupportedFieldsArgs(plugins=profile.lacking)
-    others = (each for each in profile.points["preFilter"] if each.name not in guards)
-    pre_filter = (*(PluginRef(name, 0) for name in guards), *others)
-    return replace(
-        profile,
-        points=MappingProxyType({**profile.points, "preFilter": pre_filter}),
-        args=MappingProxyType(args),
-    )
+    """The profile with PodLimits in front."""
+    others = (each for each in profile.points["preFilter"] if each.name != PodLimits.name)
+    pre_filter = (PluginRef(PodLimits.name, 0), *others)
+    return replace(profile, points=MappingProxyType({**profile.points, "preFilter": pre_filter}))
 
 
 class _Unusable(Exception):

@@ -158,6 +158,10 @@ class PodDict(ObjectDict):
         """Mounts a persistent volume claim."""
         return self._append("volumes", {"name": claim, "persistentVolumeClaim": {"claimName": claim}})
 
+    def volume(self, name: str, **source: object) -> Self:
+        """Adds a volume with this source by its API name: `volume("cache", emptyDir={})`."""
+        return self._append("volumes", {"name": name, **source})
+
     def node_selector(self, labels: Mapping[str, str]) -> Self:
         self["spec"].setdefault("nodeSelector", {}).update(labels)
         return self

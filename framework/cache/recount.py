@@ -50,6 +50,11 @@ def _facts(snapshot: Snapshot, label_keys: Iterable[str]) -> Iterator[tuple[tupl
         for row, addresses in rows.items():
             for address, count in addresses.items():
                 yield (places[row], f"number of claims on {address}:{port}/{protocol}"), count
+    for claim, count in snapshot.volumes.claims().items():
+        yield ("the snapshot", f"volumes of claim {claim}"), count
+    for disk, users in snapshot.volumes.disks().items():
+        for row, count in users.items():
+            yield (places[row], f"pods with {disk}"), count
 
 
 def _relations(snapshot: Snapshot, places: Sequence[str]) -> Iterator[tuple[tuple[str, str], object]]:

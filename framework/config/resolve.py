@@ -26,7 +26,6 @@ from muster.framework.config.points import POINTS
 from muster.framework.config.problems import ConfigurationError, Problem, as_json
 
 _NO_MODELS: Final[Mapping[str, type[BaseModel]]] = MappingProxyType({})
-_JUDGING: Final = frozenset({"preFilter", "filter", "score"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,6 @@ class ResolvedProfile:
         args: plugin name -> arguments, for each plugin in `points` that has any: a model, or plain values where the
             plugin has no model.
         unimplemented: the known but unimplemented plugins that the profile enables or configures, sorted.
-        lacking: the known but unimplemented plugins that it would run in kube-scheduler, sorted.
     """
 
     scheduler_name: str
@@ -48,7 +46,6 @@ class ResolvedProfile:
     points: Mapping[str, tuple[PluginRef, ...]]
     args: Mapping[str, object]
     unimplemented: tuple[str, ...]
-    lacking: tuple[str, ...] = ()
 
 
 def enabled_plugins(configuration: KubeSchedulerConfiguration, defaults: Sequence[tuple[str, int]]) -> frozenset[str]:
@@ -103,7 +100,6 @@ def resolve(
                 points=MappingProxyType(points),
                 args=MappingProxyType(_ignoring(args, ignored)),
                 unimplemented=_named(profile, missing),
-                lacking=_lacking(defaults, profile, missing),
             )
         )
     problems += _queue_sort_problems(profiles)
@@ -123,16 +119,6 @@ def _named(profile: KubeSchedulerProfile, names: frozenset[str]) -> tuple[str, .
     enabled = {plugin.name for members in sets for plugin in members.enabled}
     configured = {entry.name for entry in profile.plugin_config}
     return tuple(sorted(names & (enabled | configured)))
-
-
-def _lacking(
-    defaults: Sequence[tuple[str, int]], profile: KubeSchedulerProfile, missing: frozenset[str]
-) -> tuple[str, ...]:
-    """Those of `missing`, each taken for a default, that the profile leaves on somewhere on the way to a node."""
-    merged = merge_plugins([*defaults, *((name, 0) for name in sorted(missing))], profile.plugins)
-    extends = dict.fromkeys(missing, _JUDGING)
-    left_on = {plugin.name for point in _JUDGING for plugin in plugins_at(point, merged, extends)}
-    return tuple(sorted(missing & left_on))
 
 
 def _args(

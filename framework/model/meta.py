@@ -21,6 +21,7 @@ class OwnerReference(Wire):
     api_version: str = ""
     kind: str = ""
     name: str = ""
+    uid: str = ""
     controller: bool = False
 
 

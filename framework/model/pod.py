@@ -7,6 +7,7 @@ import msgspec
 from .meta import ObjectMeta, OwnerReference, Wire
 from .pod_relations import PodAffinity, TopologySpreadConstraint
 from .quantity import Quantity
+from .volume_sources import ISCSI, RBD, Sources, Unread
 
 
 class ResourceRequirements(Wire):
@@ -113,23 +114,21 @@ class ImageVolumeSource(Wire):
     reference: str = ""
 
 
-class VolumeSource(Wire):
-    """A kind of volume of which only its being there is read."""
+class ClaimSource(Wire):
+    """A persistent volume claim of the pod's namespace that is mounted as a volume."""
+
+    claim_name: str = ""
 
 
-class Volume(Wire):
-    """`spec.volumes[]`. Names are not read: that of the service account's token differs from pod to pod."""
+class Volume(Sources):
+    """`spec.volumes[]`. The claim behind an `ephemeral` one has the pod's name and the volume's."""
 
+    name: str = ""
     image: ImageVolumeSource | None = None
-    persistent_volume_claim: VolumeSource | None = None
-    ephemeral: VolumeSource | None = None
-    csi: VolumeSource | None = None
-    gce_persistent_disk: VolumeSource | None = None
-    aws_elastic_block_store: VolumeSource | None = None
-    azure_disk: VolumeSource | None = None
-    cinder: VolumeSource | None = None
-    iscsi: VolumeSource | None = None
-    rbd: VolumeSource | None = None
+    persistent_volume_claim: ClaimSource | None = None
+    ephemeral: Unread | None = None
+    iscsi: ISCSI | None = None
+    rbd: RBD | None = None
 
 
 class PodResourceClaim(Wire):
@@ -141,7 +140,7 @@ class PodResourceClaim(Wire):
 
 
 class PodSpec(Wire):
-    """`spec`."""
+    """`spec`. Of its volumes only those are kept that scheduling looks at: not secrets, tokens and the like."""
 
     node_name: str = ""
     scheduler_name: str = ""
@@ -160,6 +159,11 @@ class PodSpec(Wire):
     resource_claims: tuple[PodResourceClaim, ...] = ()
     host_network: bool = False
     host_users: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.volumes:
+            read = tuple(volume for volume in self.volumes if volume != Volume(name=volume.name))
+            msgspec.structs.force_setattr(self, "volumes", read)
 
 
 class PodCondition(Wire):

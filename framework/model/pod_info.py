@@ -13,7 +13,7 @@ import msgspec
 
 from .affinity_terms import PodTerms, pod_terms
 from .label_set import LabelSet, label_set_of
-from .pod import Pod, PodStatus
+from .pod import Pod, PodSpec, PodStatus, Volume
 from .requests import CPU, MEMORY, nonzero_requests, pod_requests, scoring_requests
 from .sharing import share_parts
 
@@ -27,7 +27,7 @@ class HostPort(NamedTuple):
 
 
 class PodSignature:
-    """What follows from a pod's spec (less its node) and from nothing else.
+    """What follows from a pod's spec (less its node and its claims) and from nothing else.
 
     Pods of one scheduling class share one instance, so identity is equality: `signature is other.signature`.
 
@@ -38,7 +38,7 @@ class PodSignature:
         nonzero: `(cpu, memory)` that the pod counts on its node where other pods are scored, also with defaults.
         host_ports: ports claimed of the node, sidecars' included.
         images: the image of each init container, container and image volume.
-        spec: the spec itself, less its node.
+        spec: what the pods' specs have in common.
     """
 
     __slots__ = ("__weakref__", "_terms", "host_ports", "images", "nonzero", "requests", "scoring", "spec")
@@ -50,7 +50,7 @@ class PodSignature:
         self.nonzero = (counted.get(CPU, 0), counted.get(MEMORY, 0))
         self.host_ports = _host_ports(pod)
         self.images = _images(pod)
-        self.spec = pod.spec if not pod.spec.node_name else msgspec.structs.replace(pod.spec, node_name="")
+        self.spec = _common(pod.spec)
         self._terms: dict[str, PodTerms] = {}
 
     def terms_in(self, namespace: str) -> PodTerms:
@@ -104,14 +104,11 @@ _signatures: WeakValueDictionary[bytes, PodSignature] = WeakValueDictionary()
 
 
 def signature_of(pod: Pod) -> PodSignature:
-    """The one PodSignature of all pods with the same spec, less the node, whose status does not change what counts.
+    """The one PodSignature of all pods with the same spec, less node and claims, if no status changes what counts.
 
     So a pod keeps its signature when a kubelet starts it and reports the resources it was given, unless they differ.
     """
-    spec = pod.spec
-    if spec.node_name:
-        spec = msgspec.structs.replace(spec, node_name="")
-    key = _encode(spec)
+    key = _encode(_common(pod.spec))
     given = _given_resources(pod.status)
     if given is not None:
         key += _encode(given)
@@ -124,6 +121,17 @@ def signature_of(pod: Pod) -> PodSignature:
                 signature = plain
         _signatures[key] = signature
     return signature
+
+
+def _common(spec: PodSpec) -> PodSpec:
+    """What pods of one signature have in common: not the node, and of volumes just images, which count for scores.
+
+    Claims differ from replica to replica, and what becomes of them does not follow from the spec.
+    """
+    if not spec.node_name and not spec.volumes:
+        return spec
+    images = tuple(Volume(image=volume.image) for volume in spec.volumes if volume.image is not None)
+    return msgspec.structs.replace(spec, node_name="", volumes=images)
 
 
 def _amounts(signature: PodSignature) -> tuple[object, ...]:

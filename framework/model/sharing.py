@@ -25,12 +25,14 @@ def share_parts(pod: Pod, spec: PodSpec, label_set: LabelSet) -> None:
     """Put shared parts in place of the pod's own.
 
     Args:
-        spec: equal to the pod's less its node; the parts of it are shared.
+        spec: what the pod's has in common with others of its signature; the parts of it are shared.
         label_set: that of the pod.
     """
-    meta = pod.metadata
-    if pod.spec.containers is not spec.containers:
-        _replace(pod, "spec", msgspec.structs.replace(spec, node_name=pod.spec.node_name))
+    meta, own = pod.metadata, pod.spec
+    if own.containers is not spec.containers:
+        shared = msgspec.structs.replace(spec, node_name=own.node_name, volumes=_shared(own.volumes))
+        if shared == own:
+            _replace(pod, "spec", shared)
     _replace(pod, "status", _shared(pod.status))
     _replace(meta, "namespace", label_set.namespace)
     _replace(meta, "labels", label_set.labels)

@@ -20,6 +20,7 @@ from .ports import PortTable
 from .relations import PodRelations
 from .resources import ResourceColumns
 from .taints import TaintColumn
+from .volumes import VolumeTable
 
 
 class SnapshotReader(Protocol):
@@ -83,6 +84,11 @@ class SnapshotReader(Protocol):
     @property
     def relations(self) -> PodRelations:
         """How pods are labelled, and the terms of affinity that they carry."""
+        ...
+
+    @property
+    def volumes(self) -> VolumeTable:
+        """Volumes that pods have on nodes."""
         ...
 
     @property

@@ -23,6 +23,7 @@ from .ports import PortTable
 from .relations import PodRelations
 from .resources import ResourceColumns
 from .taints import TaintColumn
+from .volumes import VolumeTable
 
 _FIRST_CAPACITY = 64
 
@@ -52,6 +53,7 @@ class Snapshot:
         self.images = ImageTable()
         self.ports = PortTable()
         self.relations = PodRelations(capacity)
+        self.volumes = VolumeTable()
         self.node_journal = Journal()
         self.usage_journal = Journal()
         self.names: list[str] = []
@@ -128,6 +130,8 @@ class Snapshot:
         if info.signature.host_ports:
             self.ports.add(row, info.signature.host_ports)
         self.relations.add(info, row)
+        if info.pod.spec.volumes:
+            self.volumes.add(row, info)
         self.usage_journal.record(row)
         if self._undo is not None:
             self._undo.append((True, info, node_name))
@@ -143,6 +147,8 @@ class Snapshot:
         if counted.signature.host_ports:
             self.ports.remove(row, counted.signature.host_ports)
         self.relations.remove(counted, row)
+        if counted.pod.spec.volumes:
+            self.volumes.remove(row, counted)
         self.usage_journal.record(row)
         if self._undo is not None:
             self._undo.append((False, counted, node_name))
@@ -166,6 +172,10 @@ class Snapshot:
         before = self.pods[row][info.uid]
         self.pods[row][info.uid] = info
         self.relations.relabel(before, info, row)
+        if before.pod.spec.volumes:
+            self.volumes.remove(row, before)
+        if info.pod.spec.volumes:
+            self.volumes.add(row, info)
         if _visible(before) != _visible(info):
             self.usage_journal.record(row)
 

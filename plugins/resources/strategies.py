@@ -7,20 +7,18 @@ count on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from muster.framework.config.args import ScoringStrategy, UtilizationShapePoint
 from muster.framework.config.args.resources import MOST_ALLOCATED
-from muster.framework.contract.plugin import MAX_NODE_SCORE, Scores
+from muster.framework.config.args.shape import scores_by_percent
+from muster.framework.contract.plugin import Scores
 from muster.framework.snapshot.resources import Amounts
 
 Strategy = Callable[[Amounts, Amounts, Amounts], Scores]
 """`(used, offered, weights) -> scores`: int64 of shapes (resources, nodes), the same, (resources,) and (nodes,)."""
-
-_MAX_SHAPE_SCORE = 10
 
 
 def strategy_of(config: ScoringStrategy) -> Strategy:
@@ -45,8 +43,7 @@ class RequestedToCapacityRatio:
     """Scores the use of each resource by a piecewise linear function; resources that score 0 do not count."""
 
     def __init__(self, shape: Sequence[UtilizationShapePoint]) -> None:
-        points = [(point.utilization, point.score * (MAX_NODE_SCORE // _MAX_SHAPE_SCORE)) for point in shape]
-        self._score_at = np.array([_interpolate(points, percent) for percent in range(101)], np.int64)
+        self._score_at = np.array(scores_by_percent(shape), np.int64)
 
     def __call__(self, used: Amounts, offered: Amounts, weights: Amounts) -> Scores:
         """The weighted mean, rounded half up."""
@@ -70,13 +67,3 @@ def _quotient(dividend: Amounts, divisor: Amounts) -> npt.NDArray[np.int64]:
     floor: npt.NDArray[np.int64] = dividend // divisor
     negative = dividend < 0
     return floor + (negative & (floor * divisor != dividend)) if negative.any() else floor
-
-
-def _interpolate(points: Sequence[tuple[int, int]], percent: int) -> int:
-    if percent <= points[0][0]:
-        return points[0][1]
-    for (left, low), (right, high) in pairwise(points):
-        if percent <= right:
-            rise = (high - low) * (percent - left)
-            return low + (rise // (right - left) if rise >= 0 else -(-rise // (right - left)))
-    return points[-1][1]

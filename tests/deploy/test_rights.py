@@ -15,6 +15,10 @@ from tests.deploy.pod import Replica, mount, service_account_token
 from tests.dynamicresources.objects import claiming_pod, device, exactly, make_claim, make_class, make_slice
 from tests.e2e.eventually import eventually
 from tests.namespaces import create_namespace, remove_namespace
+from tests.played_storage import PlayedStorage
+from tests.storage import make_claim as make_volume_claim
+from tests.storage import make_class as make_storage_class
+from tests.storage import make_volume
 
 FIRST_GANG = REPOSITORY / "deploy" / "examples" / "first-gang.yaml"
 MEMBERS = [f"first-gang-{number}" for number in range(3)]
@@ -113,6 +117,28 @@ def device_user(replica: Replica, admin: Api, workspace: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
+def volumes(replica: Replica, admin: Api, workspace: str) -> Iterator[str]:
+    """A pod that got a volume which was there and one which was made for it; its node."""
+    storage = PlayedStorage(admin, workspace)
+    storage.create(
+        make_storage_class("made"),
+        make_storage_class("local", provisioner="kubernetes.io/no-provisioner"),
+        make_volume("here", storage_class="local").on("two"),
+        make_volume_claim("found", storage_class="local"),
+        make_volume_claim("made", storage_class="made"),
+    )
+    pods = f"/api/v1/namespaces/{workspace}/pods"
+    admin.post(pods, _without_uid(make_pod("mounting").claim("found").claim("made")))
+    storage.claimed_by("here")
+    storage.bind("found", "here")
+    node = storage.selected_node("made")
+    storage.provision("made", make_volume("new", storage_class="made"))
+    eventually(lambda: admin.get(f"{pods}/mounting")["spec"].get("nodeName"))
+    yield node
+    storage.remove()
+
+
+@pytest.fixture(scope="module")
 def lease(replica: Replica, admin: Api) -> dict[str, Any]:
     """The replica's lease, once it was renewed."""
     path = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{RELEASE}"
@@ -142,6 +168,10 @@ def test_a_pod_that_fits_nowhere_says_so_in_its_condition_and_in_events_that_cou
     assert any("series" in event for event in misfit)
 
 
+def test_a_pod_is_bound_with_volumes_that_are_there_and_volumes_that_are_made(volumes: str) -> None:
+    assert volumes == "two"
+
+
 def test_metrics_are_for_those_whom_the_chart_lets_read_them(replica: Replica, admin: Api) -> None:
     reader = service_account_token(admin, READER["name"])
     status, text = replica.page("/metrics", reader)
@@ -157,14 +187,14 @@ def test_the_lease_is_in_the_namespace_of_the_release(lease: dict[str, Any]) -> 
     assert lease["spec"]["holderIdentity"]
 
 
-@pytest.mark.usefixtures("gang", "misfit", "lease", "device_user")
+@pytest.mark.usefixtures("gang", "misfit", "lease", "device_user", "volumes")
 def test_no_right_is_lacking_and_none_is_needless(replica: Replica, admin: Api, audit: Audit) -> None:
     replica.page("/metrics", service_account_token(admin, READER["name"]))
     assert audit.refused() == []
     assert granted(_rules(admin)) - audit.used() - UNSEEN == set()
 
 
-@pytest.mark.usefixtures("gang", "misfit")
+@pytest.mark.usefixtures("gang", "misfit", "volumes")
 def test_nothing_is_wrong_in_the_log(replica: Replica) -> None:
     assert replica.complaints() == []
 

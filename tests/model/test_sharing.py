@@ -47,6 +47,7 @@ def test_replicas_share_all_that_is_the_same() -> None:
         replica(1),
         replica(1).labels(app="other").annotations({"note": "another"}).nominated("n9"),
         replica(2).node("").terminating(),
+        replica(3).claim("data-3"),
     ],
 )
 def test_a_pod_stays_what_it_was(pod: PodDict) -> None:

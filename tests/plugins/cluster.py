@@ -1,34 +1,38 @@
 """A small cluster in a snapshot, and what a plugin says of it node by node."""
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 import numpy as np
 from pydantic import BaseModel
 
 from muster.framework.contract import (
+    Api,
     Binder,
+    Code,
     CycleState,
     FilterPlugin,
     Handle,
-    Lister,
     ObjectFollower,
     Plugin,
+    PreFilterPlugin,
     ScorePlugin,
     Status,
+    WatchedKind,
 )
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.framework.snapshot.view import NodeView
-from muster.operator.explain.picture import Objects
-from muster.operator.kube.references import HasMetadata
+from muster.operator.kube.references import HasMetadata, object_key
+from muster.plugins.catalog import IN_TREE
 from tests.builders import NodeDict, PodDict
+from tests.coscheduling.clock import VirtualClock
 
-T = TypeVar("T")
 AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)
 
 
@@ -42,24 +46,46 @@ def typed(node: NodeDict) -> Node:
     return msgspec.convert(node, Node)
 
 
+class _Lister:
+    """The objects of one kind."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, Any] = {}
+
+    def get(self, key: str) -> object | None:
+        return self.objects.get(key)
+
+    def list(self) -> Iterable[object]:
+        return self.objects.values()
+
+
 @dataclass
 class _Handle:
     snapshot: Snapshot
+    clock: VirtualClock
+    listers: defaultdict[str, _Lister]
     binder: Binder | None
-    objects: dict[str, Objects]
+    api: Api | None
+    values: dict[str, Any]
 
-    def lister(self, resource: str) -> Lister:
-        return self.objects[resource]
+    def lister(self, resource: str) -> _Lister:
+        return self.listers[resource]
 
-    def shared(self, key: str, make: Callable[[], T]) -> T:
-        return make()
+    def shared(self, key: str, make: Callable[[], Any]) -> Any:
+        if key not in self.values:
+            self.values[key] = make()
+        return self.values[key]
 
 
 class Cluster:
-    """Nodes, and pods on them."""
+    """Nodes, pods on them, and the objects that plugins watch."""
 
     def __init__(self, *nodes: NodeDict) -> None:
         self.snapshot = Snapshot()
+        self.clock = VirtualClock()
+        self._listers: defaultdict[str, _Lister] = defaultdict(_Lister)
+        self._shared: dict[str, Any] = {}
+        self._plugins: list[Plugin] = []
         self.add(*nodes)
 
     def add(self, *nodes: NodeDict) -> None:
@@ -78,19 +104,43 @@ class Cluster:
         args: BaseModel | None = None,
         *,
         binder: Binder | None = None,
+        api: Api | None = None,
         objects: Iterable[tuple[str, HasMetadata]] = (),
     ) -> AnyPlugin:
-        """A plugin that lives in this cluster, among objects of kinds that it watches, each given with its resource.
+        """A plugin that lives in this cluster, and has followed what happened in it.
 
+        The cluster has `objects` of kinds that the plugin watches, too, each given with its resource.
         Where no arguments are given, it gets the defaults of its own.
         """
-        listers = {watched.resource: Objects() for watched in kind.watches}
+        handle = _Handle(self.snapshot, self.clock, self._listers, binder, api, self._shared)
         args = kind.args_model() if args is None and kind.args_model is not None else args
-        plugin = kind(args, cast("Handle", _Handle(self.snapshot, binder, listers)))
-        for resource, obj in objects:
-            listers[resource].add(obj)
-            cast("ObjectFollower", plugin).on_object(resource, None, obj)
+        plugin = kind(args, cast("Handle", handle))
+        self._plugins.append(plugin)
+        for resource, given in objects:
+            self._listers[resource].objects[object_key(given.metadata)] = given
+        for watched in plugin.watches:
+            for obj in self._listers[watched.resource].list():
+                _tell(plugin, watched, None, obj)
         return plugin
+
+    def keep(self, *objects: Mapping[str, Any]) -> None:
+        """The API has these objects, of kinds that plugins watch, from now on."""
+        for plain in objects:
+            kind = _WATCHED[plain["kind"]]
+            obj = msgspec.convert(plain, kind.type)
+            known = self._listers[kind.resource].objects
+            old, known[object_key(obj.metadata)] = known.get(object_key(obj.metadata)), obj
+            self._tell_all(kind, old, obj)
+
+    def drop(self, plain: Mapping[str, Any]) -> None:
+        """The API does not have the object any more."""
+        kind = _WATCHED[plain["kind"]]
+        key = object_key(msgspec.convert(plain, kind.type).metadata)
+        self._tell_all(kind, self._listers[kind.resource].objects.pop(key), None)
+
+    def _tell_all(self, kind: WatchedKind, old: object | None, new: object | None) -> None:
+        for plugin in self._plugins:
+            _tell(plugin, kind, old, new)
 
     def view(self, names: Iterable[str] | None = None) -> NodeView:
         """The named nodes, or all of them."""
@@ -98,15 +148,33 @@ class Cluster:
             return NodeView(self.snapshot, self.snapshot.live_rows())
         return NodeView(self.snapshot, np.array([self.snapshot.live_row_of(name) for name in names], np.intp))
 
+    def prefiltered(self, plugin: Plugin, pod: PodDict, nodes: NodeView) -> tuple[CycleState, Status | None]:
+        """The notes of the plugin's PreFilter, if it has one, and what it answered unless it lets the pod go on."""
+        state = CycleState()
+        answer = plugin.pre_filter(state, info(pod), nodes) if isinstance(plugin, PreFilterPlugin) else None
+        return state, answer if isinstance(answer, Status) else None
+
     def rejected(self, plugin: FilterPlugin, pod: PodDict) -> dict[str, Status]:
-        """The nodes that the plugin turns the pod away from, and why."""
+        """The nodes that the plugin turns the pod away from, and why; all of them where its PreFilter does."""
         nodes = self.view()
-        verdicts = plugin.filter(CycleState(), info(pod), nodes)
+        state, status = self.prefiltered(plugin, pod, nodes)
+        if status is not None:
+            return {} if status.code is Code.SKIP else dict.fromkeys(nodes.names(), status)
+        verdicts = plugin.filter(state, info(pod), nodes)
         codes = verdicts.codes.tolist()
         return {name: verdicts.table[code] for name, code in zip(nodes.names(), codes, strict=True) if code}
 
     def scores(self, plugin: ScorePlugin, pod: PodDict) -> dict[str, int]:
         """The normalised score of each node."""
-        nodes, state, incoming = self.view(), CycleState(), info(pod)
+        nodes, incoming = self.view(), info(pod)
+        state, _ = self.prefiltered(plugin, pod, nodes)
         scores = plugin.normalize_score(state, incoming, plugin.score(state, incoming, nodes))
         return dict(zip(nodes.names(), scores.tolist(), strict=True))
+
+
+def _tell(plugin: Plugin, kind: WatchedKind, old: object | None, new: object | None) -> None:
+    if isinstance(plugin, ObjectFollower) and kind in plugin.watches:
+        plugin.on_object(kind.resource, old, new)
+
+
+_WATCHED = {kind.resource: kind for plugin in IN_TREE.values() for kind in plugin.watches}

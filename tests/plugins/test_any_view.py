@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muster.framework.contract import CycleState, FilterPlugin, Plugin, ScorePlugin, Status
+from muster.framework.contract import CycleState, FilterPlugin, Plugin, PreFilterPlugin, ScorePlugin, Status
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.snapshot.view import NodeView
 from muster.plugins.catalog import IN_TREE
@@ -22,15 +22,28 @@ def views(cluster: Cluster) -> st.SearchStrategy[list[int]]:
     return st.lists(st.sampled_from(cluster.snapshot.live_rows().tolist()), unique=True)
 
 
+def after_pre_filter(plugin: Plugin, pod: PodInfo, nodes: NodeView) -> CycleState | None:
+    """The state in which the plugin is asked about nodes; None when PreFilter leaves that out."""
+    state = CycleState()
+    answer = plugin.pre_filter(state, pod, nodes) if isinstance(plugin, PreFilterPlugin) else None
+    return None if isinstance(answer, Status) else state
+
+
 def verdicts(plugin: FilterPlugin, pod: PodInfo, nodes: NodeView) -> list[Status | None]:
-    found = plugin.filter(CycleState(), pod, nodes)
+    state = after_pre_filter(plugin, pod, nodes)
+    if state is None:
+        return [None] * len(nodes)
+    found = plugin.filter(state, pod, nodes)
     assert found.codes.dtype == np.int32
     assert found.codes.shape == (len(nodes),)
     return [found.table[code] if code else None for code in found.codes.tolist()]
 
 
 def scores(plugin: ScorePlugin, pod: PodInfo, nodes: NodeView) -> list[int]:
-    found = plugin.score(CycleState(), pod, nodes)
+    state = after_pre_filter(plugin, pod, nodes)
+    if state is None:
+        return [0] * len(nodes)
+    found = plugin.score(state, pod, nodes)
     assert found.dtype == np.int64
     assert found.shape == (len(nodes),)
     return [int(score) for score in found]

@@ -25,6 +25,10 @@ POINTS = {
     "NodeAffinity": {"preFilter", "filter", "preScore", "score"},
     "NodePorts": {"preFilter", "filter"},
     "NodeResourcesFit": {"preFilter", "filter", "preScore", "score"},
+    "VolumeRestrictions": {"preFilter", "filter"},
+    "NodeVolumeLimits": {"preFilter", "filter"},
+    "VolumeBinding": {"preFilter", "filter", "preScore", "score", "reserve", "preBind"},
+    "VolumeZone": {"preFilter", "filter"},
     "PodTopologySpread": {"preFilter", "filter", "preScore", "score"},
     "InterPodAffinity": {"preFilter", "filter", "preScore", "score"},
     "DynamicResources": {

@@ -6,6 +6,8 @@ from itertools import pairwise
 from muster.framework.config.fields import ConfigModel, Int32
 from muster.framework.config.problems import Problem, invalid, required
 
+_NODE_SCORE_FOR_ONE = 10
+
 
 class UtilizationShapePoint(ConfigModel):
     """`score` (0 to 10) at `utilization` (0 to 100 percent)."""
@@ -29,3 +31,19 @@ def shape_problems(shape: Sequence[UtilizationShapePoint], path: str) -> Iterato
             yield invalid(f"{path}[{index}].utilization", point.utilization, "not in valid range [0, 100]")
         if not 0 <= point.score <= 10:
             yield invalid(f"{path}[{index}].score", point.score, "not in valid range [0, 10]")
+
+
+def scores_by_percent(shape: Sequence[UtilizationShapePoint]) -> list[int]:
+    """The function's values at 0, 1, ... 100 per cent, on the scale of node scores (0 to 100)."""
+    points = [(point.utilization, point.score * _NODE_SCORE_FOR_ONE) for point in shape]
+    return [_interpolate(points, percent) for percent in range(101)]
+
+
+def _interpolate(points: Sequence[tuple[int, int]], percent: int) -> int:
+    if percent <= points[0][0]:
+        return points[0][1]
+    for (left, low), (right, high) in pairwise(points):
+        if percent <= right:
+            rise = (high - low) * (percent - left)
+            return low + (rise // (right - left) if rise >= 0 else -(-rise // (right - left)))
+    return points[-1][1]

@@ -1,1 +1,0 @@
-"""What keeps pods waiting that ask for more than Muster can judge."""

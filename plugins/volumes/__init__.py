@@ -1,0 +1,1 @@
+"""What pods may mount where: VolumeRestrictions, NodeVolumeLimits, VolumeZone and VolumeBinding."""

@@ -1,0 +1,56 @@
+"""The events that may help pods which VolumeBinding turned away, with kube-scheduler's hints."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from muster.framework.contract import Action, ClusterEvent, EventRegistration, EventResource, Hint
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.volumes import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
+
+from .capacities import limit_of
+from .hints import mounted_claim
+from .migration import MIGRATED_PLUGINS
+
+_ADD_OR_UPDATE = Action.ADD | Action.UPDATE
+
+
+def _other_topologies(pod: PodInfo, old: StorageClass | None, new: StorageClass) -> Hint:
+    """Any new class; an old one when its volumes can be elsewhere."""
+    return _queue_if(old is None or old.allowed_topologies != new.allowed_topologies)
+
+
+def _other_plugins_migrated(pod: PodInfo, old: CSINode | None, new: CSINode) -> Hint:
+    return _queue_if(old is None or _migrated(old) != _migrated(new))
+
+
+def _migrated(csi_node: CSINode) -> str:
+    return csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "")
+
+
+def _capacity_counts_no_more(pod: PodInfo, old: CSIDriver, new: CSIDriver) -> Hint:
+    """A driver of one of the pod's inline volumes that tracked capacity, and does so no longer."""
+    stopped = bool(old.spec.storage_capacity) and not new.spec.storage_capacity
+    inline = any(volume.csi is not None and volume.csi.driver == new.metadata.name for volume in pod.pod.spec.volumes)
+    return _queue_if(stopped and inline)
+
+
+def _more_capacity(pod: PodInfo, old: CSIStorageCapacity | None, new: CSIStorageCapacity) -> Hint:
+    before, after = None if old is None else limit_of(old), limit_of(new)
+    return _queue_if(old is None or (after is not None and (before is None or after > before)))
+
+
+def _queue_if(helps: bool) -> Hint:
+    return Hint.QUEUE if helps else Hint.SKIP
+
+
+REGISTRATIONS: Final = (
+    EventRegistration(ClusterEvent(EventResource.STORAGE_CLASS, _ADD_OR_UPDATE), _other_topologies),
+    EventRegistration(ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, _ADD_OR_UPDATE), mounted_claim),
+    EventRegistration(ClusterEvent(EventResource.PERSISTENT_VOLUME, _ADD_OR_UPDATE)),
+    EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)),
+    EventRegistration(ClusterEvent(EventResource.CSI_NODE, _ADD_OR_UPDATE), _other_plugins_migrated),
+    EventRegistration(ClusterEvent(EventResource.CSI_DRIVER, Action.UPDATE), _capacity_counts_no_more),
+    EventRegistration(ClusterEvent(EventResource.CSI_STORAGE_CAPACITY, _ADD_OR_UPDATE), _more_capacity),
+)
+"""kube-scheduler's registrations, in its order."""

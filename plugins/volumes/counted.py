@@ -1,0 +1,83 @@
+"""What the volumes of a pod count as: a driver's volumes, told apart by their handles.
+
+The limits of nodes are about these. The rules are those of kube-scheduler's `nodevolumelimits.CSILimits`.
+"""
+
+from __future__ import annotations
+
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.pod_volumes import mount_of
+from muster.framework.model.volumes import CSINode, PersistentVolumeClaim
+
+from .claims import class_of_claim, key_of, made_for, not_made_for
+from .migration import DRIVERS, Handle, TranslationError, inline_handle, plugin_of, served, volume_handle
+from .storage import Storage, no_claim
+
+_UNBOUND = "\0"
+"""In front of the handle of a volume that does not exist yet. No driver gives such a handle."""
+
+
+class CountError(Exception):
+    """Volumes that cannot be counted."""
+
+
+class ClaimMissing(CountError):
+    """A claim that must be there before a pod can go anywhere."""
+
+
+def volumes_of(pod: PodInfo, csi_node: CSINode | None, storage: Storage, *, new: bool) -> frozenset[Handle]:
+    """What the pod's volumes count as on the node with this CSINode.
+
+    Raises CountError; ClaimMissing only of a `new` pod. With a pod on a node a claim that is missing does not count.
+    """
+    found: set[Handle] = set()
+    for volume in pod.pod.spec.volumes:
+        mount = mount_of(pod.pod, volume)
+        if mount is None:
+            if served(plugin_of(volume), csi_node):
+                try:
+                    found.add(inline_handle(volume))
+                except TranslationError as error:
+                    raise CountError(f"converting volume({volume.name}) from inline to csi: {error}") from error
+            continue
+        if not mount.claim:
+            raise CountError("PersistentVolumeClaim had no name")
+        key = f"{pod.namespace}/{mount.claim}"
+        claim = storage.claim(key)
+        if claim is None:
+            if new:
+                raise ClaimMissing(f"looking up PVC {key}: {no_claim(mount.claim)}")
+            continue
+        if mount.ephemeral and not made_for(claim, pod):
+            raise CountError(not_made_for(claim, pod))
+        handle = _handle_of(claim, csi_node, storage)
+        if handle is not None and all(handle):
+            found.add(handle)
+    return frozenset(found)
+
+
+def _handle_of(claim: PersistentVolumeClaim, csi_node: CSINode | None, storage: Storage) -> Handle | None:
+    volume = storage.volume(claim.spec.volume_name) if claim.spec.volume_name else None
+    if volume is None:
+        return _handle_to_be(claim, csi_node, storage)
+    if volume.spec.csi is not None:
+        return Handle(volume.spec.csi.driver, volume.spec.csi.volume_handle)
+    if not served(plugin_of(volume.spec), csi_node):
+        return None
+    try:
+        return volume_handle(volume)
+    except TranslationError:
+        return None
+
+
+def _handle_to_be(claim: PersistentVolumeClaim, csi_node: CSINode | None, storage: Storage) -> Handle | None:
+    """A stand-in for the volume that the claim's class will have made."""
+    storage_class = storage.storage_class(class_of_claim(claim))
+    if storage_class is None:
+        return None
+    driver = storage_class.provisioner
+    if driver in DRIVERS:
+        if not served(driver, csi_node):
+            return None
+        driver = DRIVERS[driver]
+    return Handle(driver, _UNBOUND + key_of(claim))

@@ -1,0 +1,25 @@
+"""Queueing hints that several of the volume plugins give: whether an event is about a claim of the pod."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from muster.framework.contract import Hint
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.pod_volumes import claims_named_by, mounts_of
+from muster.framework.model.volumes import PersistentVolumeClaim
+
+
+def named_claim(pod: PodInfo, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim) -> Hint:
+    """Helps when the claim that came or changed is one that the pod names."""
+    return _queue_if_among(claims_named_by(pod.pod), pod, new)
+
+
+def mounted_claim(pod: PodInfo, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim) -> Hint:
+    """Helps when it is one that the pod names, or one that is made for the pod."""
+    return _queue_if_among([mount.claim for mount in mounts_of(pod.pod)], pod, new)
+
+
+def _queue_if_among(names: Collection[str], pod: PodInfo, claim: PersistentVolumeClaim) -> Hint:
+    among = claim.metadata.namespace == pod.namespace and claim.metadata.name in names
+    return Hint.QUEUE if among else Hint.SKIP

@@ -1,0 +1,87 @@
+"""The ledger: what VolumeBinding knows of volumes, claims and capacities, assumed changes included.
+
+The profiles' plugins share one. The informers' events and the pods' reservations keep it up to date, so that a pod
+finds the volumes and capacities of its classes sorted.
+"""
+
+from __future__ import annotations
+
+from muster.framework.contract import EventResource
+from muster.framework.model.volumes import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim
+
+from .assume_cache import AssumeCache
+from .capacities import Capacities
+from .claims import class_of_volume, key_of
+from .shelf import Shelf
+from .storage import Storage
+from .wakeups import Wakeups
+
+
+class Ledger:
+    """Volumes by class, capacities by class, and what is assumed of volumes and claims.
+
+    Attributes:
+        volumes, claims: the objects as they will be once everything is written.
+        wakeups: for those who wait until something happens to a claim or volume.
+    """
+
+    def __init__(self, storage: Storage, wakeups: Wakeups) -> None:
+        self.volumes: AssumeCache[PersistentVolume] = AssumeCache("persistentvolumes", storage.volume, self._shelve)
+        self.claims: AssumeCache[PersistentVolumeClaim] = AssumeCache(
+            "persistentvolumeclaims", storage.claim, lambda _: None
+        )
+        self.wakeups = wakeups
+        self._shelves: dict[str, Shelf] = {}
+        self._class_of: dict[str, str] = {}
+        self._capacities: dict[str, Capacities] = {}
+
+    def shelf(self, class_name: str) -> Shelf:
+        """The volumes of a class."""
+        return self._shelves.get(class_name) or Shelf()
+
+    def capacities(self, class_name: str) -> Capacities:
+        """The capacities for a class."""
+        return self._capacities.get(class_name) or Capacities()
+
+    def follow(self, resource: str, old: object | None, new: object | None) -> None:
+        """A storage object came, changed or went."""
+        obj = new if new is not None else old
+        if isinstance(obj, PersistentVolume):
+            self._told_of_volume(obj, gone=new is None)
+        elif isinstance(obj, PersistentVolumeClaim):
+            self.claims.told(key_of(obj))
+            self.wakeups.wake(EventResource.PERSISTENT_VOLUME_CLAIM, key_of(obj))
+        elif isinstance(obj, CSIStorageCapacity):
+            self._told_of_capacity(old, new)
+
+    def _told_of_volume(self, volume: PersistentVolume, *, gone: bool) -> None:
+        name = volume.metadata.name
+        self.volumes.told(name)
+        if gone:
+            self._take_off(name)
+        else:
+            self._shelve(self.volumes.get(name) or volume)
+        self.wakeups.wake(EventResource.PERSISTENT_VOLUME, name)
+
+    def _told_of_capacity(self, old: object | None, new: object | None) -> None:
+        if isinstance(new, CSIStorageCapacity):
+            self._capacities.setdefault(new.storage_class_name, Capacities()).put(new)
+        elif isinstance(old, CSIStorageCapacity) and old.storage_class_name in self._capacities:
+            known = self._capacities[old.storage_class_name]
+            known.remove(old)
+            if not known:
+                del self._capacities[old.storage_class_name]
+
+    def _shelve(self, volume: PersistentVolume) -> None:
+        name, class_name = volume.metadata.name, class_of_volume(volume)
+        if self._class_of.get(name, class_name) != class_name:
+            self._take_off(name)
+        self._class_of[name] = class_name
+        self._shelves.setdefault(class_name, Shelf()).put(volume)
+
+    def _take_off(self, name: str) -> None:
+        class_name = self._class_of.pop(name, None)
+        if class_name is not None:
+            self._shelves[class_name].remove(name)
+            if not self._shelves[class_name]:
+                del self._shelves[class_name]

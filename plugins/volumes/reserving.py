@@ -1,0 +1,107 @@
+"""Reservations: what a pod gets of the storage on its node, assumed in the ledger until it is written or given back.
+
+VolumeBinding's Reserve makes them, PreBind writes them, Unreserve gives back what was not written. In memory alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import msgspec
+
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.volumes import ClaimReference, PersistentVolume, PersistentVolumeClaim
+
+from .claims import BOUND_BY_CONTROLLER, SELECTED_NODE, kept_for, key_of
+from .finding import Found
+from .ledger import Ledger
+
+
+@dataclass(slots=True)
+class Binding:
+    """A claim and the volume that it gets.
+
+    Attributes:
+        claim: the claim.
+        volume: the volume as it is to be; once it is written, as the API answered.
+        changed: whether the API has it otherwise.
+        written: whether it was written.
+    """
+
+    claim: PersistentVolumeClaim
+    volume: PersistentVolume
+    changed: bool
+    written: bool = False
+
+
+@dataclass(slots=True)
+class Provisioning:
+    """A claim for which a volume is to be made: as it is to be, or as the API answered once it is `written`."""
+
+    claim: PersistentVolumeClaim
+    written: bool = False
+
+
+@dataclass(slots=True)
+class Reservation:
+    """What a pod gets."""
+
+    bindings: list[Binding] = field(default_factory=list)
+    provisionings: list[Provisioning] = field(default_factory=list)
+
+
+def assume(ledger: Ledger, pod: PodInfo, node_name: str, found: Found) -> Reservation:
+    """Assume what was found for the one node that was asked about, in the pod's name.
+
+    Raises OutOfSync when an object has changed meanwhile; nothing is assumed then.
+    """
+    made = Reservation()
+    try:
+        for choice in found.choices:
+            [number], [there] = choice.numbers.tolist(), choice.found.tolist()
+            if there:
+                binding = _binding(choice.volume(number), choice.claim)
+                if binding.changed:
+                    ledger.volumes.assume(pod.uid, binding.volume.metadata.name, binding.volume)
+                made.bindings.append(binding)
+        for provision in found.provisions:
+            if provision.here[0]:
+                claim = _with_node(provision.claim, node_name)
+                ledger.claims.assume(pod.uid, key_of(claim), claim)
+                made.provisionings.append(Provisioning(claim))
+    except Exception:
+        give_back(ledger, pod, made)
+        raise
+    return made
+
+
+def give_back(ledger: Ledger, pod: PodInfo, reservation: Reservation) -> None:
+    """Restore what was assumed and not written. What was written the API will tell of."""
+    for provisioning in reservation.provisionings:
+        if not provisioning.written:
+            ledger.claims.restore(pod.uid, key_of(provisioning.claim))
+    for binding in reservation.bindings:
+        if not binding.written:
+            ledger.volumes.restore(pod.uid, binding.volume.metadata.name)
+
+
+def _binding(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Binding:
+    """The volume as it is once it is the claim's (`GetBindVolumeToClaim`)."""
+    wanted = ClaimReference(claim.metadata.namespace, claim.metadata.name, claim.metadata.uid)
+    annotations = volume.metadata.annotations
+    if not kept_for(volume, claim) and BOUND_BY_CONTROLLER not in annotations:
+        annotations = {**annotations, BOUND_BY_CONTROLLER: "yes"}
+    changed = volume.spec.claim_ref != wanted or annotations is not volume.metadata.annotations
+    replace = msgspec.structs.replace
+    bound = replace(
+        volume,
+        metadata=replace(volume.metadata, annotations=annotations),
+        spec=replace(volume.spec, claim_ref=wanted),
+    )
+    return Binding(claim, bound, changed)
+
+
+def _with_node(claim: PersistentVolumeClaim, node_name: str) -> PersistentVolumeClaim:
+    replace = msgspec.structs.replace
+    annotations = {**claim.metadata.annotations, SELECTED_NODE: node_name}
+    return replace(claim, metadata=replace(claim.metadata, annotations=annotations))

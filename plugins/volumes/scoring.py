@@ -1,0 +1,81 @@
+"""How good a node's storage is for a pod: by how much of it the pod's claims would use, class by class.
+
+VolumeBinding scores by it. Volumes that there are count by their size; where none is used, those that are to be made
+count by the capacity they come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from muster.framework.config.args.shape import UtilizationShapePoint, scores_by_percent
+from muster.framework.contract.plugin import Scores
+from muster.framework.contract.verdicts import Mask
+
+from .claims import class_of_claim, requested_bytes
+from .finding import Found
+from .ledger import Ledger
+from .shelf import Bytes
+from .spots import NONE
+
+
+class StorageScore:
+    """Scores the use of each class by a piecewise linear function, and takes the mean."""
+
+    def __init__(self, shape: Sequence[UtilizationShapePoint], ledger: Ledger) -> None:
+        self._score_at = np.array(scores_by_percent(shape), np.int64)
+        self._ledger = ledger
+
+    def of(self, found: Found, nodes: int) -> Scores:
+        """int64, shape (nodes,): 0 where no storage counts. Rounded half up."""
+        static: Mask = np.zeros(nodes, np.bool_)
+        for choice in found.choices:
+            static |= choice.found
+        total, classes = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
+        for use in (_of_choices(found, nodes), self._of_provisions(found, ~static)):
+            for used, offered in use:
+                counts = used >= 0
+                total += np.where(counts, self._score(used, offered), 0)
+                classes += counts
+        mean: Scores = (2 * total + classes) // np.maximum(2 * classes, 1)
+        return mean
+
+    def _score(self, used: Bytes, offered: Bytes) -> Scores:
+        full = (offered == 0) | (used > offered)
+        percent = np.where(full, 100, used * 100 // np.maximum(offered, 1))
+        return self._score_at.take(percent, mode="clip")
+
+    def _of_provisions(self, found: Found, free: Mask) -> Iterator[tuple[Bytes, Bytes]]:
+        """For each class, bytes used and offered; -1 where it does not count. Of several claims the last one's
+        capacity counts."""
+        classes: dict[str, tuple[Bytes, Bytes]] = {}
+        for provision in found.provisions:
+            here = provision.here & free & (provision.capacities != NONE)
+            if not here.any():
+                continue
+            name = class_of_claim(provision.claim)
+            used, offered = classes.setdefault(name, _nothing(len(free)))
+            _add(used, here, requested_bytes(provision.claim))
+            offered[here] = self._ledger.capacities(name).free(provision.capacities[here])
+        yield from classes.values()
+
+
+def _of_choices(found: Found, nodes: int) -> Iterator[tuple[Bytes, Bytes]]:
+    """The same of volumes that there are, by the classes that they name."""
+    classes: dict[str, tuple[Bytes, Bytes]] = {}
+    for choice in found.choices:
+        for name, here, capacities in choice.by_class():
+            used, offered = classes.setdefault(name, _nothing(nodes))
+            _add(used, here, requested_bytes(choice.claim))
+            offered[here] += capacities
+    yield from classes.values()
+
+
+def _nothing(nodes: int) -> tuple[Bytes, Bytes]:
+    return np.full(nodes, -1, np.int64), np.zeros(nodes, np.int64)
+
+
+def _add(used: Bytes, here: Mask, amount: int) -> None:
+    used[here] = np.maximum(used[here], 0) + amount

@@ -1,0 +1,140 @@
+"""Spots: where things can be used, and which of many things each node gets, decided once a place and not once a node.
+
+A cluster may have a local volume or a capacity for each of its nodes. A thing that names one value of one label is
+looked up by the node's own value; only what is described otherwise costs a look at all nodes, once for all alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from muster.framework.contract import NodeView
+from muster.framework.contract.verdicts import Mask
+from muster.framework.model.label_selector import LabelSelector
+from muster.framework.model.node_selector import usable
+from muster.framework.model.pod import NodeSelectorRequirement, NodeSelectorTerm
+from muster.framework.snapshot.labels import LabelColumn
+from muster.framework.snapshot.node_selector import any_picks
+
+Numbers = npt.NDArray[np.intp]
+NONE = int(np.iinfo(np.intp).max)
+"""Stands for no thing; greater than the number of any."""
+
+Place = tuple[NodeSelectorTerm, ...] | None
+"""Well-formed terms of which one must pick the node, by its labels alone; None for everywhere."""
+
+
+def place_of(terms: Iterable[NodeSelectorTerm] | None) -> Place:
+    """The place that these terms describe. A node is asked for labels only; any field of it counts as empty."""
+    if terms is None:
+        return None
+    found = [msgspec.structs.replace(term, match_fields=()) for term in usable(terms) if _fields_accept(term)]
+    return None if any(not term.match_expressions for term in found) else tuple(found)
+
+
+def place_selected(selector: LabelSelector | None) -> Place:
+    """The nodes that a label selector picks: without one none at all."""
+    if selector is None:
+        return ()
+    wanted = (NodeSelectorRequirement(key, "In", (value,)) for key, value in selector.match_labels.items())
+    others = (NodeSelectorRequirement(each.key, each.operator, each.values) for each in selector.match_expressions)
+    expressions = (*wanted, *others)
+    return usable([NodeSelectorTerm(expressions)]) if expressions else None
+
+
+def is_at(place: Place, nodes: NodeView) -> Mask:
+    """bool, shape (nodes,): which nodes are there."""
+    return np.ones(len(nodes), np.bool_) if place is None else any_picks(place, nodes)
+
+
+class Spots:
+    """The places of a row of things, numbered from 0 in the order in which they are to be taken."""
+
+    __slots__ = ("_everywhere", "_general", "_pins", "_spot_of", "_spots")
+
+    def __init__(self, places: Iterable[Place]) -> None:
+        numbers: dict[Place, int] = {}
+        self._spot_of: Numbers = np.array([numbers.setdefault(place, len(numbers)) for place in places], np.intp)
+        self._spots = len(numbers)
+        self._everywhere = numbers.get(None)
+        self._pins: dict[str, _Pins] = {}
+        self._general: list[tuple[int, Place]] = []
+        for place, spot in numbers.items():
+            pin = _pin(place or ())
+            if pin is not None:
+                self._pins.setdefault(pin[0], _Pins()).add(pin[1], spot)
+            elif place is not None:
+                self._general.append((spot, place))
+
+    def first(self, things: Numbers, nodes: NodeView, depth: int = 1) -> Sequence[Numbers]:
+        """The first of `things` (ascending), the second and so on that each node can have; NONE where no more are left.
+
+        Each intp, of shape (nodes,); at most `depth` of them.
+        """
+        found: list[Numbers] = []
+        for _ in range(depth):
+            if not len(things):
+                break
+            spots, leaders = np.unique(self._spot_of[things], return_index=True)
+            leader_of: Numbers = np.full(self._spots, NONE, np.intp)
+            leader_of[spots] = things[leaders]
+            found += self._spread(leader_of, nodes)
+            things = np.delete(things, leaders)
+        if depth == 1 or len(found) < 2:
+            return [np.minimum.reduce(found)] if found else []
+        return list(np.sort(np.stack(found), axis=0)[:depth])
+
+    def _spread(self, leader_of: Numbers, nodes: NodeView) -> Iterator[Numbers]:
+        """For each way of describing a place, what each node gets there."""
+        if self._everywhere is not None and leader_of[self._everywhere] != NONE:
+            yield np.full(len(nodes), leader_of[self._everywhere], np.intp)
+        for key, pins in self._pins.items():
+            column = nodes.snapshot.labels.column(key)
+            yield pins.by_value(leader_of, column)[nodes.of(column.ids)]
+        for spot, place in self._general:
+            if leader_of[spot] != NONE:
+                yield np.where(is_at(place, nodes), leader_of[spot], NONE)
+
+
+class _Pins:
+    """Spots that are one value each of the same label."""
+
+    __slots__ = ("_ids", "_known", "_spots", "_values")
+
+    def __init__(self) -> None:
+        self._values: list[str] = []
+        self._spots: list[int] = []
+        self._known: tuple[list[str], int] = ([], -1)
+        self._ids: Numbers = np.zeros(0, np.intp)
+
+    def add(self, value: str, spot: int) -> None:
+        """Nodes with this value are at `spot`."""
+        self._values.append(value)
+        self._spots.append(spot)
+
+    def by_value(self, leader_of: Numbers, column: LabelColumn) -> Numbers:
+        """What nodes get, by the number of their value; the last entry is for values that no node has."""
+        if self._known[0] is not column.values or self._known[1] != len(column.values):
+            self._ids = np.fromiter(map(column.id_of, self._values), np.intp, len(self._values))
+            self._known = (column.values, len(column.values))
+        table: Numbers = np.full(len(column.values) + 1, NONE, np.intp)
+        table[self._ids] = leader_of[self._spots]
+        return table
+
+
+def _pin(place: Sequence[NodeSelectorTerm]) -> tuple[str, str] | None:
+    """The label and its only value, if the place is described by just that."""
+    if len(place) != 1 or len(place[0].match_expressions) != 1:
+        return None
+    [expression] = place[0].match_expressions
+    if expression.operator != "In" or len(expression.values) != 1:
+        return None
+    return expression.key, expression.values[0]
+
+
+def _fields_accept(term: NodeSelectorTerm) -> bool:
+    return all((each.values[0] == "") == (each.operator == "In") for each in term.match_fields)

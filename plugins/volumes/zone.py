@@ -1,0 +1,151 @@
+"""VolumeZone: a bound volume's zone and region labels must be those of the node, if the node has any."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from muster.framework.contract import (
+    Action,
+    ClusterEvent,
+    CycleState,
+    EnqueueExtensions,
+    EventRegistration,
+    EventResource,
+    FilterPlugin,
+    Handle,
+    Hint,
+    NodeView,
+    PreFilterPlugin,
+    Status,
+    StatusTable,
+    Verdicts,
+)
+from muster.framework.contract.verdicts import Mask
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.pod_volumes import claims_named_by
+from muster.framework.model.volumes import PersistentVolume, PersistentVolumeClaim, StorageClass
+from muster.framework.snapshot.labels import ABSENT
+
+from .claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim
+from .hints import named_claim
+from .migration import BETA_REGION, BETA_ZONE, REGION, ZONE, ZONES_DELIMITER
+from .storage import CLAIMS, CLASSES, VOLUMES, Storage, no_claim, no_class, no_volume
+
+ELSEWHERE = Status.unresolvable("node(s) had no available volume zone")
+_LABELS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
+_GENERAL = {BETA_ZONE: ZONE, BETA_REGION: REGION}
+
+
+class _Place(NamedTuple):
+    """A label by which a volume says where it is, with the values that will do."""
+
+    key: str
+    values: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    places: tuple[_Place, ...]
+
+
+class VolumeZone(PreFilterPlugin[None], FilterPlugin[None], EnqueueExtensions[None]):
+    """Filters by the labels of bound volumes."""
+
+    name = "VolumeZone"
+    watches = (CLAIMS, VOLUMES, CLASSES)
+
+    _table = StatusTable([ELSEWHERE])
+
+    def __init__(self, args: None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._storage = Storage(handle)
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+        """Skips when no bound volume says where it is."""
+        places: list[_Place] = []
+        for name in claims_named_by(pod.pod):
+            found = self._places_of_claim(pod.namespace, name)
+            if isinstance(found, Status):
+                return found
+            places += found
+        if not places:
+            return Status.skip()
+        state.write(self.name, _Places(tuple(places)))
+        return None
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
+        """A node without any such label is taken to be in the only zone there is."""
+        labels = nodes.snapshot.labels
+        ids = {key: nodes.of(labels.column(key).ids) for key in _LABELS}
+        matching: Mask = np.ones(len(nodes), np.bool_)
+        for key, values in state.read(self.name, _Places).places:
+            here = _among(labels.column(key).values, values)[ids[key]]
+            if (general := _GENERAL.get(key)) is not None:
+                there = _among(labels.column(general).values, values)[ids[general]]
+                here = np.where(ids[key] == ABSENT, there, here)
+            matching &= here
+        unlabelled = np.logical_and.reduce([column == ABSENT for column in ids.values()])
+        return Verdicts.where(matching | unlabelled, self._table)
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """New classes that wait for their consumer, nodes with other labels, and the pod's claims and volumes."""
+        add_or_update = Action.ADD | Action.UPDATE
+        return [
+            EventRegistration(ClusterEvent(EventResource.STORAGE_CLASS, Action.ADD), _waits),
+            EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)),
+            EventRegistration(ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, add_or_update), named_claim),
+            EventRegistration(ClusterEvent(EventResource.PERSISTENT_VOLUME, add_or_update), _moved),
+        ]
+
+    def _places_of_claim(self, namespace: str, name: str) -> Sequence[_Place] | Status:
+        if not name:
+            return Status.unresolvable("PersistentVolumeClaim had no name")
+        claim = self._storage.claim(f"{namespace}/{name}")
+        if claim is None:
+            return Status.unresolvable(no_claim(name))
+        if not claim.spec.volume_name:
+            return self._unbound(claim)
+        volume = self._storage.volume(claim.spec.volume_name)
+        return Status.unresolvable(no_volume(claim.spec.volume_name)) if volume is None else _places_of(volume)
+
+    def _unbound(self, claim: PersistentVolumeClaim) -> Sequence[_Place] | Status:
+        name = class_of_claim(claim)
+        if not name:
+            return Status.unresolvable("PersistentVolumeClaim had no pv name and storageClass name")
+        storage_class = self._storage.storage_class(name)
+        if storage_class is None:
+            return Status.unresolvable(no_class(name))
+        if storage_class.volume_binding_mode is None:
+            return Status.unresolvable(f'VolumeBindingMode not set for StorageClass "{name}"')
+        if storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
+            return ()
+        return Status.unresolvable("PersistentVolume had no name")
+
+
+def _places_of(volume: PersistentVolume) -> list[_Place]:
+    """A label with an empty part, which no zone has, does not count."""
+    found = []
+    for key in _LABELS:
+        if key in volume.metadata.labels:
+            values = frozenset(part.strip() for part in volume.metadata.labels[key].split(ZONES_DELIMITER))
+            if "" not in values:
+                found.append(_Place(key, values))
+    return found
+
+
+def _among(known: Sequence[str], values: frozenset[str]) -> Mask:
+    table = np.fromiter((value in values for value in known), np.bool_, len(known))
+    table[ABSENT] = False
+    return table
+
+
+def _waits(pod: PodInfo, old: None, new: StorageClass) -> Hint:
+    return Hint.QUEUE if new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER else Hint.SKIP
+
+
+def _moved(pod: PodInfo, old: PersistentVolume | None, new: PersistentVolume) -> Hint:
+    return Hint.QUEUE if old is None or _places_of(old) != _places_of(new) else Hint.SKIP
