@@ -10,6 +10,15 @@ from collections.abc import Collection, Mapping, Sequence
 from .attempt import Attempt
 
 
+def as_queued(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """kube-scheduler's order: the most important first, then what was tried most, then what has waited longest."""
+
+    def place(attempt: Attempt) -> tuple[int, int, float, str]:
+        return -attempt.pod.priority, -attempt.queued.attempts, attempt.queued.timestamp, attempt.pod.key
+
+    return sorted(attempts, key=place)
+
+
 def alike(attempts: Sequence[Attempt]) -> bool:
     """Whether all pods are of one signature, so that no order is better than another."""
     first = attempts[0].pod.signature

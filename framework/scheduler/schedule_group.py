@@ -25,7 +25,7 @@ from .attempt import Attempt
 from .binding_cycle import BindingCycle
 from .event_handlers import PodEventHandler
 from .failure import FailureHandler
-from .group_order import alike, larger_first, to_the_front
+from .group_order import alike, as_queued, larger_first, to_the_front
 from .ports import Ports
 from .reports import Reports
 from .schedule_one import SchedulingCycle
@@ -83,8 +83,8 @@ class GroupCycle:
         self._ports = ports
 
     def run(self, plugin: GroupPlugin, group: str, attempts: Sequence[Attempt]) -> int:
-        """Decide for the waiting members of `group`, in the order given. How many got a node."""
-        began = self._ports.clock.now()
+        """Decide for the waiting members of `group`. How many got a node."""
+        began, attempts = self._ports.clock.now(), as_queued(attempts)
         outcome = self.decide(plugin, group, attempts)
         if outcome.decision is None:
             for attempt in attempts:

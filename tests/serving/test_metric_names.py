@@ -119,6 +119,7 @@ def test_a_histogram_has_exactly_the_buckets_of_kube_scheduler(exposed: Scrape, 
 
 COUNTED = {"muster_podgroup_denied_total", "muster_podgroup_quorum_duration_seconds"}
 OWN = {
+    "muster_plugin_slow_calls_total": "counter",
     "muster_podgroup_denied_total": "counter",
     "muster_podgroup_quorum_duration_seconds": "histogram",
     "muster_waiting_podgroups": "gauge",
