@@ -83,8 +83,8 @@ class Status:
 
     @classmethod
     def skip(cls) -> Status:
-        """SKIP."""
-        return cls(Code.SKIP)
+        """SKIP; always the same object."""
+        return SKIP
 
     @classmethod
     def failure(cls, *reasons: str, error: BaseException | None = None) -> Status:
@@ -105,3 +105,6 @@ class Status:
     def by(self, plugin: str) -> Status:
         """The same status stamped with the plugin that gave it."""
         return self if self.plugin == plugin else replace(self, plugin=plugin)
+
+
+SKIP = Status(Code.SKIP)

@@ -14,7 +14,6 @@ from ..contract.plugin import FilterPlugin
 from ..contract.status import Status
 from ..contract.verdicts import Codes, Diagnosis, Mask, StatusTable, Verdicts
 from ..model.pod_info import PodInfo
-from ..snapshot.journal import DependsOn
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView
 from .nominator import PodNominator
@@ -52,34 +51,30 @@ class Filtering:
     def _run_on_all(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
         snapshot, only = self._snapshot, pre_filtered.node_names
         results = self._cache.filter_results(pod.signature, state.skip_filter_plugins)
-        tables: dict[str, StatusTable] = {}
-        codes: list[Codes] = []
-        error: Status | None = None
-        leading = 0
+        for name in results.names:
+            self._calls.evaluated(name, FILTER)
         if only is None:
             results.refresh(snapshot, lambda plugin, view: self._verdicts(plugin, state, pod, view))
             passing, rows, leading = results.mask, results.rows, results.leading
         else:
-            passing = _mask(snapshot, only)
+            passing, leading = _mask(snapshot, only), 0
             rows = np.flatnonzero(passing)
-        for index, plugin in enumerate(results.plugins):
-            self._calls.evaluated(plugin.name, FILTER)
-            if only is None and plugin.filter_depends_on is not DependsOn.CLUSTER:
-                found, table = results.codes[plugin.name], results.tables.get(plugin.name)
+        tables = dict(results.tables)
+        codes = [results.codes[name] for name in results.names[:leading]]
+        error = self._error_among(results.plugins[:leading], codes, tables)
+        for plugin in results.plugins[leading:]:
+            if only is None and plugin.name in results.codes:
+                found = results.codes[plugin.name]
             else:
-                found, table = np.zeros(snapshot.height, np.int32), None
+                found = np.zeros(snapshot.height, np.int32)
                 if len(rows):
                     verdicts = self._verdicts(plugin, state, pod, NodeView.ascending(snapshot, rows))
-                    found[rows], table = verdicts.codes, verdicts.table
+                    found[rows], tables[plugin.name] = verdicts.codes, verdicts.table
             codes.append(found)
-            if table is not None:
-                tables[plugin.name] = table
-            if index >= leading:
-                error = error or _first_error(plugin, found, table, passing)
-                if found.any():  # else the rows stay the same array, by which scores are remembered
-                    passing = passing & (found == 0)
-                    rows = np.flatnonzero(passing)
-        error = error or self._error_among(results.plugins[:leading], codes, tables)
+            error = error or _first_error(plugin, found, tables.get(plugin.name), passing)
+            if found.any():  # else the rows stay the same array, by which scores are remembered
+                passing = passing & (found == 0)
+                rows = np.flatnonzero(passing)
         nominated = self._crowded(state, pod, passing) if len(self._nominator) and error is None else {}
         if nominated:
             rows = rows[~np.isin(rows, list(nominated))]
@@ -154,7 +149,10 @@ class Filtering:
         self, plugins: Sequence[FilterPlugin], codes: Sequence[Codes], tables: Mapping[str, StatusTable]
     ) -> Status | None:
         """The first ERROR that a plugin has for a node which passed the plugins before it."""
-        if not any(table.errors for table in tables.values()):
+        for table in tables.values():
+            if table.errors:
+                break
+        else:
             return None
         passing = self._snapshot.live[: self._snapshot.height].copy()
         for plugin, verdicts in zip(plugins, codes, strict=False):

@@ -12,11 +12,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ..contract.observer import Observer
 from ..contract.plugin import Plugin, PreFilterResult
-from ..contract.status import Code, Status
+from ..contract.status import SKIP, Code, Status
 from ..contract.verdicts import Verdicts
 from ..model.pod_info import PodInfo
 
@@ -28,7 +29,7 @@ _QUIET_SECONDS = 10.0
 """How long a plugin is not named again at the same point."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Point:
     """An extension point.
 
@@ -45,6 +46,11 @@ class Point:
     codes: Collection[Code] = ()
     answers: tuple[type, ...] = (Status,)
     rejects: bool = True
+
+    @cached_property
+    def skips(self) -> bool:
+        """Whether a plugin may say that it has nothing to do there."""
+        return Code.SKIP in self.codes
 
 
 PRE_ENQUEUE = Point("PreEnqueue", 'running PreEnqueue plugin "{}"')
@@ -109,7 +115,7 @@ class PluginCalls:
         watch.current = plugin, point, pod, began
         try:
             answer = method(*args)
-            if answer is not None:
+            if answer is not None and (answer is not SKIP or not point.skips):
                 answer = checked(point, plugin, answer)
         except (KeyboardInterrupt, SystemExit):
             raise

@@ -78,25 +78,11 @@ def everywhere(snapshot: Snapshot) -> NodeView:
     return NodeView(snapshot, None if snapshot.node_count == snapshot.height else snapshot.live_rows())
 
 
-class _Views:
-    """The views of changed rows that the plugins of one refresh share."""
-
-    __slots__ = ("_made", "_snapshot")
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-        self._made: dict[int, NodeView] = {}
-
-    def of(self, changed: Changed) -> NodeView | None:
-        """A view of the rows; None for no row."""
-        if changed is not None and not changed:
-            return None
-        view = self._made.get(id(changed))
-        if view is None:
-            rows = None if changed is None else np.fromiter(changed, np.intp, len(changed))
-            view = everywhere(self._snapshot) if rows is None else NodeView(self._snapshot, rows)
-            self._made[id(changed)] = view
-        return view
+def _view_of(snapshot: Snapshot, changed: Changed) -> NodeView | None:
+    """A view of the rows; None for no row."""
+    if changed is None:
+        return everywhere(snapshot)
+    return NodeView(snapshot, np.fromiter(changed, np.intp, len(changed))) if changed else None
 
 
 class FilterResults:
@@ -112,10 +98,23 @@ class FilterResults:
         rows: intp: where `mask` is true, ascending. The same array for as long as it is right.
     """
 
-    __slots__ = ("_changes", "_layout", "_local", "codes", "leading", "mask", "names", "plugins", "rows", "tables")
+    __slots__ = (
+        "_by_node",
+        "_by_usage",
+        "_changes",
+        "_layout",
+        "codes",
+        "leading",
+        "mask",
+        "names",
+        "plugins",
+        "rows",
+        "tables",
+    )
 
     def __init__(self, plugins: Sequence[FilterPlugin]) -> None:
-        self._local = [plugin for plugin in plugins if plugin.filter_depends_on is not DependsOn.CLUSTER]
+        self._by_node = [plugin for plugin in plugins if plugin.filter_depends_on is DependsOn.NODE]
+        self._by_usage = [plugin for plugin in plugins if plugin.filter_depends_on is DependsOn.PODS_ON_NODE]
         self._changes = _Changes()
         self._layout = -1
         self.plugins = tuple(plugins)
@@ -132,13 +131,13 @@ class FilterResults:
         if not self._changes.unseen(snapshot):
             return
         by_node, by_usage = self._changes.look(snapshot)
-        views = _Views(snapshot)
-        for plugin in self._local:
-            changed = by_node if plugin.filter_depends_on is DependsOn.NODE else by_usage
-            if changed is None and plugin.name in self.codes:
-                del self.codes[plugin.name]
-            view = views.of(changed)
-            if view is not None:
+        for plugins, changed in ((self._by_node, by_node), (self._by_usage, by_usage)):
+            view = _view_of(snapshot, changed)
+            if view is None:
+                continue
+            for plugin in plugins:
+                if changed is None:
+                    self.codes.pop(plugin.name, None)
                 self._update(plugin, snapshot, view, ask)
         self._join(snapshot, by_usage)
         self._changes.seen(snapshot)
@@ -227,14 +226,14 @@ class ScoreResults:
     def _refresh_raw(self, snapshot: Snapshot, ask: AskScore) -> Mapping[str, Changed]:
         """Which rows of which plugin's raw scores are others now."""
         by_node, by_usage = self._changes.look(snapshot) if self._changes.unseen(snapshot) else (_NOTHING, _NOTHING)
-        views = _Views(snapshot)
+        of_node, of_usage = _view_of(snapshot, by_node), _view_of(snapshot, by_usage)
         found: dict[str, Changed] = {}
         for plugin in self._plugins:
             epoch = plugin.score_epoch(snapshot)
-            changed = by_node if plugin.score_depends_on is DependsOn.NODE else by_usage
+            of_its_own = plugin.score_depends_on is DependsOn.NODE
+            changed, view = (by_node, of_node) if of_its_own else (by_usage, of_usage)
             if plugin.name not in self._raw or epoch != self._epochs.get(plugin.name):
-                changed = None
-            view = views.of(changed)
+                changed, view = None, everywhere(snapshot)
             if view is None:
                 continue
             scores = ask(plugin, view)

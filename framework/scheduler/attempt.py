@@ -37,6 +37,7 @@ class Attempt:
         nominated: what to do with the nomination on failure: a node, "" to clear it, None to leave it.
         assumed: whether the pod is counted on the node and reserved.
         generation: of the cache when the cycle ran.
+        waits: whether Permit holds the pod.
         displaced: whether the chosen node was lost to somebody else. What that node lacks says nothing of the others,
             so the pod is to be tried again at once. It takes a change by somebody else for each time.
         group: the id of the group that the pod was tried with, if it was.
@@ -57,6 +58,7 @@ class Attempt:
     no_node: bool = False
     nominated: str | None = None
     assumed: bool = False
+    waits: bool = False
     displaced: bool = False
 
     @property

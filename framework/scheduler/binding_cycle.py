@@ -69,7 +69,7 @@ class BindingCycle:
 
     async def permitted(self, attempt: Attempt) -> bool:
         """Wait for Permit, then look at the node again. On failure the place is given back."""
-        refused = await attempt.framework.wait_on_permit(attempt.pod)
+        refused = await attempt.framework.wait_on_permit(attempt.pod) if attempt.waits else None
         if refused is not None:
             attempt.fail_on_node(refused)
         elif (lost := self._cycle.lost_node(attempt)) is not None:

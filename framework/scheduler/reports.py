@@ -89,7 +89,7 @@ class Reports:
         pod, node_name = attempt.pod, attempt.node_name
         self._drop(pod.uid)
         self._told.pop(pod.uid, None)
-        plugins = attempt.framework.waits_for(pod)
+        plugins = attempt.framework.waits_for(pod) if attempt.waits else ()
         if plugins:
             names = ", ".join(sorted(plugins))
             self._remember(pod, Status.wait(f"waits on node {node_name} for {names} to permit it").by(names), node_name)

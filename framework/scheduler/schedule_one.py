@@ -220,11 +220,14 @@ class SchedulingCycle:
     def permit(self, attempt: Attempt) -> bool:
         """Ask Permit, which may hold the pod; if it turns the pod away, all is given back."""
         status = attempt.framework.run_permit_plugins(attempt.state, attempt.pod, attempt.node_name)
-        if status is not None and status.code is not Code.WAIT:
-            attempt.fail_on_node(status)
-            self.give_back(attempt)
-            return False
-        return True
+        if status is None:
+            return True
+        if status.code is Code.WAIT:
+            attempt.waits = True
+            return True
+        attempt.fail_on_node(status)
+        self.give_back(attempt)
+        return False
 
     def give_back(self, attempt: Attempt) -> None:
         """Undo `reserve` of an attempt that has failed: Unreserve in reverse order, then forget the pod."""

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 class LoopClock:
     """Implements `contract.Clock` on the running event loop."""
 
-    def now(self) -> float:
-        """Seconds on the monotonic clock."""
-        return time.monotonic()
+    now = staticmethod(time.monotonic)
+    """Seconds on the monotonic clock. Asked for dozens of times a pod, so nothing stands in between."""
 
     def wall(self) -> float:
         """Seconds since the epoch."""
