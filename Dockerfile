@@ -9,6 +9,7 @@ COPY framework framework
 COPY operator operator
 COPY plugins plugins
 COPY sandbox sandbox
+COPY testing testing
 RUN pip wheel --no-build-isolation --no-deps --wheel-dir /wheels .
 RUN python -m venv --without-pip /opt/muster \
     && pip --python /opt/muster/bin/python install -c constraints.txt /wheels/*.whl

@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
-ROOMS := framework operator plugins sandbox
+ROOMS := framework operator plugins sandbox testing
 # The rooms under their import names, for tools that do not follow an editable install's mapping.
 LINKS := $(ROOMS:%=build/typing/muster/%)
 

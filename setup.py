@@ -6,7 +6,7 @@ All other metadata is in pyproject.toml. This is code because the folders (`fram
 
 from setuptools import find_packages, setup
 
-ROOMS = ("framework", "operator", "plugins", "sandbox")
+ROOMS = ("framework", "operator", "plugins", "sandbox", "testing")
 
 
 def packages_of(room: str) -> list[str]:

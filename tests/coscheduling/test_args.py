@@ -5,8 +5,9 @@ import pytest
 from muster.framework.config import ConfigurationError
 from muster.framework.scheduler.ports import Ports
 from muster.plugins.coscheduling.args import CoschedulingArgs
-from tests.coscheduling.clock import VirtualClock
-from tests.coscheduling.world import World, build, configuration
+from muster.testing import engine_of
+from muster.testing.clock import VirtualClock
+from tests.coscheduling.world import World, configuration
 
 
 def faults(args: dict[str, object]) -> list[str]:
@@ -14,7 +15,7 @@ def faults(args: dict[str, object]) -> list[str]:
     clock = VirtualClock()
     ports = Ports(clock, lambda: 0.0, lambda work: None, lambda: None, None, None, lambda name: None)  # type: ignore[arg-type, return-value]
     with pytest.raises(ConfigurationError) as caught:
-        build(configuration(args), {}, ports)
+        engine_of(configuration(args), (), ports)
     return [str(problem) for problem in caught.value.errors]
 
 

@@ -126,7 +126,7 @@ async def test_ten_thousand_podgroups_without_pods_leave_scheduling_as_it_is(mak
     assert len(world.bound()) == 4
     assert world.groups.waiting_groups() == 0
     for number in range(10_000):
-        world.api.delete("groups", f"default/empty-{number}")
+        world.api.delete("podgroups", f"default/empty-{number}")
     assert len(world.groups) == 1
 
 

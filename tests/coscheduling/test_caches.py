@@ -244,7 +244,7 @@ async def test_what_was_remembered_of_a_group_does_not_hold_for_a_new_one_of_its
     await world.run(1)
     assert world.bound() == []
 
-    world.api.delete("groups", group)
+    world.api.delete("podgroups", group)
     await world.run(1)
     world.add_group("g", 2)
     await world.settle()
@@ -286,7 +286,7 @@ async def test_members_of_a_podgroup_that_was_made_again_are_woken_by_room_too(m
     group = world.add_group("g", 2)
     world.add(*make_members("g", 2, cpu="2"))
     await world.settle()
-    world.api.delete("groups", group)
+    world.api.delete("podgroups", group)
     world.add_group("g", 2, min_resources={"cpu": "4"})
     await world.run(5)
     world.add_nodes(make_node("b", cpu="2"))

@@ -242,7 +242,7 @@ async def test_a_larger_quorum_is_what_those_that_wait_wait_for(make_world: Make
 async def test_without_its_podgroup_nobody_waits(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
     [waiting] = world.engine.waiting
-    world.api.delete("groups", "default/g")
+    world.api.delete("podgroups", "default/g")
     await world.settle()
 
     assert world.notes(waiting.pod.key)[-1] == "0/1 nodes are available: 1 PodGroup not found."
@@ -253,7 +253,7 @@ async def test_without_its_podgroup_nobody_waits(make_world: MakeWorld) -> None:
 
 async def test_a_group_made_again_after_it_went_starts_from_nothing(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
-    world.api.delete("groups", "default/g")
+    world.api.delete("podgroups", "default/g")
     await world.settle()
     assert world.groups.members.placed("default/g") == 0
     world.add_group("g", 2)

@@ -116,7 +116,7 @@ async def test_the_same_name_in_another_namespace_is_another_group(world: World)
 async def test_a_podgroup_that_goes_before_its_pods_were_tried_gates_them_and_says_so(world: World) -> None:
     key = world.add_group("g", 3)
     [pod] = world.add(make_member("g-0", "g"))
-    world.api.delete("groups", key)
+    world.api.delete("podgroups", key)
     world.add_nodes(make_node("a"))
     await world.run(60)
 
@@ -134,7 +134,7 @@ async def test_a_podgroup_that_comes_again_is_told_as_missing_again_when_it_goes
     for _ in range(2):
         key = world.add_group("g", 2)
         await world.run(5)
-        world.api.delete("groups", key)
+        world.api.delete("podgroups", key)
         world.delete(pod)
         world.add(make_member("g-0", "g"))
         await world.run(5)

@@ -6,9 +6,9 @@ import pytest
 
 from muster.framework.contract import MAX_WAIT_SECONDS, Status
 from muster.framework.runtime.waiting import WaitingPod, WaitingPods
+from muster.testing.clock import VirtualClock
 from tests.builders import make_pod
 from tests.cache.objects import pod as typed_pod
-from tests.coscheduling.clock import VirtualClock
 
 POD = typed_pod(make_pod("web"))
 

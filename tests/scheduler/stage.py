@@ -19,8 +19,8 @@ from muster.framework.scheduler.engine import Engine, build_engine
 from muster.framework.scheduler.ports import Ports
 from muster.plugins.binding.default_binder import DefaultBinder
 from muster.plugins.queueing.priority_sort import PrioritySort
+from muster.testing.clock import VirtualClock
 from tests.builders import NodeDict, PodDict
-from tests.coscheduling.clock import VirtualClock
 
 _HOPS = 10
 

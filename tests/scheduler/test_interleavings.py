@@ -21,10 +21,11 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.ports import Ports
 from muster.operator.kube.store import Handler
+from muster.testing import engine_of
+from muster.testing.clock import VirtualClock
 from tests.builders import NodeDict, PodDict, make_node, make_pod
-from tests.coscheduling.clock import VirtualClock
 from tests.coscheduling.objects import GROUP_LABEL, make_group
-from tests.coscheduling.world import build, configuration
+from tests.coscheduling.world import configuration
 from tests.scheduler.doorman import HOLD, Doorman
 from tests.scheduler.rival import Rival
 
@@ -102,7 +103,7 @@ class Interleavings(RuleBasedStateMachine):
             conditions=outside,
             events=lambda name: outside,
         )
-        return build(configuration(more=("Doorman",)), {"Doorman": Doorman}, ports)
+        return engine_of(configuration(more=("Doorman",)), [Doorman], ports)
 
     @property
     def doorman(self) -> Doorman:

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-ROOMS = ("framework", "operator", "plugins", "sandbox")
+ROOMS = ("framework", "operator", "plugins", "sandbox", "testing")
 LAYERS = "The process knows the plugins, the plugins know the engine"
 ENGINE = "The engine talks to nothing outside"
 PLUGINS = "Plugins talk to nothing outside"
 SANDBOX = "The sandbox knows nothing of the scheduler"
 SANDBOX_OF_OTHERS = "Only the process and tests run a sandbox"
+TESTING = "What tests are made of knows nothing of the process"
+TESTING_OF_OTHERS = "Only tests use what tests are made of"
 FAMILIES = "A plugin family knows no other family"
 INNER = "Inside the engine each layer knows those below it"
 LAYER_NAMES = ("scheduler", "runtime", "queue", "cache", "contract", "snapshot", "config", "model")
@@ -39,6 +41,8 @@ def write_tree(tree: Path, modules: Mapping[str, str]) -> None:
         "plugins/catalog.py": "import muster.plugins.ports",
         "plugins/ports/__init__.py": "",
         "sandbox/__init__.py": "",
+        "testing/__init__.py": "import muster.plugins.catalog",
+        "testing/clock.py": "",
         "sandbox/rules.py": "import muster.framework.model.quantity",
         "framework/model/__init__.py": "",
         "framework/model/quantity.py": "",
@@ -81,6 +85,10 @@ def test_this_tree_keeps_every_contract(tmp_path: Path) -> None:
         ("sandbox/server.py", "import muster.plugins.ports", SANDBOX),
         ("framework/queue.py", "import muster.sandbox", SANDBOX_OF_OTHERS),
         ("plugins/nodes/__init__.py", "import muster.sandbox", SANDBOX_OF_OTHERS),
+        ("testing/engine.py", "import muster.operator.cli", TESTING),
+        ("testing/engine.py", "import aiohttp", TESTING),
+        ("operator/cli/__init__.py", "import muster.testing", TESTING_OF_OTHERS),
+        ("sandbox/server.py", "import muster.testing.clock", TESTING_OF_OTHERS),
         ("plugins/nodes/__init__.py", "import muster.plugins.ports", FAMILIES),
         ("plugins/nodes/__init__.py", "import muster.plugins.catalog", FAMILIES),
     ],

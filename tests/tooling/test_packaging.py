@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-ROOMS = ("framework", "operator", "plugins", "sandbox")
+ROOMS = ("framework", "operator", "plugins", "sandbox", "testing")
 
 
 @pytest.fixture

@@ -109,7 +109,7 @@ class Storm:
         self.world.clock.call_later(self.random.random() * 5, happen)
 
     def _add_group(self, name: str, needed: int) -> None:
-        self.world.api.put("groups", make_group(name, needed))
+        self.world.api.put("podgroups", make_group(name, needed))
 
     def _delete_a_pod(self) -> None:
         pods = [*self.world.api.pods]
@@ -158,23 +158,23 @@ class Storm:
                 self.world.set_phase(key, "Succeeded")
 
     def _change_a_group(self) -> None:
-        groups = [*self.world.api.objects["groups"]]
+        groups = [*self.world.api.objects["podgroups"]]
         if not groups:
             return
         key = self.random.choice(groups)
-        group = self.world.api.objects["groups"][key]
+        group = self.world.api.objects["podgroups"][key]
         what = self.random.random()
         if what < 0.6:
             self.world.change_group(key, minMember=max(1, group["spec"]["minMember"] + self.random.randint(-5, 3)))
         else:
-            self.world.api.delete("groups", key)
+            self.world.api.delete("podgroups", key)
             self._later(lambda: self._add_group(group["metadata"]["name"], group["spec"]["minMember"]))
 
     # What is seen of it.
 
     def _objects(self) -> Iterator[dict[str, dict[str, Any]]]:
         objects = self.world.api.objects
-        return iter((objects["nodes"], objects["pods"], objects["groups"]))
+        return iter((objects["nodes"], objects["pods"], objects["podgroups"]))
 
     def _watch_from_outside(self) -> None:
         tell, api, clock = self.world.api.tell, self.world.api, self.world.clock
@@ -182,7 +182,7 @@ class Storm:
 
         def watch(kind: str, key: str, obj: dict[str, Any] | None) -> None:
             now = clock.now()
-            if kind == "groups":
+            if kind == "podgroups":
                 self.watch.group_changed(key, None if obj is None else obj["spec"]["minMember"], now)
             elif kind == "pods" and obj is None:
                 self.watch.pod_gone(key, before.pop(key), now)

@@ -27,7 +27,7 @@ def enough(world: World, nodes: int = 4, cpu: str = "8") -> None:
 def create(world: World, name: str) -> tuple[str, list[str]]:
     """Create the group, then its pods. Returns the group's name and the pods' keys."""
     found = manifests(name)
-    world.api.put("groups", found.group)
+    world.api.put("podgroups", found.group)
     return found.name, world.add(*found.pods)
 
 
@@ -93,7 +93,7 @@ async def test_a_timeout_of_0_is_no_timeout_of_its_own(make_world: MakeWorld) ->
     world.add_nodes(make_node("n", cpu="4"))
     found = manifests("mpi-operator")
     del found.group["spec"]["minResources"]
-    world.api.put("groups", found.group)
+    world.api.put("podgroups", found.group)
     world.add(*found.pods)
     await world.run(19)
     assert len(world.engine.waiting) == 2
@@ -144,7 +144,7 @@ async def test_of_two_spark_apps_of_sixty_per_cent_each_one_runs_and_the_other_w
             document["metadata"]["name"] = document["metadata"]["name"].replace("wordcount", app)
         for pod in found.pods:
             pod["metadata"]["labels"][GROUP_LABEL] = f"{app}-pg"
-        cluster.api.put("groups", found.group)
+        cluster.api.put("podgroups", found.group)
         apps.append(found)
     drivers = []
     for found in apps:

@@ -239,7 +239,7 @@ async def test_who_waits_for_what_is_kept_is_tried_when_the_other_podgroup_goes(
     two_apps(world)
     world.add(make_member("one-driver", "one"), make_member("two-driver", "two"))
     await world.run(10)
-    world.api.delete("groups", "default/one")
+    world.api.delete("podgroups", "default/one")
     await world.settle()
 
     assert world.bound("two") == ["default/two-driver"]
@@ -251,7 +251,7 @@ async def test_who_waits_for_what_is_kept_is_not_tried_for_a_podgroup_whose_stat
     await world.settle()
     for number in range(8):
         status = {"phase": "Scheduling", "running": number}
-        world.api.put("groups", {**world.api.objects["groups"]["default/one"], "status": status})
+        world.api.put("podgroups", {**world.api.objects["podgroups"]["default/one"], "status": status})
         await world.run(5)
 
     assert len(world.notes(waits)) == 1

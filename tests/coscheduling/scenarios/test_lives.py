@@ -132,7 +132,7 @@ async def test_a_podgroup_that_is_made_again_at_once_is_another_group(room: Worl
     room.add_group("g", 3)
     room.add(*make_members("g", 3))
     await room.settle()
-    room.api.delete("groups", "default/g")
+    room.api.delete("podgroups", "default/g")
     room.add_group("g", 4)
     [key] = room.add(make_member("fourth", "g"))
     await room.settle()
@@ -341,8 +341,8 @@ async def test_everything_of_a_group_is_forgotten_with_it(room: World) -> None:
     await room.run(10)
     for key in [*room.api.pods]:
         room.delete(key)
-    for key in [*room.api.objects["groups"]]:
-        room.api.delete("groups", key)
+    for key in [*room.api.objects["podgroups"]]:
+        room.api.delete("podgroups", key)
     await room.run(10)
 
     groups = room.groups

@@ -87,7 +87,7 @@ async def test_a_gang_that_ran_before_the_restart_is_whole_after_it(make_world: 
 async def test_a_podgroup_that_is_heard_of_after_its_pods_does_not_split_the_gang(make_world: MakeWorld) -> None:
     """Streams are not in step: at a start, pods may be known long before PodGroups."""
     world = await killed_after(make_world, 2)
-    world.api.delete("groups", "default/g")
+    world.api.delete("podgroups", "default/g")
     world.start()
     await world.run(10)
     assert len(world.bound("g")) == 2

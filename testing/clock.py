@@ -1,5 +1,7 @@
 """Time that passes when a test lets it."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -13,6 +15,7 @@ class VirtualTimer:
         self.callback: Callable[[], None] | None = callback
 
     def cancel(self) -> None:
+        """Do not call."""
         self.callback = None
 
 
@@ -27,12 +30,15 @@ class VirtualClock:
         self._timers: list[tuple[float, int, VirtualTimer]] = []
 
     def now(self) -> float:
+        """Seconds since the beginning of time."""
         return self._now
 
     def wall(self) -> float:
+        """Seconds since the epoch."""
         return self.EPOCH + self._now
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> VirtualTimer:
+        """Call back when the clock is moved so far."""
         timer = VirtualTimer(callback)
         heappush(self._timers, (self._now + max(0.0, seconds), next(self._numbers), timer))
         return timer

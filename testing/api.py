@@ -1,32 +1,48 @@
-"""An API server in memory, as far as scheduling needs one: objects, their watch streams, and bindings."""
+"""An API server in memory, as far as scheduling needs one: objects, their watch streams, and bindings.
 
-from collections import deque
+Objects are plain dicts in the API's own JSON shape, kept by the plural of their kind as paths have it (`pods`, `nodes`,
+`podgroups`). `VirtualScheduler` has one; tests change what is in it and look at what became of it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from datetime import UTC, datetime
 from itertools import count
 from typing import Any, Protocol
 
 import msgspec
 
-from muster.framework.contract import Status
-from muster.framework.model.node import Node
-from muster.framework.model.pod import Pod
-from muster.framework.model.pod_info import PodInfo
-from muster.plugins.coscheduling.api import PodGroup
-from muster.plugins.coscheduling.status import timestamp
-from tests.coscheduling.clock import VirtualClock
+from muster.framework.contract import PodInfo, Status
+
+from .clock import VirtualClock
 
 Object = dict[str, Any]
-_TYPES = {"pods": Pod, "nodes": Node, "groups": PodGroup}
 _ENDED = ("Succeeded", "Failed")
+_FIRST_TOLD = ("nodes", "pods")
 
 
 class Handler(Protocol):
     """Whom an informer tells."""
 
-    def on_add(self, obj: Any) -> None: ...
-    def on_update(self, old: Any, new: Any) -> None: ...
-    def on_delete(self, obj: Any) -> None: ...
+    def on_add(self, obj: Any, /) -> None:
+        """An object appeared."""
+
+    def on_update(self, old: Any, new: Any, /) -> None:
+        """An object changed."""
+
+    def on_delete(self, obj: Any, /) -> None:
+        """An object is gone."""
+
+
+class Followed:
+    """How the objects of one kind are followed: decoded as `type`, told to `handler`."""
+
+    def __init__(self, type: type[Any], handler: Handler) -> None:
+        self.decode: Callable[[bytes], Any] = msgspec.json.Decoder(type).decode
+        self.handler = handler
 
 
 class Watcher:
@@ -35,44 +51,54 @@ class Watcher:
     Like Muster's own they leave out pods that have ended, so that such a pod is deleted to them.
     """
 
-    def __init__(self, handlers: Mapping[str, Handler], clock: VirtualClock, latency: Callable[[], float]) -> None:
-        self._handlers = handlers
-        self._clock = clock
-        self._latency = latency
-        self._seen: dict[tuple[str, str], Any] = {}
-        self._streams: dict[str, deque[tuple[str, Object | None]]] = {kind: deque() for kind in handlers}
+    def __init__(self, kinds: Mapping[str, Followed], clock: VirtualClock, latency: Callable[[], float]) -> None:
+        self.kinds = kinds
+        self.latency = latency
         self.closed = False
+        self._clock = clock
+        self._seen: dict[tuple[str, str], Any] = {}
+        self._streams: dict[str, deque[tuple[str, Object | None]]] = {kind: deque() for kind in kinds}
 
     def tell(self, kind: str, key: str, obj: Object | None) -> None:
         """An object is like this now, or gone."""
+        if kind not in self.kinds:
+            return
         if kind == "pods" and obj is not None and obj.get("status", {}).get("phase") in _ENDED:
             obj = None
-        seconds = self._latency()
+        seconds = self.latency()
         self._streams[kind].append((key, deepcopy(obj)))
         if seconds:
             self._clock.call_later(seconds, lambda: self._deliver(kind))
         else:
             self._deliver(kind)
 
+    def get(self, kind: str, key: str) -> Any | None:
+        """The object as this process last saw it."""
+        return self._seen.get((kind, key))
+
+    def list(self, kind: str) -> list[Any]:
+        """All objects of a kind as this process last saw them."""
+        return [obj for (of, _), obj in self._seen.items() if of == kind]
+
     def _deliver(self, kind: str) -> None:
         """Tell the first that has not been told."""
         if self.closed:
             return
         key, obj = self._streams[kind].popleft()
-        handler, old = self._handlers[kind], self._seen.pop((kind, key), None)
+        followed, old = self.kinds[kind], self._seen.pop((kind, key), None)
         if obj is None:
             if old is not None:
-                handler.on_delete(old)
+                followed.handler.on_delete(old)
             return
-        new = self._seen[kind, key] = msgspec.json.decode(msgspec.json.encode(obj), type=_TYPES[kind])
+        new = self._seen[kind, key] = followed.decode(msgspec.json.encode(obj))
         if old is None:
-            handler.on_add(new)
+            followed.handler.on_add(new)
         else:
-            handler.on_update(old, new)
+            followed.handler.on_update(old, new)
 
 
-class FakeApi:
-    """The objects by kind (`pods`, `nodes`, `groups`) and key.
+class InMemoryApi:
+    """The objects by kind and key, which is `namespace/name`, or the name of what has no namespace.
 
     Attributes:
         bindings: every binding that was accepted, as (pod's key, node, time).
@@ -80,7 +106,7 @@ class FakeApi:
     """
 
     def __init__(self, clock: VirtualClock) -> None:
-        self.objects: dict[str, dict[str, Object]] = {kind: {} for kind in _TYPES}
+        self.objects: defaultdict[str, dict[str, Object]] = defaultdict(dict)
         self.bindings: list[tuple[str, str, float]] = []
         self.fail_binding: Callable[[PodInfo, str], str | None] = lambda pod, node: None
         self._clock = clock
@@ -92,24 +118,23 @@ class FakeApi:
         """Pods by `namespace/name`."""
         return self.objects["pods"]
 
-    def watch(self, handlers: Mapping[str, Handler], latency: Callable[[], float] = lambda: 0.0) -> Watcher:
-        """List everything to these handlers, then go on telling them."""
-        watcher = Watcher(handlers, self._clock, lambda: 0.0)
-        for kind in ("nodes", "pods", "groups"):
+    def watch(self, kinds: Mapping[str, Followed], latency: Callable[[], float] = lambda: 0.0) -> Watcher:
+        """List everything of these kinds, then go on telling of it: nodes first, then pods, then all else."""
+        watcher = Watcher(kinds, self._clock, lambda: 0.0)
+        for kind in sorted(kinds, key=lambda kind: (*_FIRST_TOLD, kind).index(kind)):
             for key, obj in self.objects[kind].items():
-                if kind in handlers:
-                    watcher.tell(kind, key, obj)
-        watcher._latency = latency
+                watcher.tell(kind, key, obj)
+        watcher.latency = latency
         self._watchers.append(watcher)
         return watcher
 
     def put(self, kind: str, obj: Mapping[str, Any]) -> str:
         """Create an object, or replace it. A new one gets a UID and the time of its own. Returns its key."""
         meta = obj["metadata"]
-        key = f"{meta['namespace']}/{meta['name']}" if kind != "nodes" else meta["name"]
+        key = f"{meta['namespace']}/{meta['name']}" if meta.get("namespace") else meta["name"]
         known = self.objects[kind].get(key)
         uid = known["metadata"]["uid"] if known is not None else f"uid-{next(self._numbers)}"
-        born = known["metadata"]["creationTimestamp"] if known is not None else timestamp(self._clock.wall())
+        born = known["metadata"]["creationTimestamp"] if known is not None else _timestamp(self._clock.wall())
         given = {"uid": uid, "resourceVersion": str(next(self._numbers)), "creationTimestamp": born}
         stored = {**deepcopy(dict(obj)), "metadata": {**meta, **given}}
         self.objects[kind][key] = stored
@@ -145,10 +170,10 @@ class FakeApi:
             watcher.tell(kind, key, obj)
 
 
-class FakeBinder:
-    """Implements `contract.Binder` on the fake API. The answer comes as late as `latency` says, twice."""
+class InMemoryBinder:
+    """Implements `contract.Binder` on such an API. The answer comes as late as `latency` says, twice."""
 
-    def __init__(self, api: FakeApi, clock: VirtualClock, latency: Callable[[], float] = lambda: 0.0) -> None:
+    def __init__(self, api: InMemoryApi, clock: VirtualClock, latency: Callable[[], float] = lambda: 0.0) -> None:
         self._api = api
         self._clock = clock
         self.latency = latency
@@ -164,3 +189,7 @@ class FakeBinder:
         seconds = self.latency()
         if seconds:
             await self._clock.sleep(seconds)
+
+
+def _timestamp(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,0 +1,195 @@
+"""A small cluster in a snapshot, and what one plugin says of it node by node: no queue, no scheduler.
+
+Plugins follow what the cluster keeps of the kinds that they watch. Time stands still until the clock is moved.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import msgspec
+import numpy as np
+from pydantic import BaseModel
+
+from muster.framework.contract import (
+    Api,
+    Binder,
+    Code,
+    CycleState,
+    FilterPlugin,
+    Handle,
+    Node,
+    NodeView,
+    ObjectFollower,
+    ObjectMeta,
+    Plugin,
+    Pod,
+    PodInfo,
+    PreFilterPlugin,
+    ScorePlugin,
+    Status,
+    WatchedKind,
+)
+from muster.framework.contract.handle import HasMetadata
+from muster.framework.snapshot.snapshot import Snapshot
+from muster.plugins.catalog import IN_TREE
+
+from .builders import NodeDict, PodDict
+from .clock import VirtualClock
+
+AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)
+
+
+def info(pod: PodDict) -> PodInfo:
+    """The pod as the engine knows it."""
+    return PodInfo(msgspec.convert(pod, Pod))
+
+
+def typed(node: NodeDict) -> Node:
+    """The node as the engine knows it."""
+    return msgspec.convert(node, Node)
+
+
+class _Lister:
+    """The objects of one kind."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, Any] = {}
+
+    def get(self, key: str) -> object | None:
+        return self.objects.get(key)
+
+    def list(self) -> Iterable[object]:
+        return self.objects.values()
+
+
+@dataclass
+class _Handle:
+    snapshot: Snapshot
+    clock: VirtualClock
+    listers: defaultdict[str, _Lister]
+    binder: Binder | None
+    api: Api | None
+    values: dict[str, Any]
+
+    def lister(self, resource: str) -> _Lister:
+        return self.listers[resource]
+
+    def shared(self, key: str, make: Callable[[], Any]) -> Any:
+        if key not in self.values:
+            self.values[key] = make()
+        return self.values[key]
+
+
+class Cluster:
+    """Nodes, pods on them, and the objects that plugins watch."""
+
+    def __init__(self, *nodes: NodeDict) -> None:
+        self.snapshot = Snapshot()
+        self.clock = VirtualClock()
+        self._listers: defaultdict[str, _Lister] = defaultdict(_Lister)
+        self._shared: dict[str, Any] = {}
+        self._plugins: list[Plugin] = []
+        self.add(*nodes)
+
+    def add(self, *nodes: NodeDict) -> None:
+        """Adds nodes, or changes those that are there."""
+        for node in nodes:
+            self.snapshot.set_node(typed(node))
+
+    def place(self, node: str, *pods: PodDict) -> None:
+        """Puts pods on a node."""
+        for pod in pods:
+            self.snapshot.add_pod(info(pod), node)
+
+    def plugin(
+        self,
+        kind: type[AnyPlugin],
+        args: BaseModel | None = None,
+        *,
+        binder: Binder | None = None,
+        api: Api | None = None,
+        objects: Iterable[tuple[str, HasMetadata]] = (),
+    ) -> AnyPlugin:
+        """A plugin that lives in this cluster, and has followed what happened in it.
+
+        The cluster has `objects` of kinds that the plugin watches, too, each given with its resource.
+        Where no arguments are given, it gets the defaults of its own.
+        """
+        handle = _Handle(self.snapshot, self.clock, self._listers, binder, api, self._shared)
+        args = kind.args_model() if args is None and kind.args_model is not None else args
+        plugin = kind(args, cast("Handle", handle))
+        self._plugins.append(plugin)
+        for resource, given in objects:
+            self._listers[resource].objects[_key(given.metadata)] = given
+        for watched in plugin.watches:
+            for obj in self._listers[watched.resource].list():
+                _tell(plugin, watched, None, obj)
+        return plugin
+
+    def keep(self, *objects: Mapping[str, Any]) -> None:
+        """The API has these objects, of kinds that plugins watch, from now on."""
+        for plain in objects:
+            kind = self._kind_of(plain)
+            obj = msgspec.convert(plain, kind.type)
+            known = self._listers[kind.resource].objects
+            old, known[_key(obj.metadata)] = known.get(_key(obj.metadata)), obj
+            self._tell_all(kind, old, obj)
+
+    def drop(self, plain: Mapping[str, Any]) -> None:
+        """The API does not have the object any more."""
+        kind = self._kind_of(plain)
+        key = _key(msgspec.convert(plain, kind.type).metadata)
+        self._tell_all(kind, self._listers[kind.resource].objects.pop(key), None)
+
+    def _kind_of(self, plain: Mapping[str, Any]) -> WatchedKind:
+        own = (kind for plugin in self._plugins for kind in plugin.watches)
+        return next((kind for kind in own if kind.describes("", plain["kind"])), None) or _WATCHED[plain["kind"]]
+
+    def _tell_all(self, kind: WatchedKind, old: object | None, new: object | None) -> None:
+        for plugin in self._plugins:
+            _tell(plugin, kind, old, new)
+
+    def view(self, names: Iterable[str] | None = None) -> NodeView:
+        """The named nodes, or all of them."""
+        if names is None:
+            return NodeView(self.snapshot, self.snapshot.live_rows())
+        return NodeView(self.snapshot, np.array([self.snapshot.live_row_of(name) for name in names], np.intp))
+
+    def prefiltered(self, plugin: Plugin, pod: PodDict, nodes: NodeView) -> tuple[CycleState, Status | None]:
+        """The notes of the plugin's PreFilter, if it has one, and what it answered unless it lets the pod go on."""
+        state = CycleState()
+        answer = plugin.pre_filter(state, info(pod), nodes) if isinstance(plugin, PreFilterPlugin) else None
+        return state, answer if isinstance(answer, Status) else None
+
+    def rejected(self, plugin: FilterPlugin, pod: PodDict) -> dict[str, Status]:
+        """The nodes that the plugin turns the pod away from, and why; all of them where its PreFilter does."""
+        nodes = self.view()
+        state, status = self.prefiltered(plugin, pod, nodes)
+        if status is not None:
+            return {} if status.code is Code.SKIP else dict.fromkeys(nodes.names(), status)
+        verdicts = plugin.filter(state, info(pod), nodes)
+        codes = verdicts.codes.tolist()
+        return {name: verdicts.table[code] for name, code in zip(nodes.names(), codes, strict=True) if code}
+
+    def scores(self, plugin: ScorePlugin, pod: PodDict) -> dict[str, int]:
+        """The normalised score of each node."""
+        nodes, incoming = self.view(), info(pod)
+        state, _ = self.prefiltered(plugin, pod, nodes)
+        scores = plugin.normalize_score(state, incoming, plugin.score(state, incoming, nodes))
+        return dict(zip(nodes.names(), scores.tolist(), strict=True))
+
+
+def _tell(plugin: Plugin, kind: WatchedKind, old: object | None, new: object | None) -> None:
+    if isinstance(plugin, ObjectFollower) and kind in plugin.watches:
+        plugin.on_object(kind.resource, old, new)
+
+
+def _key(meta: ObjectMeta) -> str:
+    return f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+
+
+_WATCHED = {kind.resource: kind for plugin in IN_TREE.values() for kind in plugin.watches}

@@ -1,0 +1,95 @@
+"""The engine on an API in memory: time, restarts, late informers, and objects of a kind that a plugin watches."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from muster.framework.contract import (
+    Action,
+    ClusterEvent,
+    CycleState,
+    EnqueueExtensions,
+    EventRegistration,
+    NodeView,
+    ObjectMeta,
+    PodInfo,
+    PreFilterPlugin,
+    Status,
+    WatchedKind,
+    Wire,
+)
+from muster.testing import VirtualScheduler, make_node, make_pod
+
+
+class Permit(Wire):
+    """A kind of a plugin's own."""
+
+    metadata: ObjectMeta
+
+
+class Warden(PreFilterPlugin, EnqueueExtensions):
+    """Lets a pod pass for which there is a Permit of its name."""
+
+    name = "Warden"
+    watches = (WatchedKind("permits.v1.example.com", "/apis/example.com/v1/permits", Permit),)
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+        permits = self.handle.lister("permits.v1.example.com")
+        return None if permits.get(pod.key) else Status.unresolvable("pod has no permit")
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        return [EventRegistration(ClusterEvent("permits.v1.example.com", Action.ADD))]
+
+
+async def test_time_passes_only_when_it_is_told_to() -> None:
+    scheduler = VirtualScheduler()
+    began = scheduler.clock.now()
+    scheduler.add_nodes(make_node("a"))
+    [key] = scheduler.add(make_pod("web"))
+    await scheduler.settle()
+    assert (scheduler.node_of(key), scheduler.clock.now()) == ("a", began)
+    await scheduler.run(3600)
+    assert scheduler.clock.now() == began + 3600
+    scheduler.check()
+
+
+async def test_a_scheduler_that_was_killed_begins_anew_on_the_cluster_as_it_is() -> None:
+    scheduler = VirtualScheduler()
+    scheduler.add_nodes(make_node("a", cpu="1"))
+    scheduler.add(make_pod("one").requests(cpu="1"))
+    await scheduler.settle()
+    await scheduler.kill()
+    [two] = scheduler.add(make_pod("two").requests(cpu="1"))
+    scheduler.start()
+    await scheduler.run(1)
+    assert scheduler.notes(two) == ["0/1 nodes are available: 1 Insufficient cpu."]
+    scheduler.delete("default/one")
+    assert await scheduler.until(lambda: bool(scheduler.node_of(two)), within=20) <= 20
+    scheduler.check()
+
+
+async def test_late_informers_delay_what_the_scheduler_knows() -> None:
+    scheduler = VirtualScheduler()
+    scheduler.latency = lambda: 2.0
+    scheduler.add_nodes(make_node("a"))
+    [key] = scheduler.add(make_pod("web"))
+    await scheduler.run(1.9)
+    assert scheduler.node_of(key) == ""
+    await scheduler.run(0.2)
+    assert scheduler.node_of(key) == "a"
+
+
+async def test_objects_of_a_watched_kind_are_listed_and_wake_pods() -> None:
+    scheduler = VirtualScheduler(Warden)
+    scheduler.add_nodes(make_node("a"))
+    [key] = scheduler.add(make_pod("web"))
+    await scheduler.run(1)
+    assert scheduler.notes(key) == ["0/1 nodes are available: pod has no permit."]
+    scheduler.api.put("permits", {"metadata": {"name": "web", "namespace": "default"}})
+    await scheduler.run(2)
+    assert scheduler.node_of(key) == "a"
+
+
+async def test_what_does_not_come_in_time_is_said() -> None:
+    with pytest.raises(AssertionError, match="not so within 3 s"):
+        await VirtualScheduler().until(lambda: False, within=3)
