@@ -29,10 +29,10 @@ Place = tuple[NodeSelectorTerm, ...] | None
 
 
 def place_of(terms: Iterable[NodeSelectorTerm] | None) -> Place:
-    """The place that these terms describe. A node is asked for labels only; any field of it counts as empty."""
+    """The place that these terms describe by labels: what they ask of a node's fields has to be well formed, no more."""
     if terms is None:
         return None
-    found = [msgspec.structs.replace(term, match_fields=()) for term in usable(terms) if _fields_accept(term)]
+    found = [msgspec.structs.replace(term, match_fields=()) for term in usable(terms)]
     return None if any(not term.match_expressions for term in found) else tuple(found)
 
 
@@ -134,7 +134,3 @@ def _pin(place: Sequence[NodeSelectorTerm]) -> tuple[str, str] | None:
     if expression.operator != "In" or len(expression.values) != 1:
         return None
     return expression.key, expression.values[0]
-
-
-def _fields_accept(term: NodeSelectorTerm) -> bool:
-    return all((each.values[0] == "") == (each.operator == "In") for each in term.match_fields)

@@ -121,13 +121,15 @@ def test_bound_volumes_have_to_be_usable(terms: Sequence[Sequence[dict[str, obje
     }
 
 
-def test_a_volume_asks_for_labels_alone() -> None:
-    cluster, volume = Cluster(*nodes("a")), make_volume("v").at(require(ZONE, "Exists"))
-    volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"][0]["matchFields"] = [
-        require("metadata.name", "In", "a")
-    ]
+def test_a_volume_asks_for_well_formed_fields_but_goes_by_labels_alone() -> None:
+    cluster, volume = Cluster(*nodes("a", "b")), make_volume("v").at(require(ZONE, "In", "zone-a"))
+    term = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"][0]
+    term["matchFields"] = [require("metadata.name", "In", "elsewhere")]
     cluster.keep(make_claim("data", volume="v"), volume)
-    assert reasons(cluster, pod_with("data")) == {"a": [NODE_CONFLICT]}
+    assert reasons(cluster, pod_with("data")) == {"b": [NODE_CONFLICT]}
+    term["matchFields"] = [require("metadata.name", "Odd")]
+    cluster.keep(volume)
+    assert reasons(cluster, pod_with("data")) == {"a": [NODE_CONFLICT], "b": [NODE_CONFLICT]}
 
 
 def test_of_several_bound_volumes_the_first_that_is_in_the_way_is_told() -> None:
