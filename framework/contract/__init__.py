@@ -41,6 +41,7 @@ from .per_signature import PerSignature
 from .plugin import (
     MAX_NODE_SCORE,
     BindPlugin,
+    CapacityPlugin,
     EnqueueExtensions,
     FilterPlugin,
     PermitPlugin,
@@ -72,6 +73,7 @@ __all__ = [
     "ApiError",
     "BindPlugin",
     "Binder",
+    "CapacityPlugin",
     "Clock",
     "ClusterEvent",
     "Code",

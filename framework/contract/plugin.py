@@ -126,6 +126,18 @@ class FilterPlugin(Plugin[Args]):
         """A verdict for each of `nodes`. Called with any set of nodes: all, some, one."""
 
 
+class CapacityPlugin(FilterPlugin[Args]):
+    """A filter that counts: it knows how many equal pods a node can take, not only whether it takes one more."""
+
+    @abstractmethod
+    def capacity(self, pod: PodInfo, nodes: NodeView) -> Scores:
+        """int64, shape (nodes,): how many pods of this one's signature each node could take; never too few.
+
+        Must go by the signature, the nodes and the pods on them alone. A group that needs more than all nodes together
+        could take is not tried.
+        """
+
+
 class PostFilterPlugin(Plugin[Args]):
     """Tries to help a pod that no node can run, e.g. by preemption."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 
 from ..contract.queued_pod import QueuedPod
@@ -28,6 +28,8 @@ class QueueRules:
             its name; None or success when the pod may enter. `plugin`, unless empty, is asked before the others.
         group_of: the id of the group a pod belongs to; None for a pod by itself.
         registrations: which events help whom.
+        has_room: `(group, pods)` to whether what the group lacks could find room at all, before anything is tried;
+            `pods` has one of each signature that waits.
         signature_plugins: by profile, the plugins whose refusals go by nothing but the pod's signature and the cluster.
         sort_plugin: the name of the QueueSort plugin.
         on_error: called with each pod that an error of a plugin keeps out, so that people are told.
@@ -37,6 +39,7 @@ class QueueRules:
     pre_enqueue: PreEnqueue
     group_of: Callable[[PodInfo], str | None]
     registrations: Registrations
+    has_room: Callable[[str, Collection[PodInfo]], bool] = lambda group, pods: True
     signature_plugins: Mapping[str, frozenset[str]] = field(default_factory=dict)
     sort_plugin: str = ""
     on_error: Callable[[PodInfo, Status], None] = lambda pod, status: None

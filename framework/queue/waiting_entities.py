@@ -58,6 +58,7 @@ class WaitingEntities:
         self._hints = hints
         self._backoff = backoff
         self._now = now
+        self._has_room = rules.has_room
         self.places = places
         self.batching = Batching(rules.signature_plugins, places, hints, now, self._release)
 
@@ -287,10 +288,16 @@ class WaitingEntities:
         if entity.place is not Place.UNSCHEDULABLE:
             return False
         strategy = self._hints.strategy(entity, event)
-        if strategy is QueueingStrategy.SKIP:
+        if strategy is QueueingStrategy.SKIP or (
+            strategy is QueueingStrategy.AFTER_BACKOFF and self._lacks_room(entity)
+        ):
             return False
         self._release(entity, strategy, event.event.label)
         return True
+
+    def _lacks_room(self, entity: QueuedEntity) -> bool:
+        """Whether a group would be woken in vain, because what it lacks finds no room anyway."""
+        return entity.group is not None and not self._has_room(entity.group, entity.one_per_signature())
 
     def _release(self, entity: QueuedEntity, strategy: QueueingStrategy, event: str) -> None:
         """Move an unschedulable entity on."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from ..contract.cycle_state import CycleState
 from ..contract.plugin import FilterPlugin
@@ -17,7 +18,7 @@ from ..model.pod_info import PodInfo
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView
 from .nominator import PodNominator
-from .plugin_calls import ADD_POD, FILTER, REMOVE_POD, Failed, PluginCalls, error_in, failure
+from .plugin_calls import ADD_POD, CAPACITY, FILTER, REMOVE_POD, Failed, PluginCalls, error_in, failure
 from .plugin_set import PluginSet
 from .results import Filtered, PreFiltered
 from .results_cache import ResultsCache
@@ -115,6 +116,18 @@ class Filtering:
             for row, crowded in self._crowded(state, pod, among).items():
                 diagnosis.replace(int(np.flatnonzero(rows == row)[0]), crowded)
         return diagnosis
+
+    def capacity(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> npt.NDArray[np.int64]:
+        """How many pods like this one each node could take, by the plugins that count room. Raises Failed."""
+        least = np.full(len(nodes), np.iinfo(np.int64).max)
+        for plugin in self._plugins.capacity:
+            answer = self._calls.call(CAPACITY, plugin, pod, state.sampled, plugin.capacity, pod, nodes)
+            if getattr(answer, "shape", None) != (len(nodes),):
+                raise Failed(
+                    failure(CAPACITY, plugin, ValueError(f"it is not one number for each of {len(nodes)} nodes"))
+                )
+            least = np.minimum(least, answer)
+        return least
 
     def _crowded(self, state: CycleState, pod: PodInfo, among: Mask) -> dict[int, Diagnosis]:
         """Rows of `among` that turn the pod away when the pods nominated there are counted, each with its diagnosis."""

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from ..config import ResolvedProfile
 from ..contract.cycle_state import CycleState
 from ..contract.decision import GroupDecision, PodDecision
@@ -166,6 +169,13 @@ class Framework:
     def filter_all(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
         """Which of the nodes that PreFilter left in pass every Filter plugin, nominated pods considered."""
         return self._filtering.run_on_all(state, pod, pre_filtered)
+
+    def capacity(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> npt.NDArray[np.int64]:
+        """int64, shape (nodes,): how many pods like this one each node could take, by the plugins that count room.
+
+        Raises Failed when one of them fails.
+        """
+        return self._filtering.capacity(state, pod, nodes)
 
     def run_filter_plugins(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
         """Ask the Filter plugins about `nodes` as things are now. Raises Failed when one of them fails."""

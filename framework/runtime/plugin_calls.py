@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from ..contract.observer import Observer
 from ..contract.plugin import Plugin, PreFilterResult
 from ..contract.status import SKIP, Code, Status
@@ -58,6 +60,7 @@ PRE_FILTER = Point("PreFilter", 'running PreFilter plugin "{}"', (Code.SKIP,), (
 ADD_POD = Point("PreFilterExtensionAddPod", 'running AddPod on PreFilter plugin "{}"', rejects=False)
 REMOVE_POD = Point("PreFilterExtensionRemovePod", 'running RemovePod on PreFilter plugin "{}"', rejects=False)
 FILTER = Point("Filter", 'running "{}" filter plugin', (), (Verdicts,))
+CAPACITY = Point("Capacity", 'running Capacity of filter plugin "{}"', (), (np.ndarray,))
 POST_FILTER = Point("PostFilter", 'running PostFilter plugin "{}"', (), (tuple,))
 PRE_SCORE = Point("PreScore", 'running PreScore plugin "{}"', (Code.SKIP,))
 SCORE = Point("Score", 'running Score plugins: plugin "{}" failed with', (), (object,))

@@ -15,6 +15,7 @@ from ..contract.group import GroupPlugin
 from ..contract.handle import Handle
 from ..contract.plugin import (
     BindPlugin,
+    CapacityPlugin,
     EnqueueExtensions,
     FilterPlugin,
     PermitPlugin,
@@ -94,6 +95,7 @@ class PluginSet:
         self.bind = at("bind", BindPlugin)
         self.post_bind = at("postBind", PostBindPlugin)
         self.group = self._only_group()
+        self.capacity = self.of(CapacityPlugin)
         self.decision_followers = self.of(DecisionFollower)
         self.pre_filter_extensions: tuple[PreFilterExtensions, ...] = tuple(
             plugin for plugin in self.pre_filter if isinstance(plugin, PreFilterExtensions)

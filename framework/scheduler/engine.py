@@ -5,7 +5,7 @@ The operator builds one and feeds it; tests and tools build one with ports of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..cache.cache import Cache
@@ -26,6 +26,7 @@ from ..snapshot.snapshot import Snapshot
 from .binding_cycle import BindingCycle
 from .event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler
 from .failure import FailureHandler
+from .group_room import GroupRoom
 from .ports import Ports
 from .profile_handle import ProfileHandle
 from .reports import Reports
@@ -106,7 +107,8 @@ def build_engine(
     def kept_out(pod: PodInfo, status: Status) -> None:
         reports.failed(pod, status, None)
 
-    queue = _build_queue(configuration, frameworks, ports, kept_out)
+    room = GroupRoom(snapshot)
+    queue = _build_queue(configuration, frameworks, room, ports, kept_out)
     plugins = [plugin for framework in frameworks.values() for plugin in framework.plugins.plugins.values()]
     followers = [plugin for plugin in plugins if isinstance(plugin, PodFollower)]
     pods = PodEventHandler(cache, queue, waiting, nominator, tuple(frameworks), followers)
@@ -115,7 +117,7 @@ def build_engine(
     reports = Reports(ports, pods.mine)
     failures = FailureHandler(queue, nominator, reports, pods.mine, clock, observer)
     bindings = BindingCycle(cycle, cache, queue, failures, reports, clock, observer, ports.wake)
-    groups = GroupCycle(cycle, bindings, failures, reports, pods, snapshot, ports)
+    groups = GroupCycle(cycle, bindings, failures, reports, pods, snapshot, room, ports)
     return Engine(
         cache=cache,
         queue=queue,
@@ -141,6 +143,7 @@ def _watchers(plugins: Iterable[Plugin], kind: WatchedKind) -> list[ObjectFollow
 def _build_queue(
     configuration: KubeSchedulerConfiguration,
     frameworks: Mapping[str, Framework],
+    room: GroupRoom,
     ports: Ports,
     on_error: Callable[[PodInfo, Status], None],
 ) -> SchedulingQueue:
@@ -155,12 +158,20 @@ def _build_queue(
         return None if plugin is None else plugin.group_of(pod)
 
     queue_sort = next(iter(frameworks.values())).plugins.queue_sort
+
+    def has_room(group: str, pods: Collection[PodInfo]) -> bool:
+        first = next(iter(pods))
+        framework = frameworks[first.pod.spec.scheduler_name]
+        plugin = framework.plugins.group
+        return plugin is None or room.enough(framework, pods, plugin.missing(group)) or room.may_be_made(pods)
+
     registrations = {name: framework.plugins.registrations() for name, framework in frameworks.items()}
     rules = QueueRules(
         sort_key=queue_sort.sort_key,
         pre_enqueue=pre_enqueue,
         group_of=group_of,
         registrations=registrations,
+        has_room=has_room,
         signature_plugins={
             name: framework.plugins.signature_plugins(registrations[name]) for name, framework in frameworks.items()
         },

@@ -13,7 +13,7 @@ import logging
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 from cachetools import LRUCache
 
@@ -187,6 +187,9 @@ class Reports:
 
 def _reasons(status: Status) -> Reasons:
     """The reasons in a message, without the numbers and their order, which the numbers decide."""
-    kind = "Unschedulable" if status.rejected else "SchedulerError"
-    pieces = _PIECES.split(_NUMBERS.sub("", status.message))
-    return frozenset((kind, *(piece.strip() for piece in pieces)))
+    return _reasons_in(status.message) | {"Unschedulable" if status.rejected else "SchedulerError"}
+
+
+@lru_cache(maxsize=1000)  # thousands of members are told the same
+def _reasons_in(message: str) -> Reasons:
+    return frozenset(piece.strip() for piece in _PIECES.split(_NUMBERS.sub("", message)))

@@ -15,6 +15,8 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ..contract.decision import GroupDecision
 from ..contract.group import GroupPlugin
 from ..contract.observer import GroupResult
@@ -26,6 +28,7 @@ from .binding_cycle import BindingCycle
 from .event_handlers import PodEventHandler
 from .failure import FailureHandler
 from .group_order import alike, as_queued, larger_first, to_the_front
+from .group_room import GroupRoom
 from .ports import Ports
 from .reports import Reports
 from .schedule_one import SchedulingCycle
@@ -59,6 +62,7 @@ class _Trial:
     placed: list[Attempt] = field(default_factory=list)
     refused: list[Attempt] = field(default_factory=list)
     untried: Sequence[Attempt] = ()
+    hopeless: bool = False
 
 
 class GroupCycle:
@@ -72,9 +76,11 @@ class GroupCycle:
         reports: Reports,
         pods: PodEventHandler,
         snapshot: Snapshot,
+        room: GroupRoom,
         ports: Ports,
     ) -> None:
         self._cycle = cycle
+        self._room = room
         self._bindings = bindings
         self._failures = failures
         self._reports = reports
@@ -137,7 +143,7 @@ class GroupCycle:
     def _try_orders(self, plugin: GroupPlugin, attempts: Sequence[Attempt], missing: int) -> _Trial:
         """The trial of the first order in which enough members fit; where there is none, that of the order given."""
         first = self._try(attempts, missing)
-        if len(first.placed) >= missing or not _order_matters(plugin, attempts, first):
+        if len(first.placed) >= missing or first.hopeless or not _order_matters(plugin, attempts, first):
             return first
         for order in self._orders(attempts, missing):
             trial = self._try(order, missing)
@@ -171,11 +177,44 @@ class GroupCycle:
                     trial.untried = attempts[index:]
                     break
                 self._cycle.schedule_pod(attempt, post_filter=False)
+                if index == 0 and attempt.status is None and self._is_hopeless(attempts, missing):
+                    self._fill(trial, attempts)
+                    break
                 fits = attempt.status is None and self._reserve_in_trial(attempt)
                 (trial.placed if fits else trial.refused).append(attempt)
-            for attempt in reversed(trial.placed):
+            for attempt in () if trial.hopeless else reversed(trial.placed):
                 attempt.framework.run_reserve_plugins_unreserve(attempt.state, attempt.pod, attempt.node_name)
         return trial
+
+    def _is_hopeless(self, attempts: Sequence[Attempt], missing: int) -> bool:
+        """Whether so many of them cannot find room, in whatever order they are tried."""
+        pods = {attempt.pod.signature: attempt.pod for attempt in attempts}.values()
+        return not self._room.enough(attempts[0].framework, pods, missing)
+
+    def _fill(self, trial: _Trial, attempts: Sequence[Attempt]) -> None:
+        """Put as many as there is room for on any nodes, and see what refuses the next one: that is the reason for all.
+
+        Those that have room count as placed. It is the quick way to what a trial of each of them would come to.
+        """
+        trial.hopeless = True
+        left = list(attempts)
+        while left:
+            signature = left[0].pod.signature
+            alike = [attempt for attempt in left if attempt.pod.signature is signature]
+            left = [attempt for attempt in left if attempt.pod.signature is not signature]
+            capacities = self._room.of(alike[0].framework, alike[0].pod)
+            if capacities is None:
+                raise LookupError("room was counted a moment ago")
+            rows = np.repeat(np.arange(len(capacities)), np.minimum(capacities, len(alike)))[: len(alike)]
+            for attempt, row in zip(alike, rows.tolist(), strict=False):
+                attempt.node_name = self._snapshot.names[row]
+                self._snapshot.add_pod(attempt.pod, attempt.node_name)
+                trial.placed.append(attempt)
+            if len(rows) < len(alike):
+                self._cycle.schedule_pod(alike[len(rows)], post_filter=False)
+                trial.refused.append(alike[len(rows)])
+                trial.untried = [*alike[len(rows) + 1 :], *left]
+                return
 
     def _reserve_in_trial(self, attempt: Attempt) -> bool:
         pod, state, node_name = attempt.pod, attempt.state, attempt.node_name

@@ -7,6 +7,7 @@ heard of it (a pod may come before its node), stays while the node or a pod on i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -38,6 +39,7 @@ class Snapshot:
         layout: changes when `height`, the columns' capacity or the set of live rows changed.
         node_journal: rows whose node object changed.
         usage_journal: rows whose node object or pods changed.
+        priorities: how many of the pods on all nodes have which priority.
     """
 
     def __init__(self) -> None:
@@ -59,6 +61,7 @@ class Snapshot:
         self.names: list[str] = []
         self.nodes: list[Node | None] = []
         self.pods: list[dict[str, PodInfo]] = []
+        self.priorities: Counter[int] = Counter()
         self._listed: npt.NDArray[np.intp] = np.zeros(0, np.intp)
         self._listed_at = -1
         self._row_of: dict[str, int] = {}
@@ -126,6 +129,7 @@ class Snapshot:
         if info.uid in self.pods[row]:
             raise ValueError(f"pod {info.key} is already counted on node {node_name}")
         self.pods[row][info.uid] = info
+        self.priorities[info.priority] += 1
         self.resources.add(row, info.signature)
         if info.signature.host_ports:
             self.ports.add(row, info.signature.host_ports)
@@ -143,6 +147,9 @@ class Snapshot:
         """
         row = self._row_of[node_name]
         counted = self.pods[row].pop(info.uid)
+        self.priorities[counted.priority] -= 1
+        if not self.priorities[counted.priority]:
+            del self.priorities[counted.priority]
         self.resources.remove(row, counted.signature)
         if counted.signature.host_ports:
             self.ports.remove(row, counted.signature.host_ports)

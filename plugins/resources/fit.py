@@ -10,13 +10,13 @@ from pydantic import BaseModel
 from muster.framework.config.args import NodeResourcesFitArgs
 from muster.framework.contract import (
     Action,
+    CapacityPlugin,
     ClusterEvent,
     CycleState,
     DependsOn,
     EnqueueExtensions,
     EventRegistration,
     EventResource,
-    FilterPlugin,
     Handle,
     NodeView,
     PerSignature,
@@ -36,7 +36,7 @@ from .selection import pick
 from .strategies import strategy_of
 
 
-class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, EnqueueExtensions):
+class NodeResourcesFit(PreFilterPlugin, CapacityPlugin, PreScorePlugin, ScorePlugin, EnqueueExtensions):
     """Filters by every requested resource and by the number of pods; scores by the configured strategy."""
 
     name = "NodeResourcesFit"
@@ -69,6 +69,20 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         if len(failing):
             codes[failing] = demand.verdicts(full[failing], short[:, failing], offered[:, failing])
         return Verdicts(codes, demand.table)
+
+    def capacity(self, pod: PodInfo, nodes: NodeView) -> Scores:
+        """As many as the scarcest of its resources allows."""
+        demand = self._demands.of(pod)
+        columns = nodes.snapshot.resources
+        demand.arrange(columns)
+        room = nodes.of(columns.allowed_pods) - nodes.of(columns.pod_count)
+        if demand.hopeless:
+            return np.zeros(len(nodes), np.int64)
+        if len(demand.amounts):
+            free = pick(columns.allocatable, demand.selection, nodes) - pick(columns.requested, demand.selection, nodes)
+            room = np.minimum(room, (free // demand.amounts).min(axis=0))
+        counted: Scores = np.maximum(room, 0).astype(np.int64)
+        return counted
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
         """Nothing to prepare."""

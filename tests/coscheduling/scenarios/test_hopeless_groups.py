@@ -1,0 +1,87 @@
+"""Groups that cannot fit cost next to nothing: room is counted before members are tried or a group is woken."""
+
+from unittest.mock import patch
+
+import pytest
+
+from muster.framework.scheduler.schedule_one import SchedulingCycle
+from tests.builders import make_node
+from tests.coscheduling.objects import make_member, make_members
+from tests.coscheduling.world import World
+
+
+class Searches:
+    """Counts searches for a node."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._search = SchedulingCycle.schedule_pod
+
+    def __enter__(self) -> "Searches":
+        def counting(cycle: SchedulingCycle, attempt: object, *, post_filter: bool) -> None:
+            self.count += 1
+            self._search(cycle, attempt, post_filter=post_filter)  # type: ignore[arg-type]  # passed on as it came
+
+        self._patch = patch.object(SchedulingCycle, "schedule_pod", counting)
+        self._patch.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._patch.stop()
+
+
+async def test_a_group_of_hundreds_that_does_not_fit_takes_two_searches_and_names_the_reason(world: World) -> None:
+    world.add_nodes(*(make_node(f"n{number}", cpu="10") for number in range(20)))
+    world.add_group("g", 300)
+    with Searches() as searches:
+        world.add(*make_members("g", 300))
+        await world.settle()
+    await world.run(2)
+
+    assert searches.count <= 4
+    assert world.conditions["default/g-0"] == (
+        "Unschedulable",
+        "pod group default/g is unschedulable, 200 of the 300 members that it needs fit: "
+        "0/20 nodes are available: 20 Insufficient cpu.",
+    )
+    assert world.bound() == []
+    world.check()
+
+
+async def test_a_group_is_woken_by_the_event_that_makes_room_for_all_of_it_and_by_none_before(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="4"))
+    running = [make_member(f"running-{number}", "") for number in range(4)]
+    world.add(*running)
+    await world.settle()
+    world.add_group("g", 3)
+    world.add(*make_members("g", 3))
+    await world.run(60)
+
+    for number in range(4):
+        with Searches() as searches:
+            world.set_phase(f"default/running-{number}", "Succeeded")
+            await world.run(20)
+        assert (searches.count > 0) == (number == 2)
+        assert len(world.bound("g")) == (3 if number >= 2 else 0)
+
+
+async def test_room_for_some_members_is_no_room_for_others(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="4"))
+    world.add_group("g", 3)
+    world.add(make_member("large", "g", cpu="8"), *(make_member(f"small-{number}", "g") for number in range(2)))
+    await world.run(2)
+    assert world.bound() == []
+
+    world.add_nodes(make_node("b", cpu="8"))
+    await world.run(20)
+    assert len(world.bound("g")) == 3
+
+
+@pytest.mark.parametrize("pods", [1, 2, 3])
+async def test_the_number_of_pods_that_a_node_takes_is_room_as_well(pods: int, world: World) -> None:
+    world.add_nodes(make_node("a", cpu="64", pods=str(pods)))
+    world.add_group("g", 3)
+    world.add(*make_members("g", 3))
+    await world.run(2)
+
+    assert len(world.bound("g")) == (3 if pods == 3 else 0)
