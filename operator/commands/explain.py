@@ -83,7 +83,7 @@ def _explain_pod(pod: str, namespace: str | None, output: str, *, config: Path |
             "pod": explained.pod.key,
             "schedulerName": explained.pod.pod.spec.scheduler_name,
             "profile": explained.profile,
-            **as_json(explained.explanation),
+            **({"message": explained.gated} if explained.gated else as_json(explained.explanation)),
         }
         if explained.group:
             found["group"] = explained.group

@@ -15,7 +15,7 @@ from muster.operator.kube.transport import Transport
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.live import read_cluster
 from muster.operator.simulate.manifests import Objects
-from muster.operator.simulate.rehearsal import Rehearsal, as_new
+from muster.operator.simulate.rehearsal import GATED, Rehearsal, as_new
 from muster.plugins.coscheduling.api import POD_GROUPS, group_key
 
 from .picture import picture
@@ -30,6 +30,7 @@ class Explained:
         profile: the schedulerName whose profile decided.
         nodes: how many nodes the cluster has.
         explanation: the decision on the pod alone; for one that has a node, as if it were to be placed again.
+        gated: why the pod is not looked at at all: its scheduling gates; else "".
         group: why the pod goes nowhere although it alone could: what its PodGroup lacks; else "".
     """
 
@@ -37,6 +38,7 @@ class Explained:
     profile: str
     nodes: int
     explanation: Explanation
+    gated: str
     group: str
 
 
@@ -57,9 +59,10 @@ async def explain_live(assembly: Assembly, connection: Connection, namespace: st
     cluster.pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), waiting.pod]
     engine = picture(assembly, cluster.nodes, cluster.pods, {**cluster.watched, POD_GROUPS: cluster.groups})
     explanation = explain(engine.algorithms[profile], waiting)
-    held_up = bool(explanation.chosen) and not pod.node_name and group_key(pod) is not None
+    gated = GATED if pod.pod.spec.scheduling_gates else ""
+    held_up = bool(explanation.chosen) and not pod.node_name and not gated and group_key(pod) is not None
     group = await _with_its_group(assembly, cluster, pod) if held_up else ""
-    return Explained(pod, profile, len(cluster.nodes), explanation, group)
+    return Explained(pod, profile, len(cluster.nodes), explanation, gated, group)
 
 
 async def _with_its_group(assembly: Assembly, cluster: Objects, pod: PodInfo) -> str:

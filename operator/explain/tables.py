@@ -23,6 +23,9 @@ def render(explained: Explained) -> Iterator[RenderableType]:
     pod, explanation = explained.pod, explained.explanation
     where = f"on {pod.node_name}" if pod.node_name else "not on a node"
     yield Text.assemble((pod.key, "bold"), f" ({where}), {_decided_by(explained)}")
+    if explained.gated:
+        yield Text(explained.gated, style="red")
+        return
     if explanation.prefilter is not None:
         yield Text(f"{explanation.prefilter.plugin}: {explanation.prefilter.message}", style="red")
     if explanation.rejected:

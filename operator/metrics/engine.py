@@ -22,6 +22,7 @@ from .series import Counter, Gauge, Histogram, exponential
 _MILLISECONDS = exponential(0.001, 2, 15)
 _EXTENSION_POINT = exponential(0.0001, 2, 12)
 _PLUGIN = exponential(0.00001, 1.5, 20)
+_LOOP = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _END_TO_END = exponential(0.01, 2, 20)
 
 _STATUS = tuple(code.wire_name for code in sorted(Code))
@@ -70,6 +71,11 @@ class EngineMetrics:
             "muster_plugin_slow_calls_total",
             "Calls of a plugin that held up the scheduler for more than a tenth of a second.",
             ("plugin", "extension_point"),
+        )
+        self._loop_held = Histogram(
+            "muster_event_loop_held_seconds",
+            "[ALPHA] For how long at a time the event loop, on which everything runs, did not turn.",
+            bounds=_LOOP,
         )
         self._bound_attempts = Histogram(
             "scheduler_pod_scheduling_attempts",
@@ -180,6 +186,10 @@ class EngineMetrics:
 
     def plugin_slow(self, plugin: str, *, point: str, seconds: float) -> None:
         self._slow_calls.add((plugin, point))
+
+    def loop_held(self, seconds: float) -> None:
+        """The event loop turned again after so many seconds; told by the process, not by the engine."""
+        self._loop_held.observe((), seconds)
 
     def bound(self, *, attempts: int, sli_seconds: float, after_flush: bool) -> None:
         self._bound_attempts.observe((), attempts)

@@ -20,6 +20,9 @@ log = logging.getLogger(__name__)
 
 _SLICE_SECONDS = 0.004
 _LONGEST_SLEEP_SECONDS = 1.0
+_STANDS_AFTER_SECONDS = 10.0
+_IDLE_AFTER_SECONDS = 60.0
+"""Longer than a Binding may take that the API does not answer."""
 
 
 class SchedulingLoop:
@@ -41,6 +44,23 @@ class SchedulingLoop:
         self._may_schedule = may_schedule
         self._max_bindings = max_bindings
         self._wake = asyncio.Event()
+        self._turned: float | None = None
+        self._decided = 0.0
+
+    def stands(self) -> str | None:
+        """What is wrong when the loop has begun and does not turn any more: nothing but a new process helps."""
+        if self._turned is None or (since := self._clock.now() - self._turned) < _STANDS_AFTER_SECONDS:
+            return None
+        return f"the scheduling loop has not turned for {since:.0f} s"
+
+    def idles(self) -> str | None:
+        """What is wrong when pods are ready to be scheduled and nothing is decided about any."""
+        if self._turned is None or (since := self._clock.now() - self._decided) < _IDLE_AFTER_SECONDS:
+            return None
+        ready, binding = self._engine.queue.counts()["active"], self._engine.scheduler.binding
+        if not ready:
+            return None
+        return f"nothing has been decided for {since:.0f} s while {ready} pods are ready and {binding} are being bound"
 
     def wake(self) -> None:
         """There may be something to do."""
@@ -60,11 +80,15 @@ class SchedulingLoop:
         """Decide for a few milliseconds. False when there is nothing more to decide for now."""
         scheduler, now = self._engine.scheduler, self._clock.now
         began, placed = now(), scheduler.placed
+        self._turned = began
         self._engine.queue.flush(began)
+        if not self._may_schedule():
+            self._decided = began
         while self._may_schedule():
             fresh = scheduler.placed - placed
             if scheduler.binding + fresh >= self._max_bindings:
                 return fresh > 0  # whether Permit holds those, or they are on their way, shows when their tasks run
+            self._decided = began  # also when there is nothing to decide
             if not scheduler.step():
                 return False
             if now() - began >= _SLICE_SECONDS:

@@ -64,16 +64,25 @@ def pages(
     registry = registry_of(process.metrics, StateMetrics(state))
 
     def why(namespace: str, name: str) -> object:
-        decision = process.engine.scheduler.reports.last(f"{namespace}/{name}")
-        return decision or Unknown(f"nothing has been decided for a pod {namespace}/{name} lately")
+        key = f"{namespace}/{name}"
+        pod, decision = process.watches.pods.get(key), process.engine.scheduler.reports.last(key)
+        if pod is None:
+            return Unknown(f"there is no pod {key}")
+        if pod.spec.scheduling_gates:
+            gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
+            return Unknown(f"pod {key} is not looked at before its scheduling gates are gone: {gates}")
+        if decision is None or decision.uid != pod.metadata.uid:
+            return Unknown(f"nothing has been decided for pod {key} lately")
+        return decision
 
     sources = Sources(
-        livez={},
+        livez={"ping": lambda: None, "scheduling": process.stands},
         healthz={"leaderElection": leadership.trouble},
         readyz={
             "leaderElection": leadership.trouble,
             "shutdown": process.ending,
             "sched-handler-sync": process.watches.missing,
+            "scheduling": process.idles,
         },
         metrics=lambda: blocks(registry),
         resources=lambda: pod_resource_blocks(process.watches.pods.list) if leadership.may_write() else (),

@@ -25,6 +25,7 @@ from .clock import LoopClock
 from .expiry import expire_assumed
 from .loop import SchedulingLoop
 from .tasks import TaskSet
+from .watchdog import Watchdog
 from .watches import Watches
 from .writers import Writers
 
@@ -87,6 +88,7 @@ class Process:
             assumed_ttl=assembly.assumed_ttl,
         )
         self._loop = SchedulingLoop(self.engine, clock, may_schedule=self._may_schedule)
+        self._watchdog = Watchdog(self.engine.watch, self.metrics.loop_held)
         self.watches = Watches(self.writers.client, self.engine, self.metrics, clock.now)
         listers.update(self.watches.listers)
         self._parts = TaskSet(on_failure=self._fail)
@@ -94,6 +96,7 @@ class Process:
 
     def start(self) -> None:
         """Watch, run for leader, and schedule when both the picture is complete and the election won."""
+        self._watchdog.start()
         self.writers.recorder.start()
         if not self._configuration.delay_cache_until_active:
             self.watches.start(self._parts.spawn)
@@ -115,6 +118,7 @@ class Process:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.leadership.release()
         await self.watches.stop()
+        self._watchdog.stop()
         self.over.set()
 
     def dump(self) -> None:
@@ -130,6 +134,14 @@ class Process:
     def ending(self) -> str | None:
         """None until `stop` is called, then that it was."""
         return "process is shutting down" if self._draining else None
+
+    def stands(self) -> str | None:
+        """None while the scheduling loop turns, or has not begun; see `SchedulingLoop.stands`."""
+        return None if self._draining else self._loop.stands()
+
+    def idles(self) -> str | None:
+        """None while decisions are made; see `SchedulingLoop.idles`."""
+        return None if self._draining else self._loop.idles()
 
     def _may_schedule(self) -> bool:
         return not self._draining and self.leadership.may_write()

@@ -13,7 +13,10 @@ log = logging.getLogger(__name__)
 
 
 class TaskSet:
-    """A set of running tasks. `on_failure` is called whenever one of them has ended by an exception."""
+    """A set of running tasks. `on_failure` is called whenever one of them has ended by an exception.
+
+    A cancellation that nobody asked for is one, too: whatever a task runs may raise it.
+    """
 
     def __init__(self, *, on_failure: Callable[[], None] | None = None) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
@@ -41,7 +44,13 @@ class TaskSet:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        if task.cancelled():
+            if task.cancelling():
+                return
+            log.error("a task ended by a cancellation that nobody asked for")
+        elif (error := task.exception()) is not None:
             log.error("a task failed", exc_info=error)
-            if self._on_failure is not None:
-                self._on_failure()
+        else:
+            return
+        if self._on_failure is not None:
+            self._on_failure()

@@ -33,7 +33,7 @@ _QUIET_SECONDS = 1.0
 _HOPS = 10
 """Turns of the event loop after which every binding that can go on has ended."""
 
-_GATED = "Scheduling is blocked due to non-empty scheduling gates"
+GATED = "Scheduling is blocked due to non-empty scheduling gates"
 _WAITS = "waits for its siblings"
 _UNSCHEDULABLE = (Code.UNSCHEDULABLE.wire_name, Code.UNSCHEDULABLE_AND_UNRESOLVABLE.wire_name)
 
@@ -180,7 +180,7 @@ class Rehearsal:
         if node:
             return Placement(pod, group, node, "", lacks_nodes=False)
         if pod.pod.spec.scheduling_gates:
-            return Placement(pod, group, "", _GATED, lacks_nodes=False)
+            return Placement(pod, group, "", GATED, lacks_nodes=False)
         last = self._engine.scheduler.reports.last(pod.key)
         reason = last.message if last is not None else self._stage.told.get(pod.uid, _WAITS)
         return Placement(pod, group, "", reason, lacks_nodes=last is not None and last.code in _UNSCHEDULABLE)

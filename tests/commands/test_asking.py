@@ -40,6 +40,7 @@ _PODS = [
     _member("train-0", cpu="1"),
     make_pod("foreign").requests(cpu="64").scheduler("default-scheduler"),
     make_pod("placed").node("node-2"),
+    make_pod("gated").gate("example.com/budget"),
     *(_member(f"wide-{number}", cpu="3") for number in range(2)),
     *(_member(f"many-{number}", cpu="2") for number in range(5)),
 ]
@@ -138,6 +139,18 @@ def test_why_decides_for_a_pod_on_a_node_as_if_it_were_to_be_placed_again(kubeco
     assert told["feasible"] == ["node-1", "node-2", "node-3", "node-4"]
     text = _ask("why", "pod/placed", "--kubeconfig", str(kubeconfig)).output
     assert "default/placed (on node-2), decided by profile muster" in text
+
+
+def test_why_does_not_say_where_a_gated_pod_could_run(kubeconfig: Path) -> None:
+    told = _explained(kubeconfig, "gated")
+    assert told == {
+        "pod": "default/gated",
+        "schedulerName": "muster",
+        "profile": "muster",
+        "message": "Scheduling is blocked due to non-empty scheduling gates",
+    }
+    text = " ".join(_ask("why", "pod/gated", "--kubeconfig", str(kubeconfig)).output.split())
+    assert text.endswith("decided by profile muster Scheduling is blocked due to non-empty scheduling gates")
 
 
 def test_why_says_that_a_pod_names_another_scheduler(kubeconfig: Path) -> None:

@@ -65,7 +65,7 @@ def test_a_terminal_shows_which_plugin_a_score_is_of() -> None:
     scores = {"node-1": dict.fromkeys(plugins, 1)}
     found = Explanation(("node-1",), {"n": Status.unschedulable(_WHY)}, scores, {"node-1": 5}, chosen="node-1")
     pod = PodInfo(msgspec.convert(dict(make_pod("web")), Pod))
-    _, rejected, best, *_ = render(Explained(pod, "muster", 2, found, ""))
+    _, rejected, best, *_ = render(Explained(pod, "muster", 2, found, "", ""))
     heads = _printed(best)
     top = next(index for index, line in enumerate(heads) if line.startswith("┡"))
     names = ["".join(line.split("┃")[index + 2].strip() for line in heads[2:top]) for index in range(len(plugins))]

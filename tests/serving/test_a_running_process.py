@@ -167,4 +167,9 @@ def test_why_tells_the_last_decision_on_a_pod(
     assert waiting["uid"] == cluster.pod("large")["metadata"]["uid"]
     status, unknown = why("unknown")
     assert status == HTTPStatus.NOT_FOUND
-    assert unknown["reason"] == f"nothing has been decided for a pod {cluster.namespace}/unknown lately"
+    assert unknown["reason"] == f"there is no pod {cluster.namespace}/unknown"
+
+    cluster.delete("large")
+    cluster.create(make_pod("large").gate("example.com/later"), scheduler=NAME)
+    reason = f"pod {cluster.namespace}/large is not looked at before its scheduling gates are gone: example.com/later"
+    eventually(lambda: why("large") == (HTTPStatus.NOT_FOUND, {"reason": reason}))

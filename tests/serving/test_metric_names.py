@@ -117,8 +117,13 @@ def test_a_histogram_has_exactly_the_buckets_of_kube_scheduler(exposed: Scrape, 
     assert [float(le) for le in found] == [*expected, float("inf")]
 
 
-COUNTED = {"muster_podgroup_denied_total", "muster_podgroup_quorum_duration_seconds"}
+COUNTED = {
+    "muster_event_loop_held_seconds",
+    "muster_podgroup_denied_total",
+    "muster_podgroup_quorum_duration_seconds",
+}
 OWN = {
+    "muster_event_loop_held_seconds": "histogram",
     "muster_plugin_slow_calls_total": "counter",
     "muster_podgroup_denied_total": "counter",
     "muster_podgroup_quorum_duration_seconds": "histogram",

@@ -1,0 +1,107 @@
+"""The watchdog: sees from a thread of its own when the event loop stands, and says who holds it.
+
+Everything of the process runs on one loop, so whoever holds it holds up all pods, the lease and the probes. A beat on
+the loop shows that it turns; when one does not come, the watchdog names the plugin, its point and the pod, or else the
+line of code, while it goes on. A probe that the loop cannot answer fails by itself: what is not seen from outside is a
+loop that turns and schedules nothing, which `SchedulingLoop` tells of.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from muster.framework.runtime.plugin_calls import Watch
+
+log = logging.getLogger(__name__)
+
+HELD_SECONDS = 0.1
+"""A loop that was held for longer is told of."""
+_BEAT_SECONDS = 0.05
+_QUIET_SECONDS = 10.0
+"""How long the same holder is not named again."""
+_MOST_HOLDERS = 256
+
+
+class Watchdog:
+    """Watches the loop that it is started on. Start and stop once each.
+
+    Args:
+        watch: what the plugins' calls are at.
+        observe: told on the loop, after each beat, for how many seconds the loop did nothing else.
+        now: seconds, monotonic; safe to call from any thread.
+    """
+
+    def __init__(
+        self, watch: Watch, observe: Callable[[float], None], *, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._watch = watch
+        self._observe = observe
+        self._now = now
+        self._due = now() + _BEAT_SECONDS
+        self._told: dict[str, float] = {}
+        self._telling_of = 0.0
+        self._stopped = threading.Event()
+        self._loop_thread = threading.get_ident()  # it is made on the loop, too
+        self._timer: asyncio.TimerHandle | None = None
+        self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
+
+    def start(self) -> None:
+        """Begin, on the loop that runs."""
+        self.beat()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End."""
+        self._stopped.set()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def beat(self) -> None:
+        """The loop turns. Called on it."""
+        now = self._now()
+        self._observe(max(0.0, now - self._due))
+        self._due = now + _BEAT_SECONDS
+        if not self._stopped.is_set():
+            self._timer = asyncio.get_running_loop().call_later(_BEAT_SECONDS, self.beat)
+
+    def look(self) -> None:
+        """Whether the loop stands now; if so, and that was not told of lately, say who holds it. On any thread."""
+        due, now = self._due, self._now()
+        if now - due < HELD_SECONDS or due == self._telling_of:
+            return
+        self._telling_of = due
+        running = self._watch.current
+        if running is not None:
+            plugin, point, pod, _ = running
+            pairs = {"plugin": plugin.name, "point": point.name, "pod": pod.key}
+        else:
+            pairs = {"at": _place(sys._current_frames().get(self._loop_thread))}
+        holder = " ".join(pairs[key] for key in pairs if key != "pod")
+        if now - self._told.get(holder, -_QUIET_SECONDS) >= _QUIET_SECONDS:
+            if len(self._told) > _MOST_HOLDERS:
+                self._told.clear()
+            self._told[holder] = now
+            log.warning("The event loop is held", extra={"pairs": {**pairs, "seconds": f"{now - due:.3f}"}})
+
+    def _run(self) -> None:
+        while not self._stopped.wait(_BEAT_SECONDS):
+            self.look()
+
+
+def _place(frame: FrameType | None) -> str:
+    """Where the loop's thread is: the innermost line of Muster's own, or of whatever there is."""
+    innermost = frame
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith("muster.") and module != __name__:
+            return f"{module}:{frame.f_lineno} {frame.f_code.co_name}"
+        frame = frame.f_back
+    return f"{innermost.f_globals.get('__name__', '')}:{innermost.f_lineno}" if innermost is not None else "?"

@@ -1,0 +1,117 @@
+"""A loop that stands is told of with whoever holds it, once and again after a while; one that turns is not."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from muster.framework.contract import Plugin
+from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.plugin_calls import SCORE, Watch
+from muster.operator.process.watchdog import Watchdog
+from tests.builders import make_pod
+
+HELD = "The event loop is held"
+
+
+class Slow(Plugin):
+    """Somebody's plugin."""
+
+    name = "Slow"
+
+
+class Clock:
+    """Monotonic seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def told(caplog: pytest.LogCaptureFixture) -> Callable[[], list[dict[str, Any]]]:
+    caplog.set_level(logging.WARNING)
+
+    def pairs() -> list[dict[str, Any]]:
+        return [cast("Any", record).pairs for record in caplog.records if record.message == HELD]
+
+    return pairs
+
+
+def running(clock: Clock) -> Watch:
+    """The calls of plugins while `Slow` scores a pod."""
+    pod = PodInfo(msgspec.convert(dict(make_pod("web")), Pod))
+    return Watch((cast("Plugin", object.__new__(Slow)), SCORE, pod, clock.now))
+
+
+def test_a_loop_that_turns_is_not_told_of(clock: Clock, told: Callable[[], list[dict[str, Any]]]) -> None:
+    watchdog = Watchdog(running(clock), lambda seconds: None, now=clock)
+    clock.now += 0.1
+    watchdog.look()
+    assert told() == []
+
+
+def test_plugin_point_and_pod_are_named_while_they_hold_the_loop(
+    clock: Clock, told: Callable[[], list[dict[str, Any]]]
+) -> None:
+    watchdog = Watchdog(running(clock), lambda seconds: None, now=clock)
+    clock.now += 0.3
+    watchdog.look()
+    watchdog.look()
+    assert told() == [{"plugin": "Slow", "point": "Score", "pod": "default/web", "seconds": "0.250"}]
+
+
+async def test_the_same_holder_is_named_again_after_a_while_only(
+    clock: Clock, told: Callable[[], list[dict[str, Any]]]
+) -> None:
+    watchdog = Watchdog(running(clock), lambda seconds: None, now=clock)
+    for _ in range(4):
+        clock.now += 4.0
+        watchdog.look()
+        watchdog.beat()
+    watchdog.stop()
+    assert [each["seconds"] for each in told()] == ["3.950", "3.950"]
+
+
+def test_without_a_plugin_the_line_of_code_is_named(clock: Clock, told: Callable[[], list[dict[str, Any]]]) -> None:
+    watchdog = Watchdog(Watch(), lambda seconds: None, now=clock)
+    clock.now += 1.0
+    seen = threading.Thread(target=watchdog.look)
+    seen.start()
+    seen.join()
+    [pairs] = told()
+    assert pairs.keys() == {"at", "seconds"}
+    assert ":" in pairs["at"]
+
+
+async def test_each_beat_says_for_how_long_the_loop_was_held(clock: Clock) -> None:
+    observed: list[float] = []
+    watchdog = Watchdog(Watch(), observed.append, now=clock)
+    clock.now += 0.05
+    watchdog.beat()
+    clock.now += 0.35
+    watchdog.beat()
+    watchdog.stop()
+    assert observed == pytest.approx([0.0, 0.3])
+
+
+async def test_it_watches_until_it_is_stopped() -> None:
+    beaten = asyncio.Event()
+    watchdog = Watchdog(Watch(), lambda seconds: beaten.set())
+    watchdog.start()
+    await beaten.wait()
+    beaten.clear()
+    await beaten.wait()
+    watchdog.stop()
