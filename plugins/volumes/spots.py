@@ -29,7 +29,7 @@ Place = tuple[NodeSelectorTerm, ...] | None
 
 
 def place_of(terms: Iterable[NodeSelectorTerm] | None) -> Place:
-    """The place that these terms describe by labels: what they ask of a node's fields has to be well formed, no more."""
+    """The place that these terms describe by labels. What they ask of fields has to be well formed, no more."""
     if terms is None:
         return None
     found = [msgspec.structs.replace(term, match_fields=()) for term in usable(terms)]
