@@ -256,6 +256,15 @@ RESOURCE_SLICES = Kind(
     returns_deleted=True,
     selectable=fields("spec.nodeName", "spec.driver"),
 )
+DEVICE_TAINT_RULES = Kind(
+    group="resource.k8s.io",
+    resource="devicetaintrules",
+    kind="DeviceTaintRule",
+    namespaced=False,
+    subresources=("status",),
+    generation=True,
+    unconditional_update=False,
+)
 NATIVE_POD_GROUPS = Kind(
     group="scheduling.k8s.io",
     version="v1beta1",
@@ -290,6 +299,7 @@ KINDS = (
     EVENTS_V1,
     POD_DISRUPTION_BUDGETS,
     DEVICE_CLASSES,
+    DEVICE_TAINT_RULES,
     RESOURCE_CLAIMS,
     RESOURCE_CLAIM_TEMPLATES,
     RESOURCE_SLICES,

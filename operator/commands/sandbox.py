@@ -30,20 +30,23 @@ from .common import BadInputError, bad_input
     metavar="DUMP",
     help="Begin with a real cluster's objects: the output of `kubectl get KINDS -A -o json`.",
 )
+@click.option(
+    "--native-groups", is_flag=True, help="Serve the PodGroups and Workloads of scheduling.k8s.io/v1beta1 too."
+)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to serve on 127.0.0.1. Default: any.")
 @click.option("--kubeconfig", type=click.Path(path_type=Path), metavar="FILE", help="Write the kubeconfig here.")
-def command(nodes: int | None, dump: Path | None, port: int, kubeconfig: Path | None) -> None:
+def command(nodes: int | None, dump: Path | None, native_groups: bool, port: int, kubeconfig: Path | None) -> None:
     """Serve an in-memory Kubernetes API until Ctrl-C, for trying, teaching and testing; never for production.
 
-    Stock kubectl works on it, and everybody may do everything. Pods that get a node are marked Running by a stand-in
-    for the kubelet.
+    Stock kubectl works on it, and everybody may do everything. Stand-ins for kubelets and controllers mark pods that
+    get a node Running, and make the pods of Deployments, Jobs and other workloads.
     """
     if nodes is not None and dump is not None:
         raise click.UsageError("--nodes and --from exclude each other")
     logs.configure(verbosity=0, style="text", stream=sys.stderr)
     with bad_input():
         objects = _objects(dump) if dump is not None else []
-    sandbox = Sandbox([definition()], port=port)
+    sandbox = Sandbox([definition()], native_groups=native_groups, port=port)
     try:
         loaded = sandbox.load(objects)
     except DumpError as error:

@@ -123,6 +123,7 @@ _RULES = {
     kinds.RESOURCE_CLAIMS: Rules(
         complete=devices.complete_claim, begin=devices.begin_claim, validate=devices.validate_claim
     ),
+    kinds.DEVICE_TAINT_RULES: Rules(begin=devices.begin_taint_rule),
     kinds.RESOURCE_CLAIM_TEMPLATES: Rules(complete=devices.complete_template, validate=devices.validate_template),
     kinds.NATIVE_POD_GROUPS: Rules(
         complete=devices.complete_pod_group, begin=devices.begin_pod_group, validate=devices.validate_pod_group

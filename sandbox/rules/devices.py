@@ -72,6 +72,12 @@ def _requests(devices: Object, path: str) -> Iterator[FieldError]:
             yield FieldError(REQUIRED, f"{path}[{index}].exactly.deviceClassName")
 
 
+def begin_taint_rule(rule: Object, now: str) -> Object:
+    """A rule that taints devices as it is when just created: its taint counts from now on."""
+    spec = rule.get("spec") or {}
+    return rule | {"spec": spec | {"taint": with_defaults(spec.get("taint"), {"timeAdded": now})}, "status": {}}
+
+
 def begin_pod_group(group: Object, now: str) -> Object:
     """A native group of pods as it is when just created: no condition is known."""
     return group | {"status": {}}

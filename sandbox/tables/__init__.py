@@ -36,6 +36,7 @@ _COLUMNS: dict[Kind, tuple[Column, ...]] = {
     kinds.WORKLOADS: _NAME_AND_AGE,
     kinds.CSI_DRIVERS: storage.CSI_DRIVERS,
     kinds.DEVICE_CLASSES: _NAME_AND_AGE,
+    kinds.DEVICE_TAINT_RULES: storage.DEVICE_TAINT_RULES,
     kinds.RESOURCE_CLAIMS: storage.RESOURCE_CLAIMS,
     kinds.RESOURCE_CLAIM_TEMPLATES: _NAME_AND_AGE,
     kinds.RESOURCE_SLICES: storage.RESOURCE_SLICES,

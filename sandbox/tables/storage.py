@@ -1,5 +1,6 @@
 """The columns of volumes, claims, storage drivers, and of devices and their claims."""
 
+from muster.sandbox.clock import age
 from muster.sandbox.objects import Object, get_in, metadata
 from muster.sandbox.tables.columns import AGE, NAME, NONE, UNSET, Column, count, field, joined, phase, wide
 
@@ -35,6 +36,10 @@ def _claim_state(claim: Object, now: float) -> str:
     elif not deleted:
         states.append("pending")
     return ",".join(states)
+
+
+def _time_added(rule: Object, now: float) -> str:
+    return age(get_in(rule, ("spec", "taint", "timeAdded")), now)
 
 
 def _audiences(driver: Object, now: float) -> str:
@@ -94,6 +99,14 @@ CSI_DRIVERS = (
     AGE,
 )
 RESOURCE_CLAIMS = (NAME, Column("State", _claim_state), AGE)
+DEVICE_TAINT_RULES = (
+    NAME,
+    Column("Key", field("spec.taint.key")),
+    Column("Value", field("spec.taint.value")),
+    Column("Effect", field("spec.taint.effect")),
+    Column("TimeAdded", _time_added),
+    AGE,
+)
 RESOURCE_SLICES = (
     NAME,
     Column("Node", field("spec.nodeName")),

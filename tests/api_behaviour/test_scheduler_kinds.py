@@ -74,6 +74,14 @@ CASES = [
     Case("resource.k8s.io/v1", "deviceclasses", {"spec": {}}, namespaced=False, returned=True, counted=True),
     Case(
         "resource.k8s.io/v1",
+        "devicetaintrules",
+        {"spec": {"deviceSelector": {"driver": "a.b"}, "taint": {"key": "a.b/gone", "effect": "NoExecute"}}},
+        namespaced=False,
+        unconditional=False,
+        counted=True,
+    ),
+    Case(
+        "resource.k8s.io/v1",
         "resourceslices",
         {
             "spec": {

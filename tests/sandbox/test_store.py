@@ -5,8 +5,10 @@ import itertools
 import pytest
 
 from muster.operator.podgroups.definition import definition
+from muster.plugins.catalog import IN_TREE
 from muster.sandbox import ApiError, Sandbox
 from muster.sandbox.clock import Sources
+from muster.sandbox.discovery import folder
 from muster.sandbox.kinds import CUSTOM_RESOURCE_DEFINITIONS, EVENTS, EVENTS_V1, NAMESPACES, PODS, PRIORITY_CLASSES
 from muster.sandbox.patching import MERGE
 from muster.sandbox.selectors import parse
@@ -128,3 +130,10 @@ def test_kinds_come_and_go_with_their_definitions() -> None:
     assert (kind.singular, list(kind.short_names)) == (spec["names"]["singular"], spec["names"]["shortNames"])
     assert store.kinds.by_path(kind.group, kind.version, kind.resource) is None
     assert store.find(kind, "gang", namespace="default") is None
+
+
+def test_every_kind_that_a_plugin_watches_is_served() -> None:
+    kinds = Sandbox([definition()]).store.kinds
+    watched = {kind.path for plugin in IN_TREE.values() for kind in plugin.watches}
+
+    assert watched - {f"{folder(kind)}/{kind.resource}" for kind in kinds} == set()

@@ -1,0 +1,30 @@
+"""The pages for people: what they link to and what they name is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+PAGES = sorted(
+    page.relative_to(REPOSITORY).as_posix()
+    for folder, pattern in ((".", "*.md"), ("docs", "*.md"), ("charts", "**/*.md"))
+    for page in (REPOSITORY / folder).glob(pattern)
+)
+FOLDERS = ("bench", "charts", "deploy", "docs", "framework", "operator", "plugins", "sandbox", "tests")
+_LINK = re.compile(r"\]\((?!https?://|#)([^)#\s]+)")
+_NAMED = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)`")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_links_to_and_names_is_there(page: str) -> None:
+    text = (REPOSITORY / page).read_text()
+
+    links = [(REPOSITORY / page).parent / link for link in _LINK.findall(text)]
+    named = [REPOSITORY / path for path in _NAMED.findall(text)]
+
+    assert [str(path.relative_to(REPOSITORY)) for path in (*links, *named) if not path.exists()] == []
+
+
+def test_the_repository_says_how_to_contribute_what_changed_and_how_to_report() -> None:
+    assert {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"} <= set(PAGES)
