@@ -11,6 +11,9 @@ Case = dict[str, Any]
 
 DEFAULT = {
     "ClusterRole/muster",
+    "ClusterRole/muster-podgroups-admin",
+    "ClusterRole/muster-podgroups-edit",
+    "ClusterRole/muster-podgroups-view",
     "ClusterRoleBinding/muster",
     "ConfigMap/muster",
     "CustomResourceDefinition/podgroups.scheduling.x-k8s.io",
