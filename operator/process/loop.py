@@ -1,7 +1,8 @@
 """The scheduling loop: decide while there is something to decide, and let everything else have its turn.
 
 A slice of decisions lasts a few milliseconds, then watch events, answers and probes are served. The loop holds back
-while many bindings are under way, so that decisions are made late, on the freshest picture.
+while many bindings are under way, so that decisions are made late, on the freshest picture. Beside it runs, where the
+administrator wants that, the forgetting of assumed pods that the API never reports.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from muster.framework.contract import Clock
     from muster.framework.scheduler.engine import Engine
@@ -23,6 +24,8 @@ _LONGEST_SLEEP_SECONDS = 1.0
 _STANDS_AFTER_SECONDS = 10.0
 _IDLE_AFTER_SECONDS = 60.0
 """Longer than a Binding may take that the API does not answer."""
+EXPIRY_PERIOD_SECONDS = 1.0
+"""kube-scheduler's, when it still forgot assumed pods."""
 
 
 class SchedulingLoop:
@@ -106,3 +109,15 @@ class SchedulingLoop:
                 await self._wake.wait()
         except TimeoutError:
             return
+
+
+async def expire_assumed(
+    engine: Engine, clock: Clock, *, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+) -> None:
+    """Forget assumed pods whose time to live is over, again and again; to be cancelled.
+
+    The cache names each of them in a warning; whoever waits for room hears of it as of a pod that was deleted.
+    """
+    while True:
+        await sleep(EXPIRY_PERIOD_SECONDS)
+        engine.pods.expire(clock.now())

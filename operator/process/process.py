@@ -22,8 +22,7 @@ from muster.operator.leader.elector import Alone, Elector, Leadership, Terms
 from muster.operator.metrics import EngineMetrics
 
 from .clock import LoopClock
-from .expiry import expire_assumed
-from .loop import SchedulingLoop
+from .loop import SchedulingLoop, expire_assumed
 from .tasks import TaskSet
 from .watchdog import Watchdog
 from .watches import Watches

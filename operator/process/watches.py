@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.operator.kube.errors import Forbidden, NotFound
 from muster.operator.kube.informer import Informer, Listed
-
-from .handling import Timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -21,6 +19,10 @@ if TYPE_CHECKING:
     from muster.framework.contract.observer import Observer
     from muster.framework.scheduler.engine import Engine
     from muster.operator.kube.client import ApiClient
+    from muster.operator.kube.references import HasMetadata
+    from muster.operator.kube.store import Handler
+
+T_contra = TypeVar("T_contra", contravariant=True, bound="HasMetadata")
 
 _LOOK_SECONDS = 0.2
 
@@ -93,3 +95,34 @@ class Watches:
     async def complete(self) -> None:
         """Return when scheduling may begin."""
         await asyncio.gather(*(watch.ready() for watch in self._watches))
+
+
+class Timed(Generic[T_contra]):
+    """An informer's handler of one kind with a stopwatch: how long each change took to reach cache and queue.
+
+    `kind` begins the label: `PodAdd`, `NodeUpdate`, …
+    """
+
+    def __init__(self, handler: Handler[T_contra], kind: str, observer: Observer, now: Callable[[], float]) -> None:
+        self._handler = handler
+        self._add, self._update, self._delete = f"{kind}Add", f"{kind}Update", f"{kind}Delete"
+        self._observer = observer
+        self._now = now
+
+    def on_add(self, obj: T_contra, /) -> None:
+        """An object was seen for the first time."""
+        began = self._now()
+        self._handler.on_add(obj)
+        self._observer.event_handled(self._add, seconds=self._now() - began)
+
+    def on_update(self, old: T_contra, new: T_contra, /) -> None:
+        """An object changed."""
+        began = self._now()
+        self._handler.on_update(old, new)
+        self._observer.event_handled(self._update, seconds=self._now() - began)
+
+    def on_delete(self, obj: T_contra, /) -> None:
+        """An object is gone."""
+        began = self._now()
+        self._handler.on_delete(obj)
+        self._observer.event_handled(self._delete, seconds=self._now() - began)

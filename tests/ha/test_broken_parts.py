@@ -14,7 +14,7 @@ from muster.operator.kube.credentials import Connection
 from muster.operator.kube.informer import Informer
 from muster.operator.kube.transport import Transport
 from muster.operator.leader.elector import Alone
-from muster.operator.process import expiry
+from muster.operator.process import loop
 from muster.operator.process.loop import SchedulingLoop
 from muster.operator.process.process import Process
 from muster.operator.process.settings import assemble, muster_configuration
@@ -58,7 +58,7 @@ async def test_a_process_ends_when_a_part_of_it_fails(
 async def test_a_process_with_a_time_to_live_forgets_what_is_never_reported(
     monkeypatch: pytest.MonkeyPatch, nobody: Transport
 ) -> None:
-    monkeypatch.setattr(expiry, "PERIOD_SECONDS", 0.001)
+    monkeypatch.setattr(loop, "EXPIRY_PERIOD_SECONDS", 0.001)
     process = Process(replace(assemble(muster_configuration()), assumed_ttl=0.001), nobody)
     cache, pod = process.engine.cache, PodInfo(msgspec.convert({**make_pod("lost")}, Pod))
 

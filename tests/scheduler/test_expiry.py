@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from muster.operator.process.expiry import PERIOD_SECONDS, expire_assumed
+from muster.operator.process.loop import EXPIRY_PERIOD_SECONDS, expire_assumed
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
 from tests.scheduler.conftest import SetStage
@@ -43,10 +43,10 @@ async def test_a_pod_that_is_never_reported_is_forgotten_with_a_warning_and_its_
     set_stage: SetStage, caplog: pytest.LogCaptureFixture
 ) -> None:
     stage = await unreported(set_stage, 30.0)
-    await let_expire(stage, int(29 / PERIOD_SECONDS))
+    await let_expire(stage, int(29 / EXPIRY_PERIOD_SECONDS))
     assert stage.place("default/lost") == "assumed"
 
-    await let_expire(stage, int(2 / PERIOD_SECONDS))
+    await let_expire(stage, int(2 / EXPIRY_PERIOD_SECONDS))
 
     assert (stage.place("default/lost"), stage.place("default/next")) == ("", "assumed")
     text = "pod default/lost was bound to one but never reported there, and is no longer counted"
