@@ -40,8 +40,10 @@ class VirtualScheduler:
         engine: the scheduler itself, another after each `start`.
         latency: how late informers are, in seconds.
         slices: how much else happens between two decisions, for tests of races.
+        on_wake: what the engine calls when there may be something to decide.
+        random: the engine's randomness, a number in [0, 1).
         events: (pod's key, reason, note) of each Event.
-        conditions: (reason, message) of each pod's PodScheduled condition, by key.
+        conditions: (reason, message, nominated node) last written to each pod, by key; see `ConditionWriter`.
     """
 
     def __init__(
@@ -61,13 +63,14 @@ class VirtualScheduler:
         self.binder = InMemoryBinder(self.api, self.clock)
         self.latency: Callable[[], float] = lambda: 0.0
         self.slices: Callable[[], int] = lambda: 0
+        self.on_wake: Callable[[], None] = lambda: None
+        self.random: Callable[[], float] = Random(seed).random
         self.events: list[tuple[str, str, str]] = []
-        self.conditions: dict[str, tuple[str, str]] = {}
+        self.conditions: dict[str, tuple[str, str, str | None]] = {}
         self._plugins = plugins
         names = ["Coscheduling", *(plugin.name for plugin in plugins)]
         self._configuration = configuration if configuration is not None else configuration_of(names)
         self._observer = observer or NullObserver()
-        self._random = Random(seed)
         self._tasks: set[asyncio.Task[None]] = set()
         self.start()
 
@@ -78,16 +81,16 @@ class VirtualScheduler:
         listers: dict[str, Lister] = {}
         ports = Ports(
             clock=self.clock,
-            random=self._random.random,
+            random=lambda: self.random(),
             spawn=self._spawn,
-            wake=lambda: None,
+            wake=lambda: self.on_wake(),
             binder=self.binder,
             conditions=self,
             events=lambda name: self,
             observer=self._observer,
             listers=listers,
         )
-        self.engine = engine_of(self._configuration, self._plugins, ports)
+        self.engine = self.build(ports)
         kinds = {"pods": Followed(Pod, self.engine.pods), "nodes": Followed(Node, self.engine.nodes)}
         plurals = {kind.resource: kind.path.rpartition("/")[2] for kind in self.engine.objects}
         for kind, handler in self.engine.objects.items():
@@ -96,6 +99,10 @@ class VirtualScheduler:
         for resource, plural in plurals.items():
             listers[resource] = _Listed(self._watcher, plural)
 
+    def build(self, ports: Ports) -> Engine:
+        """The engine that `start` starts; overridden where it is made of something else than a configuration."""
+        return engine_of(self._configuration, self._plugins, ports)
+
     async def kill(self) -> None:
         """End the scheduler in the middle of whatever it does."""
         self._watcher.closed = True
@@ -103,6 +110,11 @@ class VirtualScheduler:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    def step(self) -> bool:
+        """Take one decision, and nothing else; whether there was one to take."""
+        self.engine.queue.flush(self.clock.now())
+        return self.engine.scheduler.step()
 
     async def settle(self) -> None:
         """Let happen all that happens without time."""
@@ -197,7 +209,7 @@ class VirtualScheduler:
 
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
         """Implements `contract.ConditionWriter`."""
-        self.conditions[pod.key] = (reason, message)
+        self.conditions[pod.key] = (reason, message, nominated_node)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -210,9 +222,8 @@ class VirtualScheduler:
             task.result()
 
     async def _slice(self) -> bool:
-        self.engine.queue.flush(self.clock.now())
         worked = False
-        while self.engine.scheduler.step():
+        while self.step():
             worked = True
             for _ in range(self.slices()):
                 await asyncio.sleep(0)
