@@ -11,6 +11,7 @@ from abc import abstractmethod
 import numpy as np
 
 from ..model.pod_info import PodInfo
+from ..snapshot.journal import DependsOn
 from ..snapshot.view import NodeInfo, NodeView
 from .cycle_state import CycleState
 from .handle import Handle
@@ -32,12 +33,14 @@ class PerNodeFilter(FilterPlugin[Args]):
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
         """`filter_node` of each node."""
-        codes = np.zeros(len(nodes), np.int32)
+        codes, table = np.zeros(len(nodes), np.int32), self._table
+        if self.filter_depends_on is DependsOn.CLUSTER:  # nothing is remembered, so nothing is kept of the reasons
+            table = StatusTable()
         for index, node in enumerate(nodes):
             status = self.filter_node(state, pod, node)
             if status is not None and status.code is not Code.SUCCESS:
-                codes[index] = self._table.number(status)
-        return Verdicts(codes, self._table)
+                codes[index] = table.number(status)
+        return Verdicts(codes, table)
 
 
 class PerNodeScore(ScorePlugin[Args]):

@@ -237,6 +237,8 @@ class SchedulingCycle:
             if self._cache.is_assumed(attempt.pod.uid):
                 self._cache.forget(attempt.pod)
             attempt.framework.tell_pod_released(attempt.decision())
+            # Assuming ended the pod's nomination, so one that is there now was made by a plugin that heard of the loss.
+            attempt.nominated = self._nominator.nominated_node(attempt.pod.uid) or attempt.nominated
             attempt.nominated = self._nominator.nominated_node(attempt.pod.uid)  # a follower may have promised it one
 
     def lost_node(self, attempt: Attempt) -> Status | None:

@@ -92,15 +92,17 @@ class NodeInfo:
         return self._snapshot.names[self._row]
 
     @property
-    def node(self) -> Node | None:
-        """Its object; None for a row that has none, which is never offered to a pod."""
-        return self._snapshot.nodes[self._row]
+    def node(self) -> Node:
+        """Its object. Raises LookupError once the node is gone; plugins are only asked about nodes that exist."""
+        node = self._snapshot.nodes[self._row]
+        if node is None:
+            raise LookupError(f"node {self.name} is not known any more")
+        return node
 
     @property
     def labels(self) -> Mapping[str, str]:
         """Its labels."""
-        node = self.node
-        return node.metadata.labels if node is not None else {}
+        return self.node.metadata.labels
 
     @property
     def pods(self) -> Mapping[str, PodInfo]:

@@ -259,6 +259,10 @@ class Coscheduling(
         """Counts the member out."""
         self._groups.members.displace(pod)
 
+    def on_assumed_pod_expired(self, pod: PodInfo) -> None:
+        """Counts a member out that was bound and never seen on its node."""
+        self._groups.members.displace(pod)
+
     def on_pod_released(self, decision: PodDecision) -> None:
         """Turns away the siblings that waited for the member. After a timeout the group is denied.
 

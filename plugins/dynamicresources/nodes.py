@@ -188,7 +188,7 @@ def _mark(
 
 
 def _declares_node_operations(node: NodeInfo) -> bool:
-    return node.node is not None and _NODE_OPERATIONS in node.node.status.declared_features
+    return _NODE_OPERATIONS in node.node.status.declared_features
 
 
 def _score(spec: DeviceClaim, allocation: AllocationResult) -> int:

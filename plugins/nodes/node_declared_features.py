@@ -71,7 +71,7 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], PerNodeFilter[None], EnqueueEx
 
     def filter_node(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
         """Whether the node declares it all."""
-        declared = node.node.status.declared_features if node.node is not None else ()
+        declared = node.node.status.declared_features
         return None if self._required.of(pod).issubset(declared) else LACKING
 
     def events_to_register(self) -> Sequence[EventRegistration]:

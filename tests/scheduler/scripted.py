@@ -175,7 +175,7 @@ def post_binding(name: str, log: Log) -> type[Plugin]:
     return _named(Scripted, name)
 
 
-def broken(plugin: type[Plugin], method: str, error: Exception) -> type[Plugin]:
+def broken(plugin: type[Plugin], method: str, error: BaseException) -> type[Plugin]:
     """A plugin one of whose methods raises."""
 
     def fail(*_: Any) -> Any:

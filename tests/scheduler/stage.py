@@ -1,7 +1,7 @@
 """An engine with the plugins that a test wants and no others, whose bindings the test answers itself."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -10,7 +10,7 @@ from muster.framework.config import PluginRef, ResolvedProfile, default_configur
 from muster.framework.contract import Observer, Plugin, PodInfo, Status
 from muster.framework.contract.points import POINTS, extension_points
 from muster.framework.scheduler.engine import Engine, build_engine
-from muster.framework.scheduler.ports import Ports
+from muster.framework.scheduler.ports import Ports, first_of_equals
 from muster.plugins.binding.default_binder import DefaultBinder
 from muster.plugins.queueing.priority_sort import PrioritySort
 from muster.testing import VirtualScheduler
@@ -31,6 +31,7 @@ class Stage(VirtualScheduler):
         percentage: int | None = None,
         observer: Observer | None = None,
         assumed_ttl: float | None = None,
+        choose: Callable[[int], int] = first_of_equals,
     ) -> None:
         self.binds: list[tuple[str, str]] = []
         self._answers: list[Status | None] = []
@@ -38,6 +39,7 @@ class Stage(VirtualScheduler):
         self._first: asyncio.Event | None = None
         self._profile = profile_of(plugins, weights=weights, percentage=percentage)
         self._assumed_ttl = assumed_ttl
+        self._choose = choose
         super().__init__(*plugins, observer=observer)
         self.random = lambda: 1.0
 
@@ -45,7 +47,7 @@ class Stage(VirtualScheduler):
         """Of these plugins alone."""
         everyone: tuple[type[Plugin], ...] = (PrioritySort, DefaultBinder, *self._plugins)
         registry = {plugin.name: plugin for plugin in everyone}
-        ports = replace(ports, binder=self)
+        ports = replace(ports, binder=self, choose=self._choose)
         return build_engine(default_configuration(), [self._profile], registry, ports, assumed_ttl=self._assumed_ttl)
 
     # The cluster.

@@ -1,0 +1,192 @@
+"""Whatever a plugin raises or answers, it costs a pod its attempt, told with plugin and point, and never the loop."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from muster.framework.config import ConfigurationError
+from muster.framework.contract import GroupPlugin, Plugin, Status
+from muster.framework.contract.observer import NullObserver
+from muster.framework.runtime.plugin_calls import Running
+from tests.builders import make_node, make_pod
+from tests.scheduler.conftest import SetStage
+from tests.scheduler.scripted import (
+    binding,
+    broken,
+    filtering,
+    permitting,
+    post_filtering,
+    pre_binding,
+    pre_filtering,
+    reserving,
+    scoring,
+)
+from tests.scheduler.stage import Stage
+
+WEB = "default/web"
+PRE_FILTER = pre_filtering("P", None)
+POINTS: dict[str, tuple[type[Plugin], str, str]] = {
+    "PreFilter": (PRE_FILTER, "pre_filter", 'running PreFilter plugin "P"'),
+    "Filter": (filtering("P", {}), "filter", 'running "P" filter plugin'),
+    "PreScore": (scoring("P", {}), "pre_score", 'running PreScore plugin "P"'),
+    "Score": (scoring("P", {}), "score", 'running Score plugins: plugin "P" failed with'),
+    "NormalizeScore": (
+        scoring("P", {}),
+        "normalize_score",
+        'running Normalize on Score plugins: plugin "P" failed with',
+    ),
+    "Reserve": (reserving("P"), "reserve", 'running Reserve plugin "P"'),
+    "Permit": (permitting("P", None), "permit", 'running Permit plugin "P"'),
+    "PreBindPreFlight": (pre_binding("P"), "pre_bind_pre_flight", 'running PreBindPreFlight "P"'),
+    "PreBind": (pre_binding("P"), "pre_bind", 'running PreBind plugin "P"'),
+    "Bind": (binding("P", None), "bind", 'running Bind plugin "P"'),
+}
+
+
+class Unspeakable(Exception):
+    """Cannot even say what is wrong."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class OfNoKind(BaseException):
+    """Is no Exception."""
+
+
+def answering(plugin: type[Plugin], method: str, answer: object) -> type[Plugin]:
+    """A plugin one of whose methods answers something else than it should."""
+    return type(plugin.__name__, (plugin,), {method: lambda *_: answer})
+
+
+async def what_becomes_of(plugin: type[Plugin], set_stage: SetStage) -> str:
+    """The condition of a pod that meets the plugin, which is the only one."""
+    stage = set_stage(plugin)
+    stage.put_node(make_node("two"))
+    stage.put_pod(make_pod("web"))
+    await stage.settle()
+    reason, message, _ = stage.conditions[WEB]
+    assert reason == "SchedulerError"
+    assert stage.place(WEB) == "error backoff"
+    assert stage.engine.cache.assumed_count == 0
+    assert stage.engine.watch.current is None
+    return message
+
+
+@pytest.mark.parametrize(("plugin", "method", "words"), POINTS.values(), ids=list(POINTS))
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError("a bug"), "a bug"),
+        (asyncio.CancelledError(), "CancelledError"),
+        (OfNoKind("odd"), "odd"),
+        (Unspeakable(), "Unspeakable"),
+        (StopIteration(), "StopIteration"),
+    ],
+    ids=["an exception", "a cancellation of its own", "no exception", "nothing that can be told", "the end of a loop"],
+)
+async def test_an_error_names_plugin_and_point_when_it_raises(
+    plugin: type[Plugin], method: str, words: str, error: Any, text: str, set_stage: SetStage
+) -> None:
+    assert await what_becomes_of(broken(plugin, method, error), set_stage) == f"{words}: {text}"
+
+
+@pytest.mark.parametrize(
+    ("point", "answer"),
+    [
+        ("PreFilter", "no"),
+        ("Filter", None),
+        ("Filter", [0, 0]),
+        ("PreScore", 3),
+        ("Score", None),
+        ("Score", "high"),
+        ("Reserve", False),
+        ("Permit", None),
+        ("Permit", Status.wait()),
+        ("Permit", (None,)),
+        ("PreBindPreFlight", True),
+        ("PreBind", None),  # something that cannot be awaited
+        ("Bind", None),
+    ],
+)
+async def test_an_answer_that_means_nothing_is_an_error_of_plugin_and_point(
+    point: str, answer: object, set_stage: SetStage
+) -> None:
+    plugin, method, words = POINTS[point]
+    if point == "Permit" and isinstance(answer, Status):
+        words = 'running Permit plugin "P"'
+    assert (await what_becomes_of(answering(plugin, method, answer), set_stage)).startswith(words)
+
+
+async def test_a_post_filter_that_breaks_is_told_behind_the_reasons_of_the_nodes(set_stage: SetStage) -> None:
+    full = filtering("Full", {"one": Status.unschedulable("full")})
+    stage = set_stage(full, broken(post_filtering("P", None, None), "post_filter", asyncio.CancelledError()))
+    stage.put_pod(make_pod("web"))
+    await stage.settle()
+
+    told = '0/1 nodes are available: 1 full. running PostFilter plugin "P": CancelledError'
+    assert stage.conditions[WEB] == ("Unschedulable", told, None)
+
+
+class Slow(NullObserver):
+    """Keeps what was said to be slow."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str]] = []
+
+    def plugin_slow(self, plugin: str, *, point: str, seconds: float) -> None:
+        self.calls.append((plugin, point))
+
+
+async def test_a_call_that_takes_too_long_is_named_once_in_ten_seconds(
+    set_stage: SetStage, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[Running | None] = []
+
+    def dawdle(plugin: Any, *_: object) -> None:
+        seen.append(stage.engine.watch.current)
+        stage.clock.move_to(stage.clock.now() + 0.2)
+
+    slow = Slow()
+    plugin = type("Slow", (reserving("Slow"),), {"reserve": dawdle})
+    stage = set_stage(plugin, observer=slow)
+    with caplog.at_level(logging.WARNING):
+        stage.put_pod(make_pod("web"), make_pod("next"))
+        await stage.settle()
+
+    assert slow.calls == [("Slow", "Reserve")] * 2
+    assert [record.message for record in caplog.records] == ["A plugin held up the scheduler"]
+    # What another thread would see while the calls run.
+    running = {(by.name, point.name, pod.key) for by, point, pod, _ in filter(None, seen)}
+    assert running == {("Slow", "Reserve", WEB), ("Slow", "Reserve", "default/next")}
+
+
+def test_two_plugins_that_place_groups_are_refused_by_name() -> None:
+    def groups(name: str) -> type[Plugin]:
+        members: dict[str, Callable[..., object]] = {
+            "group_of": lambda *_: None,
+            "missing": lambda *_: 0,
+            "reject_group": lambda *_, **__: Status.pending(),
+        }
+        return type(name, (GroupPlugin, reserving(name)), {**members, "name": name})
+
+    text = 'profile "muster": at most one plugin may place groups of pods, but "A", "B" do'
+    with pytest.raises(ConfigurationError, match=text):
+        Stage(groups("A"), groups("B"))
+
+
+async def test_a_pod_that_permit_holds_is_in_the_log_and_the_newest_decision(
+    set_stage: SetStage, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = set_stage(permitting("Doorman", Status.wait(), 30.0))
+    with caplog.at_level(0):
+        stage.put_pod(make_pod("web"))
+        await stage.settle()
+
+    last = stage.engine.scheduler.reports.last(WEB)
+    assert last is not None
+    assert (last.node, last.code, last.plugin) == ("one", "Wait", "Doorman")
+    assert "Pod waits on permit" in [record.message for record in caplog.records]

@@ -1,0 +1,197 @@
+"""Pods that are promised a node: others yield to them there, and they themselves try it first."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from muster.framework.contract import (
+    CycleState,
+    FilterPlugin,
+    Handle,
+    NodeView,
+    PodInfo,
+    PostFilterPlugin,
+    PreFilterExtensions,
+    PreFilterPlugin,
+    Status,
+    StatusTable,
+    Verdicts,
+)
+from muster.framework.contract.verdicts import Diagnosis
+from muster.plugins.resources.fit import NodeResourcesFit
+from tests.builders import PodDict, make_node, make_pod
+from tests.scheduler.conftest import SetStage
+from tests.scheduler.scripted import post_filtering
+from tests.scheduler.stage import Stage
+
+WEB = "default/web"
+
+
+def nominee(name: str = "nominee", node: str = "one", **more: str) -> PodDict:
+    """A pod that fills a node which it does not have yet."""
+    pod = make_pod(name).requests(cpu="1").priority(100)
+    pod["status"] = {"phase": "Pending", "nominatedNodeName": node}
+    pod["spec"]["schedulerName"] = "somebody-else"
+    return pod
+
+
+def stage_of(set_stage: SetStage, *nodes: str) -> Stage:
+    """A stage whose nodes have room for one pod."""
+    stage = set_stage(NodeResourcesFit)
+    stage.put_node(*(make_node(name, cpu="1") for name in ("one", *nodes)))
+    return stage
+
+
+@pytest.mark.parametrize(
+    ("priority", "place"),
+    [(99, "unschedulable"), (100, "unschedulable"), (101, "bound")],
+    ids=["of lower priority", "of the same priority", "of higher priority"],
+)
+async def test_room_that_is_promised_is_left_alone_by_a_pod(set_stage: SetStage, priority: int, place: str) -> None:
+    stage = stage_of(set_stage)
+    stage.put_pod(nominee())
+    stage.put_pod(make_pod("web").requests(cpu="1").priority(priority))
+    await stage.settle()
+
+    assert stage.place(WEB) in (place, "assumed" if place == "bound" else place)
+    if place == "unschedulable":
+        assert stage.notes(WEB) == ["0/1 nodes are available: 1 Insufficient cpu."]
+
+
+def gone(stage: Stage) -> None:
+    stage.drop_pod("default/nominee")
+
+
+def bound_elsewhere(stage: Stage) -> None:
+    stage.put_pod(nominee().node("two"))
+
+
+def no_longer_promised(stage: Stage) -> None:
+    stage.put_pod(nominee(node=""))
+
+
+@pytest.mark.parametrize("end", [gone, bound_elsewhere, no_longer_promised])
+async def test_the_room_is_free_again_when_the_nominated_pod_is(
+    set_stage: SetStage, end: Callable[[Stage], None]
+) -> None:
+    stage = stage_of(set_stage)
+    stage.put_pod(nominee())
+    end(stage)
+    stage.put_pod(make_pod("web").requests(cpu="1"))
+    await stage.settle()
+
+    assert stage.binds == [(WEB, "one")]
+
+
+async def test_a_pod_tries_the_node_that_it_was_promised_first(set_stage: SetStage) -> None:
+    stage = stage_of(set_stage, "two", "three")
+    web = make_pod("web").requests(cpu="1")
+    web["status"] = {"phase": "Pending", "nominatedNodeName": "three"}
+    stage.put_pod(web)
+    await stage.settle()
+
+    assert stage.binds == [(WEB, "three")]
+    assert len(stage.engine.nominator) == 0
+
+
+async def test_what_post_filter_promises_holds_until_the_pod_is_assumed(set_stage: SetStage) -> None:
+    stage = set_stage(NodeResourcesFit, post_filtering("Maker", "one", None))
+    stage.put_node(make_node("one", cpu="1"))
+    stage.put_pod(make_pod("there").requests(cpu="1").node("one"), make_pod("web").requests(cpu="1").priority(5))
+    await stage.settle()
+    assert stage.engine.nominator.nominated_node(stage.uid(WEB)) == "one"
+
+    stage.drop_pod("default/there")
+    stage.put_pod(make_pod("late").requests(cpu="1"))
+    await stage.wait(20)
+    assert stage.binds == [(WEB, "one")]
+    assert stage.engine.nominator.nominated_node(stage.uid(WEB)) == ""
+
+
+class Loner(PreFilterPlugin, PreFilterExtensions, FilterPlugin):
+    """Goes where no pod is labelled `near`; counts them in PreFilter, and keeps the count true in trials."""
+
+    name = "Loner"
+    asked: ClassVar[list[str]] = []
+    _table = StatusTable([Status.unschedulable("not alone")])
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+        near = [each for info in nodes for each in info.pods.values() if "near" in each.labels]
+        state.write(self.name, Count(len(near)))
+        return None
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
+        alone = state.read(self.name, Count).near == 0
+        return Verdicts.where(np.full(len(nodes), alone), self._table)
+
+    def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:
+        self.asked.append(f"+{added.name}")
+        state.read(self.name, Count).near += "near" in added.labels
+        return None
+
+    def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str) -> Status | None:
+        self.asked.append(f"-{removed.name}")
+        state.read(self.name, Count).near -= "near" in removed.labels
+        return None
+
+
+class Count:
+    """A note that a trial gets a copy of."""
+
+    def __init__(self, near: int) -> None:
+        self.near = near
+
+    def clone(self) -> "Count":
+        return Count(self.near)
+
+
+async def test_pre_filter_extensions_hear_of_nominated_pods_and_only_that_node_is_lost(set_stage: SetStage) -> None:
+    Loner.asked.clear()
+    stage = set_stage(Loner)
+    stage.put_node(make_node("two"))
+    near = nominee()
+    near["metadata"]["labels"] = {"near": "yes"}
+    stage.put_pod(near)
+    stage.put_pod(make_pod("web"))
+    await stage.settle()
+
+    assert Loner.asked == ["+nominee"]
+    assert stage.binds == [(WEB, "two")]
+
+
+class Evictor(PostFilterPlugin):
+    """Looks in a trial which node would do if all its pods went, as preemption does."""
+
+    name = "Evictor"
+    found: ClassVar[list[object]] = []
+
+    def __init__(self, args: None, handle: Handle) -> None:
+        super().__init__(args, handle)
+
+    def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
+        snapshot = self.handle.snapshot
+        nodes, notes = NodeView(snapshot, snapshot.live_rows()), state.clone()
+        with self.handle.trial() as trial:
+            for node in nodes:
+                for victim in list(node.pods.values()):
+                    assert trial.remove_pod(notes, pod, victim, node.name) is None
+            would = self.handle.run_filter_plugins_with_nominated_pods(notes, pod, nodes)
+        after = self.handle.run_filter_plugins_with_nominated_pods(state, pod, nodes)
+        self.found.append((would.passes.tolist(), after.passes.tolist()))
+        return None, Status.unschedulable()
+
+
+async def test_post_filter_may_ask_what_would_be_and_leaves_no_trace(set_stage: SetStage) -> None:
+    Evictor.found.clear()
+    Loner.asked.clear()
+    stage = set_stage(NodeResourcesFit, Loner, Evictor)
+    stage.put_node(*(make_node(name, cpu="1") for name in ("one", "two", "three")))
+    stage.put_pod(*(make_pod(f"on-{name}").requests(cpu="1").node(name) for name in ("one", "two", "three")))
+    stage.put_pod(nominee(node="two"))
+    stage.put_pod(make_pod("web").requests(cpu="1"))
+    await stage.settle()
+
+    assert Evictor.found == [([True, False, True], [False, False, False])]
+    assert [line for line in Loner.asked if line.startswith("-")] == ["-on-one", "-on-two", "-on-three"]
