@@ -125,6 +125,10 @@ class FilterPlugin(Plugin[Args]):
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
         """A verdict for each of `nodes`. Called with any set of nodes: all, some, one."""
 
+    def filter_epoch(self, snapshot: SnapshotReader) -> Hashable:
+        """A value that changes whenever something else that kept verdicts depend on has changed."""
+        return None
+
 
 class CapacityPlugin(FilterPlugin[Args]):
     """A filter that counts: it knows how many equal pods a node can take, not only whether it takes one more."""

@@ -13,6 +13,7 @@ from .meta import ObjectMeta, Wire
 from .pod import NodeSelector
 from .quantity import Quantity
 
+DEVICES_API = "/apis/resource.k8s.io/v1"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 CLASS_RESOURCE_PREFIX = "deviceclass.resource.kubernetes.io/"

@@ -102,6 +102,8 @@ class FilterResults:
         "_by_node",
         "_by_usage",
         "_changes",
+        "_epochal",
+        "_epochs",
         "_layout",
         "codes",
         "leading",
@@ -115,6 +117,8 @@ class FilterResults:
     def __init__(self, plugins: Sequence[FilterPlugin]) -> None:
         self._by_node = [plugin for plugin in plugins if plugin.filter_depends_on is DependsOn.NODE]
         self._by_usage = [plugin for plugin in plugins if plugin.filter_depends_on is DependsOn.PODS_ON_NODE]
+        self._epochal = [each for each in plugins if type(each).filter_epoch is not FilterPlugin.filter_epoch]
+        self._epochs: list[Hashable] = []
         self._changes = _Changes()
         self._layout = -1
         self.plugins = tuple(plugins)
@@ -128,9 +132,11 @@ class FilterResults:
 
     def refresh(self, snapshot: Snapshot, ask: AskFilter) -> None:
         """Bring everything up to date. What `ask` raises ends it; the next refresh then begins where this one did."""
-        if not self._changes.unseen(snapshot):
+        epochs = [plugin.filter_epoch(snapshot) for plugin in self._epochal]
+        anew = epochs != self._epochs
+        if not anew and not self._changes.unseen(snapshot):
             return
-        by_node, by_usage = self._changes.look(snapshot)
+        by_node, by_usage = (None, None) if anew else self._changes.look(snapshot)
         for plugins, changed in ((self._by_node, by_node), (self._by_usage, by_usage)):
             view = _view_of(snapshot, changed)
             if view is None:
@@ -141,6 +147,7 @@ class FilterResults:
                 self._update(plugin, snapshot, view, ask)
         self._join(snapshot, by_usage)
         self._changes.seen(snapshot)
+        self._epochs = epochs
 
     def _update(self, plugin: FilterPlugin, snapshot: Snapshot, view: NodeView, ask: AskFilter) -> None:
         verdicts = ask(plugin, view)

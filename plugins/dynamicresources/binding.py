@@ -14,6 +14,7 @@ import msgspec
 
 from muster.framework.contract import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiError, Clock, Handle, PodInfo, Status
 from muster.framework.model.devices import (
+    DEVICES_API,
     EXTENDED_RESOURCE_CLAIM,
     FINALIZER,
     AllocationResult,
@@ -29,7 +30,6 @@ from .tracker import ClaimTracker
 
 log = logging.getLogger(__name__)
 
-_API = "/apis/resource.k8s.io/v1"
 _CONFLICT, _NOT_FOUND = 409, 404
 _TRIES = 5
 _POLL_SECONDS = 5.0
@@ -225,7 +225,7 @@ def _at(claim: ResourceClaim) -> dict[str, Any]:
 
 
 def _collection(claim: ResourceClaim) -> str:
-    return f"{_API}/namespaces/{claim.metadata.namespace}/resourceclaims"
+    return f"{DEVICES_API}/namespaces/{claim.metadata.namespace}/resourceclaims"
 
 
 def _path(claim: ResourceClaim) -> str:

@@ -41,7 +41,7 @@ from muster.framework.contract import (
     WatchedKind,
     normalize_to_highest,
 )
-from muster.framework.model.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
+from muster.framework.model.devices import DEVICES_API, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 
 from .binding import ClaimWriter
 from .claiming import Claiming, Plan
@@ -54,7 +54,6 @@ from .references import ClaimError, claims_of
 from .results import allocation_of
 from .shared import Devices
 
-_API = "/apis/resource.k8s.io/v1"
 TAINT_RULE = "DeviceTaintRule"
 
 
@@ -75,10 +74,10 @@ class DynamicResources(
     name = "DynamicResources"
     args_model = DynamicResourcesArgs
     watches = (
-        WatchedKind(EventResource.RESOURCE_CLAIM, f"{_API}/resourceclaims", ResourceClaim, optional=True),
-        WatchedKind(EventResource.DEVICE_CLASS, f"{_API}/deviceclasses", DeviceClass, optional=True),
-        WatchedKind(EventResource.RESOURCE_SLICE, f"{_API}/resourceslices", ResourceSlice, optional=True),
-        WatchedKind(TAINT_RULE, f"{_API}/devicetaintrules", DeviceTaintRule, optional=True),
+        WatchedKind(EventResource.RESOURCE_CLAIM, f"{DEVICES_API}/resourceclaims", ResourceClaim, optional=True),
+        WatchedKind(EventResource.DEVICE_CLASS, f"{DEVICES_API}/deviceclasses", DeviceClass, optional=True),
+        WatchedKind(EventResource.RESOURCE_SLICE, f"{DEVICES_API}/resourceslices", ResourceSlice, optional=True),
+        WatchedKind(TAINT_RULE, f"{DEVICES_API}/devicetaintrules", DeviceTaintRule, optional=True),
     )
 
     def __init__(self, args: DynamicResourcesArgs, handle: Handle) -> None:

@@ -13,6 +13,7 @@ from muster.framework.contract.verdicts import Codes, Mask
 from muster.framework.model.names import is_extended_resource
 from muster.framework.snapshot.resources import Amounts, ResourceColumns
 
+from .device_backing import DeviceBacking
 from .names import STANDARD, is_scalar
 from .selection import select
 
@@ -42,7 +43,8 @@ class Demand:
         table: the statuses of nodes that do not fit.
         selection: the columns of what is offered.
         amounts: int64, shape (offered resources, 1).
-        hopeless: whether it asks for something that no node offers.
+        devices: bool, shape (offered resources, 1): whether devices provide the resource where a node offers none.
+        hopeless: whether it asks for something that no node offers and no devices provide.
     """
 
     __slots__ = (
@@ -52,7 +54,10 @@ class Demand:
         "_offered",
         "_reasons",
         "_requests",
+        "_revision",
+        "_unoffered",
         "amounts",
+        "devices",
         "hopeless",
         "selection",
         "table",
@@ -64,19 +69,25 @@ class Demand:
         self._requests = np.array([requests[name] for name in self._names], np.int64)
         self._reasons = [f"Insufficient {name}" for name in self._names]
         self._numbers: dict[bytes, int] = {}
-        self._layout = -1
+        self._layout = self._revision = -1
         self.table = StatusTable()
 
-    def arrange(self, columns: ResourceColumns) -> None:
-        """See which resources have which columns now. To be called before anything is read of the demand."""
-        if columns.layout == self._layout:
+    def arrange(self, columns: ResourceColumns, backing: DeviceBacking) -> None:
+        """See which resources have which columns now, and which of them devices may provide.
+
+        To be called before anything is read of the demand.
+        """
+        if columns.layout == self._layout and backing.revision == self._revision:
             return
         found = [columns.index(name) for name in self._names]
-        self._layout = columns.layout
+        self._layout, self._revision = columns.layout, backing.revision
         self._offered = np.array([position for position, index in enumerate(found) if index is not None], np.intp)
         self.selection = select([index for index in found if index is not None])
         self.amounts: Amounts = self._requests[self._offered].reshape(-1, 1)
-        self.hopeless = len(self._offered) < len(found)
+        backed = [name in backing for name in self._names]
+        self._unoffered: Mask = np.array([not devices for devices in backed], np.bool_)
+        self.devices: Mask = np.array(backed, np.bool_)[self._offered].reshape(-1, 1)
+        self.hopeless = any(index is None and not devices for index, devices in zip(found, backed, strict=True))
 
     def verdicts(self, full: Mask, short: Mask, offered: Amounts) -> Codes:
         """Numbers of the statuses of nodes that do not fit.
@@ -94,7 +105,7 @@ class Demand:
     def _number(self, flags: npt.NDArray[np.uint8], offered: int) -> int:
         """The number of the status with these flags. What is short of the names is part of its key: columns move."""
         full, hopeless, *short = np.unpackbits(flags, count=offered + 2).tolist()
-        lacking = np.ones(len(self._names), np.bool_)
+        lacking = self._unoffered.copy()
         lacking[self._offered] = short
         key = bytes((full, hopeless)) + np.packbits(lacking).tobytes()
         known = self._numbers.get(key)

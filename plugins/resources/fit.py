@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from functools import partial
 
 import numpy as np
 from pydantic import BaseModel
@@ -19,28 +20,39 @@ from muster.framework.contract import (
     EventResource,
     Handle,
     NodeView,
+    ObjectFollower,
     PerSignature,
     PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
+    SnapshotReader,
     Verdicts,
+    WatchedKind,
 )
 from muster.framework.contract.plugin import Scores
 from muster.framework.contract.verdicts import Mask
+from muster.framework.model.devices import DEVICES_API, DeviceClass
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.quantity import MAX_VALUE
+from muster.framework.snapshot.resources import Amounts
 
 from .demand import Demand, Ignored
+from .device_backing import DeviceBacking, class_serves
 from .fit_hints import grew, shrank
 from .scored import ScoredUse, scored_resources
 from .selection import pick
 from .strategies import strategy_of
 
+_ENOUGH = MAX_VALUE
+_CLASSES = WatchedKind(EventResource.DEVICE_CLASS, f"{DEVICES_API}/deviceclasses", DeviceClass, optional=True)
 
-class NodeResourcesFit(PreFilterPlugin, CapacityPlugin, PreScorePlugin, ScorePlugin, EnqueueExtensions):
+
+class NodeResourcesFit(PreFilterPlugin, CapacityPlugin, PreScorePlugin, ScorePlugin, EnqueueExtensions, ObjectFollower):
     """Filters by every requested resource and by the number of pods; scores by the configured strategy."""
 
     name = "NodeResourcesFit"
     args_model = NodeResourcesFitArgs
+    watches = (_CLASSES,)
     filter_depends_on = DependsOn.PODS_ON_NODE
     score_depends_on = DependsOn.PODS_ON_NODE
 
@@ -50,6 +62,7 @@ class NodeResourcesFit(PreFilterPlugin, CapacityPlugin, PreScorePlugin, ScorePlu
         self._ignored = Ignored(given.ignored_resources, given.ignored_resource_groups)
         self._configured = given.scoring_strategy.resources
         self._strategy = strategy_of(given.scoring_strategy)
+        self._devices = DeviceBacking()
         self._demands = PerSignature(self._demand)
         self._uses = PerSignature(self._use)
 
@@ -60,9 +73,9 @@ class NodeResourcesFit(PreFilterPlugin, CapacityPlugin, PreScorePlugin, ScorePlu
         """All that is short is named. Nothing helps on a node that would be too small even if it were empty."""
         demand = self._demands.of(pod)
         columns = nodes.snapshot.resources
-        demand.arrange(columns)
+        demand.arrange(columns, self._devices)
         full: Mask = nodes.of(columns.pod_count) >= nodes.of(columns.allowed_pods)
-        offered = pick(columns.allocatable, demand.selection, nodes)
+        offered = self._offered(demand, nodes)
         short = demand.amounts > offered - pick(columns.requested, demand.selection, nodes)
         codes = np.zeros(len(nodes), np.int32)
         failing = np.flatnonzero(full | short.any(axis=0) | demand.hopeless)
@@ -74,15 +87,23 @@ class NodeResourcesFit(PreFilterPlugin, CapacityPlugin, PreScorePlugin, ScorePlu
         """As many as the scarcest of its resources allows."""
         demand = self._demands.of(pod)
         columns = nodes.snapshot.resources
-        demand.arrange(columns)
+        demand.arrange(columns, self._devices)
         room = nodes.of(columns.allowed_pods) - nodes.of(columns.pod_count)
         if demand.hopeless:
             return np.zeros(len(nodes), np.int64)
         if len(demand.amounts):
-            free = pick(columns.allocatable, demand.selection, nodes) - pick(columns.requested, demand.selection, nodes)
+            free = self._offered(demand, nodes) - pick(columns.requested, demand.selection, nodes)
             room = np.minimum(room, (free // demand.amounts).min(axis=0))
         counted: Scores = np.maximum(room, 0).astype(np.int64)
         return counted
+
+    def filter_epoch(self, snapshot: SnapshotReader) -> Hashable:
+        """Changes with the resources that device classes stand for."""
+        return self._devices.revision
+
+    def on_object(self, resource: str, old: object | None, new: object | None) -> None:
+        """Device classes as the watch tells them."""
+        self._devices.changed(old, new)
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
         """Nothing to prepare."""
@@ -97,17 +118,27 @@ class NodeResourcesFit(PreFilterPlugin, CapacityPlugin, PreScorePlugin, ScorePlu
         return self._strategy(used, offered, use.weights)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """Pods that leave or shrink, nodes that come or grow, and the pod asking for less."""
+        """Pods that leave or shrink, nodes that come or grow, the pod asking for less, devices that may provide it."""
         return [
             EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE)),
             EventRegistration(
-                ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE), grew, by_signature=True
+                ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE),
+                partial(grew, self._devices),
+                by_signature=True,
             ),
             EventRegistration(
                 ClusterEvent(EventResource.ASSIGNED_POD, Action.UPDATE_POD_SCALE_DOWN), shrank, by_signature=True
             ),
             EventRegistration(ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_SCALE_DOWN)),
+            EventRegistration(
+                ClusterEvent(EventResource.DEVICE_CLASS, Action.ADD | Action.UPDATE), class_serves, by_signature=True
+            ),
         ]
+
+    def _offered(self, demand: Demand, nodes: NodeView) -> Amounts:
+        """int64, shape (offered resources, nodes): there is enough of what devices provide where the node does not."""
+        offered = pick(nodes.snapshot.resources.allocatable, demand.selection, nodes)
+        return np.where(demand.devices & (offered == 0), _ENOUGH, offered) if demand.devices.any() else offered
 
     def _demand(self, pod: PodInfo) -> Demand:
         return Demand(pod.signature.requests, self._ignored)

@@ -7,16 +7,20 @@ from muster.framework.model.node import Node
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import PODS, amounts
 
+from .device_backing import DeviceBacking
 from .names import is_scheduled
 
 
-def grew(pod: PodInfo, old: object, new: object) -> Hint:
-    """A node came or changed: it must fit the pod when empty, and offer more of something the pod needs than before."""
+def grew(devices: DeviceBacking, pod: PodInfo, old: object, new: object) -> Hint:
+    """A node came or changed: it must fit the pod when empty, and offer more of something the pod needs than before.
+
+    What `devices` may provide where the node offers none is no obstacle, and may be more than before.
+    """
     offered = amounts(new.status.allocatable) if isinstance(new, Node) else {}
-    wanted = pod.signature.requests
-    if offered.get(PODS, 0) < 1 or any(n > offered.get(name, 0) and is_scheduled(name) for name, n in wanted.items()):
+    lacking = [name for name, n in pod.signature.requests.items() if n > offered.get(name, 0) and is_scheduled(name)]
+    if offered.get(PODS, 0) < 1 or any(offered.get(name, 0) or name not in devices for name in lacking):
         return Hint.SKIP
-    if not isinstance(old, Node):
+    if not isinstance(old, Node) or lacking:
         return Hint.QUEUE
     before = amounts(old.status.allocatable)
     more = (name for name, n in offered.items() if n > before.get(name, 0))

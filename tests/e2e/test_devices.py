@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import make_node
+from tests.builders import make_node, make_pod
 from tests.controlplane.api import Api
 from tests.dynamicresources.objects import (
     GPU,
@@ -81,6 +81,24 @@ def test_devices_are_given_out_once_and_again_when_a_claim_gives_them_back(
     gone = {"status": {"allocation": None, "reservedFor": None}}
     cluster.api.patch(f"{paths[0]}/status", gone)
     assert cluster.wait_until_bound("late") == [freed]
+
+
+def test_an_extended_resource_comes_from_a_claim_that_is_made_for_the_pod(
+    muster: MusterProcess, cluster: Cluster
+) -> None:
+    cluster.create(make_pod("user").requests({RESOURCE: "1"}).limits({RESOURCE: "1"}), scheduler=muster.name)
+
+    [node] = cluster.wait_until_bound("user")
+    told = cluster.pod("user")["status"]["extendedResourceClaimStatus"]
+    assert told["requestMappings"] == [
+        {"containerName": "main", "resourceName": RESOURCE, "requestName": "container-0-request-0"}
+    ]
+    name = told["resourceClaimName"]
+    claim = cluster.api.get(f"{_API}/namespaces/{cluster.namespace}/resourceclaims/{name}")
+    assert name.startswith("user-extended-resources-")
+    assert claim["metadata"]["annotations"] == {"resource.kubernetes.io/extended-resource-claim": "true"}
+    [result] = claim["status"]["allocation"]["devices"]["results"]
+    assert (result["pool"], result["device"]) == (node, "a")
 
 
 def test_a_claim_that_nobody_uses_and_that_no_node_can_serve_is_freed_for_the_pod(
