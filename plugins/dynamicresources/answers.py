@@ -71,6 +71,9 @@ class Answers:
     Attributes:
         problem: what is asked.
         outcomes: the distinct outcomes.
+        numbers: int32, shape (rows,): an index into `outcomes`; 0, which is no solution, for rows without a node.
+        solved: bool, shape (rows,): whether there is a solution.
+        scores: int64, shape (rows,): what it is worth.
     """
 
     def __init__(self, problem: Problem, inventory: Inventory, snapshot: SnapshotReader) -> None:
@@ -79,31 +82,32 @@ class Answers:
         self._snapshot = snapshot
         self.outcomes: list[Outcome] = []
         self._known: dict[Hashable, int] = {}
-        self._codes: npt.NDArray[np.int32] = np.zeros(0, np.int32)
+        self.numbers: npt.NDArray[np.int32] = np.zeros(0, np.int32)
+        self.solved: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self.scores: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self._epoch = -1
         self._node_position = self._position = 0
         self._unsure: set[int] = set()
         self._forget()
 
-    def by_row(self, budget: Budget) -> npt.NDArray[np.int32]:
-        """int32, shape (height,): an index into `outcomes` for each row, as of now; 0 for rows without a node."""
+    def refresh(self, budget: Budget) -> None:
+        """Bring the columns up to date."""
         snapshot, inventory = self._snapshot, self._inventory
         height = snapshot.height
         if len(self.outcomes) > _MAX_OUTCOMES:
             self._forget()
-        if len(self._codes) < height:
-            self._codes = np.zeros(len(snapshot.live), np.int32)
-            self._epoch = -1
+        if len(self.numbers) < height:
+            capacity = len(snapshot.live)
+            self.numbers, self.solved = np.zeros(capacity, np.int32), np.zeros(capacity, np.bool_)
+            self.scores, self._epoch = np.zeros(capacity, np.int64), -1
         for row in self._stale(height):
-            self._codes[row] = self._answer(row, budget) if snapshot.live[row] else 0
+            number = self._answer(row, budget) if snapshot.live[row] else 0
+            outcome = self.outcomes[number]
+            self.numbers[row], self.solved[row] = number, outcome.solution is not None
+            self.scores[row] = outcome.score
         self._epoch = inventory.epoch
         self._node_position = snapshot.node_journal.position
         self._position = inventory.changes.position
-        return self._codes[:height]
-
-    def scores(self) -> npt.NDArray[np.int64]:
-        """int64, shape (outcomes,): the score of each outcome."""
-        return np.array([outcome.score for outcome in self.outcomes], np.int64)
 
     def solve(self, row: int) -> tuple[Site, Solution] | None:
         """The solution for the node in `row` as of now, with the site that it belongs to."""
@@ -116,7 +120,6 @@ class Answers:
         """Work everything out anew."""
         self.outcomes = [Outcome()]
         self._known = {}
-        self._codes = np.zeros(0, np.int32)
         self._epoch = -1
 
     def _stale(self, height: int) -> Iterable[int]:

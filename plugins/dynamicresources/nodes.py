@@ -68,12 +68,13 @@ class NodeJudge:
             answers = self.variant(pod, claiming, combination).answers
             if answers is None or (not combination and not claiming.has_user_claims):
                 continue
-            rows = nodes.indices()[here]
-            found = answers.by_row(self._budget())[rows]
+            answers.refresh(self._budget())
+            rows = nodes.indices()
+            failing = np.flatnonzero(here & ~answers.solved[rows])
+            found = answers.numbers[rows[failing]]
             names = [claim.key for _, claim in self.variant(pod, claiming, combination).claims]
             for number in np.unique(found).tolist():
-                at = np.flatnonzero(here)[found == number]
-                _mark(codes, at, answers.outcomes[number], names, nodes, table)
+                _mark(codes, failing[found == number], answers.outcomes[number], names, nodes, table)
         codes[self._away(claiming, nodes, concerned & (codes == 0))] = table.number(NOT_HERE)
         return Verdicts(codes, table)
 
@@ -88,7 +89,8 @@ class NodeJudge:
         for combination, here in _parts(self._backed(claiming, nodes)):
             answers = self.variant(pod, claiming, combination).answers
             if answers is not None and (combination or claiming.has_user_claims):
-                totals[here] = given + answers.scores()[answers.by_row(self._budget())[nodes.indices()[here]]]
+                answers.refresh(self._budget())
+                totals[here] = given + answers.scores[nodes.indices()[here]]
         return totals
 
     def variant(self, pod: PodInfo, claiming: Claiming, combination: int) -> Variant:
@@ -174,8 +176,6 @@ def _parts(backed: npt.NDArray[np.int64]) -> Iterator[tuple[int, Mask]]:
 def _mark(
     codes: Codes, at: npt.NDArray[np.intp], outcome: Outcome, claims: Sequence[str], nodes: NodeView, table: StatusTable
 ) -> None:
-    if outcome.solution is not None:
-        return
     if outcome.timed_out:
         names = nodes.names()
         for index in at.tolist():
