@@ -76,7 +76,7 @@ def make_claim(
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
         "metadata": {"name": name, "namespace": namespace, "uid": f"claim-{namespace}-{name}", "resourceVersion": "1"},
-        "spec": {"devices": {"requests": [_request(at, each) for at, each in enumerate(requests)], **spec}},
+        "spec": {"devices": {"requests": [_request(at, each) for at, each in enumerate(requests)]}},
     }
     if owner is not None:
         meta = owner["metadata"]
@@ -91,10 +91,23 @@ def first_of(*alternatives: Object) -> Object:
 
 
 def allocated(
-    claim: Object, *devices: tuple[str, str, str], node: str | None = None, reserved: Sequence[str] = ()
+    claim: Object,
+    *devices: tuple[str, str, str],
+    node: str | None = None,
+    reserved: Sequence[str] = (),
+    admin: bool = False,
+    share: Mapping[str, str] | None = None,
 ) -> Object:
-    """The claim with `(driver, pool, device)` allocated, usable on one node or on all, reserved for pods by UID."""
-    results = [{"request": "r0", "driver": driver, "pool": pool, "device": device} for driver, pool, device in devices]
+    """The claim with `(driver, pool, device)` allocated, usable on one node or on all, reserved for pods by UID.
+
+    With `share` it has so much of each capacity, and others may have more of the device.
+    """
+    more: Object = {"adminAccess": True} if admin else {}
+    if share is not None:
+        more |= {"shareID": "9c8e1d6e-2f1d-4f1e-8f1e-0a6f2d3b4c5d", "consumedCapacity": dict(share)}
+    results = [
+        {"request": "r0", "driver": driver, "pool": pool, "device": device} | more for driver, pool, device in devices
+    ]
     allocation: Object = {"devices": {"results": results}}
     if node is not None:
         field = {"key": "metadata.name", "operator": "In", "values": [node]}

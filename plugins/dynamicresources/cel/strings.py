@@ -21,7 +21,8 @@ def compiled(pattern: str) -> Any:
     try:
         return re2.compile(pattern, _quiet())
     except re2.error as error:
-        raise EvaluationError(f"Illegal regex: {error}") from None
+        said = error.args[0]
+        raise EvaluationError(f"Illegal regex: {said.decode() if isinstance(said, bytes) else said}") from None
 
 
 def _quiet() -> Any:

@@ -1,0 +1,310 @@
+"""What is decided is noted by Reserve, written by PreBind, and given back whole by Unreserve."""
+
+import asyncio
+from typing import Any
+
+import numpy as np
+import pytest
+
+from muster.framework.contract import Code, CycleState, Diagnosis, PodDecision, Status
+from tests.builders import make_node, make_pod
+from tests.dynamicresources.bench import CLAIMS, Attempt, Bench
+from tests.dynamicresources.objects import (
+    GPU,
+    Object,
+    allocated,
+    claiming_pod,
+    device,
+    exactly,
+    make_claim,
+    make_class,
+    make_slice,
+)
+
+RESOURCE = "example.com/gpu"
+UID = "pod-default-user"
+
+
+def bench(*objects: Object, devices: tuple[Object, ...] = (device("a"),)) -> Bench:
+    made = Bench(make_node("one"))
+    made.put(
+        make_class("gpu", f"device.driver == '{GPU}'", resource=RESOURCE), make_slice("gpus", *devices, node="one")
+    )
+    made.put(*objects)
+    return made
+
+
+def claim(name: str = "wanted", **more: Any) -> Object:
+    return make_claim(name, exactly(1)) | more
+
+
+def start(world: Bench, name: str = "user", *claims: str, group: str = "") -> Attempt:
+    return world.attempt(claiming_pod(name, *(claims or ("wanted",))), group)
+
+
+async def test_finalizer_allocation_and_reservation_are_written() -> None:
+    world = bench(claim())
+    attempt = start(world)
+    assert attempt.nodes() == ["one"]
+    assert attempt.reserve("one") is None
+    assert await attempt.bind("one") is None
+    written = world.claim("wanted")
+    assert written["metadata"]["finalizers"] == ["resource.kubernetes.io/delete-protection"]
+    assert written["status"]["reservedFor"] == [{"resource": "pods", "name": "user", "uid": UID}]
+    allocation = written["status"]["allocation"]
+    assert allocation["devices"]["results"] == [{"request": "r0", "driver": GPU, "pool": "one", "device": "a"}]
+    assert allocation["nodeSelector"]["nodeSelectorTerms"][0]["matchFields"][0]["values"] == ["one"]
+    assert allocation["allocationTimestamp"].endswith("Z")
+
+
+async def test_an_allocated_claim_is_reserved_for_one_pod_more() -> None:
+    world = bench(allocated(claim(), (GPU, "one", "a"), node="one", reserved=["other"]))
+    attempt = start(world)
+    assert attempt.nodes() == ["one"]
+    assert attempt.reserve("one") is None
+    assert await attempt.bind("one") is None
+    assert [each["uid"] for each in world.claim("wanted")["status"]["reservedFor"]] == ["other", UID]
+
+
+async def test_nothing_is_written_into_a_claim_that_is_reserved_already() -> None:
+    world = bench(allocated(claim(), (GPU, "one", "a"), node="one", reserved=[UID]))
+    attempt = start(world)
+    attempt.nodes()
+    assert attempt.reserve("one") is None
+    assert await attempt.bind("one") is None
+    assert world.api.writes == []
+
+
+async def test_a_collision_is_tried_again_with_what_is_there_now() -> None:
+    world = bench(claim())
+    attempt = start(world)
+    attempt.nodes()
+    attempt.reserve("one")
+    world.api.collide = 2
+    world.claim("wanted")["metadata"]["labels"] = {"new": "label"}
+    assert await attempt.bind("one") is None
+    written = world.claim("wanted")
+    assert written["metadata"]["labels"] == {"new": "label"}
+    assert written["status"]["allocation"] is not None
+
+
+FAILURES: dict[str, tuple[Object, str]] = {
+    "was allocated by somebody else": (
+        allocated(claim(), (GPU, "one", "b"), node="one"),
+        "claim default/wanted got allocated elsewhere in the meantime",
+    ),
+    "is being deleted": (
+        claim() | {"metadata": claim()["metadata"] | {"deletionTimestamp": "2026-01-01T00:00:00Z"}},
+        "claim default/wanted got deleted in the meantime",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FAILURES)
+async def test_binding_fails_when_the_claim(case: str) -> None:
+    changed, reason = FAILURES[case]
+    world = bench(claim())
+    attempt = start(world)
+    attempt.nodes()
+    attempt.reserve("one")
+    changed["metadata"]["resourceVersion"] = "7"
+    world.api.objects[f"{CLAIMS}/wanted"] = changed
+    assert await attempt.bind("one") == Status.failure(reason)
+
+
+async def test_it_is_said_after_which_write_it_was_given_up() -> None:
+    world = bench(claim())
+    attempt = start(world)
+    attempt.nodes()
+    attempt.reserve("one")
+    world.api.collide = 99
+    status = await attempt.bind("one")
+    assert status is not None
+    assert status.message.startswith(
+        "add allocation and reservation to claim default/wanted: the object has been modified"
+    )
+
+
+def test_a_reserved_device_is_nobody_elses_until_it_is_given_back() -> None:
+    world = bench(claim(), claim("other"))
+    first, second = start(world), start(world, "second", "other")
+    assert first.nodes() == second.nodes() == ["one"]
+    first.reserve("one")
+    assert start(world, "second", "other").nodes() == []
+    first.unreserve("one")
+    first.unreserve("one")
+    assert start(world, "second", "other").nodes() == ["one"]
+
+
+def test_a_claim_in_the_making_is_shared_within_a_group_alone() -> None:
+    world = bench(claim())
+    member = start(world, group="default/gang")
+    member.nodes()
+    member.reserve("one")
+    assert start(world, "stranger").nodes() == []
+    sibling = start(world, "sibling", group="default/gang")
+    assert sibling.nodes() == ["one"]
+    sibling.reserve("one")
+    member.unreserve("one")
+    assert start(world, "stranger").nodes() == []
+    sibling.unreserve("one")
+    assert start(world, "stranger").nodes() == ["one"]
+
+
+async def test_siblings_that_share_a_claim_are_all_in_its_reservations() -> None:
+    world = bench(claim())
+    members = [start(world, name, group="default/gang") for name in ("one", "two")]
+    for member in members:
+        member.nodes()
+        assert member.reserve("one") is None
+    for member in members:
+        assert await member.bind("one") is None
+    assert [each["name"] for each in world.claim("wanted")["status"]["reservedFor"]] == ["one", "two"]
+
+
+async def test_what_was_written_counts_before_the_watch_tells_of_it() -> None:
+    world = bench(claim(), claim("other"))
+    attempt = start(world)
+    attempt.nodes()
+    attempt.reserve("one")
+    await attempt.bind("one")
+    assert start(world, "second", "other").nodes() == []
+    assert start(world, "third").nodes() == ["one"]
+
+
+async def test_a_pod_that_is_not_bound_after_all_leaves_the_reservations() -> None:
+    world = bench(claim())
+    attempt = start(world)
+    attempt.nodes()
+    attempt.reserve("one")
+    await attempt.bind("one")
+    world.api.writes.clear()
+    attempt.unreserve("one")
+    await world.do_what_was_spawned()
+    assert world.api.writes == [("patch", f"{CLAIMS}/wanted/status")]
+
+
+async def test_a_claim_is_made_for_extended_resources_and_the_pod_told_of_it() -> None:
+    world = bench()
+    attempt = world.attempt(make_pod("user").requests({RESOURCE: "1"}))
+    assert attempt.nodes() == ["one"]
+    assert attempt.reserve("one") is None
+    assert await attempt.bind("one") is None
+    made = world.claim("user-extended-resources-x")
+    assert made["metadata"]["annotations"] == {"resource.kubernetes.io/extended-resource-claim": "true"}
+    assert [owner["uid"] for owner in made["metadata"]["ownerReferences"]] == [UID]
+    assert made["status"]["allocation"]["devices"]["results"][0]["device"] == "a"
+    told = world.api.objects["/api/v1/namespaces/default/pods/user"]["status"]["extendedResourceClaimStatus"]
+    assert told["resourceClaimName"] == "user-extended-resources-x"
+    attempt.unreserve("one")
+    await world.do_what_was_spawned()
+    assert f"{CLAIMS}/user-extended-resources-x" not in world.api.objects
+
+
+CONDITIONS = {"bindingConditions": ["attached"], "bindingFailureConditions": ["broken"]}
+
+
+def reported(kind: str) -> Object:
+    conditions = [{"type": kind, "status": "True", "reason": "Said", "message": "so"}]
+    return {"devices": [{"driver": GPU, "pool": "one", "device": "a", "conditions": conditions}]}
+
+
+async def test_a_pod_is_bound_once_its_devices_are_ready() -> None:
+    world = bench(claim(), devices=(device("a") | CONDITIONS,))
+    attempt = start(world)
+    attempt.nodes()
+    attempt.reserve("one")
+
+    def driver_reports() -> None:
+        known = world.claim("wanted")
+        known["status"] |= reported("attached")
+        known["metadata"]["resourceVersion"] = "99"
+        world.put(known)
+
+    began = world.handle.clock.now()
+    world.handle.clock.call_later(7, driver_reports)
+    binding = asyncio.ensure_future(attempt.bind("one"))
+    while not binding.done():
+        await asyncio.sleep(0)
+        if (due := world.handle.clock.next_due()) is not None:
+            world.handle.clock.move_to(due)
+    assert await binding is None
+    assert world.handle.told == ["waiting for binding conditions for device on node one"]
+    assert world.handle.clock.now() == began + 10
+
+
+READINESS: dict[str, tuple[str, str]] = {
+    "fails": ("broken", ""),
+    "takes too long": ("other", "2025-01-01T00:00:00Z"),
+}
+
+
+@pytest.mark.parametrize("case", READINESS)
+def test_a_claim_is_given_up_when_making_its_device_ready(case: str) -> None:
+    kind, since = READINESS[case]
+    stuck = allocated(claim(), (GPU, "one", "a"), node="one")
+    stuck["status"] |= reported(kind)
+    stuck["status"]["allocation"]["devices"]["results"][0] |= CONDITIONS
+    if since:
+        stuck["status"]["allocation"]["allocationTimestamp"] = since
+    world = bench(stuck)
+    attempt = start(world)
+    assert attempt.nodes() == []
+    assert world.plugin.post_filter(attempt.state, attempt.pod, _nothing()) == (
+        None,
+        Status.unschedulable("deallocation of ResourceClaim completed"),
+    )
+
+
+FREED: dict[str, tuple[list[str], bool]] = {
+    "nobody uses": ([], True),
+    "the pod alone uses": ([UID], True),
+    "somebody else uses": (["somebody"], False),
+    "somebody else uses as well": ([UID, "somebody"], False),
+}
+
+
+@pytest.mark.parametrize("case", FREED)
+async def test_devices_out_of_reach_are_given_back_of_a_claim_that(case: str) -> None:
+    users, freed = FREED[case]
+    world = bench(allocated(claim(), (GPU, "gone", "a"), node="gone", reserved=users))
+    attempt = start(world)
+    assert attempt.nodes() == []
+    nominated, status = world.plugin.post_filter(attempt.state, attempt.pod, _nothing())
+    reasons = ("deallocation of ResourceClaim completed",) if freed else ()
+    assert (nominated, status) == (None, Status(Code.UNSCHEDULABLE, reasons))
+    assert world.api.writes == []
+    world.plugin.on_pod_decision(PodDecision(attempt.pod, attempt.state, "", Status.unschedulable("nowhere")))
+    await world.do_what_was_spawned()
+    assert ("allocation" in world.claim("wanted")["status"]) is not freed
+
+
+async def test_what_is_left_of_an_earlier_attempt_is_deleted() -> None:
+    pod = make_pod("user").requests({RESOURCE: "1"})
+    left = make_claim("left", exactly(1), owner=pod)
+    left["metadata"] |= {
+        "annotations": {"resource.kubernetes.io/extended-resource-claim": "true"},
+        "finalizers": ["resource.kubernetes.io/delete-protection"],
+    }
+    world = bench(left)
+    attempt = world.attempt(pod)
+    assert attempt.nodes() == []
+    _, status = world.plugin.post_filter(attempt.state, attempt.pod, _nothing())
+    assert status == Status.unschedulable("deletion of ResourceClaim completed")
+    world.plugin.on_pod_decision(PodDecision(attempt.pod, attempt.state, "", Status.unschedulable("nowhere")))
+    await world.do_what_was_spawned()
+    assert f"{CLAIMS}/left" not in world.api.objects
+
+
+def test_a_pod_without_claims_is_let_through_everywhere() -> None:
+    world = bench()
+    attempt = world.attempt(make_pod("user"))
+    assert attempt.nodes() == ["one"]
+    assert attempt.reserve("one") is None
+    attempt.unreserve("one")
+    preflight = world.plugin.pre_bind_pre_flight(CycleState(), attempt.pod, "one")
+    assert preflight == Status.skip()
+
+
+def _nothing() -> Diagnosis:
+    return Diagnosis((), np.zeros(0, np.int32), np.zeros(0, np.int32))
