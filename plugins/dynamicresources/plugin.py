@@ -55,6 +55,8 @@ from .results import allocation_of
 from .shared import Devices
 
 TAINT_RULE = "DeviceTaintRule"
+_NOT_ASKED = Status.failure("not found")
+_NO_CLAIMS = Claiming([])
 
 
 class DynamicResources(
@@ -104,6 +106,7 @@ class DynamicResources(
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Finds the pod's claims, and whether anything about them keeps it off all nodes."""
+        state.write(self.name, _NO_CLAIMS)
         try:
             claims = claims_of(pod, self._devices.claims.get) if pod.pod.spec.resource_claims else []
         except ClaimError as error:
@@ -126,7 +129,12 @@ class DynamicResources(
         return self._judge.verdicts(pod, claiming, nodes)
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
-        """Names a claim that some node could not use: without its allocation the pod may find a place."""
+        """Names a claim that some node could not use: without its allocation the pod may find a place.
+
+        A pod that another plugin's PreFilter turned away is an error to kube-scheduler's plugin, with these words.
+        """
+        if state.get(self.name) is None:
+            return None, _NOT_ASKED
         claiming = _claiming(state)
         found = None if claiming is None else blocking(pod, claiming)
         if found is None:
@@ -272,7 +280,7 @@ class DynamicResources(
 
 def _claiming(state: CycleState) -> Claiming | None:
     found = state.get(DynamicResources.name)
-    return found if isinstance(found, Claiming) else None
+    return found if isinstance(found, Claiming) and found.claims else None
 
 
 __all__ = ["DynamicResources", "in_memory"]

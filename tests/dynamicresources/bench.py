@@ -13,8 +13,8 @@ from muster.framework.model.pod import Pod
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.framework.snapshot.view import NodeView
 from muster.plugins.dynamicresources.plugin import DynamicResources
+from muster.testing.clock import VirtualClock
 from tests.builders import NodeDict, PodDict
-from tests.coscheduling.clock import VirtualClock
 
 Object = dict[str, Any]
 T = TypeVar("T")

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
+from muster.framework.model.devices import DeviceClass
 from tests.builders import PodDict, make_node, make_pod
 from tests.dynamicresources.objects import (
     GPU,
@@ -17,7 +19,7 @@ from tests.dynamicresources.objects import (
     make_class,
     make_slice,
 )
-from tests.dynamicresources.world import allocated_to, decide, refusal, refusals
+from tests.dynamicresources.world import allocated_to, decide, engine, refusal, refusals, told
 
 GPU_CLASS = make_class("gpu", f"device.driver == '{GPU}'")
 POD = claiming_pod("user", "wanted")
@@ -159,3 +161,15 @@ def test_what_is_left_of_an_earlier_attempt_keeps_the_pod_off_all_nodes_until_it
     left = make_claim("user-extended-resources-x", exactly(1), owner=pod)
     left["metadata"]["annotations"] = {"resource.kubernetes.io/extended-resource-claim": "true"}
     assert set(refusals(pod, BACKED, *SLICES, left).values()) == {"cannot schedule extended resource claim"}
+
+
+def test_a_class_that_comes_later_changes_what_was_said_of_the_resource() -> None:
+    world = engine(*SLICES)
+    pod = make_pod("user").requests({RESOURCE: "1"})
+    assert told(world, pod).message.startswith(f"0/2 nodes are available: 2 Insufficient {RESOURCE}.")
+    [classes] = [handler for kind, handler in world.objects.items() if kind.resource == "DeviceClass"]
+    known = msgspec.convert(BACKED, DeviceClass)
+    classes.on_add(known)
+    assert told(world, pod).feasible == ("one", "two")
+    classes.on_delete(known)
+    assert told(world, pod).message.startswith(f"0/2 nodes are available: 2 Insufficient {RESOURCE}.")

@@ -10,6 +10,7 @@ from muster.framework.contract import Status, WatchedKind
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.explain import Explanation, explain
 from muster.operator.explain.picture import picture
 from muster.operator.process.settings import Assembly, assemble
@@ -24,9 +25,18 @@ _ASSEMBLY = assemble(default_configuration())
 
 def decide(pod: PodDict, *objects: Object, nodes: Sequence[NodeDict] = ()) -> Explanation:
     """The decision for `pod` where these objects are, on nodes `one` and `two` if no others are given."""
+    return told(engine(*objects, nodes=nodes), pod)
+
+
+def engine(*objects: Object, nodes: Sequence[NodeDict] = ()) -> Engine:
+    """The engine that knows them."""
     known = [msgspec.convert(node, Node) for node in nodes or (make_node("one"), make_node("two"))]
-    engine = picture(_ASSEMBLY, known, (), _by_kind(_ASSEMBLY, objects))
-    [algorithm] = engine.algorithms.values()
+    return picture(_ASSEMBLY, known, (), _by_kind(_ASSEMBLY, objects))
+
+
+def told(world: Engine, pod: PodDict) -> Explanation:
+    """What it decides for a pod."""
+    [algorithm] = world.algorithms.values()
     return explain(algorithm, PodInfo(msgspec.convert(pod, Pod)))
 
 
