@@ -115,8 +115,8 @@ class FilterPlugin(Plugin[Args]):
     """Says which nodes can run the pod.
 
     `filter_depends_on` says what a verdict depends on; see `DependsOn`. Verdicts that depend on the pod's signature and
-    on the node alone are kept for all pods of that signature and computed again for changed nodes only. The default is
-    never kept.
+    on the node alone are remembered for pods of that signature and computed again for changed nodes only. The default is
+    never remembered.
     """
 
     filter_depends_on: ClassVar[DependsOn] = DependsOn.CLUSTER
@@ -161,7 +161,7 @@ class PreScorePlugin(Plugin[Args]):
 class ScorePlugin(Plugin[Args]):
     """Ranks the nodes that can run the pod. `score_depends_on` works as `filter_depends_on` does.
 
-    Where scores are kept, so is what `normalize_score` makes of them for the same nodes: it then goes by scores alone.
+    Where scores are remembered, so is what `normalize_score` makes of them for the same nodes: it then goes by scores alone.
     """
 
     score_depends_on: ClassVar[DependsOn] = DependsOn.CLUSTER
@@ -175,7 +175,7 @@ class ScorePlugin(Plugin[Args]):
         return scores
 
     def score_epoch(self, snapshot: SnapshotReader) -> Hashable:
-        """A value that changes whenever something else that kept scores depend on has changed."""
+        """A value that changes whenever something else that remembered scores depend on has changed."""
         return None
 
 

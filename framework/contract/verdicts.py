@@ -22,8 +22,8 @@ _ANONYMOUS = tuple(
 class StatusTable:
     """A plugin's possible rejections, numbered from 1; number 0 means that the node passes.
 
-    A plugin makes one table when it is built and answers with its numbers for as long as it lives: kept verdicts hold
-    them. So reasons are counted with `bincount` and a Status object exists once, not once a node. A plugin whose
+    A plugin makes one table when it is built and answers with its numbers for as long as it lives, because verdicts are
+    remembered. So reasons are counted with `bincount` and a Status object exists once, not once a node. A plugin whose
     reasons hold something of the pod makes one table for each signature instead (see `PerSignature`), which goes with
     its pods. A table has room for a few thousand statuses; what comes after that is told with its code alone, so that a
     plugin which names pods in its reasons cannot use up the memory.
