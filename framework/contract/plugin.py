@@ -115,8 +115,8 @@ class FilterPlugin(Plugin[Args]):
     """Says which nodes can run the pod.
 
     `filter_depends_on` says what a verdict depends on; see `DependsOn`. Verdicts that depend on the pod's signature and
-    on the node alone are remembered for pods of that signature and computed again for changed nodes only. The default is
-    never remembered.
+    on the node alone are remembered for pods of that signature and computed again for changed nodes only. By default
+    nothing is remembered.
     """
 
     filter_depends_on: ClassVar[DependsOn] = DependsOn.CLUSTER
@@ -161,7 +161,8 @@ class PreScorePlugin(Plugin[Args]):
 class ScorePlugin(Plugin[Args]):
     """Ranks the nodes that can run the pod. `score_depends_on` works as `filter_depends_on` does.
 
-    Where scores are remembered, so is what `normalize_score` makes of them for the same nodes: it then goes by scores alone.
+    Where scores are remembered, so is what `normalize_score` makes of them for the same nodes, so it goes by scores
+    alone.
     """
 
     score_depends_on: ClassVar[DependsOn] = DependsOn.CLUSTER
