@@ -118,6 +118,14 @@ class Members:
         """The API accepted the member's binding."""
         self._page(pod).bound.add(pod.uid)
 
+    def expire(self, pod: PodInfo) -> None:
+        """The API accepted the member's binding and never reported it: it has no node any more."""
+        page = self._page(pod)
+        known = page.pods.get(pod.uid)
+        if known is not None and not known.node_name:
+            page.placed.discard(pod.uid)
+            page.bound.discard(pod.uid)
+
     # Who is there.
 
     def __contains__(self, group: object) -> bool:

@@ -150,6 +150,10 @@ class Coscheduling(
         elif old is None and not new.node_name and (joined := self._group(new)) is not None:
             self._activation.member_came(joined)
 
+    def on_assumed_pod_expired(self, pod: PodInfo) -> None:
+        """Counts a member out that was bound and never reported on its node."""
+        self._groups.members.expire(pod)
+
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
         """Keeps the groups. Whoever waits for a group is tried when it comes or asks for something else."""
         group = new if isinstance(new, PodGroup) else old
@@ -257,10 +261,6 @@ class Coscheduling(
 
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Counts the member out."""
-        self._groups.members.displace(pod)
-
-    def on_assumed_pod_expired(self, pod: PodInfo) -> None:
-        """Counts a member out that was bound and never seen on its node."""
         self._groups.members.displace(pod)
 
     def on_pod_released(self, decision: PodDecision) -> None:

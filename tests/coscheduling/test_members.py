@@ -138,6 +138,19 @@ def test_a_pod_that_ended_is_a_member_of_the_group_that_it_was_in(labels: dict[s
     assert counted == ([] if group is None else [group])
 
 
+@pytest.mark.parametrize(("reported", "counts"), [(False, Counts(pods=1)), (True, Counts(pods=1, scheduled=1))])
+def test_a_member_that_was_bound_and_is_never_reported_has_no_node_any_more(reported: bool, counts: Counts) -> None:
+    waiting = pod()
+    members = book(waiting)
+    members.place(waiting)
+    members.bind(waiting)
+    if reported:
+        members.follow(waiting, pod(2, node="n1"))
+    members.expire(waiting)
+    assert members.counts(TRAIN) == counts
+    assert (members.placed(TRAIN), members.bound(TRAIN)) == (int(reported), int(reported))
+
+
 def test_a_pod_of_the_same_name_is_another_member() -> None:
     members = Members()
     store = endings(members)
