@@ -10,10 +10,16 @@ NAMESPACE = "bench"
 SCHEDULER_NAME = "bench"
 """What all pods ask for and each side in its turn answers to, so that their pods are the same."""
 
-NODE_CPU, POD_CPU = 4000, 100
+CROWD_NAMESPACE = "default"
+"""Where pods are that run before anything is measured."""
+
+NODE_CPU, POD_CPU, RUNNING_POD_CPU = 4000, 100, 10
 """Milli-cores a node has and a pod asks for: of the resources, the one that runs out first."""
 
 PODS_PER_NODE = NODE_CPU // POD_CPU
+
+RUNNING_PER_NODE = 50
+"""How many running pods a node may have beside those that are measured; it takes 110 in all."""
 
 _ZONES = ("zone-a", "zone-b", "zone-c")
 ZONES = len(_ZONES)
@@ -22,10 +28,15 @@ Body = tuple[str, bytes]
 """Where to post an object, and the object as JSON."""
 
 
+def node_name(number: int) -> str:
+    """The name of the node with this number, counted from 0."""
+    return f"node-{number:05}"
+
+
 def nodes(count: int) -> Iterator[Body]:
     """4 cores, 32 GiB and room for 110 pods each, spread over three zones."""
     for number in range(count):
-        node = make_node(f"node-{number:05}", cpu=f"{NODE_CPU}m").zone(_ZONES[number % len(_ZONES)])
+        node = make_node(node_name(number), cpu=f"{NODE_CPU}m").zone(_ZONES[number % len(_ZONES)])
         yield "/api/v1/nodes", msgspec.json.encode(node)
 
 
@@ -39,6 +50,13 @@ def shaped_pod(name: str, shape: Callable[[PodDict], PodDict]) -> Body:
     made = make_pod(name, namespace=NAMESPACE).scheduler(SCHEDULER_NAME)
     made.requests(cpu=f"{POD_CPU}m", memory="500Mi")
     return f"/api/v1/namespaces/{NAMESPACE}/pods", msgspec.json.encode(shape(made))
+
+
+def running_pod(name: str, node: str, labels: Mapping[str, str]) -> Body:
+    """A small pod that has a node, in a namespace of its own."""
+    made = make_pod(name, namespace=CROWD_NAMESPACE).labels(labels).node(node)
+    made.requests(cpu=f"{RUNNING_POD_CPU}m", memory="10Mi")
+    return f"/api/v1/namespaces/{CROWD_NAMESPACE}/pods", msgspec.json.encode(made)
 
 
 def pods(count: int) -> Iterator[Body]:

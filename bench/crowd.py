@@ -1,0 +1,90 @@
+"""Drains one backlog where ever more pods run already: `python -m bench.crowd [--nodes N] [--running N]...`.
+
+What a scheduler needs for a pod should not depend on how many run; what it holds in memory does. Running pods have 500
+sets of labels between them. The pods that wait keep apart by host, so that each is held against all that run. A run
+that fails ends the benchmark as in `bench.drain`.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from bench import scale
+from bench.progress import Bars
+from bench.report import document
+from bench.scale import Body
+from bench.shapes import HOST, WEB
+from bench.sides import KUBE_SCHEDULER, MUSTER
+from bench.trial import FAILURES, Backlog, Result, run
+
+LABEL_SETS = 500
+_MEBIBYTE = 1 << 20
+
+
+def running(count: int, node_count: int) -> Iterator[Body]:
+    """Pods that have nodes, as many on each, with `LABEL_SETS` sets of labels."""
+    for number in range(count):
+        app = f"app-{number % LABEL_SETS:03}"
+        yield scale.running_pod(f"{app}-{number:06}", scale.node_name(number % node_count), {"app": app})
+
+
+def waiting(count: int) -> Iterator[Body]:
+    """The backlog."""
+    return (
+        scale.shaped_pod(f"pod-{number:05}", lambda pod: pod.labels(WEB).apart(HOST, WEB)) for number in range(count)
+    )
+
+
+@click.command(context_settings={"show_default": True})
+@click.option("--nodes", type=click.IntRange(1), default=5000, help="Nodes in the cluster.")
+@click.option("--pods", type=click.IntRange(2), default=1000, help="Pods in the backlog.")
+@click.option(
+    "--running", "crowds", type=click.IntRange(0), multiple=True, default=(0, 100_000, 150_000), help="Pods that run."
+)
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
+def main(nodes: int, pods: int, crowds: tuple[int, ...], output: str) -> None:
+    """Measure Muster and kube-scheduler where many pods run."""
+    if pods > nodes:
+        raise click.UsageError(f"{nodes} nodes have no room for {pods} pods that keep apart by host")
+    if max(crowds) > nodes * scale.RUNNING_PER_NODE:
+        raise click.UsageError(f"{nodes} nodes have no room for {max(crowds)} running pods")
+    found: dict[int, tuple[Result, Result]] = {}
+    try:
+        with Bars() as bars:
+            for crowd in crowds:
+                backlog = Backlog(list(scale.nodes(nodes)), list(waiting(pods)), list(running(crowd, nodes)))
+                found[crowd] = run(KUBE_SCHEDULER, backlog, bars), run(MUSTER, backlog, bars)
+    except FAILURES as error:
+        raise click.ClickException(str(error)) from error
+    if output == "json":
+        print(json.dumps({crowd: document(results) for crowd, results in found.items()}, indent=2))
+    else:
+        Console().print(table(f"{pods:,} pods that keep apart by host, on {nodes:,} nodes", found))
+
+
+def table(title: str, found: Mapping[int, tuple[Result, Result]]) -> Table:
+    """Two rows a crowd, one for each side."""
+    made = Table(title=title, title_justify="left")
+    made.add_column("running pods", justify="right")
+    made.add_column("", no_wrap=True)
+    for column in ("pods/s", "CPU ms a pod", "peak memory, MiB", "s to first binding", "machine used by others, %"):
+        made.add_column(column, justify="right")
+    for crowd, results in found.items():
+        for result in results:
+            made.add_row(
+                f"{crowd:,}",
+                result.side,
+                f"{result.pods_per_second:,.0f}",
+                f"{1e3 * result.cpu_per_pod:.2f}",
+                f"{result.peak_bytes / _MEBIBYTE:,.0f}",
+                f"{result.start_seconds:.1f}",
+                f"{1e2 * result.others_share:.0f}",
+            )
+    return made
+
+
+if __name__ == "__main__":
+    main()
