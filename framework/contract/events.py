@@ -122,6 +122,8 @@ class EventRegistration:
         hint: which of them help.
         by_signature: whether the hint goes by nothing but the pod's spec and the two objects. Pods of one signature are
             then answered together, which counts where thousands wait.
+        by_class: whether it goes by the pod's namespace, labels and controller besides, so that one pod of those that
+            have these in common answers for all.
         by_group: whether it goes by nothing but the pod's group and the two objects, so that one pod of those that wait
             with their group answers for all.
     """
@@ -129,6 +131,7 @@ class EventRegistration:
     event: ClusterEvent
     hint: HintFunction | None = None
     by_signature: bool = False
+    by_class: bool = False
     by_group: bool = False
 
 

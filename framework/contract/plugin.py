@@ -120,6 +120,9 @@ class FilterPlugin(Plugin[Args]):
     """
 
     filter_depends_on: ClassVar[DependsOn] = DependsOn.CLUSTER
+    refuses_alike: ClassVar[bool] = False
+    """Whether its verdicts go by nothing of the pod but its spec, namespace, labels and controller. Of pods that have
+    these in common, one that no node can take then speaks for all."""
 
     @abstractmethod
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:

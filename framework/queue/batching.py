@@ -1,19 +1,24 @@
-"""Batching: of pods of one signature that no node could take, one is tried for all.
+"""Batching: of pods alike that no node could take, one is tried for all.
 
-What refused one would have refused each of them, so a backlog costs as many attempts as it has signatures, not pods. An
-event that helps wakes the first pod of a batch; the next follows only when that one found a node, or ended in any other
-way than with the same refusal. (kube-scheduler's word for scheduling by signature is opportunistic batching.)
+Alike are pods of one signature, or of one equivalence class where a plugin that looks at labels refused them. What
+refused one would have refused each of them, so a backlog costs as many attempts as it has kinds of pods. An event that
+helps wakes the first pod of a batch; the next follows only when that one found a node, or ended in any other way than
+with the same refusal. (kube-scheduler's word for scheduling by signature is opportunistic batching.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
+from ..model.equivalence import equivalence_class_of
 from .entity import Place, QueuedEntity, QueuedPodInfo
 from .hints import QueueingHints, QueueingStrategy
 from .in_flight import ObjectEvent
 from .places import Places
+from .rules import QueueRules
 from .unschedulable_pods import Batch
+
+_NONE: frozenset[str] = frozenset()
 
 
 class Batching:
@@ -21,14 +26,14 @@ class Batching:
 
     def __init__(
         self,
-        signature_plugins: Mapping[str, frozenset[str]],
+        rules: QueueRules,
         places: Places,
         hints: QueueingHints,
         now: Callable[[], float],
         release: Callable[[QueuedEntity, QueueingStrategy, str], None],
     ) -> None:
-        """`signature_plugins` as in `QueueRules`; `release` moves an unschedulable entity on."""
-        self._signature_plugins = signature_plugins
+        """`release` moves an unschedulable entity on."""
+        self._rules = rules
         self._places = places
         self._hints = hints
         self._now = now
@@ -40,7 +45,7 @@ class Batching:
         if batch is None:
             return
         entity = self._places.entity_of.get(pod.info.uid)
-        refused = entity is not None and entity.batched_by is batch.signature
+        refused = entity is not None and entity.batched_by is batch.common
         if refused and entity is not None and entity.place is not Place.UNSCHEDULABLE:
             return  # something has helped meanwhile: it is to be tried once more
         pod.tried_for = None
@@ -51,10 +56,14 @@ class Batching:
 
     def join(self, entity: QueuedEntity, strategy: QueueingStrategy) -> None:
         """Let a pod that no node could take wait with those like it, if what refused it would refuse them as well."""
-        if not entity.rejectors <= self._signature_plugins.get(entity.profile, frozenset()):
-            return
+        by_signature = self._rules.signature_plugins.get(entity.profile, _NONE)
         [pod] = entity.pods.values()
-        entity.batched_by = pod.info.signature
+        if entity.rejectors <= by_signature:
+            entity.batched_by = pod.info.signature
+        elif entity.rejectors <= by_signature | self._rules.class_plugins.get(entity.profile, _NONE):
+            entity.batched_by = equivalence_class_of(pod.info)
+        else:
+            return
         batch = self._places.unschedulable_pods.batch_of(entity)
         if batch is None or strategy is not QueueingStrategy.SKIP or batch.rejectors == entity.rejectors:
             return

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from ..contract.queued_pod import QueuedPod
+from ..model.equivalence import EquivalenceClass, equivalence_class_of
 from ..model.pod_info import PodInfo, PodSignature
 
 if TYPE_CHECKING:
@@ -113,7 +114,8 @@ class QueuedEntity:
         unschedulable_plugins: plugins that rejected the last attempt, or the one that gates it; empty once popped.
         pending_plugins: plugins that answered PENDING to the last attempt; empty once popped.
         flushed: whether its time limit, not an event, brought it out of unschedulablePods.
-        batched_by: the signature by which it waits in a batch while it is unschedulable; None when it waits by itself.
+        batched_by: what it has in common with those that it waits with in a batch while it is unschedulable: a
+            signature or an equivalence class; None when it waits by itself.
         admitted: whether it was let in. One that was not, be it gated or struck by an error, is a pod by itself.
         place: where it is.
         backoff_until: start of the whole-second window in which backoff ends; `NO_BACKOFF` without backoff.
@@ -132,7 +134,7 @@ class QueuedEntity:
     unschedulable_plugins: frozenset[str] = _NONE
     pending_plugins: frozenset[str] = _NONE
     flushed: bool = False
-    batched_by: PodSignature | None = None
+    batched_by: PodSignature | EquivalenceClass | None = None
     admitted: bool = True
     place: Place = Place.ACTIVE
     backoff_until: float = NO_BACKOFF
@@ -149,6 +151,11 @@ class QueuedEntity:
         profile = info.pod.spec.scheduler_name
         counts = pod.unschedulable_count, pod.consecutive_errors
         return cls(key, group, profile, {info.uid: pod}, timestamp, *counts)
+
+    def batched_by_what_it_is(self) -> bool:
+        """Whether its only pod still has in common with others what it is batched by."""
+        [pod] = self.pods.values()
+        return self.batched_by in (pod.info.signature, equivalence_class_of(pod.info))
 
     @property
     def rejectors(self) -> frozenset[str]:

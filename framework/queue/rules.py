@@ -31,6 +31,7 @@ class QueueRules:
         has_room: `(group, pods)` to whether what the group lacks could find room at all, before anything is tried;
             `pods` has one of each signature that waits.
         signature_plugins: by profile, the plugins whose refusals go by nothing but the pod's signature and the cluster.
+        class_plugins: by profile, the plugins whose refusals go by what its equivalence class has in common, too.
         sort_plugin: the name of the QueueSort plugin.
         on_error: called with each pod that an error of a plugin keeps out, so that people are told.
     """
@@ -41,6 +42,7 @@ class QueueRules:
     registrations: Registrations
     has_room: Callable[[str, Collection[PodInfo]], bool] = lambda group, pods: True
     signature_plugins: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    class_plugins: Mapping[str, frozenset[str]] = field(default_factory=dict)
     sort_plugin: str = ""
     on_error: Callable[[PodInfo, Status], None] = lambda pod, status: None
 

@@ -1,7 +1,7 @@
 """unschedulablePods: entities that wait for an event, and pods that a PreEnqueue plugin does not let in.
 
 Both wait for plugins, so both are found by the plugins that they wait for: an event then costs a look at each plugin
-that holds anything back, not at each pod. Pods of one signature that no node could take wait as a batch.
+that holds anything back, not at each pod. Pods alike that no node could take wait as a batch.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..contract.events import ClusterEvent
+from ..model.equivalence import EquivalenceClass
 from ..model.pod_info import PodSignature
 from .backoff_queue import backing_off
 from .entity import Place, QueuedEntity, QueuedPodInfo
@@ -24,7 +25,7 @@ class Batch:
 
     Attributes:
         profile: their schedulerName.
-        signature: what they have in common.
+        common: what they have in common.
         unschedulable_plugins: plugins that turned the last of them away that was tried.
         pending_plugins: those of them that answered PENDING.
         refused_at: when that was, seconds on the engine's clock.
@@ -34,7 +35,7 @@ class Batch:
     """
 
     profile: str
-    signature: PodSignature
+    common: PodSignature | EquivalenceClass
     unschedulable_plugins: frozenset[str] = frozenset()
     pending_plugins: frozenset[str] = frozenset()
     refused_at: float = 0.0
@@ -104,7 +105,7 @@ class UnschedulablePods:
     def __init__(self, hints: QueueingHints) -> None:
         self._hints = hints
         self._entities: dict[Place, dict[QueuedEntity, None]] = {Place.UNSCHEDULABLE: {}, Place.GATED: {}}
-        self._batches: dict[PodSignature, Batch] = {}
+        self._batches: dict[PodSignature | EquivalenceClass, Batch] = {}
         self._batched = 0
         self._by_rejector: dict[tuple[Place, Rejector], _Held] = {}
 
@@ -121,7 +122,7 @@ class UnschedulablePods:
         return len(self._entities[place]) + (self._batched if place is Place.UNSCHEDULABLE else 0)
 
     def batch_of(self, entity: QueuedEntity) -> Batch | None:
-        """The batch of the entity's signature, if pods wait there."""
+        """The batch that the entity belongs to, if pods wait there."""
         return None if entity.batched_by is None else self._batches.get(entity.batched_by)
 
     def add(self, entity: QueuedEntity) -> None:
@@ -142,7 +143,7 @@ class UnschedulablePods:
         batch.discard(entity)
         self._batched -= 1
         if not batch:
-            del self._batches[batch.signature]
+            del self._batches[batch.common]
             self._unindex_batch(batch)
 
     def concerned_by(self, event: ClusterEvent, place: Place) -> Waiting:
@@ -161,11 +162,11 @@ class UnschedulablePods:
         batches = self._batches.values() if place is Place.UNSCHEDULABLE else ()
         return Waiting([batch for batch in batches if batch.refused_at < moment], entities)
 
-    def _add_to_batch(self, entity: QueuedEntity, signature: PodSignature) -> None:
+    def _add_to_batch(self, entity: QueuedEntity, common: PodSignature | EquivalenceClass) -> None:
         """Let an entity that was just refused wait with its batch. What refused it refuses the others, too."""
-        batch = self._batches.get(signature)
+        batch = self._batches.get(common)
         if batch is None:
-            batch = self._batches[signature] = Batch(entity.profile, signature)
+            batch = self._batches[common] = Batch(entity.profile, common)
         else:
             self._unindex_batch(batch)
         batch.unschedulable_plugins, batch.pending_plugins = entity.unschedulable_plugins, entity.pending_plugins

@@ -60,7 +60,7 @@ class WaitingEntities:
         self._now = now
         self._has_room = rules.has_room
         self.places = places
-        self.batching = Batching(rules.signature_plugins, places, hints, now, self._release)
+        self.batching = Batching(rules, places, hints, now, self._release)
 
     # Pods come, change and go.
 
@@ -98,7 +98,7 @@ class WaitingEntities:
         pod = entity.pods[new.uid]
         pod.info = new
         entity.changed()
-        if entity.batched_by is not None and entity.batched_by is not new.signature:
+        if entity.batched_by is not None and not entity.batched_by_what_it_is():
             self.batching.leave(entity)
         if self._changes_group(pod, events[0].event.label):
             return

@@ -127,6 +127,18 @@ class PluginSet:
                 found[name] = _EVERYTHING
         return found
 
+    def class_plugins(self, registrations: Mapping[str, Sequence[EventRegistration]]) -> frozenset[str]:
+        """Plugins whose refusals and hints go by what a pod's equivalence class has in common: one pod speaks for all.
+
+        `registrations` are those that `registrations()` answered.
+        """
+        return frozenset(
+            plugin.name
+            for plugin in self.of(FilterPlugin)
+            if plugin.refuses_alike
+            and all(each.hint is None or each.by_signature or each.by_class for each in registrations[plugin.name])
+        )
+
     def signature_plugins(self, registrations: Mapping[str, Sequence[EventRegistration]]) -> frozenset[str]:
         """Plugins whose refusals, and whose hints, go by nothing of a pod but its signature: one pod speaks for all.
 

@@ -175,6 +175,9 @@ def _build_queue(
         signature_plugins={
             name: framework.plugins.signature_plugins(registrations[name]) for name, framework in frameworks.items()
         },
+        class_plugins={
+            name: framework.plugins.class_plugins(registrations[name]) for name, framework in frameworks.items()
+        },
         sort_plugin=queue_sort.name,
         on_error=on_error,
     )

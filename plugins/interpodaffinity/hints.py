@@ -32,7 +32,7 @@ class Hints:
         assigned, target, node = EventResource.ASSIGNED_POD, EventResource.TARGET_POD, EventResource.NODE
         pods = Action.ADD | Action.UPDATE_POD_LABEL | Action.DELETE
         return [
-            EventRegistration(ClusterEvent(assigned, pods), self._assigned_pod),
+            EventRegistration(ClusterEvent(assigned, pods), self._assigned_pod, by_class=True),
             EventRegistration(ClusterEvent(target, Action.UPDATE_POD_LABEL)),
             EventRegistration(ClusterEvent(node, Action.ADD | Action.UPDATE_NODE_LABEL), _node, by_signature=True),
         ]

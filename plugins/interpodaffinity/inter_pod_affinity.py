@@ -60,6 +60,7 @@ class InterPodAffinity(
     """
 
     name = "InterPodAffinity"
+    refuses_alike = True
     args_model = InterPodAffinityArgs
     watches = (NAMESPACES,)
 

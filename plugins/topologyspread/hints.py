@@ -33,9 +33,9 @@ class Hints:
         itself = Action.UPDATE_POD_TOLERATION | Action.UPDATE_POD_LABEL
         nodes = Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT
         return [
-            EventRegistration(ClusterEvent(assigned, pods), self._assigned_pod),
-            EventRegistration(ClusterEvent(target, itself), self._target_pod),
-            EventRegistration(ClusterEvent(node, nodes), self._node),
+            EventRegistration(ClusterEvent(assigned, pods), self._assigned_pod, by_class=True),
+            EventRegistration(ClusterEvent(target, itself), self._target_pod, by_class=True),
+            EventRegistration(ClusterEvent(node, nodes), self._node, by_class=True),
         ]
 
     def _assigned_pod(self, pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> Hint:

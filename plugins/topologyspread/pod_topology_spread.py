@@ -49,6 +49,7 @@ class PodTopologySpread(
     """Filters by constraints that must hold, scores by those that had better."""
 
     name = "PodTopologySpread"
+    refuses_alike = True
     args_model = PodTopologySpreadArgs
     watches = WATCHED
 

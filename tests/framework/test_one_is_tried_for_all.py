@@ -17,6 +17,7 @@ from muster.framework.runtime.plugin_set import PluginSet
 from tests.builders import make_node, make_pod
 from tests.coscheduling.world import World
 
+_HOST = "kubernetes.io/hostname"
 _STEPS = ("pods", "pods", "end pod", "end pod", "delete pod", "node", "cordon", "uncordon")
 
 
@@ -42,7 +43,10 @@ def test_the_same_pods_get_the_same_nodes_as_when_each_is_tried_by_itself(
 ) -> None:
     """Where backoff is under way the two may differ: a pod that was not tried is not held off."""
     together, attempts = asyncio.run(_play(Random(seed), steps, backoff))
-    with patch.object(PluginSet, "signature_plugins", lambda self, registrations: frozenset()):
+    with (
+        patch.object(PluginSet, "signature_plugins", lambda self, registrations: frozenset()),
+        patch.object(PluginSet, "class_plugins", lambda self, registrations: frozenset()),
+    ):
         alone, more_attempts = asyncio.run(_play(Random(seed), steps, backoff))
 
     assert together == alone
@@ -66,6 +70,30 @@ def test_a_backlog_costs_signatures_not_pods() -> None:
         return observer.refused - before
 
     assert asyncio.run(play()) <= 2 * 3 + 2
+
+
+@pytest.mark.parametrize("wish", ["apart", "spread"])
+def test_a_backlog_of_pods_that_look_at_others_costs_kinds_of_pods_not_pods(wish: str) -> None:
+    async def play() -> int:
+        observer = Attempts()
+        world = World(observer=observer)
+        world.add_nodes(make_node("a"), make_node("b"))
+        for app in ("x", "y"):
+            pods = [make_pod(f"{app}-{number:02}").labels(app=app) for number in range(50)]
+            if wish == "spread":
+                world.add(*(pod.spread(_HOST, {"app": app}, minDomains=5) for pod in pods))
+            else:
+                world.add(*(pod.apart(_HOST, {"app": app}) for pod in pods))
+        await world.run(60.0)
+        assert len(world.bound()) == 4
+        before = observer.refused
+        for name in ("c", "d"):
+            world.add_nodes(make_node(name))
+            await world.run(20.0)
+        assert len(world.bound()) == 8
+        return observer.refused - before
+
+    assert asyncio.run(play()) <= 2 * 2 * 2
 
 
 async def _play(random: Random, steps: list[str], backoff: bool) -> tuple[list[dict[str, str]], int]:
@@ -105,4 +133,14 @@ def _do(world: World, random: Random, step: str, number: int) -> None:
 
 
 def _pod(name: str, random: Random) -> Any:
-    return make_pod(name).requests(cpu=random.choice(("500m", "1", "3"))).priority(random.choice((0, 0, 100)))
+    pod = make_pod(name).requests(cpu=random.choice(("500m", "1", "3"))).priority(random.choice((0, 0, 100)))
+    app = {"app": random.choice("ab")}
+    wishes = (
+        lambda: pod,
+        lambda: pod.labels(app),
+        lambda: pod.labels(app).apart(_HOST, app),
+        lambda: pod.labels(app).apart(_HOST, {"app": "a"}),
+        lambda: pod.labels(app).near(_HOST, {"app": "b"}),
+        lambda: pod.labels(app).spread(_HOST, app),
+    )
+    return random.choice(wishes)()

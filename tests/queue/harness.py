@@ -28,7 +28,7 @@ def rejected_by(*plugins: str) -> Rejection:
 
 
 def no_node(*plugins: str) -> Rejection:
-    """No node could take the pods, and these plugins say why; `Fit` and `Taint` go by signatures."""
+    """No node could take the pods, and these plugins say why: `Fit` and `Taint` by signature, `Labels` by class."""
     return Rejection(frozenset(plugins), no_node=True)
 
 
@@ -116,6 +116,7 @@ class Harness:
                 lambda info: self.group_of(info),
                 {"muster": registrations or {}},
                 signature_plugins={"muster": frozenset({"Fit", "Taint"})},
+                class_plugins={"muster": frozenset({"Labels"})},
                 sort_plugin="Sort",
                 on_error=lambda info, status: self.told.append((info.name, status.message)),
             ),

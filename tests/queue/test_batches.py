@@ -124,6 +124,39 @@ def test_pods_that_other_plugins_refused_too_wait_by_themselves() -> None:
     assert harness.drain() == [["a"], ["b"]]
 
 
+def labelled(app: str, *names: str) -> list[PodInfo]:
+    """Pods of one signature with a label."""
+    return [pod(make_pod(name).labels(app=app)) for name in names]
+
+
+def test_where_labels_count_one_is_tried_for_all_that_have_the_same() -> None:
+    harness = Harness({**FIT, "Labels": [EventRegistration(NODE_ADD)]})
+    for info in (*labelled("x", "x1", "x2"), *labelled("y", "y1", "y2")):
+        harness.queue.add(info)
+        harness.clock.time += 0.001
+    for entity in [harness.pop() for _ in range(4)]:
+        harness.fail(entity, no_node("Fit", "Labels"))
+    harness.clock.time += 20
+    harness.queue.move_all(NODE_ADD, None, None)
+
+    assert harness.drain() == [["x1"], ["y1"]]
+
+
+def test_a_pod_that_gets_other_labels_leaves_those_that_waited_with_it_for_their_labels() -> None:
+    harness = Harness({**FIT, "Labels": [EventRegistration(NODE_ADD)]})
+    first, second = labelled("x", "x1", "x2")
+    for info in (first, second):
+        harness.queue.add(info)
+    for entity in [harness.pop() for _ in range(2)]:
+        harness.fail(entity, no_node("Labels"))
+    [changed] = labelled("y", "x2")
+    harness.queue.update(second, changed)
+    harness.clock.time += 20
+    harness.queue.move_all(NODE_ADD, None, None)
+
+    assert sorted(harness.drain()) == [["x1"], ["x2"]]
+
+
 def test_a_pod_whose_spec_changes_waits_by_itself() -> None:
     harness = backlog("a", "b")
     changed = pod(make_pod("b").requests(cpu="1"))
