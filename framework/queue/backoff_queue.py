@@ -6,6 +6,7 @@ over, and inside a window they are ordered as in activeQ (kube-scheduler's `back
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import floor, sqrt
 
@@ -14,14 +15,20 @@ from .heap import LazyHeap
 
 WINDOW_SECONDS = 1.0
 _MOST_DOUBLINGS = 62
+_JITTER = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class BackoffPolicy:
-    """`podInitialBackoffSeconds` and `podMaxBackoffSeconds`. A maximum of 0 switches backoff off."""
+    """`podInitialBackoffSeconds` and `podMaxBackoffSeconds`. A maximum of 0 switches backoff off.
+
+    What an error struck is held off for up to half as long again, by `jitter`, a number in [0, 1): when the API fails,
+    it fails for thousands of pods at once, and they must not come back at once.
+    """
 
     initial_seconds: float = 1.0
     max_seconds: float = 10.0
+    jitter: Callable[[], float] = lambda: 0.0
 
     def seconds(self, failures: int, pods: int = 1) -> float:
         """How long an entity of so many pods is held off after so many failures (`calculateBackoffDuration`).
@@ -37,7 +44,10 @@ class BackoffPolicy:
         """Start of the window in which the entity's backoff ends; `NO_BACKOFF` if it need not wait."""
         if self.max_seconds == 0 or entity.failures == 0:
             return NO_BACKOFF
-        return float(floor(entity.timestamp + self.seconds(entity.failures, len(entity.pods))))
+        seconds = self.seconds(entity.failures, len(entity.pods))
+        if entity.consecutive_errors:
+            seconds *= 1.0 + _JITTER * self.jitter()
+        return float(floor(entity.timestamp + seconds))
 
 
 def backing_off(entity: QueuedEntity, now: float) -> bool:

@@ -182,7 +182,9 @@ def _build_queue(
         on_error=on_error,
     )
     backoff = BackoffPolicy(
-        initial_seconds=configuration.pod_initial_backoff_seconds, max_seconds=configuration.pod_max_backoff_seconds
+        initial_seconds=configuration.pod_initial_backoff_seconds,
+        max_seconds=configuration.pod_max_backoff_seconds,
+        jitter=ports.random,
     )
     return SchedulingQueue(
         rules, QueueSettings(backoff), clock=ports.clock, observer=ports.observer, on_ready=ports.wake

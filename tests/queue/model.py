@@ -135,9 +135,10 @@ class Model:
         self._admit(ModelPod(info, self.now))
 
     def relabel(self, new: PodInfo) -> None:
-        for flying in self.flying:
-            flying.missed.append(("label", None, new.uid))
         pod = self.pod(new.uid)
+        if pod in self.flying:  # what happens to a pod before it is popped, its attempt takes into account
+            for flying in self.flying:
+                flying.missed.append(("label", None, new.uid))
         pod.info = new
         if pod in self.flying or self._changes_group(pod):
             return

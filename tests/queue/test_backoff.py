@@ -1,5 +1,7 @@
 """How long failed entries are held off, and in which order they come out."""
 
+from random import Random
+
 import pytest
 
 from muster.framework.contract.events import NODE_ADD
@@ -138,3 +140,22 @@ def test_the_whole_window_comes_out_at_once() -> None:
 
     assert harness.queue.counts()["active"] == 3
     assert harness.observer.pods["active", "BackoffComplete"] == 3
+
+
+def test_pods_that_an_error_strikes_together_do_not_come_back_together() -> None:
+    harness = Harness(backoff=BackoffPolicy(max_seconds=60.0, jitter=Random(7).random))
+    infos = harness.add(*(f"pod-{number}" for number in range(2000)))
+    batch = [harness.pop() for _ in infos]
+    for _ in range(5):  # the API fails for a minute
+        for entity in batch:
+            harness.fail(entity, ERROR)
+        batch, came = [], []
+        while len(batch) < len(infos):
+            harness.at(1)
+            before = len(batch)
+            while (popped := harness.queue.pop()) is not None:
+                batch.append(popped)
+            came.append(len(batch) - before)
+
+    assert len({uid for entity in batch for uid in entity.pods}) == len(infos)
+    assert max(came) < len(infos) / 4

@@ -81,7 +81,7 @@ async def test_a_pod_at_a_broken_gate_says_so_and_is_asked_about_until_it_is_let
     assert stage.conditions[WEB] == ("SchedulerError", 'running PreEnqueue plugin "Gate": a bug', None)
 
     await stage.wait(2)
-    await stage.wait(3)
+    await stage.wait(5)
     assert [pod for pod, _ in stage.binds] == [WEB]
 
 
