@@ -22,6 +22,7 @@ from muster.framework.runtime.building import in_a_line
 
 from .binding.default_binder import DefaultBinder
 from .coscheduling.plugin import Coscheduling
+from .defaultpreemption.plugin import DefaultPreemption
 from .dynamicresources.plugin import DynamicResources
 from .images.image_locality import ImageLocality
 from .interpodaffinity.inter_pod_affinity import InterPodAffinity
@@ -63,6 +64,7 @@ _DEFAULT_PLUGINS: Final[tuple[tuple[type[Plugin], int], ...]] = (
     (PodTopologySpread, 2),
     (InterPodAffinity, 2),
     (DynamicResources, 2),
+    (DefaultPreemption, 0),
     (NodeResourcesBalancedAllocation, 1),
     (ImageLocality, 1),
     (DefaultBinder, 0),
@@ -84,7 +86,6 @@ DEFAULTS: Final = tuple((plugin.name, weight) for plugin, weight in _DEFAULT_PLU
 
 KNOWN_UNIMPLEMENTED: Final = frozenset(
     {
-        "DefaultPreemption",
         "DeferredPodScheduling",
         "GangScheduling",
         "PodGroupPodsCount",

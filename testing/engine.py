@@ -26,7 +26,7 @@ from muster.plugins.catalog import DEFAULTS, IN_TREE, KNOWN_UNIMPLEMENTED
 from .api import Followed, InMemoryApi, InMemoryBinder, Watcher
 from .clock import VirtualClock
 
-_HOPS = 10
+_HOPS = 40
 """Turns of the event loop after which every task that can go on waits for something."""
 
 
@@ -203,7 +203,9 @@ class VirtualScheduler:
 
     # The ports.
 
-    def event(self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
+    def event(
+        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
+    ) -> None:
         """Implements `contract.EventSink`."""
         self.events.append((regarding.key, reason, note))
 

@@ -17,8 +17,9 @@ from ..snapshot.reader import SnapshotReader
 from ..snapshot.view import NodeInfo, NodeView
 from .api import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Api, ApiError
 from .cycle_state import CycleState
-from .decision import DecisionFollower, GroupDecision, PodDecision
+from .decision import DecisionFollower, Evictions, GroupDecision, PodDecision
 from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintFunction
+from .fit_error import fit_error
 from .group import GroupPlugin, ObjectFollower, PodFollower
 from .handle import (
     MAX_WAIT_SECONDS,
@@ -87,6 +88,7 @@ __all__ = [
     "EventRegistration",
     "EventResource",
     "EventSink",
+    "Evictions",
     "FilterPlugin",
     "GroupDecision",
     "GroupPlugin",
@@ -139,6 +141,7 @@ __all__ = [
     "WaitingPods",
     "WatchedKind",
     "Wire",
+    "fit_error",
     "invalid",
     "normalize_to_highest",
 ]

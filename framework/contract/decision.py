@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..model.pod_info import PodInfo
 from .cycle_state import CycleState
@@ -56,6 +57,21 @@ class GroupDecision:
     placed: int
     missing: int
     members: Sequence[PodDecision]
+
+
+@dataclass(frozen=True, slots=True)
+class Evictions:
+    """Whom a PostFilter plugin would evict, for `explain` and `why`. Kept in the attempt's state under `KEY`.
+
+    Attributes:
+        node_name: the node that the pod is to get.
+        victims: the pods, most important first, without those that are on their way out already.
+    """
+
+    KEY: ClassVar = "Evictions"
+
+    node_name: str
+    victims: tuple[PodInfo, ...]
 
 
 class DecisionFollower(Plugin[Args]):

@@ -105,8 +105,10 @@ class Lister(Protocol):
 class EventSink(Protocol):
     """Where Events for people go. Never blocks."""
 
-    def event(self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
-        """Record an Event of type `kind` (Normal or Warning) about a pod."""
+    def event(
+        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
+    ) -> None:
+        """Record an Event of type `kind` (Normal or Warning) about a pod, with another that has to do with it."""
         ...
 
 
@@ -223,6 +225,24 @@ class Handle(Protocol):
         Like every search it also asks what would be if the pods nominated to a node, of the pod's priority or higher,
         were on it already. `state` has the pod's PreFilter notes and is not changed. kube-scheduler's
         RunFilterPluginsWithNominatedPods.
+        """
+        ...
+
+    def filters_depend_on_cluster(self, state: CycleState) -> bool:
+        """Whether a Filter plugin that has not skipped the pod looks beyond each node.
+
+        If none does, nodes can be tried together: what happens on one changes no verdict about another.
+        """
+        ...
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+        ...
+
+    def preempt(self, uid: str, plugin: str) -> bool:
+        """Turn a pod away that has a node but is not bound: Permit holds it, or PreBind is under way.
+
+        Returns whether that was done; if not, the pod is bound, or about to be, and can only be deleted.
         """
         ...
 

@@ -17,6 +17,7 @@ from .status import Code
 
 Result = Literal["scheduled", "unschedulable", "error"]
 GroupResult = Literal["scheduled", "unschedulable", "error", "waiting_on_preemption"]
+PreemptionResult = Literal["success", "error"]
 EntityType = Literal["pod", "podgroup"]
 
 
@@ -81,6 +82,15 @@ class Observer(Protocol):
     def goroutines(self, operation: str, *, change: int) -> None:
         """A concurrent piece of work, e.g. `binding`, began (1) or ended (-1)."""
 
+    def preemption_attempted(self) -> None:
+        """A plugin looked for pods to evict, whether it found any or not."""
+
+    def preemption_victims(self, victims: int, *, violations: int) -> None:
+        """So many pods are to be evicted for one pod; so many of them no PodDisruptionBudget lets go."""
+
+    def preemption_executed(self, result: PreemptionResult, *, seconds: float) -> None:
+        """The evictions for one pod have been asked for, or one of them failed."""
+
     def event_handled(self, event: str, *, seconds: float) -> None:
         """A change in the cluster went into cache and queue; `event` is its label, e.g. `NodeAdd`."""
 
@@ -134,4 +144,13 @@ class NullObserver:
         pass
 
     def event_handled(self, event: str, *, seconds: float) -> None:
+        pass
+
+    def preemption_attempted(self) -> None:
+        pass
+
+    def preemption_victims(self, victims: int, *, violations: int) -> None:
+        pass
+
+    def preemption_executed(self, result: PreemptionResult, *, seconds: float) -> None:
         pass

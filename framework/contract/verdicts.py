@@ -128,11 +128,36 @@ class Diagnosis:
 
     def statuses(self) -> Iterator[tuple[str, Status | None]]:
         """Each node's name with its first rejection and who gave it; None for a node that was not rejected."""
-        for name, rejector, code in zip(self.node_names, self.rejector.tolist(), self.codes.tolist(), strict=True):
-            if rejector:
-                yield name, self.tables[rejector - 1][code].by(self.plugins[rejector - 1])
-            else:
-                yield name, self.absent
+        for position, name in enumerate(self.node_names):
+            yield name, self._status(position)
+
+    def _status(self, position: int) -> Status | None:
+        rejector = int(self.rejector[position])
+        if not rejector:
+            return self.absent
+        return self.tables[rejector - 1][int(self.codes[position])].by(self.plugins[rejector - 1])
+
+    def status_of(self, node_name: str) -> Status | None:
+        """Why the node turned the pod away; None for a node that did not, or is not in the list."""
+        if node_name not in self.node_names:
+            return None
+        return self._status(self.node_names.index(node_name))
+
+    def nodes_with(self, code: Code) -> list[str]:
+        """Names of the nodes that turned the pod away with this code, in the order of the list."""
+        hit = np.full(len(self.node_names), self.absent is not None and self.absent.code is code)
+        hit[self.rejector != 0] = False
+        for index, table in enumerate(self.tables, start=1):
+            numbers = [number for number in range(1, len(table) + 1) if table[number].code is code]
+            hit |= (self.rejector == index) & np.isin(self.codes, numbers)
+        return [self.node_names[position] for position in np.flatnonzero(hit).tolist()]
+
+    @classmethod
+    def of_statuses(cls, node_names: Sequence[str], statuses: Mapping[str, Status], absent: Status) -> Diagnosis:
+        """A diagnosis made of a status for each of some nodes; the others have `absent`."""
+        table = StatusTable()
+        codes = np.array([table.number(statuses[name]) if name in statuses else 0 for name in node_names], np.int32)
+        return cls(node_names, (codes != 0).astype(np.int32), codes, ("",), (table,), absent)
 
     def counts(self) -> Mapping[Status, int]:
         """How many nodes were turned away with each status."""

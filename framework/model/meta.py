@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import dataclass_transform
 
 import msgspec
@@ -36,3 +37,8 @@ class ObjectMeta(Wire):
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     labels: dict[str, str] = {}
+
+
+def rfc3339(seconds: float) -> str:
+    """Seconds since the epoch as the API writes them, to the second."""
+    return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%dT%H:%M:%SZ}"

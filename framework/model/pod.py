@@ -195,6 +195,7 @@ class PodStatus(Wire):
     """`status`. Its resources are what the kubelet has given to the pod as a whole."""
 
     phase: str = ""
+    start_time: str | None = None
     nominated_node_name: str = ""
     conditions: tuple[PodCondition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()

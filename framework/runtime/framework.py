@@ -22,6 +22,7 @@ from ..contract.plugin import Plugin, PreBindPlugin, PreFilterPlugin, PreFilterR
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
 from ..model.pod_info import PodInfo
+from ..snapshot.journal import DependsOn
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 from . import plugin_calls as points
@@ -185,6 +186,13 @@ class Framework:
         """The same, and what would be if the nominated pods that `pod` has to yield to were on their nodes."""
         return self._filtering.run_with_nominated_pods(state, pod, nodes)
 
+    def filters_depend_on_cluster(self, state: CycleState) -> bool:
+        """Whether a Filter plugin that has not skipped the pod looks beyond each node."""
+        return any(
+            plugin.filter_depends_on is DependsOn.CLUSTER and plugin.name not in state.skip_filter_plugins
+            for plugin in self.plugins.filter
+        )
+
     def run_post_filter_plugins(
         self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
     ) -> tuple[str | None, Status | None]:
@@ -198,7 +206,12 @@ class Framework:
         reasons: list[str] = []
         nominated: str | None = None
         rejector = ""
+        group = self.plugins.group
+        rejectors = diagnosis.unschedulable_plugins if diagnosis.prefilter_message else ()
+        kept_back = group is not None and group.name in rejectors
         for plugin in self.plugins.post_filter:
+            if kept_back and not isinstance(plugin, GroupPlugin):
+                continue  # room for one member is of no use to a group that waits
             answer = self._calls.call(
                 points.POST_FILTER, plugin, pod, state.sampled, plugin.post_filter, state, pod, diagnosis
             )
@@ -301,17 +314,21 @@ class Framework:
         since = self._calls.now()
         status = self.run_pre_bind_pre_flights(state, pod, node_name)
         if status is None:
-            for plugin in self.plugins.pre_bind:
-                if plugin.name in state.pre_bind_plugins:
-                    status = await self._calls.call_async(
-                        points.PRE_BIND, plugin, pod, state.sampled, plugin.pre_bind, state, pod, node_name
-                    )
-                    if status is not None:
-                        break
+            status = await self._waiting.unless_preempted(pod, self._pre_bind(state, pod, node_name))
         elif status.code is Code.SKIP:
             status = None
         self._calls.point_ended(points.PRE_BIND, status, since)
         return status
+
+    async def _pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        for plugin in self.plugins.pre_bind:
+            if plugin.name in state.pre_bind_plugins:
+                status: Status | None = await self._calls.call_async(
+                    points.PRE_BIND, plugin, pod, state.sampled, plugin.pre_bind, state, pod, node_name
+                )
+                if status is not None:
+                    return status
+        return None
 
     async def run_bind_plugins(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """Bind the pod by the first plugin that does not answer SKIP."""

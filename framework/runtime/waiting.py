@@ -1,13 +1,16 @@
-"""Pods that Permit holds, until every plugin that holds them allows them, one rejects them or time is up.
+"""Pods that have a node but are not bound yet: those that Permit holds, and those that PreBind is at work for.
 
-The scheduling cycle puts them here, plugins allow and reject them through the handle, the binding cycle awaits them.
+A pod is held until every plugin that holds it allows it, one rejects it or time is up: the scheduling cycle puts it
+here, plugins allow and reject it through the handle, the binding cycle awaits it. Until it is handed to Bind, it can be
+preempted without a word to the API.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from ..config.durations import format_duration
 from ..contract.handle import MAX_WAIT_SECONDS, Clock, Timer
@@ -48,10 +51,12 @@ class WaitingPod:
         if not self._settled.is_set():
             self._settle(Status.unschedulable(message).by(plugin))
 
-    def fail(self, status: Status) -> None:
-        """End the wait with a status of the engine's own, e.g. because the pod was deleted."""
-        if not self._settled.is_set():
-            self._settle(status)
+    def fail(self, status: Status) -> bool:
+        """End the wait with a status of the engine's own, e.g. because the pod was deleted. False if it had ended."""
+        if self._settled.is_set():
+            return False
+        self._settle(status)
+        return True
 
     async def wait(self) -> Status | None:
         """None once every plugin has allowed the pod, else why it may not go on."""
@@ -67,10 +72,11 @@ class WaitingPod:
 
 
 class WaitingPods:
-    """All held pods, of all profiles, by UID."""
+    """All pods of all profiles, by UID: held ones, and those in PreBind."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str, WaitingPod] = {}
+        self._in_pre_bind: dict[str, asyncio.Future[Status]] = {}
 
     def add(self, waiting: WaitingPod) -> None:
         """Hold a pod."""
@@ -83,6 +89,31 @@ class WaitingPods:
     def get(self, uid: str) -> WaitingPod | None:
         """The held pod with this UID."""
         return self._by_uid.get(uid)
+
+    def preempt(self, uid: str, plugin: str) -> bool:
+        """Turn the pod away, if it is here; kube-scheduler's WaitingPod.Preempt and CancelPod."""
+        waiting = self._by_uid.get(uid)
+        if waiting is not None:
+            return waiting.fail(Status.failure("preempted").by(plugin))
+        cancelled = self._in_pre_bind.get(uid)
+        if cancelled is None or cancelled.done():
+            return False
+        cancelled.set_result(Status.failure(f"preempted by {plugin}").by(plugin))
+        return True
+
+    async def unless_preempted(self, pod: PodInfo, work: Coroutine[Any, Any, Status | None]) -> Status | None:
+        """What `work`, the pod's PreBind, answers. If the pod is preempted meanwhile, `work` is cancelled."""
+        cancelled: asyncio.Future[Status] = asyncio.get_running_loop().create_future()
+        task = asyncio.ensure_future(work)
+        self._in_pre_bind[pod.uid] = cancelled
+        try:
+            await asyncio.wait((task, cancelled), return_when=asyncio.FIRST_COMPLETED)
+            return cancelled.result() if cancelled.done() else task.result()
+        finally:
+            del self._in_pre_bind[pod.uid]
+            if not task.done():
+                task.cancel()
+                await asyncio.wait((task,))
 
     def __iter__(self) -> Iterator[WaitingPod]:
         return iter(tuple(self._by_uid.values()))

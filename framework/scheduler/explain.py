@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..contract.cycle_state import CycleState
+from ..contract.decision import Evictions
 from ..contract.plugin import PreBindPlugin, ReservePlugin
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
@@ -33,6 +34,7 @@ class Explanation:
         message: the FailedScheduling text when no node is feasible, else "".
         chosen: the node that the pod would go to, or "".
         planned: what PreBind would write on the best node (of equals the first by name), as the plugins describe it.
+        evictions: whom preemption would evict for the pod, and where, if it finds room that way.
     """
 
     feasible: tuple[str, ...] = ()
@@ -43,17 +45,23 @@ class Explanation:
     message: str = ""
     chosen: str = ""
     planned: Mapping[str, Any] = field(default_factory=dict)
+    evictions: Evictions | None = None
 
 
 def explain(algorithm: Algorithm, pod: PodInfo) -> Explanation:
     """Decide for `pod` and keep everything that was found out. Of equally good nodes the first is chosen."""
     state, snapshot = CycleState(), algorithm.snapshot
     found = algorithm.find_nodes_that_fit(state, pod, nominated_first=False)
-    if found.pre_filtered.status is not None:
-        return Explanation(prefilter=found.pre_filtered.status, message=found.status.message if found.status else "")
-    rejected = _rejections(found, snapshot)
     if found.status is not None:
-        return Explanation(rejected=rejected, message=found.status.message)
+        message = algorithm.post_filter(state, pod, found)[1]
+        evictions = state.get(Evictions.KEY)
+        return Explanation(
+            rejected=_rejections(found, snapshot),
+            prefilter=found.pre_filtered.status,
+            message=message,
+            evictions=evictions if isinstance(evictions, Evictions) else None,
+        )
+    rejected = _rejections(found, snapshot)
     rows = found.rows if found.filtered is None else found.filtered.feasible
     names = [snapshot.names[row] for row in rows.tolist()]
     nominated = algorithm.nominated_node(state, pod)

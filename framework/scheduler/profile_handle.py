@@ -72,6 +72,18 @@ class ProfileHandle:
         """Ask the profile's Filter plugins about `nodes`, as they are in the trials around the call."""
         return self.framework.run_filter_plugins_with_nominated_pods(state, pod, nodes)
 
+    def filters_depend_on_cluster(self, state: CycleState) -> bool:
+        """Whether a Filter plugin that has not skipped the pod looks beyond each node."""
+        return self.framework.filters_depend_on_cluster(state)
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+        return self.ports.random()
+
+    def preempt(self, uid: str, plugin: str) -> bool:
+        """Turn a pod away that has a node but is not bound."""
+        return self.waiting_pods.preempt(uid, plugin)
+
     def lister(self, resource: str) -> Lister:
         """Objects of a kind that a plugin declared in `watches`. Raises KeyError for any other."""
         return self.ports.listers[resource]

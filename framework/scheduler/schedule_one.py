@@ -14,6 +14,7 @@ import numpy as np
 
 from ..cache.cache import Cache
 from ..contract.cycle_state import CycleState
+from ..contract.fit_error import NO_NODES, fit_error, with_post_filter
 from ..contract.handle import Clock
 from ..contract.observer import Observer
 from ..contract.plugin import Scores
@@ -26,7 +27,7 @@ from ..runtime.plugin_calls import Failed
 from ..runtime.results import Filtered, PreFiltered, Scored
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
-from .attempt import NO_NODES, Attempt, fit_error, with_post_filter
+from .attempt import Attempt
 from .sampling import feasible_nodes_to_find, first_from
 
 _DRAWS = 3
@@ -130,6 +131,17 @@ class Algorithm:
             return scored
         return int(found.rows[_best(scored.totals, choose)])
 
+    def post_filter(self, state: CycleState, pod: PodInfo, found: Feasible) -> tuple[str | None, str]:
+        """What PostFilter makes of a rejection: the nomination (None: as it was, "": none), and the whole text."""
+        message = found.status.message if found.status is not None else ""
+        diagnosis = found.diagnosis
+        if diagnosis is None or found.status is None or not found.status.rejected:
+            return None, message
+        if not self.framework.plugins.post_filter:
+            return "", message
+        nominated, status = self.framework.run_post_filter_plugins(state, pod, diagnosis)
+        return nominated, with_post_filter(message, "" if status is None else status.message)
+
     def recheck(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """None when the pod, which must not be counted on the node, could go there now; else the first rejection.
 
@@ -199,10 +211,10 @@ class SchedulingCycle:
             else:
                 attempt.node_name = algorithm.snapshot.names[row]
         else:
-            if found.diagnosis is not None and found.status.rejected and post_filter:
-                self._post_filter(attempt, found.diagnosis)
-                text = with_post_filter(found.status.message, found.diagnosis.postfilter_message)
-                found.status = Status(found.status.code, (text,), found.status.plugin)
+            if post_filter:
+                attempt.nominated, text = algorithm.post_filter(state, pod, found)
+                if found.status.rejected:
+                    found.status = Status(found.status.code, (text,), found.status.plugin)
             attempt.fail(found.status, found.diagnosis)
         self._observer.algorithm_seconds(self._clock.now() - began)
 
@@ -251,14 +263,6 @@ class SchedulingCycle:
         with algorithm.snapshot.trial():
             algorithm.snapshot.remove_pod(attempt.pod, attempt.node_name)
             return algorithm.recheck(CycleState(), attempt.pod, attempt.node_name)
-
-    def _post_filter(self, attempt: Attempt, diagnosis: Diagnosis) -> None:
-        if not attempt.framework.plugins.post_filter:
-            attempt.nominated = ""
-            return
-        nominated, status = attempt.framework.run_post_filter_plugins(attempt.state, attempt.pod, diagnosis)
-        attempt.nominated = nominated
-        diagnosis.postfilter_message = "" if status is None else status.message
 
 
 def _best(totals: Scores, choose: Choose) -> int:

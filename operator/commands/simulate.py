@@ -115,7 +115,14 @@ def _as_json(placements: Sequence[Placement], missing: Shortfall | None) -> dict
     return {
         "fits": all(placement.node for placement in placements),
         "pods": [
-            {"pod": each.pod.key, "group": each.group, "node": each.node, "reason": each.reason} for each in placements
+            {
+                "pod": each.pod.key,
+                "group": each.group,
+                "node": each.node,
+                "reason": each.reason,
+                "evicts": each.evicts,
+            }
+            for each in placements
         ],
         "missing": missing,
     }
@@ -129,6 +136,9 @@ def _print(placements: Sequence[Placement], missing: Shortfall | None) -> None:
     output.print(rows)
     placed = sum(1 for each in placements if each.node)
     output.print(f"{placed} of {len(placements)} pods would be scheduled.")
+    for each in placements:
+        if each.evicts:
+            output.print(f"For {each.pod.key} would be evicted: {', '.join(each.evicts)}")
     if missing is not None:
         offer = ", ".join(f"{amount} {name}" for name, amount in missing.allocatable.items())
         nodes = "1 more node" if missing.nodes == 1 else f"{missing.nodes} more nodes"

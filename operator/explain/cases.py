@@ -105,6 +105,9 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
     if explanation.message:
         decision["message"] = explanation.message
     decision.update(explanation.planned)
+    if explanation.evictions is not None:
+        decision["nominated"] = explanation.evictions.node_name
+        decision["victims"] = sorted(pod.key for pod in explanation.evictions.victims)
     return decision
 
 

@@ -11,7 +11,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.engine import Engine, build_engine
 from muster.framework.scheduler.ports import Ports
-from muster.operator.kube.references import HasMetadata, object_key
+from muster.operator.kube.listing import KnownObjects
 from muster.operator.process.settings import Assembly
 
 
@@ -26,7 +26,7 @@ def picture(
     Raises QuantityError when an amount in one of them cannot be parsed.
     """
     still = _Still()
-    listers = {kind.resource: Objects() for kind in assembly.watched()}
+    listers = {kind.resource: KnownObjects() for kind in assembly.watched()}
     ports = Ports(
         clock=still,
         random=still.random,
@@ -48,25 +48,6 @@ def picture(
     for pod in pods:
         engine.pods.on_add(pod)
     return engine
-
-
-class Objects:
-    """The objects of one kind; implements `contract.Lister`."""
-
-    def __init__(self) -> None:
-        self._by_key: dict[str, Any] = {}
-
-    def add(self, obj: HasMetadata) -> None:
-        """There is this object, too."""
-        self._by_key[object_key(obj.metadata)] = obj
-
-    def get(self, key: str) -> object | None:
-        """The object with this `namespace/name` (or name, when not namespaced)."""
-        return self._by_key.get(key)
-
-    def list(self) -> Iterable[object]:
-        """All objects."""
-        return self._by_key.values()
 
 
 class _Still:
@@ -96,7 +77,9 @@ class _Still:
     async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
         raise RuntimeError("nothing is bound in a picture")
 
-    def event(self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
+    def event(
+        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
+    ) -> None:
         pass
 
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:

@@ -1,19 +1,20 @@
-"""All objects of a kind, once, page by page: for commands that look at a cluster and do not follow it."""
+"""All objects of a kind, once: for commands that look at a cluster and do not follow it."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from .client import ApiClient
 from .frames import Decoder
 from .informer import PAGE_SIZE, Listed
-from .references import HasMetadata
+from .references import HasMetadata, object_key
 
 T = TypeVar("T", bound=HasMetadata)
 
 
 async def list_all(client: ApiClient, resource: Listed[T]) -> list[T]:
-    """The objects, less those that do not fit their struct.
+    """The objects, page by page, less those that do not fit their struct.
 
     Raises ApiError.
     """
@@ -30,3 +31,22 @@ async def list_all(client: ApiClient, resource: Listed[T]) -> list[T]:
         if not page.next_page:
             return items
         params["continue"] = page.next_page
+
+
+class KnownObjects:
+    """The objects of one kind that such a command knows of; implements `contract.Lister`."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[str, Any] = {}
+
+    def add(self, obj: HasMetadata) -> None:
+        """There is this object, too, or this version of it."""
+        self._by_key[object_key(obj.metadata)] = obj
+
+    def get(self, key: str) -> object | None:
+        """The object with this `namespace/name` (or name, when not namespaced)."""
+        return self._by_key.get(key)
+
+    def list(self) -> Iterable[object]:
+        """All objects."""
+        return self._by_key.values()

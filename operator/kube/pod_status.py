@@ -6,10 +6,11 @@ calls both for a pod that could not be placed.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+from muster.framework.model.meta import rfc3339
 
 from .client import PatchType
 from .errors import ApiError
@@ -62,7 +63,7 @@ def _changed_condition(pod: Pod, wanted: PodCondition, now: float) -> dict[str, 
     if pod.metadata.generation:
         patch["observedGeneration"] = pod.metadata.generation
     if old is None or old.status != wanted.status:
-        patch["lastTransitionTime"] = f"{datetime.fromtimestamp(int(now), UTC):%Y-%m-%dT%H:%M:%SZ}"
+        patch["lastTransitionTime"] = rfc3339(now)
     return patch
 
 

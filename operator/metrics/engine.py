@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from prometheus_client.core import Metric
 
-from muster.framework.contract.observer import EntityType, GroupResult, Result
+from muster.framework.contract.observer import EntityType, GroupResult, PreemptionResult, Result
 from muster.framework.contract.status import Code
 
 from .series import Counter, Gauge, Histogram, exponential
@@ -159,6 +159,23 @@ class EngineMetrics:
             bounds=exponential(1, 2, 7),
         )
 
+        self._violations = Counter(
+            "scheduler_preemption_pdb_violations_total",
+            "[ALPHA] Pods chosen to leave although a PodDisruptionBudget forbids it.",
+            ("preemptor",),
+        )
+        self._preemption_seconds = Histogram(
+            "scheduler_preemption_execution_duration_seconds",
+            "[ALPHA] From the decision to evict until every eviction was asked for.",
+            ("preemptor", "result"),
+            bounds=exponential(0.001, 2, 16),
+        )
+        self._preemption_runs = Counter(
+            "scheduler_preemption_goroutines_execution_total",
+            "[ALPHA] Evictions for one pod, by whether all could be asked for.",
+            ("result",),
+        )
+
     def attempt(self, result: Result, *, profile: str, seconds: float) -> None:
         labels = (result, profile)
         self._attempts.add(labels)
@@ -218,6 +235,18 @@ class EngineMetrics:
 
     def event_handled(self, event: str, *, seconds: float) -> None:
         self._event_seconds.observe((event,), seconds)
+
+    def preemption_attempted(self) -> None:
+        self._preemptions.add(())
+
+    def preemption_victims(self, victims: int, *, violations: int) -> None:
+        self._victims.observe((), victims)
+        if violations:
+            self._violations.add(("pod",), violations)
+
+    def preemption_executed(self, result: PreemptionResult, *, seconds: float) -> None:
+        self._preemption_seconds.observe(("pod", result), seconds)
+        self._preemption_runs.add((result,))
 
     def collect(self) -> Iterator[Metric]:
         """Every family that has series; called by a prometheus-client registry at a scrape."""

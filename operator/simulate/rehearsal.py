@@ -8,18 +8,21 @@ virtual, so that retries and timeouts cost nothing.
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
-from muster.framework.contract import Code, CycleState, Status
+from muster.framework.contract import MERGE_PATCH, ApiError, Code, CycleState, Status, WatchedKind
+from muster.framework.contract.api import NoApi
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.engine import build_engine
 from muster.framework.scheduler.ports import Ports, first_of_equals
+from muster.operator.kube.listing import KnownObjects
 from muster.operator.process.settings import Assembly
 from muster.operator.process.tasks import TaskSet
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup, group_key
@@ -33,6 +36,8 @@ _QUIET_SECONDS = 1.0
 _HOPS = 10
 """Turns of the event loop after which every binding that can go on has ended."""
 
+_NOT_FOUND = 404
+_PREEMPTED = "Preempted"
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
 _WAITS = "waits for its siblings"
 _UNSCHEDULABLE = (Code.UNSCHEDULABLE.wire_name, Code.UNSCHEDULABLE_AND_UNRESOLVABLE.wire_name)
@@ -48,6 +53,7 @@ class Placement:
         node: where it would go; "" when nowhere.
         reason: why nowhere.
         lacks_nodes: whether that is because of the nodes that there are.
+        evicts: the pods (`namespace/name`) that would be evicted to make room for it.
     """
 
     pod: PodInfo
@@ -55,6 +61,7 @@ class Placement:
     node: str
     reason: str
     lacks_nodes: bool
+    evicts: tuple[str, ...] = ()
 
 
 class Rehearsal:
@@ -70,6 +77,7 @@ class Rehearsal:
         self._quiet = _QUIET_SECONDS + assembly.configuration.pod_max_backoff_seconds
         self._bindings = TaskSet()
         self._stage = _Stage()
+        self._listers = {kind.resource: KnownObjects() for kind in assembly.watched()}
         ports = Ports(
             clock=self._clock,
             random=lambda: 1.0,
@@ -78,6 +86,8 @@ class Rehearsal:
             binder=self._stage,
             conditions=self._stage,
             events=lambda _: self._stage,
+            listers=self._listers,
+            api=self._stage,
         )
         self._engine = build_engine(assembly.configuration, assembly.profiles, assembly.registry, ports)
         self.nodes = tuple(cluster.nodes)
@@ -132,13 +142,16 @@ class Rehearsal:
     def _set(self, cluster: Objects, wanted: Objects) -> None:
         self.add_nodes(cluster.nodes)
         groups = {_key(group): group for group in (*cluster.groups, *wanted.groups)}
-        for handler in (handler for kind, handler in self._engine.objects.items() if kind == POD_GROUPS):
-            for group in groups.values():
-                handler.on_add(group)
+        known: dict[WatchedKind, Iterable[Any]] = {**cluster.watched, POD_GROUPS: groups.values()}
+        for kind, handler in self._engine.objects.items():
+            for found in known.get(kind, ()):
+                self._listers[kind.resource].add(found)
+                handler.on_add(found)
         anew = {_key(pod) for pod in self.pods}
         for pod in cluster.pods:
             if pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed") and _key(pod) not in anew:
                 self._engine.pods.on_add(pod)
+                self._stage.running[_key(pod)] = pod
 
     def _waiting(self, pod: Pod) -> Pod:
         """The pod as if just created. One that does not choose Muster yet is tried by its first profile."""
@@ -174,11 +187,15 @@ class Rehearsal:
             for pod, node in self._stage.news():
                 busy = True
                 self._engine.pods.on_update(pod, _on(node, pod))
+            for pod in self._stage.deletions():
+                busy = True
+                self._engine.pods.on_delete(pod)
 
     def _placement(self, pod: PodInfo) -> Placement:
         group, node = group_key(pod) or "", self._stage.bound.get(pod.uid, "")
         if node:
-            return Placement(pod, group, node, "", lacks_nodes=False)
+            evicts = tuple(sorted(self._stage.evicted_for.get(pod.uid, ())))
+            return Placement(pod, group, node, "", lacks_nodes=False, evicts=evicts)
         if pod.pod.spec.scheduling_gates:
             return Placement(pod, group, "", GATED, lacks_nodes=False)
         last = self._engine.scheduler.reports.last(pod.key)
@@ -200,23 +217,33 @@ def _on(node: str, pod: Pod) -> Pod:
     return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=node))
 
 
-class _Stage:
+class _Stage(NoApi):
     """The API of a rehearsal.
 
     Attributes:
         bound: the node of each pod that was bound, by UID.
         told: the last that was said about each pod.
+        running: pods that run in the cluster, by `namespace/name`.
+        evicted_for: by the UID of a pod, those that were evicted for it.
     """
 
     def __init__(self) -> None:
         self.bound: dict[str, str] = {}
         self.told: dict[str, str] = {}
+        self.running: dict[str, Pod] = {}
+        self.evicted_for: defaultdict[str, list[str]] = defaultdict(list)
         self._news: list[tuple[Pod, str]] = []
+        self._deleted: list[Pod] = []
 
     def news(self) -> Sequence[tuple[Pod, str]]:
         """What was bound since this was last asked for."""
         news, self._news = self._news, []
         return news
+
+    def deletions(self) -> Sequence[Pod]:
+        """The pods that were deleted through the API since this was last asked for."""
+        deleted, self._deleted = self._deleted, []
+        return deleted
 
     def forget(self, uid: str) -> str:
         """The pod is deleted. Returns its node."""
@@ -228,8 +255,25 @@ class _Stage:
         self._news.append((pod.pod, node_name))
         return None
 
-    def event(self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
+    def event(
+        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
+    ) -> None:
         self.told[regarding.uid] = note
+        if reason == _PREEMPTED and related is not None:
+            self.evicted_for[related.uid].append(regarding.key)
+
+    async def delete(self, path: str, body: bytes | None = None) -> bytes:
+        """Deletes a pod that runs in the cluster; one that was placed in the rehearsal is only to wait again."""
+        *_, namespace, _, name = path.split("/")
+        pod = self.running.pop(f"{namespace}/{name}", None)
+        if pod is None:
+            raise ApiError(f'pods "{name}" not found', status=_NOT_FOUND, reason="NotFound")
+        self._deleted.append(pod)
+        return b"{}"
+
+    async def patch(self, path: str, body: bytes, *, content_type: str = MERGE_PATCH) -> bytes:
+        """Accepts what is said of an object, and changes nothing."""
+        return b"{}"
 
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
         self.told[pod.uid] = message

@@ -18,6 +18,11 @@ from muster.sandbox.contents import NodeShape
 from muster.sandbox.kinds import PODS
 from tests.builders import PodDict, make_pod
 
+FULL = (
+    "0/4 nodes are available: 4 Insufficient cpu. "
+    "preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling."
+)
+
 _GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 
 
@@ -98,7 +103,7 @@ def test_why_tells_of_a_group_for_programs(kubeconfig: Path) -> None:
 
 def test_why_explains_a_pod(kubeconfig: Path) -> None:
     told = json.loads(_ask("why", "huge", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
-    assert told["message"] == "0/4 nodes are available: 4 Insufficient cpu."
+    assert told["message"] == FULL
 
 
 def test_why_shows_a_table_by_default(kubeconfig: Path) -> None:
@@ -121,7 +126,7 @@ def test_why_counts_the_siblings_of_a_member_with_the_member_itself(kubeconfig: 
 def test_why_finds_what_nodes_lack_for_a_member_of_a_complete_group(kubeconfig: Path) -> None:
     told = _explained(kubeconfig, "wide-0")
     assert "prefilter" not in told
-    assert told["message"] == "0/4 nodes are available: 4 Insufficient cpu."
+    assert told["message"] == FULL
 
 
 def test_why_tells_of_a_member_that_fits_alone_what_its_group_lacks(kubeconfig: Path) -> None:

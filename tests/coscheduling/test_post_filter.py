@@ -8,6 +8,15 @@ from tests.coscheduling.conftest import MakeWorld
 from tests.coscheduling.objects import make_member, make_members
 from tests.coscheduling.world import World
 
+FULL = (
+    "0/1 nodes are available: 1 Insufficient cpu. "
+    "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+)
+NO_VICTIMS = (
+    "0/1 nodes are available: 1 Insufficient cpu. "
+    "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+)
+
 GIVEN_UP = "PodGroup default/g gets rejected due to Pod {} is unschedulable even after PostFilter"
 
 
@@ -27,7 +36,7 @@ async def test_an_ordinary_pod_that_finds_no_node_hears_nothing_of_groups(make_w
     [key] = world.add(make_pod("p").requests(cpu="2"))
     await world.settle()
 
-    assert world.notes(key) == ["0/1 nodes are available: 1 Insufficient cpu."]
+    assert world.notes(key) == [FULL]
 
 
 async def test_a_member_that_finds_no_node_gives_its_group_up(make_world: MakeWorld) -> None:
@@ -37,9 +46,7 @@ async def test_a_member_that_finds_no_node_gives_its_group_up(make_world: MakeWo
     assert world.engine.cache.assumed_count == 0
     said = [note for key in world.api.pods for note in world.notes(key)]
     [refused] = [note for note in said if "Insufficient cpu" in note and "even after PostFilter" in note]
-    assert refused.startswith(
-        "0/1 nodes are available: 1 Insufficient cpu. PodGroup default/g gets rejected due to Pod"
-    )
+    assert refused.startswith(f"{NO_VICTIMS}, PodGroup default/g gets rejected due to Pod")
     assert "0/1 nodes are available: 1 optimistic rejection in PostFilter." in said
     reason, message = word(world, "g")
     assert reason == "Unschedulable"
@@ -68,7 +75,7 @@ async def test_a_group_that_has_its_quorum_is_not_given_up_for_one_member_more(m
     await world.settle()
 
     assert len(world.bound("g")) == 2
-    assert world.notes(key) == ["0/1 nodes are available: 1 Insufficient cpu."]
+    assert world.notes(key) == [NO_VICTIMS]
 
 
 async def test_a_group_that_was_given_up_goes_behind_others_as_old_in_the_queue(make_world: MakeWorld) -> None:

@@ -31,6 +31,8 @@ UNSEEN = {
     Right(_DEVICES, "resourceclaims/binding", "patch"),
 }
 """Rights that are used when writes collide or are taken back, for extended resources, or within the API server."""
+_NO_PREEMPTION = "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+_ON_TWO = {"kubernetes.io/hostname": "two"}
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
 
@@ -139,6 +141,21 @@ def volumes(replica: Replica, admin: Api, workspace: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
+def preemptor(replica: Replica, admin: Api, workspace: str) -> None:
+    """A pod that needed another's place and got it."""
+    pods = f"/api/v1/namespaces/{workspace}/pods"
+    admin.post("/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": "urgent"}, "value": 1000})
+    admin.post(pods, _without_uid(make_pod("victim").requests(memory="20Gi").node_selector(_ON_TWO)))
+    eventually(lambda: admin.get(f"{pods}/victim")["spec"].get("nodeName"))
+    urgent = make_pod("urgent").requests(memory="20Gi").node_selector(_ON_TWO).priority_class("urgent")
+    admin.post(pods, _without_uid(urgent))
+    eventually(lambda: "deletionTimestamp" in admin.get(f"{pods}/victim")["metadata"])
+    admin.delete(f"{pods}/victim", gracePeriodSeconds=0)
+    eventually(lambda: admin.get(f"{pods}/urgent")["spec"].get("nodeName"))
+    admin.delete("/apis/scheduling.k8s.io/v1/priorityclasses/urgent")
+
+
+@pytest.fixture(scope="module")
 def lease(replica: Replica, admin: Api) -> dict[str, Any]:
     """The replica's lease, once it was renewed."""
     path = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{RELEASE}"
@@ -163,7 +180,7 @@ def test_a_pod_that_fits_nowhere_says_so_in_its_condition_and_in_events_that_cou
     [condition] = pod["status"]["conditions"]
     assert (condition["status"], condition["reason"]) == ("False", "Unschedulable")
     told = {condition["message"], *(event["note"] for event in misfit)}
-    assert told == {"0/2 nodes are available: 2 Insufficient cpu."}
+    assert told == {f"0/2 nodes are available: 2 Insufficient cpu. {_NO_PREEMPTION}"}
     assert {event["reason"] for event in misfit} == {"FailedScheduling"}
     assert any("series" in event for event in misfit)
 
@@ -187,7 +204,7 @@ def test_the_lease_is_in_the_namespace_of_the_release(lease: dict[str, Any]) -> 
     assert lease["spec"]["holderIdentity"]
 
 
-@pytest.mark.usefixtures("gang", "misfit", "lease", "device_user", "volumes")
+@pytest.mark.usefixtures("gang", "misfit", "lease", "device_user", "volumes", "preemptor")
 def test_no_right_is_lacking_and_none_is_needless(replica: Replica, admin: Api, audit: Audit) -> None:
     replica.page("/metrics", service_account_token(admin, READER["name"]))
     assert audit.refused() == []

@@ -40,6 +40,7 @@ POINTS = {
         "reserve",
         "preBind",
     },
+    "DefaultPreemption": {"preEnqueue", "postFilter"},
     "NodeResourcesBalancedAllocation": {"preScore", "score"},
     "ImageLocality": {"score"},
     "DefaultBinder": {"bind"},

@@ -11,6 +11,11 @@ from tests.builders import PodDict, make_node, make_pod
 from tests.controlplane.api import Api
 from tests.simulate.rehearsing import member, pod_group
 
+FULL = (
+    "0/2 nodes are available: 2 Insufficient cpu. "
+    "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+)
+
 NODES = [make_node("one", cpu="2"), make_node("two", cpu="2")]
 
 
@@ -44,7 +49,8 @@ def test_all_that_fits_ends_with_0(dump: Path, tmp_path: Path) -> None:
     assert answer["fits"] is True
     assert answer["missing"] is None
     assert [pod["pod"] for pod in answer["pods"]] == ["default/m-0", "default/m-1", "default/m-2", "default/web"]
-    assert answer["pods"][0] == {"pod": "default/m-0", "group": "default/gang", "node": "one", "reason": ""}
+    placed = {"pod": "default/m-0", "group": "default/gang", "node": "one", "reason": "", "evicts": []}
+    assert answer["pods"][0] == placed
 
 
 def test_what_does_not_fit_ends_with_1_and_says_what_is_missing(dump: Path) -> None:
@@ -96,7 +102,7 @@ def test_the_table_loses_nothing_of_long_names_and_reasons(dump: Path) -> None:
     output = simulate("-f", "-", "--from", dump, stdin=pod).stdout
     rows = [[cell.strip() for cell in line.split("│")] for line in output.splitlines() if line.startswith("│")]
     assert "".join(row[1] for row in rows) == f"default/{pod.name}"
-    assert " ".join(row[4] for row in rows if row[4]) == "0/2 nodes are available: 2 Insufficient cpu."
+    assert " ".join(row[4] for row in rows if row[4]) == FULL
 
 
 @pytest.mark.parametrize(

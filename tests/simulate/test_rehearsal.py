@@ -18,7 +18,10 @@ async def test_pods_go_where_there_is_room_in_the_order_in_which_they_are_writte
         ("b", "two"),
         ("d", ""),
     ]
-    assert placements["d"].reason == "0/2 nodes are available: 2 Insufficient cpu."
+    assert placements["d"].reason == (
+        "0/2 nodes are available: 2 Insufficient cpu. "
+        "preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."
+    )
 
 
 async def test_pods_of_higher_priority_go_first() -> None:

@@ -1,0 +1,122 @@
+"""The dry run: on many nodes at once, which pods must go for another to fit.
+
+It works on the snapshot under its undo log, so nothing outlives it. All victims of lower priority are taken off their
+nodes, and the filters are asked once about all of these nodes; then victims get their chance to stay in rounds, the
+most important of each node first, and after each round the filters are asked once again. That costs a few vector
+operations a round rather than several calls a node. Where a plugin's verdict for one node depends on others, nodes are
+taken one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from muster.framework.contract import CycleState, Handle, NodeView, Status, Trial
+from muster.framework.model.pod_info import PodInfo
+
+from .budgets import Budgets
+from .candidates import Candidate
+from .victims import Placed, Reprieve, Victim, by_importance, reprieve_order
+
+NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
+
+
+@dataclass(slots=True)
+class DryRun:
+    """What came of it.
+
+    Attributes:
+        candidates: nodes that the pod would fit on.
+        statuses: by node name, why each other node that was tried does not do.
+    """
+
+    candidates: list[Candidate] = field(default_factory=list)
+    statuses: dict[str, Status] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Node:
+    """One node under way: whom it may lose, in the order of the reprieve, and whom it does lose."""
+
+    name: str
+    reprieve: Reprieve
+    lost: list[Victim] = field(default_factory=list)
+    violations: int = 0
+
+    def victims(self) -> tuple[Placed, ...]:
+        lost = by_importance(self.lost) if self.reprieve.mixed else self.lost
+        return tuple(placed for victim in lost for placed in victim.pods)
+
+
+class VictimSearch:
+    """Dry runs for one pod. `state` is that of the attempt whose Filter found no node."""
+
+    def __init__(self, handle: Handle, state: CycleState, pod: PodInfo, budgets: Budgets) -> None:
+        self._handle = handle
+        self._state = state
+        self._pod = pod
+        self._budgets = budgets
+
+    def run(self, victims_of: Mapping[str, Sequence[Victim]]) -> DryRun:
+        """Try the nodes named, each with the victims that it may lose."""
+        found = DryRun()
+        names = [name for name, victims in victims_of.items() if victims]
+        found.statuses.update({name: NO_VICTIMS for name, victims in victims_of.items() if not victims})
+        if self._handle.filters_depend_on_cluster(self._state):
+            for name in names:
+                self._run_together({name: victims_of[name]}, found)
+        elif names:
+            self._run_together({name: victims_of[name] for name in names}, found)
+        return found
+
+    def _run_together(self, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> None:
+        nodes = [_Node(name, reprieve_order(victims, self._budgets)) for name, victims in victims_of.items()]
+        state = self._state.clone()
+        with self._handle.trial() as trial:
+            for node in nodes:
+                for victim in node.reprieve.order:
+                    self._remove(trial, state, victim)
+            failures = self._failures(state, nodes)
+            found.statuses.update(failures)
+            left = [node for node in nodes if node.name not in failures]
+            turn = 0
+            while trying := [node for node in left if turn < len(node.reprieve.order)]:
+                self._reprieve(trial, state, trying, turn)
+                turn += 1
+        for node in left:
+            if node.lost:
+                found.candidates.append(Candidate(node.name, node.victims(), node.violations))
+            else:
+                wrong = f'expected at least one victim pod on node "{node.name}"'
+                found.statuses[node.name] = Status.failure(wrong)
+
+    def _reprieve(self, trial: Trial, state: CycleState, nodes: Sequence[_Node], turn: int) -> None:
+        """Let the victim whose turn it is on each node stay, unless the pod does not fit there then."""
+        for node in nodes:
+            self._add(trial, state, node.reprieve.order[turn])
+        failures = self._failures(state, nodes)
+        for node in nodes:
+            if node.name in failures:
+                victim = node.reprieve.order[turn]
+                self._remove(trial, state, victim)
+                node.lost.append(victim)
+                node.violations += node.reprieve.violations[turn]
+
+    def _failures(self, state: CycleState, nodes: Sequence[_Node]) -> dict[str, Status]:
+        """By name, the nodes that the pod does not fit on in the trial as it stands."""
+        snapshot = self._handle.snapshot
+        rows = np.array([snapshot.row_of(node.name) for node in nodes], np.intp)
+        view = NodeView(snapshot, rows)
+        diagnosis = self._handle.run_filter_plugins_with_nominated_pods(state, self._pod, view)
+        return {name: status for name, status in diagnosis.statuses() if status is not None}
+
+    def _add(self, trial: Trial, state: CycleState, victim: Victim) -> None:
+        for pod, node_name in victim.pods:
+            trial.add_pod(state, self._pod, pod, node_name)
+
+    def _remove(self, trial: Trial, state: CycleState, victim: Victim) -> None:
+        for pod, node_name in victim.pods:
+            trial.remove_pod(state, self._pod, pod, node_name)

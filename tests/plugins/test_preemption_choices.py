@@ -1,0 +1,127 @@
+"""What preemption chooses by: budgets, the importance of victims, and the cost of candidates."""
+
+from typing import Any
+
+import pytest
+
+from muster.framework.model.decode import from_plain
+from muster.plugins.defaultpreemption.budgets import Budgets, PodDisruptionBudget
+from muster.plugins.defaultpreemption.candidates import Candidate, pick_one_node
+from muster.plugins.defaultpreemption.victims import (
+    Placed,
+    Victim,
+    by_importance,
+    reprieve_order,
+    single,
+    start_time,
+)
+from tests.builders import PodDict, make_pod
+
+from .cluster import info
+
+NOW = 1_000_000_000.0
+
+
+def started(pod: PodDict, hour: int) -> PodDict:
+    """The pod, running since this hour of a day long before NOW."""
+    pod.setdefault("status", {})["startTime"] = f"2001-01-01T{hour:02}:00:00Z"
+    return pod
+
+
+def budget(name: str, allowed: int, labels: dict[str, str] | None = None, **more: Any) -> PodDisruptionBudget:
+    spec = {} if labels is None else {"selector": {"matchLabels": labels}}
+    plain = {
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": spec,
+        "status": {"disruptionsAllowed": allowed, **more},
+    }
+    return from_plain(plain, PodDisruptionBudget)
+
+
+def victim(name: str, priority: int, hour: int = 0, **labels: str) -> Victim:
+    return single(info(started(make_pod(name).priority(priority).labels(labels), hour)), "a", NOW)
+
+
+def group(name: str, priority: int, size: int, hour: int = 0) -> Victim:
+    pods = tuple(Placed(info(make_pod(f"{name}-{index}").priority(priority)), "a") for index in range(size))
+    return Victim(pods, priority, True, float(hour))
+
+
+def names(victims: list[Victim] | tuple[Victim, ...]) -> list[str]:
+    return [each.pods[0].pod.name for each in victims]
+
+
+def test_importance_goes_by_priority_then_kind_then_size_then_age() -> None:
+    ranked = [
+        victim("highest", 9),
+        group("large", 5, 3, hour=9),
+        group("older", 5, 2, hour=1),
+        group("younger", 5, 2, hour=2),
+        victim("old-pod", 5, hour=1),
+        victim("young-pod", 5, hour=2),
+        victim("lowest", -1),
+    ]
+    assert by_importance(ranked[::-1]) == ranked
+
+
+def test_a_pod_that_has_not_started_counts_as_starting_now() -> None:
+    assert start_time(info(make_pod("new")), NOW) == NOW
+    assert start_time(info(started(make_pod("old"), 1)), NOW) < NOW
+
+
+def test_victims_that_violate_budgets_are_reprieved_first() -> None:
+    victims = [victim("a", 1, app="db"), victim("b", 3, app="db"), victim("c", 2), victim("d", 4)]
+    order = reprieve_order(victims, Budgets([budget("db", 1, {"app": "db"})]))
+    assert names(order.order) == ["a", "d", "b", "c"]
+    assert order.violations == (1, 0, 0, 0)
+    assert order.mixed
+
+
+@pytest.mark.parametrize(
+    ("budgets", "violations"),
+    [
+        pytest.param([budget("one", 1, {"app": "db"})], [0, 1], id="one disruption for two pods"),
+        pytest.param([budget("two", 2, {"app": "db"})], [0, 0], id="enough for both"),
+        pytest.param([budget("none", 0, {"app": "web"})], [0, 0], id="about other pods"),
+        pytest.param([budget("none", 0, {})], [0, 0], id="an empty selector is about none"),
+        pytest.param([budget("none", 0)], [0, 0], id="no selector is about none"),
+        pytest.param(
+            [budget("gone", 0, {"app": "db"}, disruptedPods={"p0": "2001-01-01T00:00:00Z"})], [0, 1], id="p0 goes"
+        ),
+        pytest.param([budget("a", 0, {"app": "db"}), budget("b", 2, {"app": "db"})], [1, 1], id="every budget counts"),
+    ],
+)
+def test_budgets_say_whose_eviction_they_forbid(budgets: list[PodDisruptionBudget], violations: list[int]) -> None:
+    pods = [info(make_pod(f"p{index}").labels(app="db")) for index in range(2)]
+    assert Budgets(budgets).violations([[pod] for pod in pods]) == violations
+    assert Budgets(budgets).violations([pods]) == [sum(violations)]
+
+
+def test_a_budget_of_another_namespace_is_about_none() -> None:
+    pod = info(make_pod("p", namespace="other").labels(app="db"))
+    assert Budgets([budget("none", 0, {"app": "db"})]).violations([[pod]]) == [0]
+
+
+def candidate(name: str, *priorities: int, violations: int = 0, hours: tuple[int, ...] = ()) -> Candidate:
+    pods = [started(make_pod(f"{name}{n}").priority(p), (*hours, *[0] * 9)[n]) for n, p in enumerate(priorities)]
+    return Candidate(name, tuple(Placed(info(pod), name) for pod in pods), violations)
+
+
+@pytest.mark.parametrize(
+    ("cheap", "dear"),
+    [
+        pytest.param(candidate("a", 9, 9), candidate("b", 0, violations=1), id="fewest violated budgets"),
+        pytest.param(candidate("a", 4, 4, 4), candidate("b", 5), id="lowest highest priority"),
+        pytest.param(candidate("a", 5, 1), candidate("b", 5, 2), id="smallest sum of priorities"),
+        pytest.param(candidate("a", -5), candidate("b", -5, -5), id="fewer although priorities are negative"),
+        pytest.param(candidate("a", 5, 1, hours=(3, 0)), candidate("b", 5, 1, hours=(2, 9)), id="latest start"),
+        pytest.param(candidate("a", 5), candidate("b", 5), id="the first of equals"),
+    ],
+)
+def test_the_cheapest_candidate_is_picked(cheap: Candidate, dear: Candidate) -> None:
+    def at(pod: Any) -> float:
+        return start_time(pod, NOW)
+
+    assert pick_one_node([cheap, dear], at) is cheap
+    if cheap.victims[0].pod.priority != dear.victims[0].pod.priority:
+        assert pick_one_node([dear, cheap], at) is cheap
