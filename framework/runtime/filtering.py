@@ -207,7 +207,7 @@ def _mask(snapshot: Snapshot, node_names: Iterable[str]) -> Mask:
 
 
 def _first_error(plugin: FilterPlugin, codes: Codes, table: StatusTable | None, passing: Mask) -> Status | None:
-    if table is None or not table.errors:
+    if table is None or not table.errors or not codes.any():
         return None
     struck = codes[passing & np.isin(codes, list(table.errors))]
     return error_in(FILTER.words.format(plugin.name), table[int(struck[0])].by(plugin.name)) if len(struck) else None
