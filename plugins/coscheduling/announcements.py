@@ -28,9 +28,9 @@ class Reason(StrEnum):
     TIMEOUT = "Timeout"
     """Members held nodes, but the others did not come in time."""
     SCHEDULING = "Scheduling"
-    """Enough pods exist, and fewer than its quorum have nodes yet. No verdict: the pods show it."""
+    """Enough pods exist, and fewer than its quorum have nodes yet. Not announced: the pods show it."""
     LOST_MEMBERS = "LostMembers"
-    """Its quorum had nodes; pods went, and their successors have none yet. No verdict: the pods show it."""
+    """Its quorum had nodes; pods went, and their successors have none yet. Not announced: the pods show it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ class CoschedulingArgs(PluginArgs):
 
     Attributes:
         permit_waiting_time_seconds: how long Permit holds a member for its siblings, where the PodGroup does not say;
-            0 means 60. As long is minResources kept for members that are still to come.
+            0 means 60. As long is minResources reserved for members that are still to come.
         denied_pg_expiration_time_seconds: how long a group that was denied is turned away without another look.
         pod_group_backoff_seconds: how long a group that found no place is left alone; 0 for not at all.
         pod_group_reject_percentage: with PodByPod, when a member finds no node: reject its waiting siblings if more

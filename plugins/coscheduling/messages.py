@@ -15,7 +15,7 @@ NOT_ENOUGH_WAITING = "not enough members of the pod group are waiting to be sche
 _NAMED = 5
 
 
-def group_unseen(group: str) -> str:
+def group_missing(group: str) -> str:
     """The pod's label names a PodGroup that does not exist (yet)."""
     return f'waiting for pods\'s pod group "{group.partition("/")[2]}" to appear in scheduling queue'
 

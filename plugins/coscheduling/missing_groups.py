@@ -68,5 +68,5 @@ class MissingGroups:
         pod, group, _ = waiting
         if group not in self._groups:
             self._told[pod.uid] = group
-            text = messages.group_unseen(group)
+            text = messages.group_missing(group)
             self._handle.events.event(pod, kind="Warning", reason="FailedScheduling", action="Scheduling", note=text)

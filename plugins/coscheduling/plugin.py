@@ -112,7 +112,7 @@ class Coscheduling(
         """Keeps a pod out whose label names no PodGroup."""
         group = group_key(pod)
         if group is not None and group not in self._groups:
-            return Status.unresolvable(messages.group_unseen(group))
+            return Status.unresolvable(messages.group_missing(group))
         return None
 
     def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
@@ -184,7 +184,7 @@ class Coscheduling(
         if group is None:
             return None
         if group not in self._groups:
-            return Status.pending(messages.group_unseen(group))
+            return Status.pending(messages.group_missing(group))
         finding = self._pre_filter.examine(group, pod)
         state.write(NAME, finding)
         return finding.status
