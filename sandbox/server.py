@@ -11,6 +11,7 @@ import yaml
 from aiohttp import web
 
 from muster.sandbox import contents
+from muster.sandbox.claims import DeviceClaimController, VolumeController
 from muster.sandbox.clock import REAL, Sources
 from muster.sandbox.contents import STANDARD_NODE, NodeShape, synthetic_nodes
 from muster.sandbox.controllers import WorkloadControllers
@@ -28,7 +29,7 @@ from muster.sandbox.ledger import Ledger
 from muster.sandbox.objects import Object, name_of
 from muster.sandbox.registry import Kind
 from muster.sandbox.rules.cluster import SYSTEM_PRIORITIES
-from muster.sandbox.stand_ins import Kubelet, NamespaceCleaner
+from muster.sandbox.stand_ins import BudgetController, Kubelet, NamespaceCleaner
 from muster.sandbox.store import Store
 
 HOST = "127.0.0.1"
@@ -71,6 +72,8 @@ class Sandbox:
             self._start(NamespaceCleaner(self.store).step)
             self._start(Kubelet(self.store).step, PODS)
             self._start(WorkloadControllers(self.store).step)
+            for controller in (BudgetController, VolumeController, DeviceClaimController):
+                self._start(controller(self.store).step, *controller.KINDS)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -114,11 +117,12 @@ class Sandbox:
         self._port = runner.addresses[0][1]
         self._exits.callback(handler.close)
 
-    def _start(self, step: Callable[[], None], kind: Kind | None = None) -> None:
-        """Takes a step now and after every change of a kind, or of anything, until the server stops."""
+    def _start(self, step: Callable[[], None], *kinds: Kind) -> None:
+        """Takes a step now and after every change of some kinds, or of anything, until the server stops."""
         waker = asyncio.Event()
         waker.set()
-        self._exits.enter_context(self.store.ledger.listening(waker.set, kind))
+        for kind in kinds or (None,):
+            self._exits.enter_context(self.store.ledger.listening(waker.set, kind))
         task = asyncio.create_task(_repeat(step, waker))
         self._exits.push_async_callback(_cancelled, task)
 

@@ -1,14 +1,16 @@
-"""Stand-ins for the parts of a cluster that act on what the API stores: kubelets and the namespace controller.
+"""Stand-ins for the parts of a cluster that act on what the API stores: kubelets, namespaces and budgets.
 
 The kubelet starts bound pods at once and marks them Running, and ends deleted ones at once; containers never fail or
-end here. The namespace controller empties namespaces that are being deleted and lets them go. Each has a `step` that
+end here. The namespace controller empties namespaces that are being deleted and lets them go; another
+one counts for disruption budgets. Each has a `step` that
 does all that is due; the server calls it after every change.
 """
 
-from muster.sandbox.kinds import NAMESPACES, NODES, PODS
+from muster.sandbox.kinds import NAMESPACES, NODES, POD_DISRUPTION_BUDGETS, PODS
 from muster.sandbox.ledger import DELETED, Change, Entry, HorizonError
 from muster.sandbox.lifecycle import DeleteOptions
 from muster.sandbox.objects import Object, get_in, metadata, name_of, namespace_of, set_condition
+from muster.sandbox.selectors import from_label_selector
 from muster.sandbox.store import Store
 
 _STARTED_CONDITIONS = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")
@@ -121,3 +123,68 @@ class NamespaceCleaner:
                 self._store.delete(kind, name_of(obj), namespace=name, options=_AT_ONCE)
         if not any(self._store.ledger.entries(kind, name) for kind in contents):
             self._store.ledger.remove(NAMESPACES, name)
+
+
+class BudgetController:
+    """Counts for the disruption budgets of one store how many of their pods are well, and how many may go."""
+
+    KINDS = (PODS, POD_DISRUPTION_BUDGETS)
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def step(self) -> None:
+        """Brings the status of every budget up to date."""
+        for budget in list(self._store.objects(POD_DISRUPTION_BUDGETS)):
+            status = self._counted(budget)
+            if status != budget.get("status"):
+                self._store.replace_stored(POD_DISRUPTION_BUDGETS, budget | {"status": status})
+
+    def _counted(self, budget: Object) -> Object:
+        selector, before = from_label_selector(get_in(budget, ("spec", "selector"))), budget.get("status") or {}
+        pods = [
+            pod
+            for pod in self._store.objects(PODS, namespace=namespace_of(budget))
+            if get_in(budget, ("spec", "selector")) is not None
+            and all(item.holds(metadata(pod).get("labels") or {}) for item in selector)
+            and get_in(pod, ("status", "phase")) not in ("Succeeded", "Failed")
+        ]
+        staying = {name_of(pod) for pod in pods if not metadata(pod).get("deletionTimestamp")}
+        disrupted = {name: when for name, when in (before.get("disruptedPods") or {}).items() if name in staying}
+        well = sum(_is_ready(pod) and name_of(pod) in staying - disrupted.keys() for pod in pods)
+        desired = _desired(budget["spec"], len(pods))
+        allowed = max(well - desired, 0) if pods else 0
+        condition = {
+            "type": "DisruptionAllowed",
+            "status": "True" if allowed else "False",
+            "reason": "SufficientPods" if allowed else "InsufficientPods",
+            "message": "",
+            "observedGeneration": metadata(budget)["generation"],
+            "lastTransitionTime": self._store.now,
+        }
+        status = {
+            "conditions": set_condition(before.get("conditions"), condition),
+            "currentHealthy": well,
+            "desiredHealthy": desired,
+            "disruptionsAllowed": allowed,
+            "expectedPods": len(pods),
+            "observedGeneration": metadata(budget)["generation"],
+        }
+        return status | ({"disruptedPods": disrupted} if disrupted else {})
+
+
+def _is_ready(pod: Object) -> bool:
+    conditions = get_in(pod, ("status", "conditions")) or ()
+    return any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions)
+
+
+def _desired(spec: Object, total: int) -> int:
+    """How many of so many pods have to be well."""
+    if spec.get("maxUnavailable") is not None:
+        return max(total - _number(spec["maxUnavailable"], total), 0)
+    return _number(spec.get("minAvailable", 1), total)
+
+
+def _number(amount: int | str, total: int) -> int:
+    """A number, or a percentage of the total, rounded up."""
+    return amount if isinstance(amount, int) else -(-int(amount.removesuffix("%")) * total // 100)
