@@ -22,6 +22,7 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import load_connection
 from muster.operator.kube.transport import Transport
 from muster.operator.podgroups.definition import definition
+from muster.operator.process import watchdog
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.sandbox import NodeShape, Sandbox
 
@@ -43,6 +44,8 @@ def command(once: bool) -> None:
     """
     logs.configure(verbosity=0, style="text", stream=sys.stderr)
     logging.getLogger(logs.OWN).setLevel(logging.WARNING)
+    # The cluster runs on the scheduler's loop here, and a loop that is held says nothing of how Muster would do.
+    logging.getLogger(watchdog.__name__).setLevel(logging.ERROR)
     console = Console()
     try:
         with asyncio.Runner(loop_factory=_Loop) as runner:
