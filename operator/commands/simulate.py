@@ -37,14 +37,16 @@ _KUBERNETES_OWN = "default-scheduler"
     required=True,
     type=click.Path(path_type=Path, allow_dash=True),
     metavar="FILE",
-    help="Manifests of pods, PodGroups, Jobs, Deployments, ReplicaSets, StatefulSets; - is stdin. May be repeated.",
+    help="Manifests of pods, PodGroups, Jobs, Deployments, ReplicaSets, StatefulSets, and of what plugins look at, "
+    "such as claims; - is stdin. May be repeated.",
 )
 @click.option(
     "--from",
     "dump",
     type=click.Path(path_type=Path),
     metavar="DUMP",
-    help="Use this cluster: the output of `kubectl get nodes,pods,podgroups -A -o json`. Default: the live one.",
+    help="Use this cluster: the output of `kubectl get nodes,pods,podgroups,pvc,pv,sc -A -o json`. "
+    "Default: the live one.",
 )
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @config_option
@@ -60,10 +62,10 @@ def command(
     """
     with bad_input():
         assembly = assemble(read_configuration(config))
-        wanted = _read(*files)
+        wanted = _read(assembly, *files)
         if not wanted.pods:
             raise BadInputError(f"no pods in {', '.join(map(str, files))}")
-        source = load_connection(kubeconfig) if dump is None else _read(dump)
+        source = load_connection(kubeconfig) if dump is None else _read(assembly, dump)
     _tell_of_other_schedulers(assembly, wanted)
     if isinstance(source, Objects) and not source.nodes:
         raise BadInputError(f"no nodes in {dump}")
@@ -89,12 +91,12 @@ def _tell_of_other_schedulers(assembly: Assembly, wanted: Objects) -> None:
         click.echo(f"{pods} scheduler {name}; decided as if by profile {names[0]}", err=True)
 
 
-def _read(*files: Path) -> Objects:
+def _read(assembly: Assembly, *files: Path) -> Objects:
     found = Objects()
     for file in files:
         text = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
         try:
-            found.extend(read(text, str(file)))
+            found.extend(read(text, str(file), assembly.watched()))
         except ManifestError as error:
             raise BadInputError(str(error)) from error
     for kind, count in sorted(found.skipped.items()):
@@ -105,7 +107,7 @@ def _read(*files: Path) -> Objects:
 async def _simulate(
     assembly: Assembly, source: Connection | Objects, wanted: Objects
 ) -> tuple[list[Placement], Shortfall | None]:
-    cluster = source if isinstance(source, Objects) else await read_cluster(source)
+    cluster = source if isinstance(source, Objects) else await read_cluster(source, assembly.watched())
     async with Rehearsal(assembly, cluster, wanted) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
         return placements, await shortfall(rehearsal, placements)

@@ -18,8 +18,10 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError
 from muster.framework.model.requests import amounts
-from muster.plugins.coscheduling.api import GROUP, PodGroup, problems
+from muster.plugins.coscheduling.api import GROUP, POD_GROUPS, PodGroup, problems
+from muster.plugins.volumes.storage import CLAIMS
 
+from .controllers import claim_from
 from .defaults import with_defaults
 
 _REPLICAS = {
@@ -40,6 +42,21 @@ _API_GROUPS = {
     "Job": "batch",
 }
 """The kinds that count here, with their API groups: other projects have kinds of the same names."""
+
+_CLUSTER_SCOPED = frozenset(
+    {
+        "CSIDriver",
+        "CSINode",
+        "DeviceClass",
+        "DeviceTaintRule",
+        "Namespace",
+        "PersistentVolume",
+        "ResourceSlice",
+        "StorageClass",
+        "VolumeAttachment",
+    }
+)
+"""Resources that plugins look at and whose objects have no namespace."""
 
 _LONGEST_SHOWN = 60
 
@@ -69,15 +86,22 @@ class Objects:
         self.nodes += more.nodes
         self.pods += more.pods
         self.groups += more.groups
+        for kind, objects in more.watched.items():
+            self.watched.setdefault(kind, []).extend(objects)
         self.skipped += more.skipped
 
 
-def read(text: str | bytes, source: str) -> Objects:
+def read(text: str | bytes, source: str, watched: Iterable[WatchedKind] = ()) -> Objects:
     """The objects of a YAML stream or JSON text, lists taken apart and templates filled in.
+
+    Args:
+        text: the stream.
+        source: what to call it in errors.
+        watched: further kinds that count, because plugins look at them.
 
     Raises ManifestError for what is not a manifest, and for what the API server would refuse.
     """
-    found = Objects()
+    found = Objects(watched={kind: [] for kind in watched if kind != POD_GROUPS})
     for document in _documents(text, source):
         if not isinstance(document, msgspec.Raw):
             _take_all(document, source, found)
@@ -170,7 +194,8 @@ def _take(document: Mapping[str, Any], source: str, found: Objects) -> None:
     api_version, kind = (str(document.get(part) or "") for part in ("apiVersion", "kind"))
     if not kind:
         raise ManifestError(f"{source}: Object 'Kind' is missing in {_shown(document)}")
-    if not _counts(api_version, kind):
+    its_kind = next((each for each in found.watched if each.describes(api_version, kind)), None)
+    if its_kind is None and not _counts(api_version, kind):
         found.skipped[f"{api_version} {kind}".strip()] += 1
         return
     metadata = document.get("metadata") or {}
@@ -178,14 +203,17 @@ def _take(document: Mapping[str, Any], source: str, found: Objects) -> None:
         raise ManifestError(f"{source}: {kind}: metadata: must be of type object: {_shown(metadata)}")
     name = metadata.get("name") or f"{metadata.get('generateName') or ''}{len(found.pods)}"
     try:
+        if its_kind is not None:
+            found.watched[its_kind].append(_watched(document, its_kind))
         if kind == "Node":
             found.nodes.append(_checked_node(from_plain(document, Node)))
         elif kind == "PodGroup":
             found.groups.append(_pod_group(document))
         elif kind == "Pod":
-            found.pods.append(_pod(document, name))
-        else:
-            found.pods += _replicas(document, kind, name)
+            _take_pod(document, name, found)
+        elif kind in _REPLICAS:
+            for replica in _replicas(document, kind, name):
+                _take_pod(replica, replica["metadata"]["name"], found)
     except (ValueError, LookupError, AttributeError, TypeError) as error:
         raise ManifestError(f"{source}: {kind} {name}: {error}") from error
 
@@ -215,14 +243,50 @@ def _checked_pod(pod: Pod) -> Pod:
     return pod
 
 
-def _replicas(document: Mapping[str, Any], kind: str, name: str) -> Iterator[Pod]:
+def _watched(document: Mapping[str, Any], kind: WatchedKind) -> Any:
+    """An object as the API server would have it, with a UID that its name stands for if it is not stored yet."""
+    named = dict(document) if kind.resource in _CLUSTER_SCOPED else _namespaced(document)
+    metadata = named.get("metadata") or {}
+    uid = metadata.get("uid") or f"{metadata.get('namespace') or ''}/{metadata.get('name')}"
+    return from_plain({**named, "metadata": {**metadata, "uid": uid}}, kind.type)
+
+
+def _take_pod(document: Mapping[str, Any], name: str, found: Objects) -> None:
+    """Take a pod, with the claims that controllers make for it: those of its set and of its ephemeral volumes."""
+    pod = _pod(document, name)
+    found.pods.append(pod)
+    if CLAIMS not in found.watched:
+        return
+    meta, claims = pod.metadata, found.watched[CLAIMS]
+    for template in document.get("volumeClaimTemplates") or ():
+        claims.append(claim_from(template, f"{template['metadata']['name']}-{name}", meta.namespace))
+    for volume in (document.get("spec") or {}).get("volumes") or ():
+        if "ephemeral" in volume:
+            template = (volume["ephemeral"] or {}).get("volumeClaimTemplate") or {}
+            claims.append(claim_from(template, f"{name}-{volume['name']}", meta.namespace, owner=meta.uid))
+
+
+def _replicas(document: Mapping[str, Any], kind: str, name: str) -> Iterator[dict[str, Any]]:
+    """The pods of a controller as plain values, those of a set with the templates of the claims that they mount."""
     spec = document.get("spec") or {}
     template = spec.get("template") or {}
     namespace = (document.get("metadata") or {}).get("namespace")
     numbers = [_count(spec[field], field) for field in _REPLICAS[kind] if spec.get(field) is not None]
+    claims = (spec.get("volumeClaimTemplates") or ()) if kind == "StatefulSet" else ()
     for index in range(min(numbers, default=1)):
-        metadata = {**(template.get("metadata") or {}), "namespace": namespace}
-        yield _pod({"metadata": metadata, "spec": template.get("spec") or {}}, f"{name}-{index}")
+        own = f"{name}-{index}"
+        metadata = {**(template.get("metadata") or {}), "namespace": namespace, "name": own}
+        pod = dict(template.get("spec") or {})
+        if claims:
+            pod["volumes"] = [
+                *(pod.get("volumes") or ()),
+                *(_mounted(claim["metadata"]["name"], own) for claim in claims),
+            ]
+        yield {"metadata": metadata, "spec": pod, "volumeClaimTemplates": claims}
+
+
+def _mounted(template: str, pod: str) -> dict[str, Any]:
+    return {"name": template, "persistentVolumeClaim": {"claimName": f"{template}-{pod}"}}
 
 
 def _count(value: object, field: str) -> int:

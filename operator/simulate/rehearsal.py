@@ -11,24 +11,25 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 
-from muster.framework.contract import MERGE_PATCH, ApiError, Code, CycleState, Status, WatchedKind
+from muster.framework.contract import MERGE_PATCH, ApiError, Code, CycleState, Status
 from muster.framework.contract.api import NoApi
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.engine import build_engine
 from muster.framework.scheduler.ports import Ports, first_of_equals
-from muster.operator.kube.listing import KnownObjects
 from muster.operator.process.settings import Assembly
 from muster.operator.process.tasks import TaskSet
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup, group_key
 
 from .clock import RehearsalClock
+from .controllers import bind_volumes
 from .manifests import Objects
+from .stored import StoredObjects
 
 _BETWEEN_PODS_SECONDS = 0.001
 _QUIET_SECONDS = 1.0
@@ -77,7 +78,7 @@ class Rehearsal:
         self._quiet = _QUIET_SECONDS + assembly.configuration.pod_max_backoff_seconds
         self._bindings = TaskSet()
         self._stage = _Stage()
-        self._listers = {kind.resource: KnownObjects() for kind in assembly.watched()}
+        self._stored = StoredObjects(assembly.watched(), bind_volumes, otherwise=self._stage)
         ports = Ports(
             clock=self._clock,
             random=lambda: 1.0,
@@ -86,8 +87,8 @@ class Rehearsal:
             binder=self._stage,
             conditions=self._stage,
             events=lambda _: self._stage,
-            listers=self._listers,
-            api=self._stage,
+            listers=self._stored.listers,
+            api=self._stored,
         )
         self._engine = build_engine(assembly.configuration, assembly.profiles, assembly.registry, ports)
         self.nodes = tuple(cluster.nodes)
@@ -141,12 +142,12 @@ class Rehearsal:
 
     def _set(self, cluster: Objects, wanted: Objects) -> None:
         self.add_nodes(cluster.nodes)
-        groups = {_key(group): group for group in (*cluster.groups, *wanted.groups)}
-        known: dict[WatchedKind, Iterable[Any]] = {**cluster.watched, POD_GROUPS: groups.values()}
-        for kind, handler in self._engine.objects.items():
-            for found in known.get(kind, ()):
-                self._listers[kind.resource].add(found)
-                handler.on_add(found)
+        for found in (cluster, wanted):
+            for kind, objects in ((POD_GROUPS, found.groups), *found.watched.items()):
+                if kind in self._engine.objects:
+                    for obj in objects:
+                        self._stored.put_object(kind.resource, obj)
+        self._stored.tell(self._engine.objects)
         anew = {_key(pod) for pod in self.pods}
         for pod in cluster.pods:
             if pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed") and _key(pod) not in anew:
