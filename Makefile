@@ -10,7 +10,7 @@ ROOMS := framework operator plugins sandbox testing
 LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lint-style lint-types lint-imports bench bench-gangs bench-shapes bench-scale venv control-plane
+.PHONY: help demo test lint lint-style lint-types lint-imports bench bench-gangs bench-shapes bench-scale attack venv control-plane
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -44,6 +44,9 @@ bench-shapes: $(INSTALLED) control-plane ## Measure both on pods that look at ot
 
 bench-scale: $(INSTALLED) control-plane ## Measure both where 100,000 pods and more run already
 	$(RUN) -m bench.crowd $(BENCH_ARGS)
+
+attack: $(INSTALLED) control-plane ## Attack Muster in every known way and print what others notice
+	$(RUN) -m bench.attack $(BENCH_ARGS)
 
 venv: $(INSTALLED) ## Install Muster and its tools into .venv
 

@@ -17,6 +17,7 @@ import yaml
 from yarl import URL
 
 _ERRORS_FROM = 400
+_NOT_FOUND = 404
 _CHUNK = 1 << 20
 
 
@@ -51,6 +52,13 @@ class Client:
         """Creates an object, or acts on a subresource; returns the answer. Raises `RefusedError`."""
         async with self._session.post(self._url(path), data=body) as response:
             return await _body(response)
+
+    async def delete(self, path: str) -> None:
+        """Deletes an object at once, if it is there. Raises `RefusedError`."""
+        query = {"gracePeriodSeconds": "0"}
+        async with self._session.delete(self._url(path, query)) as response:
+            if response.status != _NOT_FOUND:
+                await _body(response)
 
     async def get(self, path: str, **query: str) -> Any:
         """Reads an object or a list. Raises `RefusedError`."""

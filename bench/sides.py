@@ -20,11 +20,11 @@ from tests.controlplane.ports import free_port
 from tests.controlplane.server import Server
 
 _QUERIES_PER_SECOND = 5000
-_POD_GROUPS = "bench:podgroups"
-_POD_GROUPS_ROLE = {
+POD_GROUPS = "bench:podgroups"
+POD_GROUPS_ROLE = {
     "apiVersion": "rbac.authorization.k8s.io/v1",
     "kind": "ClusterRole",
-    "metadata": {"name": _POD_GROUPS},
+    "metadata": {"name": POD_GROUPS},
     "rules": [
         {
             "apiGroups": ["scheduling.x-k8s.io"],
@@ -79,8 +79,8 @@ def _kube_scheduler(plane: ControlPlane) -> list[str]:
 
 
 def _muster(plane: ControlPlane) -> list[str]:
-    plane.kubectl("apply", "--filename=-", stdin=json.dumps(_POD_GROUPS_ROLE))
-    plane.grant(SCHEDULER, _POD_GROUPS)
+    plane.kubectl("apply", "--filename=-", stdin=json.dumps(POD_GROUPS_ROLE))
+    plane.grant(SCHEDULER, POD_GROUPS)
     return [
         str(Path(sys.executable).with_name("muster")),
         "run",

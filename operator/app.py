@@ -25,6 +25,7 @@ from muster.operator.podgroups.controller import PodGroupController
 from muster.operator.process.clock import LoopClock
 from muster.operator.process.descriptors import raise_descriptor_limit
 from muster.operator.process.kopf_login import KopfLogin
+from muster.operator.process.memory import give_memory_back
 from muster.operator.process.pages import liveness, pages
 from muster.operator.process.process import Process
 from muster.operator.process.settings import cautions
@@ -108,6 +109,7 @@ def run(assembly: Assembly, connection: Connection, serving: Serving) -> None:
     ListenError when it cannot serve its pages.
     """
     raise_descriptor_limit()
+    give_memory_back()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(operate(assembly, connection, serving))

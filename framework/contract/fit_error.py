@@ -11,7 +11,7 @@ from .status import Status
 from .verdicts import Diagnosis
 
 NO_NODES = "no nodes available to schedule pods"
-LONGEST = 1 << 14
+LONGEST = 1 << 12
 """Characters of the reasons that are told; a pod may ask for thousands of things that no node has."""
 
 

@@ -6,11 +6,11 @@ The queue then keeps the pod in backoffQ and asks again, so no error of a plugin
 
 from __future__ import annotations
 
-from asyncio import CancelledError
 from collections.abc import Callable, Hashable, Iterable
 from numbers import Real
 from typing import NamedTuple
 
+from ..contract.exception_text import text_of
 from ..contract.queued_pod import QueuedPod
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
@@ -27,6 +27,10 @@ class Answer(NamedTuple):
     status: Status | None
 
 
+_EXITS = (KeyboardInterrupt, SystemExit)
+"""What ends the process, whoever raises it."""
+
+
 class Admission:
     """Asks PreEnqueue, the group plugin and QueueSort."""
 
@@ -41,12 +45,16 @@ class Admission:
         """Whether the pod may enter; the PreEnqueue plugin `first` is asked before the others."""
         try:
             group = self._rules.group_of(pod)
-        except (Exception, CancelledError) as error:
-            return Answer(None, self._failure(pod, "group_of", "", str(error), error))
+        except _EXITS:
+            raise
+        except BaseException as error:
+            return Answer(None, self._failure(pod, "group_of", "", text_of(error), error))
         try:
             status: object = self._rules.pre_enqueue(pod, first)
-        except (Exception, CancelledError) as error:
-            return Answer(group, self._failure(pod, "PreEnqueue", "", str(error), error))
+        except _EXITS:
+            raise
+        except BaseException as error:
+            return Answer(group, self._failure(pod, "PreEnqueue", "", text_of(error), error))
         if status is None or (isinstance(status, Status) and status.code is Code.SUCCESS):
             return Answer(group, None)
         if not isinstance(status, Status):
@@ -60,7 +68,9 @@ class Admission:
         """The group that a waiting pod belongs to by now; an error, which `ask` tells, leaves the pod by itself."""
         try:
             return self._rules.group_of(pod)
-        except (Exception, CancelledError):
+        except _EXITS:
+            raise
+        except BaseException:
             return None
 
     def sort_key(self, pods: Iterable[QueuedPod]) -> Key | Status:
@@ -94,8 +104,10 @@ class Admission:
         try:
             key = self._rules.sort_key(pod)
             problem = self._problem(key)
-        except (Exception, CancelledError) as error:
-            return self._failure(pod.info, "QueueSort", self._rules.sort_plugin, str(error), error)
+        except _EXITS:
+            raise
+        except BaseException as error:
+            return self._failure(pod.info, "QueueSort", self._rules.sort_plugin, text_of(error), error)
         return key if problem is None else self._failure(pod.info, "QueueSort", self._rules.sort_plugin, problem)
 
     def _problem(self, key: object) -> str | None:

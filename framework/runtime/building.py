@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..config import ConfigurationError, Problem
+from ..contract.exception_text import text_of
 
 _LONGEST_TEXT = 512
 
 
 def in_a_line(error: BaseException) -> str:
     """`Type: text` of an exception in one line of bounded length, as it stands in messages to people."""
-    text = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+    name, told = type(error).__name__, " ".join(text_of(error).split())
+    text = name if told == name else f"{name}: {told}"
     return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..contract.exception_text import text_of
 from ..contract.observer import Observer
 from ..contract.plugin import Plugin, PreFilterResult
 from ..contract.status import SKIP, Code, Status
@@ -202,7 +203,7 @@ class Failed(Exception):
 
 def failure(point: Point, plugin: Plugin, error: BaseException) -> Status:
     """The ERROR for an exception that a plugin raised."""
-    told = PluginError(f"{point.words.format(plugin.name)}: {_text(error)}")
+    told = PluginError(f"{point.words.format(plugin.name)}: {text_of(error)}")
     told.__cause__ = error
     return Status(Code.ERROR, (), plugin.name, told)
 
@@ -245,13 +246,6 @@ def _ending() -> bool:
     except RuntimeError:
         return True
     return task is None or task.cancelling() > 0
-
-
-def _text(error: BaseException) -> str:
-    try:
-        return str(error) or type(error).__name__
-    except Exception:
-        return type(error).__name__
 
 
 def _code(status: Status | None) -> Code:

@@ -1,0 +1,262 @@
+"""Replays every known attack on a real API server: `python -m bench.attack [--nodes N] [--only WORD]`.
+
+While each goes on, pods of somebody else are created and the pages are asked. For each it prints:
+
+- how long the event loop was held at the longest (the upper bound of the histogram's bucket);
+- how long `/livez` took at the longest;
+- within how long somebody else's pods were bound, at the longest;
+- the resident memory before, at its highest and after everything is gone;
+- whether the process still leads, with the same lease.
+
+It fails when a pod of somebody else takes longer than a second, when memory does not come back to within 20 MiB, or
+when the lease is lost.
+"""
+
+import asyncio
+import json
+import re
+import ssl
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import click
+import msgspec
+import uvloop
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from bench import cluster, scale
+from bench.attacks import ATTACKS, NAMESPACE, Attack, Target
+from bench.client import Client
+from bench.gangs import CRD
+from bench.progress import Bars, Display
+from bench.sides import POD_GROUPS, POD_GROUPS_ROLE, Side
+from bench.trial import FAILURES, control_plane
+from tests.controlplane.plane import SCHEDULER, ControlPlane
+from tests.controlplane.ports import free_port
+
+_PORT = free_port()
+_LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/muster"
+_MIB = 1 << 20
+_LONGEST_BINDING = 1.0
+_MEMORY = 20 * _MIB
+_WARM_UP = 30
+_BEFORE_SECONDS, _DURING_SECONDS, _AFTER_SECONDS = 1.0, 6.0, 4.0
+_BUCKET = re.compile(r'^muster_event_loop_held_seconds_bucket\{le="([^"]+)"\} ([0-9.e+]+)$', re.MULTILINE)
+
+
+@dataclass
+class Borne:
+    """What an attack came to; times in seconds, memory in bytes."""
+
+    name: str
+    held: float = 0.0
+    livez: float = 0.0
+    bound: list[float] = field(default_factory=list)
+    unbound: int = 0
+    before: int = 0
+    highest: int = 0
+    after: int = 0
+    lease_kept: bool = True
+
+    @property
+    def faults(self) -> list[str]:
+        """What was not borne."""
+        late = self.unbound or max(self.bound, default=0.0) > _LONGEST_BINDING
+        grown = self.after - self.before > _MEMORY
+        named = (
+            ("other pods were late", late),
+            ("memory is not given back", grown),
+            ("the lease", not self.lease_kept),
+        )
+        return [words for words, wrong in named if wrong]
+
+
+@click.command(context_settings={"show_default": True})
+@click.option("--nodes", type=click.IntRange(1), default=5000, help="Nodes in the cluster.")
+@click.option("--only", default="", help="Replay the attacks alone whose names have this in them.")
+def main(nodes: int, only: str) -> None:
+    """Attack Muster in every known way and print what others noticed."""
+    attacks = [attack for attack in ATTACKS if only in attack.name]
+    try:
+        with Bars() as bars, control_plane(_MUSTER, bars) as plane:
+            plane.kubectl("apply", f"--filename={CRD}")
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                borne = runner.run(_replay(attacks, nodes, plane, bars))
+    except FAILURES as error:
+        raise click.ClickException(str(error)) from error
+    table = Table("Attack", "Loop held", "/livez", "Others bound within", "RSS before, highest, after", "Faults")
+    for each in borne:
+        memory = ", ".join(f"{size / _MIB:.0f}" for size in (each.before, each.highest, each.after))
+        within = f"{max(each.bound, default=0.0):.3f} s" + (f", {each.unbound} not" if each.unbound else "")
+        table.add_row(
+            each.name,
+            f"< {each.held * 1000:.0f} ms",
+            f"{each.livez * 1000:.0f} ms",
+            within,
+            f"{memory} MiB",
+            "; ".join(each.faults) or "none",
+        )
+    Console(width=160).print(table)
+    if any(each.faults for each in borne):
+        sys.exit(1)
+
+
+def _command(plane: ControlPlane) -> list[str]:
+    plane.kubectl("apply", "--filename=-", stdin=json.dumps(POD_GROUPS_ROLE))
+    plane.grant(SCHEDULER, POD_GROUPS)
+    config = plane.files.folder / "muster.yaml"
+    gangs = {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "PrioritySort"}]}
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {"leaderElect": True, "resourceName": "muster"},
+        "profiles": [{"schedulerName": scale.SCHEDULER_NAME, "plugins": {"multiPoint": gangs}}],
+    }
+    config.write_text(yaml.safe_dump(document))
+    return [
+        str(Path(sys.executable).with_name("muster")),
+        "run",
+        f"--kubeconfig={plane.kubeconfig('admin')}",
+        f"--config={config}",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={_PORT}",
+    ]
+
+
+_MUSTER = Side("muster", _command)
+
+
+async def _replay(attacks: list[Attack], nodes: int, plane: ControlPlane, display: Display) -> list[Borne]:
+    async with Client(plane.kubeconfig()) as client, _pages(plane) as pages:
+        await cluster.create_namespace(client)
+        await client.post("/api/v1/namespaces", msgspec.json.encode({"metadata": {"name": NAMESPACE}}))
+        with display.phase("nodes", nodes) as advance:
+            await cluster.create(client, scale.nodes(nodes), advance)
+        with _MUSTER.running(plane) as server:
+            await _until_ready(pages)
+            others = Others(client)
+            for number in range(_WARM_UP):
+                await others.one(f"warm-{number}")
+            found = []
+            for number, attack in enumerate(attacks):
+                with display.phase(attack.name):
+                    found.append(await _bear(attack, Target(client, _PORT), pages, server.pid, number))
+            return found
+
+
+async def _bear(attack: Attack, target: Target, pages: aiohttp.ClientSession, pid: int, number: int) -> Borne:
+    borne = Borne(attack.name)
+    await asyncio.sleep(_BEFORE_SECONDS)
+    holder = (await target.client.get(_LEASE))["spec"]["holderIdentity"]
+    buckets = await _held(pages)
+    borne.before = borne.highest = _resident(pid)
+    others = Others(target.client)
+    tasks = [
+        asyncio.create_task(_probe(pages, borne, pid)),
+        asyncio.create_task(others.go_on(f"other-{number}", borne)),
+    ]
+    try:
+        async with attack.begin(target):
+            await asyncio.sleep(_DURING_SECONDS)
+        await asyncio.sleep(_AFTER_SECONDS)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    after = await _held(pages)
+    borne.held = max((bound for bound, count in after.items() if count > buckets[bound]), default=min(after))
+    borne.after = _resident(pid)
+    lease = (await target.client.get(_LEASE))["spec"]
+    borne.lease_kept = lease["holderIdentity"] == holder
+    return borne
+
+
+class Others:
+    """Somebody else's pods, one at a time: created, bound, deleted."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def go_on(self, name: str, borne: Borne) -> None:
+        """One pod after another until cancelled."""
+        number = 0
+        while True:
+            number += 1
+            took = await self.one(f"{name}-{number}")
+            if took is None:
+                borne.unbound += 1
+            else:
+                borne.bound.append(took)
+            await asyncio.sleep(0.1)
+
+    async def one(self, name: str) -> float | None:
+        """How long a pod takes from its creation to its node; None when that is longer than ten seconds."""
+        path, body = scale.pod(name)
+        began = time.monotonic()
+        await self._client.post(path, body)
+        try:
+            while time.monotonic() - began < 10:
+                if (await self._client.get(f"{path}/{name}"))["spec"].get("nodeName"):
+                    return time.monotonic() - began
+                await asyncio.sleep(0.01)
+            return None
+        finally:
+            await self._client.delete(f"{path}/{name}")
+
+
+async def _probe(pages: aiohttp.ClientSession, borne: Borne, pid: int) -> None:
+    while True:
+        began = time.monotonic()
+        async with pages.get("/livez") as answer:
+            await answer.read()
+        borne.livez = max(borne.livez, time.monotonic() - began)
+        borne.highest = max(borne.highest, _resident(pid))
+        await asyncio.sleep(0.02)
+
+
+async def _held(pages: aiohttp.ClientSession) -> dict[float, float]:
+    """By the upper bounds of the histogram's buckets, how often the loop was held for so long."""
+    async with pages.get("/metrics") as answer:
+        sums = [(float(bound), float(count)) for bound, count in _BUCKET.findall(await answer.text())]
+    return {bound: count - before for (bound, count), (_, before) in zip(sums, [(0.0, 0.0), *sums], strict=False)}
+
+
+async def _until_ready(pages: aiohttp.ClientSession) -> None:
+    async with asyncio.timeout(120):
+        while True:
+            try:
+                async with pages.get("/readyz") as answer:
+                    if answer.status == 200:
+                        return
+            except aiohttp.ClientError:
+                pass
+            await asyncio.sleep(0.2)
+
+
+@asynccontextmanager
+async def _pages(plane: ControlPlane) -> AsyncIterator[aiohttp.ClientSession]:
+    trusting = ssl.create_default_context()
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    user: dict[str, Any] = yaml.safe_load(plane.kubeconfig().read_text())["users"][0]["user"]
+    async with aiohttp.ClientSession(
+        f"https://127.0.0.1:{_PORT}",
+        connector=aiohttp.TCPConnector(ssl=trusting, force_close=True),
+        headers={"Authorization": f"Bearer {user['token']}"},
+    ) as session:
+        yield session
+
+
+def _resident(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096
+
+
+if __name__ == "__main__":
+    main()
