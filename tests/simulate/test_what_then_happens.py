@@ -163,7 +163,8 @@ def test_with_as_many_nodes_more_as_it_said_a_gang_starts(
     cluster.create(*gang, scheduler="muster")
     cluster.wait_until_unschedulable("m-0")
     cluster.api.post("/api/v1/nodes", make_node("two", cpu="3"))
-    eventually(lambda: "0/2 nodes are available" in cluster.wait_until_unschedulable("m-0"))
+    cluster.create(make_pod("sees-two").node_selector({"kubernetes.io/hostname": "two"}), scheduler="muster")
+    cluster.wait_until_bound("sees-two")
     assert cluster.node_of("m-0") == ""
     cluster.api.post("/api/v1/nodes", make_node("three", cpu="3"))
 

@@ -62,6 +62,12 @@ class GangCluster(Cluster):
             within=within,
         )
 
+    def condition(self, group: str) -> tuple[str, str]:
+        """Reason and message of the group's condition; both empty while it has none."""
+        status = self.api.get(f"{self._groups}/{group}").get("status", {})
+        [said] = status.get("conditions") or [{"reason": "", "message": ""}]
+        return said["reason"], said["message"]
+
     def wait_until_said(self, pod: str, text: str) -> str:
         """The last FailedScheduling message of a pod, once it holds this text."""
         return eventually(lambda: next((note for note in self.said(pod) if text in note), ""))

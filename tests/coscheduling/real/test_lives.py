@@ -34,7 +34,8 @@ def test_370_pods_start_whole_on_400_nodes(gangs: GangCluster, add_nodes: AddNod
     add_nodes(*(make_node(f"large-{number}", cpu="1") for number in range(400)))
     gangs.add_group("large", 370)
     gangs.add(*make_members("large", 369))
-    gangs.wait_until_said("large-0", "current pods number: 369, minMember of group: 370.")
+    gangs.wait_until_said("large-0", "minMember of group: 370.")
+    eventually(lambda: gangs.condition("large") == ("WaitingForPods", "369 of 370 pods exist"))
     assert gangs.nodes() == {}
     gangs.add(make_member("large-369", "large"))
 

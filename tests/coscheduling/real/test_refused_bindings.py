@@ -42,13 +42,6 @@ def policy(api: Api, namespace: str) -> Iterator[str]:
             api.delete(f"{path}/{NAME}")
 
 
-def said(gangs: GangCluster) -> tuple[str, str]:
-    """Reason and message of the condition of the group."""
-    status = gangs.api.get(f"{API}/namespaces/{gangs.namespace}/podgroups/g").get("status", {})
-    [condition] = status.get("conditions") or [{"reason": "", "message": ""}]
-    return condition["reason"], condition["message"]
-
-
 def test_a_gang_of_which_one_binding_is_denied_says_so_and_is_whole_when_it_is_allowed(
     start_muster: StartMuster, make_gangs: MakeGangs, add_nodes: AddNodes, api: Api, policy: str
 ) -> None:
@@ -59,8 +52,8 @@ def test_a_gang_of_which_one_binding_is_denied_says_so_and_is_whole_when_it_is_a
     gangs.add(*make_members("g", 3))
 
     told = f"2 of 3 pods are bound, 1 was refused: {gangs.namespace}/g-1: "
-    eventually(lambda: said(gangs)[1].startswith(told))
-    reason, message = said(gangs)
+    eventually(lambda: gangs.condition("g")[1].startswith(told))
+    reason, message = gangs.condition("g")
     assert (reason, "g-1 stays where it is" in message) == ("BindingFailed", True)
     assert len(gangs.nodes("g")) == 2
     status = api.get(f"{API}/namespaces/{gangs.namespace}/podgroups/g")["status"]
@@ -68,7 +61,7 @@ def test_a_gang_of_which_one_binding_is_denied_says_so_and_is_whole_when_it_is_a
 
     api.delete(policy)
     gangs.wait_until_started("g", 3)
-    eventually(lambda: said(gangs) == ("Scheduled", "3 of 3 pods are scheduled"))
+    eventually(lambda: gangs.condition("g") == ("Scheduled", "3 of 3 pods are scheduled"))
 
 
 def denied_in_a_trial(gangs: GangCluster) -> bool:
