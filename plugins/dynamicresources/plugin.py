@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from muster.framework.config.args import DynamicResourcesArgs
 from muster.framework.contract import (
     Action,
@@ -155,7 +157,7 @@ class DynamicResources(
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
         """Early alternatives of a request are worth more than late ones."""
         claiming = _claiming(state)
-        return self._judge.scores(pod, claiming or Claiming([]), nodes)
+        return np.zeros(len(nodes), np.int64) if claiming is None else self._judge.scores(pod, claiming, nodes)
 
     def normalize_score(self, state: CycleState, pod: PodInfo, scores: Scores) -> Scores:
         """In per cent of the highest."""
