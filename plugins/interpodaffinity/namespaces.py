@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from muster.framework.contract import WatchedKind
 from muster.framework.contract.events import EventResource
 from muster.framework.model.affinity_terms import AffinityTerm
+from muster.framework.model.label_selector import NOTHING
 from muster.framework.model.namespace import Namespace
 from muster.framework.snapshot.relations import Clause
 
@@ -32,6 +33,8 @@ class Namespaces:
         """What the term picks, with its namespaces by name."""
         if term.everywhere:
             return Clause(None, term.selector)
+        if term.namespace_selector is NOTHING:
+            return Clause(term.namespaces, term.selector)
         picked = {name for name, labels in self._labels.items() if term.namespace_selector.picks(labels)}
         return Clause(term.namespaces | picked, term.selector)
 

@@ -95,8 +95,10 @@ class Siblings:
         if _selection(old) == _selection(new):
             return
         self.epoch += 1
-        if isinstance(old, Service):
-            self._services.get(old.metadata.namespace, {}).pop(old.metadata.name, None)
+        if isinstance(old, Service) and (known := self._services.get(old.metadata.namespace)) is not None:
+            known.pop(old.metadata.name, None)
+            if not known:
+                del self._services[old.metadata.namespace]
         if isinstance(new, Service) and new.spec.selector is not None:
             self._services.setdefault(new.metadata.namespace, {})[new.metadata.name] = new.spec.selector
 
