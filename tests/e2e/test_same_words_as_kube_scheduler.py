@@ -35,7 +35,12 @@ NODES = [
     make_node("cordoned").unschedulable(),
     make_node("gpu", cpu="1").resources({"example.com/gpu": "1"}),
 ]
-THERE = {"ports": make_pod("port-80").host_port(80), "crowded": make_pod("only")}
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+WEB, UNWANTED = {"app": "web"}, {"app": "unwanted"}
+THERE = {
+    "ports": make_pod("port-80").host_port(80).labels(WEB).apart(HOST, UNWANTED),
+    "crowded": make_pod("only"),
+}
 """Pods that others have bound, by node."""
 
 LONG_NAMES = {f"example.com/a-device-with-quite-a-long-name-{number:02}": "1" for number in range(40)}
@@ -59,6 +64,13 @@ PODS: dict[str, PodDict] = {
     .node_selector({"kubernetes.io/hostname": "ports"}),
     "that tolerates one taint": make_pod("tolerant").requests(cpu="17").tolerate("dedicated", value="gpu"),
     "that tolerates everything": make_pod("fearless").requests(cpu="17").tolerate(),
+    "that would be near a pod nobody runs": make_pod("near").near(ZONE, {"app": "nobody"}),
+    "that keeps apart from a pod where it has to go": make_pod("apart").apart(HOST, WEB).node_selector({HOST: "ports"}),
+    "that a running pod keeps off where it has to go": make_pod("off").labels(UNWANTED).node_selector({HOST: "ports"}),
+    "that would lie unevenly": make_pod("uneven")
+    .labels(WEB)
+    .spread(ZONE, WEB, minDomains=5)
+    .require_nodes(require(HOST, "In", "ports", "gpu")),
     "that has a gate": make_pod("gated").gate("example.com/quota"),
 }
 
