@@ -10,7 +10,8 @@ ROOMS := framework operator plugins sandbox testing
 LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lint-style lint-types lint-imports bench bench-gangs bench-shapes bench-scale attack venv control-plane
+.PHONY: help demo test lint lint-style lint-types lint-imports bench bench-backlog bench-gangs bench-shapes bench-scale attack \
+	venv control-plane
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -38,6 +39,9 @@ bench: $(INSTALLED) control-plane ## Measure Muster and kube-scheduler side by s
 
 bench-gangs: $(INSTALLED) control-plane ## Measure Muster on groups of pods
 	$(RUN) -m bench.gangs $(BENCH_ARGS)
+
+bench-backlog: $(INSTALLED) control-plane ## Measure both on a full cluster with thousands of pods that wait
+	$(RUN) -m bench.backlog $(BENCH_ARGS)
 
 bench-shapes: $(INSTALLED) control-plane ## Measure both on pods that look at other pods
 	$(RUN) -m bench.shapes $(BENCH_ARGS)

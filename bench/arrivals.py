@@ -42,8 +42,10 @@ class Waits:
     longest: float
 
 
-def make_gangs(count: int, size: int, *, prefix: str) -> Iterator[Gang]:
-    """Groups of `size` pods that need them all."""
+def make_gangs(
+    count: int, size: int, *, prefix: str, make: Callable[[str, Mapping[str, str]], Body] = scale.pod
+) -> Iterator[Gang]:
+    """Groups of `size` pods that need them all; `make` makes a pod with a name and labels."""
     for number in range(count):
         name = f"{prefix}-{number:04}"
         group = {
@@ -53,7 +55,7 @@ def make_gangs(count: int, size: int, *, prefix: str) -> Iterator[Gang]:
             "spec": {"minMember": size},
         }
         names = [f"{name}-{member:04}" for member in range(size)]
-        yield Gang((_GROUPS, msgspec.json.encode(group)), {pod: scale.pod(pod, {_LABEL: name}) for pod in names})
+        yield Gang((_GROUPS, msgspec.json.encode(group)), {pod: make(pod, {_LABEL: name}) for pod in names})
 
 
 async def arrive(gangs: Sequence[Gang], plane: ControlPlane, display: Display, *, bound: int) -> Waits:

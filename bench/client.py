@@ -65,6 +65,11 @@ class Client:
         async with self._session.get(self._url(path, query)) as response:
             return msgspec.json.decode(await _body(response))
 
+    async def text(self, path: str) -> str:
+        """Reads what is no JSON, such as metrics. Raises `RefusedError`."""
+        async with self._session.get(self._url(path)) as response:
+            return (await _body(response)).decode()
+
     async def watch(self, path: str, **query: str) -> AsyncIterator[list[bytes]]:
         """The lines of a watch, as many at a time as have come. Ends when the server ends it. Raises `RefusedError`."""
         async with self._session.get(self._url(path, {"watch": "true", **query})) as response:

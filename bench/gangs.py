@@ -25,7 +25,7 @@ from bench.sides import KUBE_SCHEDULER, MUSTER
 from bench.trial import FAILURES, Backlog, Result, control_plane, measure, run
 
 CRD = Path(__file__).parents[1] / "deploy" / "crds" / "scheduling.x-k8s.io_podgroups.yaml"
-_KIND = "crd/podgroups.scheduling.x-k8s.io"
+KIND = "crd/podgroups.scheduling.x-k8s.io"
 
 
 @click.command(context_settings={"show_default": True})
@@ -64,7 +64,7 @@ def _start_gangs(nodes: int, count: int, size: int, crd: Path, display: Display)
     arrivals = list(make_gangs(count, size, prefix="late"))
     with control_plane(MUSTER, display) as plane, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         plane.kubectl("apply", f"--filename={crd}")
-        plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", _KIND)
+        plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", KIND)
         filled = Backlog(list(scale.nodes(nodes)), pods, [gang.group for gang in backlog])
         result = runner.run(measure(MUSTER, filled, plane, display))
         waits = runner.run(arrive(arrivals, plane, display, bound=len(pods)))

@@ -46,7 +46,8 @@ class ApiClient:
 
     With no `limiter` there is no limit of requests per second. Writes are at most `max_writes` at once; more wait
     their turn in order. `timeout` is in seconds, for the whole of a request. `may_write` is asked just before a write
-    goes out; when it says no the write ends with `errors.Fenced`.
+    goes out; when it says no the write ends with `errors.Fenced`. `on_write` is told the verb and the resource, as
+    `written` names it, of each write that goes out.
     """
 
     def __init__(
@@ -57,8 +58,10 @@ class ApiClient:
         max_writes: int = 64,
         timeout: float = _TIMEOUT,
         may_write: Callable[[], bool] = lambda: True,
+        on_write: Callable[[str, str], None] = lambda verb, resource: None,
     ) -> None:
         self._transport = transport
+        self._on_write = on_write
         self._limiter = limiter
         self._timeout = timeout
         self._may_write = may_write
@@ -118,9 +121,19 @@ class ApiClient:
         try:
             if not self._may_write():
                 raise Fenced("this process does not hold the lease")
+            self._on_write(method, written(path))
             return await self._transport.request(
                 method, path, body=body, content_type=content_type, within=self._timeout, may_send=self._may_write
             )
         finally:
             self._writes_in_flight -= 1
             self._gate.release()
+
+
+def written(path: str) -> str:
+    """The resource that a path of the API is about, with its subresource: `pods/binding`."""
+    group, *rest = path.partition("?")[0].strip("/").split("/")
+    rest = rest[1 if group == "api" else 2 :]
+    if len(rest) > 2 and rest[0] == "namespaces":
+        rest = rest[2:]
+    return "/".join((*rest[:1], *rest[2:3]))

@@ -72,6 +72,11 @@ class EngineMetrics:
             "Calls of a plugin that held up the scheduler for more than a tenth of a second.",
             ("plugin", "extension_point"),
         )
+        self._api_writes = Counter(
+            "muster_api_writes_total",
+            "[ALPHA] Writes that were sent to the API server: bindings, Events, statuses.",
+            ("verb", "resource"),
+        )
         self._loop_held = Histogram(
             "muster_event_loop_held_seconds",
             "[ALPHA] For how long at a time the event loop, on which everything runs, did not turn.",
@@ -203,6 +208,10 @@ class EngineMetrics:
 
     def plugin_slow(self, plugin: str, *, point: str, seconds: float) -> None:
         self._slow_calls.add((plugin, point))
+
+    def api_write(self, verb: str, resource: str) -> None:
+        """A write such as `POST`, `pods/binding` goes out to the API server; told by the process, not by the engine."""
+        self._api_writes.add((verb, resource))
 
     def loop_held(self, seconds: float) -> None:
         """The event loop turned again after so many seconds; told by the process, not by the engine."""

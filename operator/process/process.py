@@ -78,6 +78,7 @@ class Process:
             clock=clock,
             may_write=self.leadership.may_write,
             wake=lambda: self._loop.wake(),
+            on_write=self.metrics.api_write,
         )
         self.engine = build_engine(
             assembly.configuration,

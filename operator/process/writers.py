@@ -53,13 +53,21 @@ class Writers:
         clock: Clock,
         may_write: Callable[[], bool],
         wake: Callable[[], None],
+        on_write: Callable[[str, str], None] = lambda verb, resource: None,
     ) -> None:
-        """`may_write` is asked before each fenced write; `wake` is called when there may be something to decide."""
+        """`may_write` is asked before each fenced write; `wake` is called when there may be something to decide.
+
+        `on_write` is told of each, as by `ApiClient`.
+        """
         retrier = Retrier()
         self._clock = clock
         self._wake = wake
-        self.client = ApiClient(transport, limiter=_limiter(limits), may_write=may_write)
-        self.recorder = EventRecorder(ApiClient(transport, limiter=_limiter(limits), may_write=may_write))
+
+        def client() -> ApiClient:
+            return ApiClient(transport, limiter=_limiter(limits), may_write=may_write, on_write=on_write)
+
+        self.client = client()
+        self.recorder = EventRecorder(client())
         self.bindings = TaskSet()
         self._statuses = TaskSet()
         self._conditions = PodConditionWriter(StatusWriter(self.client, retrier), self._statuses, clock)

@@ -11,7 +11,7 @@ from multidict import CIMultiDict
 
 from muster.operator.kube import errors
 from muster.operator.kube.auth import Headers, StaticAuth
-from muster.operator.kube.client import ApiClient, PatchType
+from muster.operator.kube.client import ApiClient, PatchType, written
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import CredentialsError, Unauthorized, Unreachable
 from muster.operator.kube.limiter import TokenBucket
@@ -320,3 +320,30 @@ async def test_a_write_that_is_forbidden_while_it_waits_for_its_connection_is_no
         with pytest.raises(Unreachable):
             await client.post(POD, b"{}")
     assert fake.asked == []
+
+
+@pytest.mark.parametrize(
+    ("path", "resource"),
+    [
+        ("/api/v1/namespaces/ns/pods/p/binding", "pods/binding"),
+        ("/api/v1/namespaces/ns/pods/p", "pods"),
+        ("/api/v1/nodes/n/status?fieldManager=m", "nodes/status"),
+        ("/api/v1/namespaces/ns", "namespaces"),
+        ("/apis/events.k8s.io/v1/namespaces/ns/events", "events"),
+        ("/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ns/podgroups/g/status", "podgroups/status"),
+    ],
+)
+def test_a_path_names_the_resource_that_is_written(path: str, resource: str) -> None:
+    assert written(path) == resource
+
+
+async def test_each_write_that_goes_out_is_counted_and_no_read(fake: FakeApi) -> None:
+    counted: list[tuple[str, str]] = []
+    fake.on("GET", POD, Raw(b"{}"))
+    fake.on("DELETE", POD, Raw(b"{}"))
+    async with Transport(Connection(fake.url, auth=RenewableAuth(0))) as transport:
+        client = ApiClient(transport, on_write=lambda verb, resource: counted.append((verb, resource)))
+        await client.get(POD)
+        await client.delete(POD)
+
+    assert counted == [("DELETE", "pods")]

@@ -84,6 +84,7 @@ def everything_once(observer: Observer) -> None:
 def exposed() -> Scrape:
     engine = EngineMetrics()
     everything_once(engine)
+    engine.api_write("POST", "pods/binding")
     state = State(
         pending_pods=lambda: {"active": 1},
         queued_entities=lambda: {("active", "pod"): 1},
@@ -123,6 +124,7 @@ COUNTED = {
     "muster_podgroup_quorum_duration_seconds",
 }
 OWN = {
+    "muster_api_writes_total": "counter",
     "muster_event_loop_held_seconds": "histogram",
     "muster_plugin_slow_calls_total": "counter",
     "muster_podgroup_denied_total": "counter",

@@ -1,0 +1,252 @@
+"""Measures a full cluster with a backlog: `python -m bench.backlog [--nodes N] [--seconds S] [-o json]`.
+
+Every node is full, pods wait that fit on none, and some pods end each second. That is the normal state of clusters that
+need gangs. What is measured, for kube-scheduler and for Muster, each on a control plane of its own:
+
+- how long a freed node lies idle, from the deletion of its pod until a watch shows the next one there;
+- the CPU time of the scheduler and of the servers meanwhile;
+- the writes that the API server took for each pod that was bound, Events and statuses included.
+
+Two situations: plain pods of twenty signatures; and gangs, which never find enough room, with plain pods beside them.
+kube-scheduler, which knows no such gangs, gets single pods in their place.
+"""
+
+import asyncio
+import json
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import quantiles
+
+import click
+import uvloop
+from rich.console import Console
+from rich.table import Table
+
+from bench import cluster, scale
+from bench.arrivals import make_gangs
+from bench.client import Client
+from bench.gangs import CRD, KIND
+from bench.ledger import Ledger, count_events
+from bench.measure import Reading
+from bench.progress import Advance, Bars, Display
+from bench.scale import NAMESPACE, Body
+from bench.sides import KUBE_SCHEDULER, MUSTER, Side
+from bench.trial import API_SERVER, ETCD, FAILURES, control_plane
+from tests.controlplane.plane import ControlPlane
+
+SIGNATURES = 20
+_ENDING = "running-"
+_TOLD_QUIET_SECONDS = 3.0
+_TOLD_WITHIN_SECONDS = 300.0
+_LAST_BINDINGS_SECONDS = 5.0
+_WRITES = re.compile(
+    r'^apiserver_request_total\{[^}]*resource="(?:pods|events|podgroups)"[^}]*'
+    r'verb="(?:POST|PUT|PATCH|APPLY)"[^}]*\} (\S+)$',
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What waits: so many plain pods, and so many gangs of `size`."""
+
+    name: str
+    plain: int
+    gangs: int = 0
+    size: int = 30
+
+    def bodies(self, side: Side) -> tuple[list[Body], list[Body]]:
+        """Groups and pods; for a side that knows no gangs their members are single pods."""
+        pods = [waiting(number) for number in range(self.plain)]
+        gangs = list(make_gangs(self.gangs, self.size, prefix="gang", make=_member))
+        members = [pod for gang in gangs for pod in gang.pods.values()]
+        return ([gang.group for gang in gangs] if side is MUSTER else []), [*members, *pods]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a side came to.
+
+    Attributes:
+        side: its name.
+        freed: nodes that a pod left, and that should have got another.
+        bound: how many of them did.
+        idle_p50, idle_p99: seconds until they did.
+        cpu_seconds: of the side, while pods ended.
+        server_cpu_seconds: of kube-apiserver and etcd.
+        writes_per_pod: writes that the API server took for each pod that was bound.
+        others_share: the part of the machine's CPUs that programs outside the trial used meanwhile.
+    """
+
+    side: str
+    freed: int
+    bound: int
+    idle_p50: float
+    idle_p99: float
+    cpu_seconds: float
+    server_cpu_seconds: float
+    writes_per_pod: float
+    others_share: float
+
+
+class _Bindings(Ledger):
+    """Bindings of pods that waited; those that fill the cluster, and end, are left out."""
+
+    def enter(self, lines: Sequence[bytes], now: float) -> None:
+        super().enter([line for line in lines if f'"name":"{_ENDING}'.encode() not in line], now)
+
+
+def waiting(number: int) -> Body:
+    """A pod that takes a whole node, or nearly: one of twenty signatures."""
+    cpu = f"{scale.NODE_CPU - number % SIGNATURES}m"
+    return scale.shaped_pod(f"pod-{number:05}", lambda made: made.requests(cpu=cpu))
+
+
+def _member(name: str, labels: Mapping[str, str]) -> Body:
+    """A member of a gang, which takes a whole node."""
+    return scale.shaped_pod(name, lambda made: made.labels(labels).requests(cpu=f"{scale.NODE_CPU}m"))
+
+
+def filling(count: int) -> Iterator[Body]:
+    """A pod for each node that takes all of it, and is there already."""
+    return (_running(number) for number in range(count))
+
+
+def _running(number: int) -> Body:
+    cpu, node = f"{scale.NODE_CPU}m", f"node-{number:05}"
+    return scale.shaped_pod(f"{_ENDING}{number:05}", lambda made: made.requests(cpu=cpu).node(node))
+
+
+def run(side: Side, situation: Situation, nodes: int, rate: int, seconds: int, display: Display) -> Found:
+    """A trial from the start of its control plane to its end. Raises one of `FAILURES`."""
+    with control_plane(side, display) as plane, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        if situation.gangs and side is MUSTER:
+            plane.kubectl("apply", f"--filename={CRD}")
+            plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", KIND)
+        return runner.run(_measure(side, situation, nodes, rate, seconds, plane, display))
+
+
+async def _measure(
+    side: Side, situation: Situation, nodes: int, rate: int, seconds: int, plane: ControlPlane, display: Display
+) -> Found:
+    groups, pods = situation.bodies(side)
+    async with Client(plane.kubeconfig()) as client:
+        await cluster.create_namespace(client)
+        for name, bodies in (
+            ("nodes", list(scale.nodes(nodes))),
+            ("running pods", list(filling(nodes))),
+            ("groups", groups),
+            ("waiting pods", pods),
+        ):
+            if bodies:
+                with display.phase(f"{side.name}: {name}", len(bodies)) as advance:
+                    await cluster.create(client, bodies, advance)
+        pids = {server.name: server.pid for server in plane.servers}
+        with display.phase(f"{side.name}: rest"):
+            await cluster.rest(pids)
+        async with _Bindings(client) as ledger:
+            with side.running(plane) as server:
+                pids |= {side.name: server.pid, "bench": os.getpid()}
+                with display.phase(f"{side.name}: until all were told why they wait"):
+                    await _until_told(client, len(pods))
+                before, writes = Reading.of(pids), await _writes(client)
+                with display.phase(f"{side.name}: pods end", rate * seconds) as advance:
+                    freed = await _end_pods(client, rate, seconds, advance)
+                await asyncio.sleep(_LAST_BINDINGS_SECONDS)
+                used = Reading.of(pids).since(before)
+                written = await _writes(client) - writes
+        idle = [ledger.times[pod] - freed[node] for pod, node in ledger.nodes.items() if node in freed]
+        if len(idle) < 2:
+            raise TimeoutError(f"{side.name} bound {len(idle)} pods to {len(freed)} freed nodes")
+        cuts = quantiles(idle, n=100, method="inclusive")
+        total = (seconds + _LAST_BINDINGS_SECONDS) * (os.cpu_count() or 1)
+        return Found(
+            side=side.name,
+            freed=len(freed),
+            bound=len(idle),
+            idle_p50=cuts[49],
+            idle_p99=cuts[98],
+            cpu_seconds=used.processes[side.name],
+            server_cpu_seconds=used.processes[API_SERVER] + used.processes[ETCD],
+            writes_per_pod=written / len(idle),
+            others_share=used.others / total,
+        )
+
+
+async def _until_told(client: Client, pods: int) -> None:
+    """Waits until each pod has an Event and nothing was written for a few seconds. Raises `TimeoutError`."""
+    before = -1.0
+    async with asyncio.timeout(_TOLD_WITHIN_SECONDS):
+        while True:
+            now = await _writes(client)
+            if now == before and await count_events(client) >= pods:
+                return
+            before = now
+            await asyncio.sleep(_TOLD_QUIET_SECONDS)
+
+
+async def _end_pods(client: Client, rate: int, seconds: int, advance: Advance) -> dict[str, float]:
+    """Ends so many pods a second; when each node was freed, on the monotonic clock."""
+    freed: dict[str, float] = {}
+    began = time.monotonic()
+    for number in range(rate * seconds):
+        await asyncio.sleep(max(0.0, began + number / rate - time.monotonic()))
+        freed[f"node-{number:05}"] = time.monotonic()
+        await client.delete(f"/api/v1/namespaces/{NAMESPACE}/pods/{_ENDING}{number:05}")
+        advance(1)
+    return freed
+
+
+async def _writes(client: Client) -> float:
+    """How many writes about pods, Events and groups the API server has taken so far."""
+    return sum(float(count) for count in _WRITES.findall(await client.text("/metrics")))
+
+
+@click.command(context_settings={"show_default": True})
+@click.option("--nodes", type=click.IntRange(100), default=5000, help="Nodes in the cluster, all of them full.")
+@click.option("--rate", type=click.IntRange(1), default=20, help="Pods that end each second.")
+@click.option("--seconds", type=click.IntRange(5), default=30, help="For how long.")
+@click.option("--plain", type=click.IntRange(100), default=5000, help="Plain pods that wait where no gangs do.")
+@click.option("--gangs", type=click.IntRange(1), default=100, help="Gangs of 30 that wait with 2,000 plain pods.")
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
+def main(nodes: int, rate: int, seconds: int, plain: int, gangs: int, output: str) -> None:
+    """Measure Muster and kube-scheduler on full clusters with thousands of pods that wait."""
+    if rate * seconds > nodes:
+        raise click.UsageError(f"{rate * seconds} pods cannot end on {nodes} nodes")
+    beside = plain * 2 // 5
+    situations = (
+        Situation(f"{plain:,} plain pods wait", plain),
+        Situation(f"{gangs:,} gangs of 30 and {beside:,} plain pods wait", beside, gangs),
+    )
+    try:
+        with Bars() as bars:
+            results = {
+                situation.name: [run(side, situation, nodes, rate, seconds, bars) for side in (KUBE_SCHEDULER, MUSTER)]
+                for situation in situations
+            }
+    except FAILURES as error:
+        raise click.ClickException(str(error)) from error
+    if output == "json":
+        print(json.dumps({name: [asdict(found) for found in sides] for name, sides in results.items()}, indent=2))
+        return
+    for name, sides in results.items():
+        Console().print(_table(f"{nodes:,} full nodes, {rate} pods end a second; {name}", sides))
+
+
+def _table(title: str, sides: Sequence[Found]) -> Table:
+    table = Table("", *(found.side for found in sides), title=title, title_justify="left")
+    table.add_row("freed nodes that got a pod", *(f"{found.bound} of {found.freed}" for found in sides))
+    table.add_row("s a freed node lay idle, median", *(f"{found.idle_p50:.3f}" for found in sides))
+    table.add_row("  p99", *(f"{found.idle_p99:.3f}" for found in sides))
+    table.add_row("CPU s", *(f"{found.cpu_seconds:.1f}" for found in sides))
+    table.add_row("API server and etcd CPU s", *(f"{found.server_cpu_seconds:.1f}" for found in sides))
+    table.add_row("API writes a bound pod", *(f"{found.writes_per_pod:.1f}" for found in sides))
+    table.add_row("machine used by others, %", *(f"{100 * found.others_share:.0f}" for found in sides))
+    return table
+
+
+if __name__ == "__main__":
+    main()
