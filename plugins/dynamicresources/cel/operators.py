@@ -19,14 +19,21 @@ def boolean(value: Any) -> bool:
 
 
 def either(left: Evaluate, right: Evaluate, decisive: bool) -> Evaluate:
-    """`||` (decisive True) and `&&` (False): an error on one side does not matter when the other side decides."""
+    """`||` (decisive True) and `&&` (False): an error on one side does not matter when the other side decides.
+
+    Of two errors the left one is told.
+    """
 
     def evaluate(activation: Activation) -> bool:
         try:
             if boolean(left(activation)) is decisive:
                 return decisive
-        except EvaluationError:
-            if boolean(right(activation)) is decisive:
+        except EvaluationError as failure:
+            try:
+                decided = boolean(right(activation)) is decisive
+            except EvaluationError:
+                raise failure from None
+            if decided:
                 return decisive
             raise
         return boolean(right(activation))
