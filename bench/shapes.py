@@ -1,12 +1,12 @@
 """Drains backlogs of pods that look at other pods, each shape with both sides: `python -m bench.shapes [--pods N] …`.
 
 A shape is what all pods of a backlog ask for: to be apart by host, together in a zone, spread over zones, near others
-if possible, or spread because a Service picks them. Plain pods come first, so that each shape can be held against them.
-A run that fails ends the benchmark as in `bench.drain`.
+if possible, spread because a Service picks them, or a device each. Plain pods come first, so that each shape can be
+held against them. A run that fails ends the benchmark as in `bench.drain`.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from bench.scale import NAMESPACE, Body
 from bench.sides import KUBE_SCHEDULER, MUSTER
 from bench.trial import FAILURES, Backlog, Result, run
 from tests.builders import PodDict
+from tests.dynamicresources.objects import GPU, device, exactly, make_claim, make_class, make_slice
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 WEB = {"app": "web"}
@@ -29,18 +30,63 @@ SERVICE: Mapping[str, Any] = {
     "metadata": {"name": "web", "namespace": NAMESPACE},
     "spec": {"selector": WEB, "ports": [{"port": 80}]},
 }
+_DEVICES = "/apis/resource.k8s.io/v1"
+_DEVICES_PER_NODE = 8
+_DEVICE_PODS = 500
+
+
+def _nothing(nodes: int, pods: int) -> Iterator[Body]:
+    return iter(())
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the pods of a backlog ask for, and what there is besides them."""
+    """What the pods of a backlog ask for, and what there is besides them.
+
+    Attributes:
+        wish: adds to a pod what it asks for.
+        objects: what there is besides so many nodes and pods.
+        most: the largest backlog that is measured; None for no limit.
+    """
 
     wish: Callable[[PodDict], PodDict]
-    objects: Sequence[Body] = ()
+    objects: Callable[[int, int], Iterator[Body]] = _nothing
+    most: int | None = None
+
+    def count(self, asked: int) -> int:
+        """How many pods are measured of those asked for."""
+        return asked if self.most is None else min(asked, self.most)
 
     def pods(self, count: int) -> Iterator[Body]:
         """The backlog."""
-        return (scale.shaped_pod(f"pod-{number:05}", self.wish) for number in range(count))
+        return (scale.shaped_pod(_pod_name(number), self.wish) for number in range(count))
+
+
+def _pod_name(number: int) -> str:
+    return f"pod-{number:05}"
+
+
+def _service(nodes: int, pods: int) -> Iterator[Body]:
+    yield f"/api/v1/namespaces/{NAMESPACE}/services", msgspec.json.encode(SERVICE)
+
+
+def _with_device(pod: PodDict) -> PodDict:
+    pod["spec"]["resourceClaims"] = [{"name": "device", "resourceClaimName": pod["metadata"]["name"]}]
+    return pod
+
+
+def _devices(nodes: int, pods: int) -> Iterator[Body]:
+    """A class, as many devices on each node, and a claim for one of them for each pod."""
+    of_class = make_class("gpu", f"device.driver == '{GPU}'")
+    yield f"{_DEVICES}/deviceclasses", msgspec.json.encode(of_class)
+    devices = [device(f"gpu-{number}", model="a100") for number in range(_DEVICES_PER_NODE)]
+    for number in range(nodes):
+        name = scale.node_name(number)
+        yield f"{_DEVICES}/resourceslices", msgspec.json.encode(make_slice(name, *devices, node=name))
+    for number in range(pods):
+        claim = make_claim(_pod_name(number), exactly(1))
+        claim["metadata"] = {"name": _pod_name(number)}
+        yield f"{_DEVICES}/namespaces/{NAMESPACE}/resourceclaims", msgspec.json.encode(claim)
 
 
 PLAIN = "plain"
@@ -50,9 +96,8 @@ SHAPES: Mapping[str, Shape] = {
     "affinity by zone": Shape(lambda pod: pod.labels(WEB).near(ZONE, WEB)),
     "spread over zones": Shape(lambda pod: pod.labels(WEB).spread(ZONE, WEB)),
     "preferred affinity": Shape(lambda pod: pod.labels(WEB).near(ZONE, WEB, weight=10)),
-    "default spread of a Service": Shape(
-        lambda pod: pod.labels(WEB), [(f"/api/v1/namespaces/{NAMESPACE}/services", msgspec.json.encode(SERVICE))]
-    ),
+    "default spread of a Service": Shape(lambda pod: pod.labels(WEB), _service),
+    "one device": Shape(_with_device, _devices, most=_DEVICE_PODS),
 }
 
 
@@ -79,7 +124,9 @@ def main(nodes: int, pods: int, names: tuple[str, ...], output: str) -> None:
         with Bars() as bars:
             for name in dict.fromkeys((PLAIN, *(names or SHAPES))):
                 shape = SHAPES[name]
-                backlog = Backlog(list(scale.nodes(nodes)), list(shape.pods(pods)), shape.objects)
+                count = shape.count(pods)
+                others = list(shape.objects(nodes, count))
+                backlog = Backlog(list(scale.nodes(nodes)), list(shape.pods(count)), others)
                 found[name] = run(KUBE_SCHEDULER, backlog, bars), run(MUSTER, backlog, bars)
     except FAILURES as error:
         raise click.ClickException(str(error)) from error
