@@ -69,8 +69,8 @@ class GangCluster(Cluster):
         return said["reason"], said["message"]
 
     def wait_until_said(self, pod: str, text: str) -> str:
-        """The last FailedScheduling message of a pod, once it holds this text."""
-        return eventually(lambda: next((note for note in self.said(pod) if text in note), ""))
+        """The last FailedScheduling message of a pod, once it holds this text; numbers are told every half minute."""
+        return eventually(lambda: next((note for note in self.said(pod) if text in note), ""), within=90)
 
     def said(self, pod: str) -> list[str]:
         """The FailedScheduling messages of a pod."""
