@@ -89,8 +89,10 @@ def _list_keys(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ..
 
 def begin_definition(definition: Object, now: str) -> Object:
     """A definition as the API shows it once it is served: its names accepted, and established."""
-    spec = definition["spec"]
-    names = {"singular": spec["names"]["kind"].lower(), "listKind": f"{spec['names']['kind']}List"} | spec["names"]
+    spec = definition.get("spec") or {}
+    given = spec.get("names") or {}
+    name = given.get("kind") or ""
+    names = {"singular": name.lower(), "listKind": f"{name}List"} | given
     accepted = {
         "NamesAccepted": ("NoConflicts", "no conflicts found"),
         "Established": ("InitialNamesAccepted", "the initial names have been accepted"),
@@ -99,7 +101,7 @@ def begin_definition(definition: Object, now: str) -> Object:
         {"type": name, "status": "True", "reason": reason, "message": message, "lastTransitionTime": now}
         for name, (reason, message) in accepted.items()
     ]
-    stored = [version["name"] for version in spec["versions"] if version.get("storage")]
+    stored = [version["name"] for version in spec.get("versions") or () if version.get("storage")]
     status = {"acceptedNames": names, "storedVersions": stored, "conditions": conditions}
     return definition | {"spec": spec | {"names": names, "conversion": {"strategy": "None"}}, "status": status}
 
@@ -116,7 +118,7 @@ def validate_definition(definition: Object) -> Iterator[FieldError]:
         yield FieldError(NOT_SUPPORTED, "spec.scope", supported, value=spec["scope"])
     if sum(bool(version.get("storage")) for version in spec.get("versions") or ()) != 1:
         reason = "must have exactly one version marked as storage version"
-        yield FieldError(INVALID, "spec.versions", reason, value=spec.get("versions"))
+        yield FieldError(INVALID, "spec.versions", reason, value=spec.get("versions") or [])
     for index, version in enumerate(spec.get("versions") or ()):
         if not (version.get("schema") or {}).get("openAPIV3Schema"):
             yield FieldError(REQUIRED, f"spec.versions[{index}].schema.openAPIV3Schema", "schemas are required")
@@ -220,7 +222,9 @@ def _map(schema: Object, value: Object, path: str, shown: str) -> Iterator[Field
 
 def _list(schema: Object, value: list[Any], path: str, shown: str) -> Iterator[FieldError]:
     if len(value) < schema.get("minItems", 0):
-        yield FieldError(INVALID, path, f"{shown} in body should have at least {schema['minItems']} items", value=value)
+        yield FieldError(
+            INVALID, path, f"{shown} in body should have at least {schema['minItems']} items", value=len(value)
+        )
     if len(value) > schema.get("maxItems", len(value)):
         reason = f"must have at most {schema['maxItems']} items"
         yield FieldError(TOO_MANY, path, reason, value=len(value))

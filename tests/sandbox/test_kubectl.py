@@ -1,6 +1,7 @@
 """Stock kubectl, as a reader of the demo would use it."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -362,3 +363,26 @@ async def test_all_that_is_served_is_listed(kubectl: Kubectl) -> None:
 
     assert {"pods", "nodes", "podgroups.scheduling.x-k8s.io", "leases.coordination.k8s.io"} <= set(resources.split())
     assert definitions.split() == ["customresourcedefinition.apiextensions.k8s.io/podgroups.scheduling.x-k8s.io"]
+
+
+async def test_native_groups_are_served_where_they_are_asked_for(tmp_path: Path) -> None:
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "gang"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}},
+    }
+    async with Sandbox(native_groups=True) as sandbox:
+        kubectl = Kubectl(sandbox.kubeconfig(tmp_path / "kubeconfig"), tmp_path / "cache")
+        created = await kubectl.apply(group)
+        shown = await kubectl.table("podgroups")
+        with pytest.raises(KubectlError, match="must specify one of: `basic`, `gang`"):
+            await kubectl.apply(group | {"metadata": {"name": "other"}, "spec": {"schedulingPolicy": {}}})
+        stored = json.loads(await kubectl("get", "podgroup", "gang", "-o", "json"))
+
+    assert created == ["podgroup.scheduling.k8s.io/gang created"]
+    assert [row[:4] for row in shown] == [
+        ["NAME", "POLICY", "WORKLOAD", "STATUS"],
+        ["gang", "Gang", "<none>", "Pending"],
+    ]
+    assert (stored["spec"]["disruptionMode"], stored["spec"]["priority"]) == ({"single": {}}, 0)
