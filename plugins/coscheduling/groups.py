@@ -97,7 +97,7 @@ class PodGroups:
         self._clock = clock
         self.args = args
         self.members = Members()
-        self.announcements = Announcements(self._changed)
+        self.announcements = Announcements(self._changed, clock)
         self.waiting = WaitingMembers(waiting, self.members.displace)
         self.may_tell: Callable[[], bool] = lambda: True
         self.profiles: set[str] = set()

@@ -1,0 +1,71 @@
+"""What is announced of a group follows reasons, not the numbers in their text."""
+
+import pytest
+
+from muster.plugins.coscheduling.announcements import QUIET_SECONDS, Announcement, Announcements, Reason
+from muster.testing.clock import VirtualClock
+
+
+class Board:
+    """Announcements, and what was new at each change."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.told: list[str] = []
+        self.announcements = Announcements(self._changed, self.clock)
+
+    def say(self, message: str, reason: Reason = Reason.UNSCHEDULABLE) -> None:
+        self.announcements.announce("g", Announcement(reason, message, self.clock.wall()))
+
+    def _changed(self, group: str) -> None:
+        found = self.announcements.get(group)
+        assert found is not None
+        self.told.append(found.message)
+
+
+def test_other_numbers_are_told_half_a_minute_later_and_the_latest_only() -> None:
+    board = Board()
+    for number in (1, 2, 3):
+        board.say(f"{number} of 9 fit: 5 Insufficient cpu")
+    assert board.told == ["1 of 9 fit: 5 Insufficient cpu"]
+
+    board.clock.move_to(board.clock.now() + QUIET_SECONDS)
+    assert board.told == ["1 of 9 fit: 5 Insufficient cpu", "3 of 9 fit: 5 Insufficient cpu"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "message"),
+    [
+        (Reason.UNSCHEDULABLE, "2 of 9 fit: 5 Insufficient memory"),
+        (Reason.NOT_ENOUGH_RESOURCES, "1 of 9 fit: 5 Insufficient cpu"),
+        (Reason.SCHEDULED, "9 of 9 pods are scheduled"),
+    ],
+)
+def test_another_reason_is_told_at_once_and_numbers_that_wait_are_not(reason: Reason, message: str) -> None:
+    board = Board()
+    board.say("1 of 9 fit: 5 Insufficient cpu")
+    board.say("2 of 9 fit: 5 Insufficient cpu")
+    board.say(message, reason)
+    assert board.told == ["1 of 9 fit: 5 Insufficient cpu", message]
+
+    board.clock.move_to(board.clock.now() + QUIET_SECONDS)
+    assert len(board.told) == 2
+
+
+def test_the_number_of_members_is_told_at_once() -> None:
+    board = Board()
+    for number in (1, 2):
+        board.say(f"{number} of 9 pods exist", Reason.WAITING_FOR_PODS)
+
+    assert len(board.told) == 2
+
+
+def test_nothing_is_told_of_a_group_that_is_gone() -> None:
+    board = Board()
+    board.say("1 of 9 fit")
+    board.say("2 of 9 fit")
+    board.announcements.forget("g")
+    board.clock.move_to(board.clock.now() + QUIET_SECONDS)
+
+    assert board.told == ["1 of 9 fit"]
+    assert board.announcements.get("g") is None
