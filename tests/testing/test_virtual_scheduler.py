@@ -62,7 +62,8 @@ async def test_a_scheduler_that_was_killed_begins_anew_on_the_cluster_as_it_is()
     [two] = scheduler.add(make_pod("two").requests(cpu="1"))
     scheduler.start()
     await scheduler.run(1)
-    assert scheduler.notes(two) == ["0/1 nodes are available: 1 Insufficient cpu."]
+    [note] = scheduler.notes(two)
+    assert note.startswith("0/1 nodes are available: 1 Insufficient cpu.")
     scheduler.delete("default/one")
     assert await scheduler.until(lambda: bool(scheduler.node_of(two)), within=20) <= 20
     scheduler.check()
@@ -84,7 +85,8 @@ async def test_objects_of_a_watched_kind_are_listed_and_wake_pods() -> None:
     scheduler.add_nodes(make_node("a"))
     [key] = scheduler.add(make_pod("web"))
     await scheduler.run(1)
-    assert scheduler.notes(key) == ["0/1 nodes are available: pod has no permit."]
+    [note] = scheduler.notes(key)
+    assert note.startswith("0/1 nodes are available: pod has no permit.")
     scheduler.api.put("permits", {"metadata": {"name": "web", "namespace": "default"}})
     await scheduler.run(2)
     assert scheduler.node_of(key) == "a"
