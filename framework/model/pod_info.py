@@ -13,7 +13,7 @@ import msgspec
 
 from .affinity_terms import PodTerms, pod_terms
 from .label_set import LabelSet, label_set_of
-from .pod import Pod, PodSpec, PodStatus, Volume
+from .pod import Pod, PodResourceClaim, PodSpec, PodStatus, Volume
 from .requests import CPU, MEMORY, nonzero_requests, pod_requests, scoring_requests
 from .sharing import share_parts
 
@@ -126,12 +126,14 @@ def signature_of(pod: Pod) -> PodSignature:
 def _common(spec: PodSpec) -> PodSpec:
     """What pods of one signature have in common: not the node, and of volumes just images, which count for scores.
 
-    Claims differ from replica to replica, and what becomes of them does not follow from the spec.
+    Claims differ from replica to replica, and what becomes of them does not follow from the spec. Of those for devices
+    their number stays.
     """
-    if not spec.node_name and not spec.volumes:
+    if not spec.node_name and not spec.volumes and not spec.resource_claims:
         return spec
     images = tuple(Volume(image=volume.image) for volume in spec.volumes if volume.image is not None)
-    return msgspec.structs.replace(spec, node_name="", volumes=images)
+    claims = (PodResourceClaim(),) * len(spec.resource_claims)
+    return msgspec.structs.replace(spec, node_name="", volumes=images, resource_claims=claims)
 
 
 def _amounts(signature: PodSignature) -> tuple[object, ...]:

@@ -149,3 +149,16 @@ def test_shape_of_leaves_the_pod_as_it_is() -> None:
     before = msgspec.json.encode(pod)
     signature_of(pod)
     assert msgspec.json.encode(pod) == before
+
+
+def test_which_claims_a_pod_uses_makes_no_other_signature_and_how_many_does() -> None:
+    first, second, both = (
+        PodInfo(msgspec.convert(make_pod("p") | {"spec": {"resourceClaims": claims}}, Pod))
+        for claims in (
+            [{"name": "c", "resourceClaimName": "a"}],
+            [{"name": "d", "resourceClaimName": "b"}],
+            [{"name": "c", "resourceClaimName": "a"}, {"name": "d", "resourceClaimName": "b"}],
+        )
+    )
+    assert first.signature is second.signature
+    assert first.signature is not both.signature
