@@ -1,12 +1,12 @@
 """Drains backlogs of pods that look at other pods, each shape with both sides: `python -m bench.shapes [--pods N] …`.
 
 A shape is what all pods of a backlog ask for: to be apart by host, together in a zone, spread over zones, near others
-if possible, spread because a Service picks them, or a device each. Plain pods come first, so that each shape can be
-held against them. A run that fails ends the benchmark as in `bench.drain`.
+if possible, spread because a Service picks them, a local volume or a device each. Plain pods come first, so that each
+shape can be held against them. A run that fails ends the benchmark as in `bench.drain`.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from bench import scale
+from bench import scale, volumes
 from bench.progress import Bars
 from bench.report import document
 from bench.scale import NAMESPACE, Body
@@ -32,7 +32,7 @@ SERVICE: Mapping[str, Any] = {
 }
 _DEVICES = "/apis/resource.k8s.io/v1"
 _DEVICES_PER_NODE = 8
-_DEVICE_PODS = 500
+_CLAIMING_PODS = 500
 
 
 def _nothing(nodes: int, pods: int) -> Iterator[Body]:
@@ -47,11 +47,13 @@ class Shape:
         wish: adds to a pod what it asks for.
         objects: what there is besides so many nodes and pods.
         most: the largest backlog that is measured; None for no limit.
+        controllers: of kube-controller-manager, what has to run for the pods to be bound.
     """
 
     wish: Callable[[PodDict], PodDict]
     objects: Callable[[int, int], Iterator[Body]] = _nothing
     most: int | None = None
+    controllers: Sequence[str] = ()
 
     def count(self, asked: int) -> int:
         """How many pods are measured of those asked for."""
@@ -68,6 +70,10 @@ def _pod_name(number: int) -> str:
 
 def _service(nodes: int, pods: int) -> Iterator[Body]:
     yield f"/api/v1/namespaces/{NAMESPACE}/services", msgspec.json.encode(SERVICE)
+
+
+def _volumes(nodes: int, pods: int) -> Iterator[Body]:
+    yield from volumes.storage(map(_pod_name, range(pods)))
 
 
 def _with_device(pod: PodDict) -> PodDict:
@@ -97,7 +103,8 @@ SHAPES: Mapping[str, Shape] = {
     "spread over zones": Shape(lambda pod: pod.labels(WEB).spread(ZONE, WEB)),
     "preferred affinity": Shape(lambda pod: pod.labels(WEB).near(ZONE, WEB, weight=10)),
     "default spread of a Service": Shape(lambda pod: pod.labels(WEB), _service),
-    "one device": Shape(_with_device, _devices, most=_DEVICE_PODS),
+    "local volume": Shape(volumes.mounting, _volumes, most=_CLAIMING_PODS, controllers=volumes.CONTROLLERS),
+    "one device": Shape(_with_device, _devices, most=_CLAIMING_PODS),
 }
 
 
@@ -126,7 +133,7 @@ def main(nodes: int, pods: int, names: tuple[str, ...], output: str) -> None:
                 shape = SHAPES[name]
                 count = shape.count(pods)
                 others = list(shape.objects(nodes, count))
-                backlog = Backlog(list(scale.nodes(nodes)), list(shape.pods(count)), others)
+                backlog = Backlog(list(scale.nodes(nodes)), list(shape.pods(count)), others, shape.controllers)
                 found[name] = run(KUBE_SCHEDULER, backlog, bars), run(MUSTER, backlog, bars)
     except FAILURES as error:
         raise click.ClickException(str(error)) from error

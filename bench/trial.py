@@ -65,11 +65,15 @@ FAILURES = (
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What a trial begins with: nodes, pods that wait, and other objects that these go by, such as their groups."""
+    """What a trial begins with: nodes, pods that wait, and other objects that these go by, such as their groups.
+
+    `controllers` of kube-controller-manager run along with either side, where pods need more than a scheduler.
+    """
 
     nodes: Sequence[Body]
     pods: Sequence[Body]
     others: Sequence[Body] = ()
+    controllers: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +150,8 @@ async def measure(side: Side, backlog: Backlog, plane: ControlPlane, display: Di
     Raises `StalledError` and `WrongRunError` when the side failed, `RefusedError`, and `TimeoutError` when the cluster
     cannot be filled in time.
     """
+    if backlog.controllers:
+        plane.start_controller_manager(*backlog.controllers)
     async with Client(plane.kubeconfig()) as client:
         await cluster.create_namespace(client)
         for name, bodies in (("nodes", backlog.nodes), ("others", backlog.others), ("pods", backlog.pods)):

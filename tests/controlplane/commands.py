@@ -96,6 +96,8 @@ def kube_controller_manager(files: Files, *, port: int, kubeconfig: Path, contro
         str(locate("kube-controller-manager")),
         f"--kubeconfig={kubeconfig}",
         f"--controllers={','.join(controllers)}",
+        "--kube-api-qps=5000",
+        "--kube-api-burst=5000",
         "--use-service-account-credentials",
         f"--service-account-private-key-file={files.signing_key}",
         f"--root-ca-file={files.certificate('apiserver')}",
