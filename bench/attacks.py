@@ -114,7 +114,7 @@ def _affinity(pod: PodDict, number: int) -> None:
 
 def _spread(pod: PodDict, number: int) -> None:
     for index in range(2_000):
-        pod.spread("kubernetes.io/hostname", {f"own-{number}-{index}": "x"}, max_skew=index + 1)
+        pod.spread(f"example.com/own-{index}", {f"own-{number}-{index}": "x"})
 
 
 def _group(name: str, members: int, **spec: Any) -> tuple[str, dict[str, Any]]:

@@ -18,6 +18,7 @@ from yarl import URL
 
 _ERRORS_FROM = 400
 _NOT_FOUND = 404
+_TOLD = 1000
 _CHUNK = 1 << 20
 
 
@@ -92,5 +93,7 @@ class Client:
 async def _body(response: aiohttp.ClientResponse) -> bytes:
     body = await response.read()
     if response.status >= _ERRORS_FROM:
-        raise RefusedError(f"{response.method} {response.url.path}: {response.status} {body.decode(errors='replace')}")
+        raise RefusedError(
+            f"{response.method} {response.url.path}: {response.status} {body[:_TOLD].decode(errors='replace')}"
+        )
     return body

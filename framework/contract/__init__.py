@@ -38,7 +38,7 @@ from .nominator import Nominator, Trial
 from .normalizing import normalize_to_highest
 from .observer import Observer
 from .per_node import PerNodeFilter, PerNodeScore
-from .per_signature import PerSignature
+from .per_signature import PerSignature, SignatureCache
 from .plugin import (
     MAX_NODE_SCORE,
     BindPlugin,
@@ -130,6 +130,7 @@ __all__ = [
     "ReservePlugin",
     "ScorePlugin",
     "Scores",
+    "SignatureCache",
     "SnapshotReader",
     "Status",
     "StatusTable",

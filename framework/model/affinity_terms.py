@@ -6,7 +6,7 @@ mismatch are not looked at here: the API server has merged them into the label s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -14,6 +14,10 @@ from functools import cached_property
 from .label_selector import EVERYTHING, Selector, SelectorError, joined, read_selector
 from .pod import Affinity
 from .pod_relations import PodAffinity, PodAffinityTerm
+
+MOST_TERMS = 256
+"""Terms of a pod that are read. More cannot be scheduled (see PodLimits), but somebody may have bound the pod by hand,
+and all others would have to look at each of its terms; those past the last one that is read protect nobody."""
 
 
 class Wish(Enum):
@@ -110,12 +114,14 @@ def pod_terms(affinity: Affinity | None, namespace: str) -> PodTerms:
     near, apart = affinity.pod_affinity or PodAffinity(), affinity.pod_anti_affinity or PodAffinity()
     carried: list[CarriedTerm] = []
     faults: list[str] = []
+    left = MOST_TERMS
     for wish, name, terms in (
         (Wish.REQUIRED, "requiredAffinityTerms", _required(near)),
         (Wish.REQUIRED_APART, "requiredAntiAffinityTerms", _required(apart)),
         (Wish.PREFERRED, "preferredAffinityTerms", _preferred(near)),
         (Wish.PREFERRED_APART, "preferredAntiAffinityTerms", _preferred(apart)),
     ):
+        terms, left = terms[:left], max(0, left - len(terms))
         try:
             carried += [CarriedTerm(wish, _read(term, namespace), weight) for weight, term in terms]
         except SelectorError as error:
@@ -123,11 +129,11 @@ def pod_terms(affinity: Affinity | None, namespace: str) -> PodTerms:
     return PodTerms(tuple(carried), joined(faults) if faults else "")
 
 
-def _required(affinity: PodAffinity) -> Iterable[tuple[int, PodAffinityTerm]]:
+def _required(affinity: PodAffinity) -> list[tuple[int, PodAffinityTerm]]:
     return [(0, term) for term in affinity.required_during_scheduling_ignored_during_execution]
 
 
-def _preferred(affinity: PodAffinity) -> Iterable[tuple[int, PodAffinityTerm]]:
+def _preferred(affinity: PodAffinity) -> list[tuple[int, PodAffinityTerm]]:
     weighted = affinity.preferred_during_scheduling_ignored_during_execution
     return [(each.weight, each.pod_affinity_term) for each in weighted]
 

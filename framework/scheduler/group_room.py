@@ -9,6 +9,7 @@ are never too small, so what they rule out does not fit; what they let pass may 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +44,10 @@ class GroupRoom:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._by_signature: LRUCache[PodSignature, _OfSignature] = LRUCache(_SIGNATURES)
+        self._by_signature: LRUCache[ref[PodSignature], _OfSignature] = LRUCache(_SIGNATURES)
+
+    def _forget(self, gone: ref[PodSignature]) -> None:
+        self._by_signature.pop(gone, None)
 
     def enough(self, framework: Framework, pods: Iterable[PodInfo], missing: int) -> bool:
         """Whether `missing` members could fit; `pods` has one or more of each signature."""
@@ -52,7 +56,7 @@ class GroupRoom:
             capacities = self.of(framework, pod)
             if capacities is None:
                 return True
-            found += self._by_signature[pod.signature].total
+            found += self._by_signature[ref(pod.signature)].total
             if found >= missing:
                 return True
         return False
@@ -69,13 +73,13 @@ class GroupRoom:
         """
         if not framework.plugins.capacity:
             return None
-        known = self._by_signature.get(pod.signature)
+        known = self._by_signature.get(ref(pod.signature))
         if known is None:
-            known = self._by_signature[pod.signature] = _OfSignature()
+            known = self._by_signature[ref(pod.signature, self._forget)] = _OfSignature()
         try:
             self._refresh(known, framework, pod)
         except Failed:  # the trial will tell
-            del self._by_signature[pod.signature]
+            del self._by_signature[ref(pod.signature)]
             return None
         return known.capacities
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from weakref import ref
 
 from cachetools import LRUCache
 
@@ -63,7 +64,7 @@ class _Postponed:
 
 
 Reasons = frozenset[str]
-Alike = str | PodSignature
+Alike = str | ref[PodSignature]
 """What pods share that wait for the same: their group, else their signature. A pod's UID when it waits for its own."""
 
 
@@ -114,7 +115,7 @@ class Reports:
         """An attempt failed; `nominated` as in `ConditionWriter.unscheduled`, `group` if the pod was tried with one."""
         self._remember(pod, status, "")
         pending = status.code is Code.PENDING
-        alike = pod.uid if pending else group or pod.signature
+        alike: Alike = pod.uid if pending else group or ref(pod.signature)
         reasons, message = self._told.get(pod.uid, (None, ""))
         nominates = nominated is not None and nominated != pod.pod.status.nominated_node_name
         if not nominates and reasons == _reasons(status):

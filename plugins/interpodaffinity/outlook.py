@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from cachetools import LRUCache
-
-from muster.framework.contract import PodInfo, PodSignature, SnapshotReader
+from muster.framework.contract import PodInfo, SignatureCache, SnapshotReader
 from muster.framework.model.affinity_terms import Wish
 from muster.framework.model.label_set import LabelSet
 from muster.framework.snapshot.domains import Domains
@@ -71,14 +69,15 @@ class Outlooks:
 
     def __init__(self, namespaces: Namespaces) -> None:
         self._namespaces = namespaces
-        self._known: LRUCache[tuple[PodSignature, LabelSet], tuple[int, Outlook]] = LRUCache(_REMEMBERED)
+        self._known: SignatureCache[tuple[int, Outlook]] = SignatureCache(_REMEMBERED)
 
     def of(self, pod: PodInfo) -> Outlook:
         """The pod's, as namespaces are labelled now."""
-        place, epoch = (pod.signature, pod.label_set), self._namespaces.epoch
-        known = self._known.get(place)
+        epoch = self._namespaces.epoch
+        known = self._known.get(pod.signature, pod.label_set)
         if known is None or known[0] != epoch:
-            known = self._known[place] = (epoch, self._work_out(pod))
+            known = (epoch, self._work_out(pod))
+            self._known.put(pod.signature, pod.label_set, known)
         return known[1]
 
     def _work_out(self, pod: PodInfo) -> Outlook:

@@ -26,6 +26,7 @@ from muster.framework.contract import (
     PreFilterPlugin,
     Status,
 )
+from muster.framework.model.affinity_terms import MOST_TERMS
 from muster.framework.model.pod_info import PodInfo
 
 from .sizes import SIZES
@@ -53,6 +54,11 @@ class PodLimitsArgs(PluginArgs):
         for field, value in self.model_dump(by_alias=True).items():
             if value < 1:
                 yield invalid(f"{path}.{field}", value, "must be positive")
+        if self.pod_affinity_terms > MOST_TERMS:
+            place = f"{path}.podAffinityTerms"
+            yield invalid(
+                place, self.pod_affinity_terms, f"must be {MOST_TERMS} at most, for no more are read of a pod"
+            )
 
 
 class PodLimits(PreFilterPlugin, EnqueueExtensions):

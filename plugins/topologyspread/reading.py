@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from cachetools import LRUCache
 
 from muster.framework.config.args import PodTopologySpreadArgs
-from muster.framework.contract import PodInfo, SnapshotReader
+from muster.framework.contract import PodInfo, SignatureCache, SnapshotReader
 from muster.framework.model.label_selector import SelectorError
 from muster.framework.model.node_selector import required_of
 from muster.framework.model.pod_relations import TopologySpreadConstraint
@@ -49,23 +49,25 @@ class Readings:
         self._siblings = siblings
         self._defaults = default_constraints(args)
         self._system = args.defaulting_type == "System"
-        self._known: LRUCache[Hashable, tuple[int, Reading]] = LRUCache(_REMEMBERED)
-        self._eligible: LRUCache[Hashable, EligibleNodes] = LRUCache(_REMEMBERED)
+        self._known: SignatureCache[tuple[int, Reading]] = SignatureCache(_REMEMBERED)
+        self._eligible: SignatureCache[EligibleNodes] = SignatureCache(_REMEMBERED)
+        self._eligible_by_keys: LRUCache[tuple[str, ...], EligibleNodes] = LRUCache(_REMEMBERED)
 
     def of(self, pod: PodInfo, snapshot: SnapshotReader) -> Reading:
         """The constraints of the pod, its own or the defaults, as services and controllers are now."""
         if pod.pod.spec.topology_spread_constraints:
-            place: Hashable = (pod.signature, pod.label_set)
+            place: Hashable = pod.label_set
             epoch = 0
         elif self._defaults:
             owner = controller_of(pod)
             key = None if owner is None else (owner.api_version, owner.kind, owner.name)
-            place, epoch = (pod.signature, pod.label_set, key), self._siblings.epoch
+            place, epoch = (pod.label_set, key), self._siblings.epoch
         else:
             return _NONE
-        known = self._known.get(place)
+        known = self._known.get(pod.signature, place)
         if known is None or known[0] != epoch:
-            known = self._known[place] = (epoch, self._read(pod, snapshot))
+            known = (epoch, self._read(pod, snapshot))
+            self._known.put(pod.signature, place, known)
         return known[1]
 
     def _read(self, pod: PodInfo, snapshot: SnapshotReader) -> Reading:
@@ -131,11 +133,16 @@ class Readings:
         tolerations = pod.pod.spec.tolerations if rule.honors_taints else None
         if requirement is None and tolerations is None and len(keys) < 2:
             return None
-        signature = None if requirement is None and tolerations is None else pod.signature
-        place = (signature, keys, requirement is None, tolerations is None)
-        known = self._eligible.get(place)
+        if requirement is None and tolerations is None:
+            known = self._eligible_by_keys.get(keys)
+            if known is None:
+                known = self._eligible_by_keys[keys] = EligibleNodes(snapshot, keys, None, None)
+            return known
+        place = (keys, requirement is None, tolerations is None)
+        known = self._eligible.get(pod.signature, place)
         if known is None:
-            known = self._eligible[place] = EligibleNodes(snapshot, keys, requirement, tolerations)
+            known = EligibleNodes(snapshot, keys, requirement, tolerations)
+            self._eligible.put(pod.signature, place, known)
         return known
 
 

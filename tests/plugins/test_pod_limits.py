@@ -130,6 +130,7 @@ def test_without_a_word_the_limits_are_those_of_the_model() -> None:
     ("args", "fault"),
     [
         ("{containers: 0}", "containers: Invalid value: 0: must be positive"),
+        ("{podAffinityTerms: 257}", "podAffinityTerms: Invalid value: 257: must be 256 at most"),
         ("{podAffinityTerms: -1}", "podAffinityTerms: Invalid value: -1: must be positive"),
         ("{pods: 1}", 'unknown field "profiles[0].pluginConfig[0].args.pods"'),
     ],

@@ -1,0 +1,162 @@
+"""Objects at the API's limits of size, in every family of plugins: bounded work, and nothing left when they are gone.
+
+Work is counted in calls, of Python and of C, for a count is the same on every machine. Half a million of them take some
+tens of milliseconds; what the attacks took was a hundred times as much and more.
+"""
+
+import gc
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muster.framework.cache.recount import differences
+from muster.framework.model import pod_info
+from muster.framework.model.node import Node
+from muster.framework.model.pod import Pod
+from muster.framework.scheduler.engine import Engine
+from muster.operator.explain.picture import picture
+from muster.operator.process.settings import assemble, muster_configuration
+from tests.builders import NodeDict, PodDict, make_node, make_pod
+from tests.security.shapes import SHAPES
+
+MOST_CALLS = 500_000
+NODES = 120
+
+
+class Work:
+    """How many calls were made."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def count(self, frame: FrameType, event: str, argument: object) -> None:
+        self.calls += event in ("call", "c_call")
+
+
+@contextmanager
+def counted() -> Iterator[Work]:
+    work = Work()
+    sys.setprofile(work.count)
+    try:
+        yield work
+    finally:
+        sys.setprofile(None)
+
+
+def typed(pod: PodDict, node: str = "") -> Pod:
+    """The pod as the engine gets it, on a node that somebody else chose if one is named."""
+    return msgspec.convert({**pod, "spec": {**pod["spec"], "nodeName": node}}, Pod)
+
+
+def cluster() -> Engine:
+    made = [
+        make_node(f"n{n}")
+        .zone(f"z{n % 3}")
+        .labels({"example.com/size": str(n)})
+        .taint("soft", effect="PreferNoSchedule")
+        for n in range(NODES)
+    ]
+    return picture(assemble(muster_configuration()), [msgspec.convert(dict(node), Node) for node in made], [])
+
+
+def held(engine: Engine) -> tuple[object, ...]:
+    """What grows with what pods ask for, if anything does."""
+    engine.queue.flush(1e6)  # what is gone leaves its place in a heap when its time has come
+    gc.collect()
+    snapshot = engine.cache.snapshot
+    return (
+        [name for name in snapshot.resources.names if name],
+        dict(snapshot.resources.unoffered()),
+        sorted(snapshot.labels.keys),
+        len(pod_info._signatures),
+    )
+
+
+def large(shapes: list[str], share: float) -> PodDict:
+    pod = make_pod("large")
+    for name in shapes:
+        add, most = SHAPES[name]
+        for number in range(int(most * share / len(shapes))):
+            add(pod, number)
+    return pod
+
+
+def bounded(what: str, act: Callable[[], Any]) -> None:
+    with counted() as work:
+        act()
+    assert work.calls < MOST_CALLS, f"{what}: {work.calls} calls"
+
+
+def decide(engine: Engine) -> None:
+    engine.queue.flush(0.0)
+    while engine.scheduler.step():
+        pass
+
+
+@pytest.mark.parametrize("assigned", ["", "n7"], ids=["to be placed", "bound by hand"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_pod_at_its_largest_costs_bounded_work_and_leaves_nothing(shape: str, assigned: str) -> None:
+    engine = cluster()
+    before = held(engine)
+    hold_a_large_pod(engine, [shape], 1.0, assigned)
+    assert held(engine) == before
+
+
+def hold_a_large_pod(engine: Engine, shapes: list[str], share: float, assigned: str) -> None:
+    """A large pod comes, others come and go beside it, its nodes change, and it goes."""
+    pod, other = typed(large(shapes, share), assigned), typed(make_pod("other").labels(app="x"))
+    bounded("the pod comes", lambda: engine.pods.on_add(pod))
+    bounded("it is decided", lambda: decide(engine))
+    bounded("another comes", lambda: engine.pods.on_add(other))
+    bounded("the other is decided", lambda: decide(engine))
+    engine.pods.on_delete(other)
+    old = engine.cache.snapshot.nodes[3]
+    assert old is not None
+    new = msgspec.structs.replace(old, metadata=msgspec.structs.replace(old.metadata, labels={"example.com/size": "9"}))
+    bounded("a node changes", lambda: engine.nodes.on_update(old, new))
+    engine.nodes.on_update(new, old)
+    bounded("it is decided again", lambda: decide(engine))
+    bounded("the pod goes", lambda: engine.pods.on_delete(pod))
+    assert differences(engine.cache) == []
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.lists(st.sampled_from(sorted(SHAPES)), min_size=2, max_size=3, unique=True),
+    st.floats(0.05, 1.0),
+    st.sampled_from(["", "n7"]),
+)
+def test_any_mixture_that_is_as_large_costs_no_more(shapes: list[str], share: float, assigned: str) -> None:
+    hold_a_large_pod(cluster(), shapes, share, assigned)
+
+
+NODE_SHAPES: dict[str, tuple[Callable[[NodeDict, int], object], int]] = {
+    "resources": (lambda node, n: node.resources({f"example.com/r-{n}": "1"}), 10_000),
+    "labels": (lambda node, n: node.labels({f"example.com/k-{n}": "x"}), 20_000),
+    "taints": (lambda node, n: node.taint(f"example.com/t-{n}", effect="PreferNoSchedule"), 10_000),
+    "images": (lambda node, n: node.image(f"example.com/image-{n}", size=1), 10_000),
+}
+
+
+@pytest.mark.parametrize("shape", NODE_SHAPES)
+def test_a_node_at_its_largest_costs_bounded_work_and_leaves_nothing(shape: str) -> None:
+    engine = cluster()
+    before = held(engine)
+    add, most = NODE_SHAPES[shape]
+    plain = make_node("large")
+    for number in range(most):
+        add(plain, number)
+    node, pod = msgspec.convert(dict(plain), Node), typed(make_pod("other"))
+    bounded("the node comes", lambda: engine.nodes.on_add(node))
+    bounded("a pod comes", lambda: engine.pods.on_add(pod))
+    bounded("it is decided", lambda: decide(engine))
+    engine.pods.on_delete(pod)
+    bounded("the node goes", lambda: engine.nodes.on_delete(node))
+    assert held(engine) == before
