@@ -13,6 +13,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.framework.snapshot.view import NodeView
 from muster.plugins.dynamicresources.plugin import DynamicResources
+from muster.plugins.dynamicresources.shared import Devices
 from muster.testing.clock import VirtualClock
 from tests.builders import NodeDict, PodDict
 
@@ -92,6 +93,7 @@ class _Handle:
     clock: VirtualClock = field(default_factory=VirtualClock)
     spawned: list[Coroutine[Any, Any, None]] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
+    kept: dict[str, object] = field(default_factory=dict)
 
     @property
     def events(self) -> "_Handle":
@@ -104,7 +106,8 @@ class _Handle:
         self.spawned.append(work)
 
     def shared(self, key: str, make: Callable[[], T]) -> T:
-        return make()
+        made = self.kept[key] = make()
+        return made
 
 
 class Bench:
@@ -117,6 +120,11 @@ class Bench:
         self.api = KeptApi()
         self.handle = _Handle(self.snapshot, self.api)
         self.plugin = DynamicResources(None, cast("Handle", self.handle))  # type: ignore[arg-type]  # no arguments given
+
+    @property
+    def devices(self) -> Devices:
+        """What the plugin knows."""
+        return cast("Devices", self.handle.kept[self.plugin.name])
 
     def put(self, *objects: Object) -> None:
         """The API has these, and the watch tells of them."""

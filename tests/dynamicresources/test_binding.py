@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from muster.framework.contract import Code, CycleState, Diagnosis, PodDecision, Status
+from muster.plugins.dynamicresources.devices import DeviceId
 from tests.builders import make_node, make_pod
 from tests.dynamicresources.bench import CLAIMS, Attempt, Bench
 from tests.dynamicresources.objects import (
@@ -149,6 +150,25 @@ def test_a_claim_in_the_making_is_shared_within_a_group_alone() -> None:
     assert start(world, "stranger").nodes() == []
     sibling.unreserve("one")
     assert start(world, "stranger").nodes() == ["one"]
+
+
+def test_members_of_a_transaction_see_each_others_devices_and_leave_nothing_behind() -> None:
+    shared = device("a", capacity={"memory": "10Gi"}) | {"allowMultipleAllocations": True}
+    names = [f"claim-{number}" for number in range(4)]
+    part = exactly(1, capacity={"requests": {"memory": "4Gi"}})
+    world = bench(*(make_claim(name, part) for name in names), devices=(shared, device("b")))
+    before = in_use(world)
+    placed: list[Attempt] = []
+    for number, name in enumerate(names):
+        member = start(world, f"member-{number}", name, group="default/gang")
+        if member.nodes():
+            assert member.reserve("one") is None
+            placed.append(member)
+    assert len(placed) == 2
+    assert in_use(world) != before
+    for member in reversed(placed):
+        member.unreserve("one")
+    assert in_use(world) == before
 
 
 async def test_siblings_that_share_a_claim_are_all_in_its_reservations() -> None:
@@ -304,6 +324,12 @@ def test_a_pod_without_claims_is_let_through_everywhere() -> None:
     attempt.unreserve("one")
     preflight = world.plugin.pre_bind_pre_flight(CycleState(), attempt.pod, "one")
     assert preflight == Status.skip()
+
+
+def in_use(world: Bench) -> dict[str, tuple[bool, bool, dict[str, int]]]:
+    """What is taken and shared of each device, and how much of it."""
+    use, ids = world.devices.inventory.use, [DeviceId(GPU, "one", name) for name in ("a", "b")]
+    return {id_.device: (use.taken(id_), use.shared(id_), dict(use.consumed(id_))) for id_ in ids}
 
 
 def _nothing() -> Diagnosis:
