@@ -1,7 +1,9 @@
 """What was simulated is what the scheduler then does, pod by pod, to the same objects on a real API server."""
 
+import contextlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -62,6 +64,7 @@ class Plan:
         self.groups = [group for group, _ in gangs]
         self.pods = [pod for _, members in gangs for pod in (self._pod(f"before-{members[0].name}"), *members)]
         self.pods += [self._pod(f"after-{number}") for number in range(8)]
+        self.pods.sort(key=lambda pod: pod.name)  # as a scheduler that starts finds them
 
     def _node(self, name: str) -> NodeDict:
         random = self._random
@@ -126,11 +129,11 @@ def test_every_pod_goes_where_it_was_said_or_is_told_what_was_said(
         cluster.bind(pod.name, its_node)
     wanted = [in_namespace(found, cluster.namespace) for found in (*plan.groups, *plan.pods)]
     answer = simulate(tmp_path, cluster.kubectl("get", "nodes,pods,podgroups", "-A", "-o", "json"), wanted)
-    said = {pod["pod"].partition("/")[2]: (pod["node"], pod["reason"]) for pod in answer["pods"]}
+    said = {pod["pod"].partition("/")[2]: (pod["node"], numberless(pod["reason"])) for pod in answer["pods"]}
 
-    start_muster()
     create_groups(cluster, plan.groups)
     cluster.create(*plan.pods, scheduler="muster")
+    start_muster()
 
     def done() -> dict[str, tuple[str, str]]:
         pods = cluster.api.get(f"/api/v1/namespaces/{cluster.namespace}/pods")["items"]
@@ -138,7 +141,9 @@ def test_every_pod_goes_where_it_was_said_or_is_told_what_was_said(
 
     assert any(node for node, _ in said.values())
     assert any(not node for node, _ in said.values())
-    eventually(lambda: done() == said)
+    with contextlib.suppress(AssertionError):
+        eventually(lambda: done() == said)
+    assert done() == said
 
 
 def verdict(pod: Mapping[str, Any]) -> tuple[str, str]:
@@ -146,7 +151,12 @@ def verdict(pod: Mapping[str, Any]) -> tuple[str, str]:
     if node := pod["spec"].get("nodeName"):
         return node, ""
     conditions = pod["status"].get("conditions", ())
-    return "", next((each.get("message", "") for each in conditions if each["type"] == "PodScheduled"), "")
+    return "", next((numberless(each.get("message", "")) for each in conditions if each["type"] == "PodScheduled"), "")
+
+
+def numberless(reason: str) -> str:
+    """The reason without its numbers: of a pod that has been told why it waits, new ones are written much later."""
+    return re.sub(r"\d+", "#", reason)
 
 
 def test_with_as_many_nodes_more_as_it_said_a_gang_starts(
@@ -163,9 +173,9 @@ def test_with_as_many_nodes_more_as_it_said_a_gang_starts(
     cluster.create(*gang, scheduler="muster")
     cluster.wait_until_unschedulable("m-0")
     cluster.api.post("/api/v1/nodes", make_node("two", cpu="3"))
-    cluster.create(make_pod("sees-two").node_selector({"kubernetes.io/hostname": "two"}), scheduler="muster")
-    cluster.wait_until_bound("sees-two")
-    assert cluster.node_of("m-0") == ""
+    cluster.create(make_pod("after").node_selector({"kubernetes.io/hostname": "two"}), scheduler="muster")
+    cluster.wait_until_bound("after")
+    assert not any(cluster.node_of(pod.name) for pod in gang)
     cluster.api.post("/api/v1/nodes", make_node("three", cpu="3"))
 
     assert sorted(cluster.wait_until_bound(*(pod.name for pod in gang))) == [*["one"] * 3, *["three"] * 3, *["two"] * 3]
