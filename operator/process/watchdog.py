@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 HELD_SECONDS = 0.1
-"""A loop that was held for longer is told of."""
+"""A plugin that holds the loop for longer is told of."""
+HELD_BY_MUSTER_SECONDS = 1.0
+"""So is code of Muster itself: on a machine short of time the loop stands for a moment through nobody's fault."""
 _BEAT_SECONDS = 0.05
 _QUIET_SECONDS = 10.0
 """How long the same holder is not named again."""
@@ -74,11 +76,11 @@ class Watchdog:
 
     def look(self) -> None:
         """Whether the loop stands now; if so, and that was not told of lately, say who holds it. On any thread."""
-        due, now = self._due, self._now()
-        if now - due < HELD_SECONDS or due == self._telling_of:
+        due, now, running = self._due, self._now(), self._watch.current
+        patience = HELD_BY_MUSTER_SECONDS if running is None else HELD_SECONDS
+        if now - due < patience or due == self._telling_of:
             return
         self._telling_of = due
-        running = self._watch.current
         if running is not None:
             plugin, point, pod, _ = running
             pairs = {"plugin": plugin.name, "point": point.name, "pod": pod.key}

@@ -87,7 +87,7 @@ async def test_the_same_holder_is_named_again_after_a_while_only(
 
 def test_without_a_plugin_the_line_of_code_is_named(clock: Clock, told: Callable[[], list[dict[str, Any]]]) -> None:
     watchdog = Watchdog(Watch(), lambda seconds: None, now=clock)
-    clock.now += 1.0
+    clock.now += 2.0
     seen = threading.Thread(target=watchdog.look)
     seen.start()
     seen.join()
