@@ -42,8 +42,8 @@ class Observer(Protocol):
     def plugin_execution(self, plugin: str, *, point: str, status: Code, seconds: float) -> None:
         """One plugin ran at one extension point. The caller reports one cycle in ten, chosen at random."""
 
-    def plugin_evaluated(self, plugin: str, *, point: str, profile: str) -> None:
-        """A plugin took part in a pod's PreFilter, Filter, PreScore or Score and did not skip it."""
+    def plugins_evaluated(self, plugins: tuple[str, ...], *, point: str, profile: str) -> None:
+        """These plugins had their say at a pod's PreFilter, Filter, PreScore or Score."""
 
     def plugin_slow(self, plugin: str, *, point: str, seconds: float) -> None:
         """A call of a plugin held up everything else for more than a tenth of a second."""
@@ -116,7 +116,7 @@ class NullObserver:
     def plugin_execution(self, plugin: str, *, point: str, status: Code, seconds: float) -> None:
         pass
 
-    def plugin_evaluated(self, plugin: str, *, point: str, profile: str) -> None:
+    def plugins_evaluated(self, plugins: tuple[str, ...], *, point: str, profile: str) -> None:
         pass
 
     def plugin_slow(self, plugin: str, *, point: str, seconds: float) -> None:

@@ -52,6 +52,15 @@ class Plugin(ABC, Generic[Args]):
         self.args = args
         self.handle = handle
 
+    def concerns(self, pod: PodInfo) -> bool:
+        """Whether the plugin has anything to do for such a pod. Asked once a signature, so that others cost nothing.
+
+        False stands for SKIP at PreFilter, PreScore and PreBindPreFlight, for success at Reserve, Unreserve and Permit,
+        and for a Score of 0 on every node: the plugin is not called there. Every other point is as without it. The
+        answer must follow from the pod's signature and from whether it has volumes, and never change.
+        """
+        return True
+
 
 class EnqueueExtensions(Plugin[Args]):
     """Tells which events may help the pods that this plugin rejected. A plugin without it is asked on every event."""

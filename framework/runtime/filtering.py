@@ -52,8 +52,7 @@ class Filtering:
     def _run_on_all(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
         snapshot, only = self._snapshot, pre_filtered.node_names
         results = self._cache.filter_results(pod.signature, state.skip_filter_plugins)
-        for name in results.names:
-            self._calls.evaluated(name, FILTER)
+        self._calls.evaluated(results.names, FILTER)
         if only is None:
             results.refresh(snapshot, lambda plugin, view: self._verdicts(plugin, state, pod, view))
             passing, rows, leading = results.mask, results.rows, results.leading

@@ -26,6 +26,7 @@ from ..snapshot.journal import DependsOn
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 from . import plugin_calls as points
+from .concerned import ConcernedPlugins
 from .filtering import Filtering
 from .nominator import PodNominator
 from .plugin_calls import PluginCalls, Watch, error_in, failure, judged
@@ -68,9 +69,10 @@ class Framework:
         self._clock = clock
         self._observer = observer
         self._calls = PluginCalls(self.name, clock.now, observer, watch)
+        self._concerned = ConcernedPlugins(self.plugins.plugins.values(), self._calls)
         cache = ResultsCache(self.plugins.filter, self.plugins.score)
         self._filtering = Filtering(self.plugins, self._calls, cache, snapshot, nominator)
-        self._scoring = Scoring(self.plugins, self._calls, cache, snapshot)
+        self._scoring = Scoring(self.plugins, self._calls, cache, snapshot, self._concerned)
 
     # The queue.
 
@@ -116,40 +118,53 @@ class Framework:
         plugins: Iterable[PreFilterPlugin] = self.plugins.pre_filter
         if not of_groups:
             plugins = [plugin for plugin in plugins if not isinstance(plugin, GroupPlugin)]
-        found = self._pre_filter(plugins, state, pod, nodes)
+        asked: list[str] = []
+        skipped: set[str] = set()
+        found = self._pre_filter(plugins, state, pod, nodes, asked, skipped)
+        state.skip_filter_plugins = frozenset(skipped)
+        self._calls.evaluated(tuple(asked), points.PRE_FILTER)
         self._calls.point_ended(points.PRE_FILTER, found.status, since)
         return found
 
     def _pre_filter(
-        self, plugins: Iterable[PreFilterPlugin], state: CycleState, pod: PodInfo, nodes: NodeView
+        self,
+        plugins: Iterable[PreFilterPlugin],
+        state: CycleState,
+        pod: PodInfo,
+        nodes: NodeView,
+        asked: list[str],
+        skipped: set[str],
     ) -> PreFiltered:
-        calls = self._calls
-        skipped: set[str] = set()
+        """Adds to `asked` the plugins whose turn came, and to `skipped` those of them with nothing to do."""
+        calls, others = self._calls, self._concerned.others(pod)
         node_names: frozenset[str] | None = None
         narrowing: list[str] = []
         rejection: Status | None = None
         for plugin in plugins:
+            name = plugin.name
+            asked.append(name)
+            if name in others:
+                skipped.add(name)
+                continue
             answer = calls.call(points.PRE_FILTER, plugin, pod, state.sampled, plugin.pre_filter, state, pod, nodes)
-            calls.evaluated(plugin.name, points.PRE_FILTER)
             if answer is None:
                 continue
             if isinstance(answer, PreFilterResult):
                 node_names = answer.node_names if node_names is None else node_names & answer.node_names
-                narrowing.append(plugin.name)
+                narrowing.append(name)
                 if not node_names:
                     return PreFiltered(
                         status=Status.unresolvable(_unsatisfied(narrowing, empty=True)),
                         rejectors=frozenset(narrowing),
                     )
             elif answer.code is Code.SKIP:
-                skipped.add(plugin.name)
+                skipped.add(name)
             elif answer.code is Code.UNSCHEDULABLE:
                 rejection = answer
             elif answer.rejected:
-                return PreFiltered(status=answer, rejectors=frozenset({plugin.name}))
+                return PreFiltered(status=answer, rejectors=frozenset({name}))
             else:
                 return PreFiltered(status=answer)
-        state.skip_filter_plugins = frozenset(skipped)
         if rejection is not None:
             return PreFiltered(status=rejection, rejectors=frozenset({rejection.plugin, *narrowing}))
         absent = Status.unresolvable(_unsatisfied(narrowing, empty=False)) if node_names is not None else None
@@ -240,7 +255,10 @@ class Framework:
         """Let the plugins book the pod on the node. The first that refuses ends it; Unreserve is the caller's."""
         since = self._calls.now()
         status: Status | None = None
+        others = self._concerned.others(pod)
         for plugin in self.plugins.reserve:
+            if plugin.name in others:
+                continue
             status = self._calls.call(points.RESERVE, plugin, pod, state.sampled, plugin.reserve, state, pod, node_name)
             if status is not None:
                 break
@@ -250,8 +268,10 @@ class Framework:
     def run_reserve_plugins_unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Let the plugins strike the pod off again, in reverse order. One that fails keeps no other from it."""
         since = self._calls.now()
+        others = self._concerned.others(pod)
         for plugin in reversed(self.plugins.reserve):
-            self._calls.undo(points.UNRESERVE, plugin, pod, state.sampled, plugin.unreserve, state, pod, node_name)
+            if plugin.name not in others:
+                self._calls.undo(points.UNRESERVE, plugin, pod, state.sampled, plugin.unreserve, state, pod, node_name)
         self._calls.point_ended(points.UNRESERVE, None, since)
 
     def run_permit_plugins(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
@@ -259,7 +279,10 @@ class Framework:
         since = self._calls.now()
         timeouts: dict[str, float] = {}
         status: Status | None = None
+        others = self._concerned.others(pod)
         for plugin in self.plugins.permit:
+            if plugin.name in others:
+                continue
             answer = self._calls.call(points.PERMIT, plugin, pod, state.sampled, plugin.permit, state, pod, node_name)
             status, seconds = _permitted(plugin, answer)
             if status is None:
@@ -298,7 +321,10 @@ class Framework:
     def run_pre_bind_pre_flights(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """None when a plugin has something to do before the pod is bound, SKIP when none has, or an ERROR."""
         todo: list[PreBindPlugin] = []
+        others = self._concerned.others(pod)
         for plugin in self.plugins.pre_bind:
+            if plugin.name in others:
+                continue
             status: Status | None = self._calls.call(
                 points.PRE_BIND_PRE_FLIGHT, plugin, pod, False, plugin.pre_bind_pre_flight, state, pod, node_name
             )

@@ -56,6 +56,7 @@ class Point:
         return Code.SKIP in self.codes
 
 
+CONCERNS = Point("Concerns", 'asking plugin "{}" whether the pod concerns it', (), (bool,))
 PRE_ENQUEUE = Point("PreEnqueue", 'running PreEnqueue plugin "{}"')
 PRE_FILTER = Point("PreFilter", 'running PreFilter plugin "{}"', (Code.SKIP,), (Status, PreFilterResult))
 ADD_POD = Point("PreFilterExtensionAddPod", 'running AddPod on PreFilter plugin "{}"', rejects=False)
@@ -166,9 +167,9 @@ class PluginCalls:
         """Call a method that must not fail; if it does, that is logged."""
         self.log_failure(plugin, pod, self.call(point, plugin, pod, sampled, method, *args))
 
-    def evaluated(self, plugin: str, point: Point) -> None:
-        """A plugin was not skipped at `point`."""
-        self._observer.plugin_evaluated(plugin, point=point.name, profile=self._profile)
+    def evaluated(self, plugins: tuple[str, ...], point: Point) -> None:
+        """These plugins had their say at `point`."""
+        self._observer.plugins_evaluated(plugins, point=point.name, profile=self._profile)
 
     def point_ended(self, point: Point, status: Status | None, since: float) -> None:
         """An extension point that began at `since` has ended with `status`."""

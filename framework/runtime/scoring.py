@@ -11,6 +11,7 @@ from ..model.pod_info import PodInfo
 from ..snapshot.journal import DependsOn
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
+from .concerned import ConcernedPlugins
 from .plugin_calls import NORMALIZE, PRE_SCORE, SCORE, Failed, PluginCalls, Point, error_in, failure
 from .plugin_set import PluginSet
 from .results import Scored
@@ -20,22 +21,35 @@ from .results_cache import ResultsCache
 class Scoring:
     """Runs the PreScore and Score plugins of one profile."""
 
-    def __init__(self, plugins: PluginSet, calls: PluginCalls, cache: ResultsCache, snapshot: Snapshot) -> None:
+    def __init__(
+        self,
+        plugins: PluginSet,
+        calls: PluginCalls,
+        cache: ResultsCache,
+        snapshot: Snapshot,
+        concerned: ConcernedPlugins,
+    ) -> None:
         self._plugins = plugins
         self._calls = calls
         self._cache = cache
         self._snapshot = snapshot
+        self._concerned = concerned
 
     def prepare(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Let the plugins prepare scoring. Where none scores, none is asked. None, or the ERROR of one."""
         since = self._calls.now()
+        others = self._concerned.others(pod)
+        asked: list[str] = []
         skipped: set[str] = set()
         status: Status | None = None
         for plugin in self._plugins.pre_score if self._plugins.score else ():
+            asked.append(plugin.name)
+            if plugin.name in others:
+                skipped.add(plugin.name)
+                continue
             answer: Status | None = self._calls.call(
                 PRE_SCORE, plugin, pod, state.sampled, plugin.pre_score, state, pod, nodes
             )
-            self._calls.evaluated(plugin.name, PRE_SCORE)
             if answer is None:
                 continue
             if answer.code is not Code.SKIP:
@@ -43,6 +57,7 @@ class Scoring:
                 break
             skipped.add(plugin.name)
         state.skip_score_plugins = frozenset(skipped)
+        self._calls.evaluated(tuple(asked), PRE_SCORE)
         self._calls.point_ended(PRE_SCORE, status, since)
         return status
 
@@ -67,20 +82,23 @@ class Scoring:
         def weigh(plugin: ScorePlugin, raw: Scores) -> Scores:
             return self._weighted(plugin, state, pod, raw)
 
-        results = self._cache.score_results(pod.signature, state.skip_score_plugins)
+        others = self._concerned.others(pod)
+        results = self._cache.score_results(pod.signature, state.skip_score_plugins | others)
         results.refresh(self._snapshot, feasible, ask, weigh, self._weighted_one)
         by_plugin: dict[str, Scores] = {}
         totals = results.totals
         for plugin in self._plugins.score:
             if plugin.name in state.skip_score_plugins:
                 continue
-            self._calls.evaluated(plugin.name, SCORE)
-            if plugin.score_depends_on is DependsOn.CLUSTER:
+            if plugin.name in others:
+                weighted = np.zeros(len(feasible), np.int64)
+            elif plugin.score_depends_on is DependsOn.CLUSTER:
                 weighted = weigh(plugin, ask(plugin, NodeView.ascending(self._snapshot, feasible)))
                 totals = totals + weighted
             else:
                 weighted = results.weighted[plugin.name]
             by_plugin[plugin.name] = weighted
+        self._calls.evaluated(tuple(by_plugin), SCORE)
         return Scored(by_plugin, totals)
 
     def _scores(self, plugin: ScorePlugin, state: CycleState, pod: PodInfo, view: NodeView) -> Scores:

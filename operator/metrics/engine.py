@@ -17,7 +17,7 @@ from prometheus_client.core import Metric
 from muster.framework.contract.observer import EntityType, GroupResult, PreemptionResult, Result
 from muster.framework.contract.status import Code
 
-from .series import Counter, Gauge, Histogram, exponential
+from .series import Counter, Gauge, Histogram, JointCounter, exponential
 
 _MILLISECONDS = exponential(0.001, 2, 15)
 _EXTENSION_POINT = exponential(0.0001, 2, 12)
@@ -62,7 +62,7 @@ class EngineMetrics:
             ("plugin", "extension_point", "status"),
             bounds=_PLUGIN,
         )
-        self._plugin_evaluations = Counter(
+        self._plugin_evaluations = JointCounter(
             "scheduler_plugin_evaluation_total",
             "[BETA] Pods a plugin judged, at PreFilter, Filter, PreScore and Score.",
             ("plugin", "extension_point", "profile"),
@@ -203,8 +203,8 @@ class EngineMetrics:
     def plugin_execution(self, plugin: str, *, point: str, status: Code, seconds: float) -> None:
         self._plugin_seconds.observe((plugin, point, _STATUS[status]), seconds)
 
-    def plugin_evaluated(self, plugin: str, *, point: str, profile: str) -> None:
-        self._plugin_evaluations.add((plugin, point, profile))
+    def plugins_evaluated(self, plugins: tuple[str, ...], *, point: str, profile: str) -> None:
+        self._plugin_evaluations.add_each(plugins, (point, profile))
 
     def plugin_slow(self, plugin: str, *, point: str, seconds: float) -> None:
         self._slow_calls.add((plugin, point))

@@ -68,6 +68,28 @@ class Counter(Family):
         return family
 
 
+class JointCounter(Counter):
+    """A counter for many series that grow together time and again; which ones is sorted out at a scrape."""
+
+    __slots__ = ("_joint",)
+
+    def __init__(self, name: str, text: str, labels: Labels) -> None:
+        super().__init__(name, text, labels)
+        self._joint: dict[tuple[Labels, Labels], int] = {}
+
+    def add_each(self, firsts: tuple[str, ...], others: Labels) -> None:
+        """Adds one to each series that has one of `firsts` as its first label value, and `others` behind it."""
+        key = firsts, others
+        self._joint[key] = self._joint.get(key, 0) + 1
+
+    def _family(self) -> Metric:
+        for (firsts, others), amount in self._joint.items():
+            for first in firsts:
+                self.add((first, *others), amount)
+        self._joint.clear()
+        return super()._family()
+
+
 class Reading(Family):
     """Numbers that go up and down, read from somewhere when scraped."""
 

@@ -106,6 +106,10 @@ class DynamicResources(
             return Status.unresolvable(str(error))
         return None
 
+    def concerns(self, pod: PodInfo) -> bool:
+        """Pods that neither claim devices nor ask for a resource that devices may back get none."""
+        return bool(pod.pod.spec.resource_claims or resources_of(pod))
+
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Finds the pod's claims, and whether anything about them keeps it off all nodes."""
         state.write(self.name, _NO_CLAIMS)
@@ -135,7 +139,7 @@ class DynamicResources(
 
         A pod that another plugin's PreFilter turned away is an error to kube-scheduler's plugin, with these words.
         """
-        if state.get(self.name) is None:
+        if state.get(self.name) is None and self.name not in state.skip_filter_plugins:
             return None, _NOT_ASKED
         claiming = _claiming(state)
         found = None if claiming is None else blocking(pod, claiming)

@@ -72,6 +72,10 @@ class PodLimits(PreFilterPlugin, EnqueueExtensions):
         self._limits = args if isinstance(args, PodLimitsArgs) else PodLimitsArgs()
         self._verdicts = PerSignature(self._judge)
 
+    def concerns(self, pod: PodInfo) -> bool:
+        """Few pods have too much of anything."""
+        return self._verdicts.of(pod) is not None
+
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Names everything that there is too much of."""
         return self._verdicts.of(pod)

@@ -63,6 +63,12 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, E
         self._enforced_liking = liking_of(added.preferred_during_scheduling_ignored_during_execution)
         self._wishes = PerSignature(wishes_of)
 
+    def concerns(self, pod: PodInfo) -> bool:
+        """Pods that neither require nor prefer anything go anywhere, unless the profile says otherwise."""
+        wishes = self._wishes.of(pod)
+        asked = wishes.required is not None or wishes.liking or wishes.fault
+        return bool(asked or self._enforced is not None or self._enforced_liking)
+
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult | Status | None:
         """The only nodes that can pass, when every term names nodes by `metadata.name`."""
         wishes = self._wishes.of(pod)

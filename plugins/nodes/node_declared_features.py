@@ -65,6 +65,10 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], PerNodeFilter[None], EnqueueEx
 
     _required = PerSignature(lambda pod: required_features(pod.pod.spec))
 
+    def concerns(self, pod: PodInfo) -> bool:
+        """Few pods need any feature."""
+        return bool(self._required.of(pod))
+
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Nothing to look at for a pod that needs nothing."""
         return None if self._required.of(pod) else Status.skip()

@@ -36,6 +36,10 @@ class NodePorts(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
 
     _table = StatusTable([TAKEN])
 
+    def concerns(self, pod: PodInfo) -> bool:
+        """Pods without host ports go anywhere."""
+        return bool(pod.signature.host_ports)
+
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Skips for pods without host ports."""
         return None if pod.signature.host_ports else Status.skip()

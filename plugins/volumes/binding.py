@@ -104,6 +104,10 @@ class VolumeBinding(
         """The ledger follows."""
         self._ledger.follow(resource, old, new)
 
+    def concerns(self, pod: PodInfo) -> bool:
+        """Nothing is bound for a pod without volumes."""
+        return bool(pod.pod.spec.volumes)
+
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Skips for pods without claims; turns away those with claims that cannot be had by choosing a node."""
         if not mounts_of(pod.pod):

@@ -56,6 +56,10 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None], EnqueueExtensi
         """Counts follow."""
         self._attached.follow(resource, old, new)
 
+    def concerns(self, pod: PodInfo) -> bool:
+        """Nothing counts but volumes."""
+        return bool(pod.pod.spec.volumes)
+
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Skips for pods without claims and in-tree volumes."""
         return None if _counts(pod) else Status.skip()

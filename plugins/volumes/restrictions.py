@@ -60,6 +60,10 @@ class VolumeRestrictions(PreFilterPlugin[None], PreFilterExtensions[None], Filte
         super().__init__(args, handle)
         self._storage = Storage(handle)
 
+    def concerns(self, pod: PodInfo) -> bool:
+        """Nothing is in the way of a pod without volumes."""
+        return bool(pod.pod.spec.volumes)
+
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Skips for pods whose disks and claims nobody can be in the way of. A claim that is missing ends it all."""
         if not pod.pod.spec.volumes:

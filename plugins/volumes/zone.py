@@ -64,6 +64,10 @@ class VolumeZone(PreFilterPlugin[None], FilterPlugin[None], EnqueueExtensions[No
         super().__init__(args, handle)
         self._storage = Storage(handle)
 
+    def concerns(self, pod: PodInfo) -> bool:
+        """A pod without volumes belongs nowhere."""
+        return bool(pod.pod.spec.volumes)
+
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Skips when no bound volume says where it is."""
         places: list[_Place] = []

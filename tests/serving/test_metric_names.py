@@ -70,7 +70,7 @@ def everything_once(observer: Observer) -> None:
     observer.group_algorithm_seconds(0.1)
     observer.extension_point("Filter", Code.SUCCESS, profile="muster", seconds=0.1)
     observer.plugin_execution("NodeResourcesFit", point="Filter", status=Code.SUCCESS, seconds=0.1)
-    observer.plugin_evaluated("NodeResourcesFit", point="Filter", profile="muster")
+    observer.plugins_evaluated(("NodeResourcesFit",), point="Filter", profile="muster")
     observer.plugin_slow("NodeResourcesFit", point="Filter", seconds=0.2)
     observer.bound(attempts=1, sli_seconds=0.1, after_flush=False)
     observer.permit_wait(Code.SUCCESS, seconds=0.1)

@@ -127,7 +127,7 @@ def test_two_sets_of_metrics_in_one_process_do_not_meet() -> None:
 
 def test_a_long_family_is_written_in_several_blocks_under_one_header(engine: EngineMetrics) -> None:
     for i in range(100):
-        engine.plugin_evaluated(f"P{i}", point="Filter", profile="muster")
+        engine.plugins_evaluated((f"P{i}",), point="Filter", profile="muster")
         engine.plugin_execution(f"P{i}", point="Filter", status=Code.SUCCESS, seconds=0.1)
     written = list(blocks(registry_of(engine)))
     text = scrape(written)

@@ -1,0 +1,40 @@
+"""Which plugins have nothing to do for a pod: asked once a signature, so that they cost a plain pod nothing.
+
+`Framework` asks here at the points that `Plugin.concerns` names, and leaves these plugins out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from weakref import WeakKeyDictionary
+
+from ..contract.plugin import Plugin
+from ..model.pod_info import PodInfo, PodSignature
+from .plugin_calls import CONCERNS, PluginCalls
+
+Names = frozenset[str]
+
+
+class ConcernedPlugins:
+    """What the plugins of one profile said, by signature. One that no pod has is forgotten."""
+
+    def __init__(self, plugins: Iterable[Plugin], calls: PluginCalls) -> None:
+        self._calls = calls
+        self._choosy = [plugin for plugin in plugins if type(plugin).concerns is not Plugin.concerns]
+        self._without_volumes: WeakKeyDictionary[PodSignature, Names] = WeakKeyDictionary()
+        self._with_volumes: WeakKeyDictionary[PodSignature, Names] = WeakKeyDictionary()
+
+    def others(self, pod: PodInfo) -> Names:
+        """Names of the plugins that the pod does not concern."""
+        known = self._with_volumes if pod.pod.spec.volumes else self._without_volumes
+        found = known.get(pod.signature)
+        if found is None:
+            found = frozenset(plugin.name for plugin in self._choosy if not self._is_concerned(plugin, pod))
+            known[pod.signature] = found
+        return found
+
+    def _is_concerned(self, plugin: Plugin, pod: PodInfo) -> bool:
+        """Of one that fails here, yes: it is asked at its points, where its failure counts."""
+        answer = self._calls.call(CONCERNS, plugin, pod, False, plugin.concerns, pod)
+        self._calls.log_failure(plugin, pod, answer)
+        return answer is not False
