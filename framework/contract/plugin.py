@@ -99,13 +99,13 @@ class PreFilterResult:
 class PreFilterPlugin(Plugin[Args]):
     """Looks at the pod once before nodes are looked at."""
 
-    @abstractmethod
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult | Status | None:
         """Called once an attempt with a view of all nodes.
 
         SKIP leaves this plugin's Filter out; UNSCHEDULABLE lets the other PreFilters run and then turns the pod away;
-        UNSCHEDULABLE_AND_UNRESOLVABLE turns it away at once.
+        UNSCHEDULABLE_AND_UNRESOLVABLE turns it away at once. Unless it is overridden, there is nothing to prepare.
         """
+        return None
 
 
 class PreFilterExtensions(Plugin[Args]):
@@ -165,9 +165,12 @@ class PostFilterPlugin(Plugin[Args]):
 class PreScorePlugin(Plugin[Args]):
     """Prepares scoring."""
 
-    @abstractmethod
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
-        """Called once with the nodes that passed every filter. SKIP leaves this plugin's Score out."""
+        """Called once with the nodes that passed every filter. SKIP leaves this plugin's Score out.
+
+        Unless it is overridden, there is nothing to prepare.
+        """
+        return None
 
 
 class ScorePlugin(Plugin[Args]):

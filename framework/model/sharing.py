@@ -18,6 +18,7 @@ T = TypeVar("T")
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 _replace = msgspec.structs.force_setattr
+_EMPTY: dict[str, str] = {}
 _met: LRUCache[tuple[type[object], bytes], Any] = LRUCache(1024)
 
 
@@ -36,11 +37,13 @@ def share_parts(pod: Pod, spec: PodSpec, label_set: LabelSet) -> None:
     _replace(pod, "status", _shared(pod.status))
     _replace(meta, "namespace", label_set.namespace)
     _replace(meta, "labels", label_set.labels)
-    _replace(meta, "annotations", _shared(meta.annotations))
+    _replace(meta, "annotations", _shared(meta.annotations) if meta.annotations else _EMPTY)
     _replace(meta, "owner_references", _shared(meta.owner_references))
 
 
 def _shared(part: T) -> T:
-    """An equal part that was met before, or this one."""
+    """An equal part that was met before, or this one. An empty tuple is shared as it is."""
+    if part == ():
+        return part
     shared: T = _met.setdefault((type(part), _encode(part)), part)
     return shared

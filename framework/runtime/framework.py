@@ -90,7 +90,7 @@ class Framework:
 
     def tell_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
         """Tell the plugins that follow decisions whether the pod was let in."""
-        for plugin in self.plugins.decision_followers:
+        for plugin in self.plugins.pre_enqueue_followers:
             self._calls.tell(plugin, pod, plugin.on_pre_enqueue, pod, status)
 
     def tell_pod_decision(self, decision: PodDecision) -> None:
@@ -136,7 +136,7 @@ class Framework:
         skipped: set[str],
     ) -> PreFiltered:
         """Adds to `asked` the plugins whose turn came, and to `skipped` those of them with nothing to do."""
-        calls, others = self._calls, self._concerned.others(pod)
+        calls, others, unprepared = self._calls, self._concerned.others(pod), self.plugins.unprepared
         node_names: frozenset[str] | None = None
         narrowing: list[str] = []
         rejection: Status | None = None
@@ -145,6 +145,8 @@ class Framework:
             asked.append(name)
             if name in others:
                 skipped.add(name)
+                continue
+            if name in unprepared:
                 continue
             answer = calls.call(points.PRE_FILTER, plugin, pod, state.sampled, plugin.pre_filter, state, pod, nodes)
             if answer is None:

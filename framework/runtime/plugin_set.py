@@ -66,6 +66,8 @@ class PluginSet:
         percentage_of_nodes_to_score: None for all nodes; 0 for kube-scheduler's adaptive share; else per cent.
         weights: the weight of each Score plugin by name.
         group: the plugin that knows which pods are placed together, if there is one.
+        unprepared: names of PreFilter plugins that have nothing to prepare, ever.
+        unprepared_scores: names of PreScore plugins that have nothing to prepare, ever.
 
     Raises ConfigurationError when a plugin cannot be made.
     """
@@ -97,6 +99,17 @@ class PluginSet:
         self.group = self._only_group()
         self.capacity = self.of(CapacityPlugin)
         self.decision_followers = self.of(DecisionFollower)
+        self.pre_enqueue_followers = tuple(
+            plugin
+            for plugin in self.decision_followers
+            if type(plugin).on_pre_enqueue is not DecisionFollower.on_pre_enqueue
+        )
+        self.unprepared = frozenset(
+            plugin.name for plugin in self.pre_filter if type(plugin).pre_filter is PreFilterPlugin.pre_filter
+        )
+        self.unprepared_scores = frozenset(
+            plugin.name for plugin in self.pre_score if type(plugin).pre_score is PreScorePlugin.pre_score
+        )
         self.pre_filter_extensions: tuple[PreFilterExtensions, ...] = tuple(
             plugin for plugin in self.pre_filter if isinstance(plugin, PreFilterExtensions)
         )

@@ -47,6 +47,8 @@ class Scoring:
             if plugin.name in others:
                 skipped.add(plugin.name)
                 continue
+            if plugin.name in self._plugins.unprepared_scores:
+                continue
             answer: Status | None = self._calls.call(
                 PRE_SCORE, plugin, pod, state.sampled, plugin.pre_score, state, pod, nodes
             )

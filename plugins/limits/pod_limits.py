@@ -73,12 +73,12 @@ class PodLimits(PreFilterPlugin, EnqueueExtensions):
         self._verdicts = PerSignature(self._judge)
 
     def concerns(self, pod: PodInfo) -> bool:
-        """Few pods have too much of anything."""
-        return self._verdicts.of(pod) is not None
+        """Few pods have too much of anything. Volumes are no part of a signature."""
+        return bool(pod.pod.spec.volumes) or self._verdicts.of(pod) is not None
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Names everything that there is too much of."""
-        return self._verdicts.of(pod)
+        return self._judge(pod) if pod.pod.spec.volumes else self._verdicts.of(pod)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Only a change of the pod itself helps."""

@@ -44,9 +44,6 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
         super().__init__(args, handle)
         self._tolerates_cordon = PerSignature(_tolerates_cordon)
 
-    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
-        """Nothing to prepare."""
-
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
         """Cordoned nodes fail unless the pod tolerates it."""
         if self._tolerates_cordon.of(pod):

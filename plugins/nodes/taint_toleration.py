@@ -54,17 +54,11 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         self._kept_off = PerSignature(self._kept_off_by)
         self._disliked = PerSignature(self._disliked_of)
 
-    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
-        """Nothing to prepare."""
-
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
         """Nodes with a taint that keeps the pod off fail."""
         column = nodes.snapshot.taints
         answers = self._kept_off.of(pod).over(column)[nodes.of(column.ids)]
         return Verdicts(answers.astype(np.int32), self._table)
-
-    def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
-        """Nothing to prepare."""
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
         """How many PreferNoSchedule taints of the node the pod does not tolerate."""

@@ -66,9 +66,6 @@ class NodeResourcesFit(PreFilterPlugin, CapacityPlugin, PreScorePlugin, ScorePlu
         self._demands = PerSignature(self._demand)
         self._uses = PerSignature(self._use)
 
-    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
-        """Nothing to prepare."""
-
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
         """All that is short is named. Nothing helps on a node that would be too small even if it were empty."""
         demand = self._demands.of(pod)
@@ -104,9 +101,6 @@ class NodeResourcesFit(PreFilterPlugin, CapacityPlugin, PreScorePlugin, ScorePlu
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
         """Device classes as the watch tells them."""
         self._devices.changed(old, new)
-
-    def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
-        """Nothing to prepare."""
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
         """What the strategy says of the node with the pod on it.
