@@ -148,11 +148,11 @@ async def _measure(
         with display.phase(f"{side.name}: rest"):
             await cluster.rest(pids)
         filled = await _writes(client)
-        async with _Bindings(client) as ledger:
-            with side.running(plane) as server:
-                pids |= {side.name: server.pid, "bench": os.getpid()}
-                with display.phase(f"{side.name}: until all were told why they wait"):
-                    await _until_told(client, len(pods), filled)
+        with side.running(plane) as server:
+            pids |= {side.name: server.pid, "bench": os.getpid()}
+            with display.phase(f"{side.name}: until all were told why they wait"):
+                await _until_told(client, len(pods), filled)
+            async with _Bindings(client) as ledger:
                 before, writes = Reading.of(pids), await _writes(client)
                 with display.phase(f"{side.name}: pods end", rate * seconds) as advance:
                     freed = await _end_pods(client, rate, seconds, advance)
