@@ -107,6 +107,11 @@ class SnapshotReader(Protocol):
         ...
 
     @property
+    def priorities(self) -> Mapping[int, int]:
+        """How many of the pods on all nodes have which priority."""
+        ...
+
+    @property
     def node_journal(self) -> Journal:
         """Rows whose node object changed."""
         ...

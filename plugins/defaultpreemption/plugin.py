@@ -35,7 +35,7 @@ from muster.framework.contract import (
 
 from .budgets import POD_DISRUPTION_BUDGETS, Budgets, PodDisruptionBudget
 from .candidates import pick_one_node
-from .dry_run import DryRun, VictimSearch
+from .dry_run import NO_VICTIMS, DryRun, VictimSearch
 from .executor import Executor, terminating_by_preemption
 from .victims import Victim, single, start_time
 
@@ -117,8 +117,8 @@ class DefaultPreemption(
     def _dry_run(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> DryRun:
         """Try nodes in turn from a random one on, until enough candidates are found and one violates no budget."""
         names = diagnosis.nodes_with(Code.UNSCHEDULABLE)
-        if not names:
-            return DryRun()
+        if not any(priority < pod.priority for priority in self.handle.snapshot.priorities):
+            return DryRun(statuses=dict.fromkeys(names, NO_VICTIMS))
         first = int(self.handle.random() * len(names))
         names = [*names[first:], *names[:first]]
         wanted = max(self._candidates_wanted(len(names)), 1)
