@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import msgspec
-from cachetools import LRUCache
 
 from .label_set import LabelSet
 from .pod import Pod, PodSpec
@@ -19,7 +18,8 @@ T = TypeVar("T")
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 _replace = msgspec.structs.force_setattr
 _EMPTY: dict[str, str] = {}
-_met: LRUCache[tuple[type[object], bytes], Any] = LRUCache(1024)
+_MOST = 1024
+_met: dict[tuple[type[object], bytes], Any] = {}
 
 
 def share_parts(pod: Pod, spec: PodSpec, label_set: LabelSet) -> None:
@@ -45,5 +45,10 @@ def _shared(part: T) -> T:
     """An equal part that was met before, or this one. An empty tuple is shared as it is."""
     if part == ():
         return part
-    shared: T = _met.setdefault((type(part), _encode(part)), part)
+    key = type(part), _encode(part)
+    shared: T | None = _met.get(key)
+    if shared is None:
+        if len(_met) >= _MOST:
+            _met.clear()
+        shared = _met[key] = part
     return shared

@@ -11,12 +11,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from muster.framework.contract import EventResource, WatchedKind
+from muster.framework.model.label_set import LabelSet
 from muster.framework.model.meta import ObjectMeta, Wire
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError, nanos
@@ -172,7 +174,12 @@ POD_GROUPS = WatchedKind(EventResource.POD_GROUP, LIST_PATH, PodGroup, optional=
 
 def group_key(pod: PodInfo) -> str | None:
     """`namespace/name` of the group that the pod's labels name; None for a pod of no group."""
-    return group_named(pod.namespace, pod.labels)
+    return _group_named_in(pod.label_set)
+
+
+@lru_cache(maxsize=4096)  # every extension point asks, and most pods share their labels
+def _group_named_in(label_set: LabelSet) -> str | None:
+    return group_named(label_set.namespace, label_set.labels)
 
 
 def group_named(namespace: str, labels: Mapping[str, str]) -> str | None:

@@ -44,6 +44,7 @@ class Demand:
         selection: the columns of what is offered.
         amounts: int64, shape (offered resources, 1).
         devices: bool, shape (offered resources, 1): whether devices provide the resource where a node offers none.
+        has_devices: whether they provide any.
         hopeless: whether it asks for something that no node offers and no devices provide.
     """
 
@@ -58,6 +59,7 @@ class Demand:
         "_unoffered",
         "amounts",
         "devices",
+        "has_devices",
         "hopeless",
         "selection",
         "table",
@@ -87,6 +89,7 @@ class Demand:
         backed = [name in backing for name in self._names]
         self._unoffered: Mask = np.array([not devices for devices in backed], np.bool_)
         self.devices: Mask = np.array(backed, np.bool_)[self._offered].reshape(-1, 1)
+        self.has_devices = any(backed)
         self.hopeless = any(index is None and not devices for index, devices in zip(found, backed, strict=True))
 
     def verdicts(self, full: Mask, short: Mask, offered: Amounts) -> Codes:

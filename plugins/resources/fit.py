@@ -75,7 +75,7 @@ class NodeResourcesFit(PreFilterPlugin, CapacityPlugin, PreScorePlugin, ScorePlu
         offered = self._offered(demand, nodes)
         short = demand.amounts > offered - pick(columns.requested, demand.selection, nodes)
         codes = np.zeros(len(nodes), np.int32)
-        failing = np.flatnonzero(full | short.any(axis=0) | demand.hopeless)
+        failing = (full | short.any(axis=0) | demand.hopeless).nonzero()[0]
         if len(failing):
             codes[failing] = demand.verdicts(full[failing], short[:, failing], offered[:, failing])
         return Verdicts(codes, demand.table)
@@ -132,7 +132,7 @@ class NodeResourcesFit(PreFilterPlugin, CapacityPlugin, PreScorePlugin, ScorePlu
     def _offered(self, demand: Demand, nodes: NodeView) -> Amounts:
         """int64, shape (offered resources, nodes): there is enough of what devices provide where the node does not."""
         offered = pick(nodes.snapshot.resources.allocatable, demand.selection, nodes)
-        return np.where(demand.devices & (offered == 0), _ENOUGH, offered) if demand.devices.any() else offered
+        return np.where(demand.devices & (offered == 0), _ENOUGH, offered) if demand.has_devices else offered
 
     def _demand(self, pod: PodInfo) -> Demand:
         return Demand(pod.signature.requests, self._ignored)
