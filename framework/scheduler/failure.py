@@ -63,6 +63,7 @@ class FailureHandler:
         current = self._current(attempt.pod.key)
         if current is None or current.node_name or current.uid != attempt.pod.uid:
             self._queue.done(attempt.pod.uid)
+            self._nominator.clear(attempt.pod.uid)  # a follower may have promised it the node that it gave back
             return False
         attempt.queued.info = current
         return True

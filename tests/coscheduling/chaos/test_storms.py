@@ -7,7 +7,7 @@ excused until it is whole again, and so is one of which more is asked while it r
 import asyncio
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.coscheduling.chaos.storm import BIND_ROUND_SECONDS, Storm, Weather
@@ -63,5 +63,6 @@ def test_forty_gangs(seed: int, placement: str) -> None:
         placement=st.sampled_from(["Transaction", "PodByPod"]),
     )
 )
+@example(Weather(seed=1, gangs=11, largest=2, share=0.5, seconds=1, deletions=15, ends=0.75, changes=2))
 def test_any_weather(weather: Weather) -> None:
     assert outlive(weather).faults == []
