@@ -63,6 +63,6 @@ def test_forty_gangs(seed: int, placement: str) -> None:
         placement=st.sampled_from(["Transaction", "PodByPod"]),
     )
 )
-@example(Weather(seed=1, gangs=11, largest=2, share=0.5, seconds=1, deletions=15, ends=0.75, changes=2))
+@example(Weather(seed=1, gangs=11, largest=2, share=0.5, seconds=1, deletions=15, node_losses=0, ends=0.75, changes=2))
 def test_any_weather(weather: Weather) -> None:
     assert outlive(weather).faults == []
