@@ -17,8 +17,8 @@ from pydantic import BaseModel
 
 from muster.framework.config import ConfigurationError, PluginRef, Problem, ResolvedProfile
 from muster.framework.contract import Plugin, WatchedKind
-from muster.framework.contract.points import extension_points
-from muster.framework.runtime.building import in_a_line
+from muster.framework.contract.plugin import extension_points
+from muster.framework.runtime.plugin_set import in_a_line
 
 from .binding.default_binder import DefaultBinder
 from .coscheduling.plugin import Coscheduling

@@ -18,9 +18,9 @@ from muster.framework.cache.recount import differences
 from muster.framework.config import load, resolve
 from muster.framework.contract import Lister, Node, Observer, Plugin, Pod, PodInfo
 from muster.framework.contract.observer import NullObserver
-from muster.framework.contract.points import extension_points
+from muster.framework.contract.plugin import extension_points
 from muster.framework.scheduler.engine import Engine, build_engine
-from muster.framework.scheduler.ports import Ports
+from muster.framework.scheduler.profile_handle import Ports
 from muster.plugins.catalog import DEFAULTS, IN_TREE, KNOWN_UNIMPLEMENTED
 
 from .api import Followed, InMemoryApi, InMemoryBinder, Watcher

@@ -6,7 +6,7 @@ which plugins exist are found later, by `resolve`.
 
 from collections.abc import Iterator, Sequence
 
-from muster.framework.config.args.base import PluginArgs
+from muster.framework.config.args.models import PluginArgs
 from muster.framework.config.args.table import API_VERSION
 from muster.framework.config.durations import format_duration
 from muster.framework.config.extenders import extender_problems

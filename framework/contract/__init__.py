@@ -5,7 +5,7 @@ anything that runs plugins. Every name that a plugin author needs is exported fr
 model and the snapshot included; a name that is not exported is no part of the contract.
 """
 
-from ..config.args.base import PluginArgs
+from ..config.args.models import PluginArgs
 from ..config.fields import Int64, Text
 from ..config.problems import Problem, invalid
 from ..model.meta import ObjectMeta, Wire
@@ -16,10 +16,10 @@ from ..snapshot.journal import DependsOn
 from ..snapshot.reader import SnapshotReader
 from ..snapshot.view import NodeInfo, NodeView
 from .api import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Api, ApiError
+from .authoring import PerNodeFilter, PerNodeScore, PerSignature, SignatureCache, normalize_to_highest
 from .cycle_state import CycleState
 from .decision import DecisionFollower, Evictions, GroupDecision, PodDecision
 from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintFunction
-from .fit_error import fit_error
 from .group import GroupPlugin, ObjectFollower, PodFollower
 from .handle import (
     MAX_WAIT_SECONDS,
@@ -35,10 +35,7 @@ from .handle import (
     WatchedKind,
 )
 from .nominator import Nominator, Trial
-from .normalizing import normalize_to_highest
 from .observer import Observer
-from .per_node import PerNodeFilter, PerNodeScore
-from .per_signature import PerSignature, SignatureCache
 from .plugin import (
     MAX_NODE_SCORE,
     BindPlugin,
@@ -55,14 +52,14 @@ from .plugin import (
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
+    QueuedPod,
     QueueSortPlugin,
     ReservePlugin,
     ScorePlugin,
     Scores,
 )
-from .queued_pod import QueuedPod
 from .status import Code, Status
-from .verdicts import Codes, Diagnosis, Mask, StatusTable, Verdicts
+from .verdicts import Codes, Diagnosis, Mask, StatusTable, Verdicts, fit_error
 
 __all__ = [
     "MAX_NODE_SCORE",

@@ -24,9 +24,26 @@ from ..snapshot.view import NodeView
 from .cycle_state import CycleState
 from .events import EventRegistration
 from .handle import Handle, WatchedKind
-from .queued_pod import QueuedPod
 from .status import Status
 from .verdicts import Diagnosis, Verdicts
+
+
+@dataclass(slots=True, eq=False)
+class QueuedPod:
+    """A pod that waits to be scheduled. The queue owns and changes it; everyone else reads.
+
+    Attributes:
+        info: the pod as last seen.
+        timestamp: when it last entered the queue, seconds on the engine's clock.
+        first_seen: when it entered the queue for the first time.
+        attempts: scheduling attempts so far.
+    """
+
+    info: PodInfo
+    timestamp: float
+    first_seen: float
+    attempts: int = 0
+
 
 Scores = npt.NDArray[np.int64]
 MAX_NODE_SCORE = 100
@@ -248,3 +265,24 @@ class PostBindPlugin(Plugin[Args]):
     @abstractmethod
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Called after the binding was accepted."""
+
+
+POINTS: Mapping[str, type[Plugin]] = {
+    "preEnqueue": PreEnqueuePlugin,
+    "queueSort": QueueSortPlugin,
+    "preFilter": PreFilterPlugin,
+    "filter": FilterPlugin,
+    "postFilter": PostFilterPlugin,
+    "preScore": PreScorePlugin,
+    "score": ScorePlugin,
+    "reserve": ReservePlugin,
+    "permit": PermitPlugin,
+    "preBind": PreBindPlugin,
+    "bind": BindPlugin,
+    "postBind": PostBindPlugin,
+}
+
+
+def extension_points(plugin: type[Plugin]) -> frozenset[str]:
+    """The points that a plugin class extends."""
+    return frozenset(point for point, base in POINTS.items() if issubclass(plugin, base))

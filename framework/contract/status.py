@@ -10,6 +10,14 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 
+def text_of(error: BaseException) -> str:
+    """Its text, or its type where it has none. Raises nothing."""
+    try:
+        return str(error) or type(error).__name__
+    except Exception:
+        return type(error).__name__
+
+
 class Code(IntEnum):
     """kube-scheduler's status codes. Each says how the pod comes back to the queue."""
 

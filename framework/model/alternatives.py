@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, KeysView, Mapping, Sequence
 
-from .conjunction import Conjunction, conjunction_of
-from .label_test import LabelTest, bound_of, test_of
+from .label_test import Conjunction, LabelTest, bound_of, conjunction_of, test_of
 from .pod import NodeSelectorRequirement, NodeSelectorTerm
 
 _ALSO_ABSENT = frozenset({"NotIn", "DoesNotExist"})

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .alternatives import Alternatives
-from .conjunction import NAME_FIELD as NAME_FIELD
-from .integer import integer
+from .label_test import NAME_FIELD as NAME_FIELD
 from .names import is_label_key, is_label_value
 from .node import Node
 from .pod import NodeSelectorRequirement, NodeSelectorTerm, PodSpec
+from .quantity import integer
 
 
 def accepts(requirement: NodeSelectorRequirement, value: str | None) -> bool:

@@ -6,16 +6,55 @@ derived from the spec alone lives in its `PodSignature`, which equal specs share
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 import msgspec
 
 from .affinity_terms import PodTerms, pod_terms
-from .label_set import LabelSet, label_set_of
+from .label_selector import LabelSet, label_set_of
 from .pod import Pod, PodResourceClaim, PodSpec, PodStatus, Volume
 from .requests import CPU, MEMORY, nonzero_requests, pod_requests, scoring_requests
-from .sharing import share_parts
+
+T = TypeVar("T")
+
+_encode = msgspec.msgpack.Encoder(order="deterministic").encode
+_replace = msgspec.structs.force_setattr
+_EMPTY: dict[str, str] = {}
+_MOST = 1024
+_met: dict[tuple[type[object], bytes], Any] = {}
+
+
+def share_parts(pod: Pod, spec: PodSpec, label_set: LabelSet) -> None:
+    """Put shared parts in place of the pod's own.
+
+    Args:
+        spec: what the pod's has in common with others of its signature; the parts of it are shared.
+        label_set: that of the pod.
+    """
+    meta, own = pod.metadata, pod.spec
+    if own.containers is not spec.containers:
+        shared = msgspec.structs.replace(spec, node_name=own.node_name, volumes=_shared(own.volumes))
+        if shared == own:
+            _replace(pod, "spec", shared)
+    _replace(pod, "status", _shared(pod.status))
+    _replace(meta, "namespace", label_set.namespace)
+    _replace(meta, "labels", label_set.labels)
+    _replace(meta, "annotations", _shared(meta.annotations) if meta.annotations else _EMPTY)
+    _replace(meta, "owner_references", _shared(meta.owner_references))
+
+
+def _shared(part: T) -> T:
+    """An equal part that was met before, or this one. An empty tuple is shared as it is."""
+    if part == ():
+        return part
+    key = type(part), _encode(part)
+    shared: T | None = _met.get(key)
+    if shared is None:
+        if len(_met) >= _MOST:
+            _met.clear()
+        shared = _met[key] = part
+    return shared
 
 
 class HostPort(NamedTuple):
@@ -163,3 +202,26 @@ def _host_ports(pod: Pod) -> tuple[HostPort, ...]:
 def _images(pod: Pod) -> tuple[str, ...]:
     containers = (container.image for container in (*pod.spec.init_containers, *pod.spec.containers))
     return (*containers, *(volume.image.reference for volume in pod.spec.volumes if volume.image is not None))
+
+
+_Common = tuple[PodSignature, LabelSet, tuple[tuple[str, str, str], ...]]
+
+
+class EquivalenceClass:
+    """Pods with the same signature, namespace, labels and controllers. Identity is equality."""
+
+    __slots__ = ("__weakref__",)
+
+
+_classes: WeakValueDictionary[_Common, EquivalenceClass] = WeakValueDictionary()
+
+
+def equivalence_class_of(pod: PodInfo) -> EquivalenceClass:
+    """The one class of all pods that are like this one."""
+    owners = pod.pod.metadata.owner_references
+    controllers = tuple((owner.api_version, owner.kind, owner.name) for owner in owners if owner.controller)
+    common = (pod.signature, pod.label_set, controllers)
+    known = _classes.get(common)
+    if known is None:
+        known = _classes[common] = EquivalenceClass()
+    return known

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, KeysView, Mapping
 from dataclasses import dataclass, field
 
-from .conjunction import Conjunction, conjunction_of
-from .label_test import bound_of
+from .label_test import Conjunction, bound_of, conjunction_of
 from .pod import NodeSelectorRequirement, NodeSelectorTerm
 
 Weighted = tuple[int, NodeSelectorTerm]

@@ -1,9 +1,15 @@
-"""Objects that pods belong to, as far as default spreading reads them: what each of them selects."""
+"""Namespaces, and the objects that say which pods are replicas of one another, as far as scheduling reads them."""
 
 from __future__ import annotations
 
 from .label_selector import LabelSelector
 from .meta import ObjectMeta, Wire
+
+
+class Namespace(Wire):
+    """A namespace."""
+
+    metadata: ObjectMeta
 
 
 class LabelledPods(Wire):

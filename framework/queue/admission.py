@@ -10,11 +10,10 @@ from collections.abc import Callable, Hashable, Iterable
 from numbers import Real
 from typing import NamedTuple
 
-from ..contract.exception_text import text_of
-from ..contract.queued_pod import QueuedPod
-from ..contract.status import Code, Status
+from ..contract.plugin import QueuedPod
+from ..contract.status import Code, Status, text_of
 from ..model.pod_info import PodInfo
-from .error_log import ErrorLog
+from .hints import ErrorLog
 from .rules import QueueRules
 
 Key = tuple[Hashable, ...]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..model.equivalence import equivalence_class_of
+from ..model.pod_info import equivalence_class_of
 from .entity import Place, QueuedEntity, QueuedPodInfo
 from .hints import QueueingHints, QueueingStrategy
 from .in_flight import ObjectEvent

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from ..contract.queued_pod import QueuedPod
-from ..model.equivalence import EquivalenceClass, equivalence_class_of
-from ..model.pod_info import PodInfo, PodSignature
+from ..contract.plugin import QueuedPod
+from ..model.pod_info import EquivalenceClass, PodInfo, PodSignature, equivalence_class_of
 
 if TYPE_CHECKING:
     from .unschedulable_pods import Batch

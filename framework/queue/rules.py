@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 
-from ..contract.queued_pod import QueuedPod
+from ..contract.plugin import QueuedPod
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from .backoff_queue import BackoffPolicy

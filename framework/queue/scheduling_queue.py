@@ -41,12 +41,11 @@ from ..contract.events import (
 )
 from ..contract.handle import Clock
 from ..contract.observer import EntityType, Observer
-from ..contract.queued_pod import QueuedPod
+from ..contract.plugin import QueuedPod
 from ..model.pod_info import PodInfo
 from .admission import Admission
 from .entity import Place, QueuedEntity, QueuedPodInfo, Rejection
-from .error_log import ErrorLog
-from .hints import QueueingHints
+from .hints import ErrorLog, QueueingHints
 from .in_flight import InFlightPods, ObjectEvent
 from .places import Places
 from .rules import QueueRules, QueueSettings

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..contract.events import ClusterEvent
-from ..model.equivalence import EquivalenceClass
-from ..model.pod_info import PodSignature
+from ..model.pod_info import EquivalenceClass, PodSignature
 from .backoff_queue import backing_off
 from .entity import Place, QueuedEntity, QueuedPodInfo
 from .heap import LazyHeap

@@ -18,7 +18,7 @@ from ..contract.decision import GroupDecision, PodDecision
 from ..contract.group import GroupPlugin
 from ..contract.handle import Clock, Handle
 from ..contract.observer import Observer
-from ..contract.plugin import Plugin, PreBindPlugin, PreFilterPlugin, PreFilterResult
+from ..contract.plugin import PreBindPlugin, PreFilterPlugin, PreFilterResult
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
 from ..model.pod_info import PodInfo
@@ -29,7 +29,7 @@ from . import plugin_calls as points
 from .concerned import ConcernedPlugins
 from .filtering import Filtering
 from .nominator import PodNominator
-from .plugin_calls import PluginCalls, Watch, error_in, failure, judged
+from .plugin_calls import PluginCalls, Watch, error_in, not_cleared, permitted, post_filtered
 from .plugin_set import PluginSet, Registry
 from .results import Filtered, PreFiltered, Scored
 from .results_cache import ResultsCache
@@ -232,7 +232,7 @@ class Framework:
             answer = self._calls.call(
                 points.POST_FILTER, plugin, pod, state.sampled, plugin.post_filter, state, pod, diagnosis
             )
-            node_name, status = _post_filtered(plugin, answer)
+            node_name, status = post_filtered(plugin, answer)
             if node_name is not None:
                 nominated = node_name
             if status is None or status.code is not Code.UNSCHEDULABLE:
@@ -286,7 +286,7 @@ class Framework:
             if plugin.name in others:
                 continue
             answer = self._calls.call(points.PERMIT, plugin, pod, state.sampled, plugin.permit, state, pod, node_name)
-            status, seconds = _permitted(plugin, answer)
+            status, seconds = permitted(plugin, answer)
             if status is None:
                 continue
             if status.code is not Code.WAIT:
@@ -333,7 +333,7 @@ class Framework:
             if status is None:
                 todo.append(plugin)
             elif status.code is not Code.SKIP:
-                return _not_cleared(status)
+                return not_cleared(status)
         state.pre_bind_plugins = frozenset(plugin.name for plugin in todo)
         return None if todo else Status.skip()
 
@@ -387,31 +387,3 @@ def _unsatisfied(plugins: Sequence[str], *, empty: bool) -> str:
     if len(plugins) == 1:
         return f"node(s) didn't satisfy plugin {names}"
     return f"node(s) didn't satisfy plugin(s) [{names}] simultaneously"
-
-
-def _post_filtered(plugin: Plugin, answer: object) -> tuple[str | None, Status | None]:
-    """`(nominated node, status)`, as PostFilter answers it."""
-    match answer:
-        case Status():
-            return None, answer
-        case (None | str() as node_name, None | Status() as status):
-            return node_name, status and status.by(plugin.name)
-    return None, failure(points.POST_FILTER, plugin, TypeError("it is not a node's name or None, and a Status or None"))
-
-
-def _permitted(plugin: Plugin, answer: object) -> tuple[Status | None, float]:
-    """`(status, seconds)`, as Permit answers it."""
-    match answer:
-        case Status():
-            return answer, 0.0
-        case (None | Status() as status, int() | float() as seconds):
-            return status and judged(points.PERMIT, plugin, status), float(seconds)
-    return failure(points.PERMIT, plugin, TypeError("it is not a Status or None, and seconds")), 0.0
-
-
-def _not_cleared(status: Status) -> Status:
-    """What becomes of a pre-flight answer that is neither success nor SKIP."""
-    if status.code is Code.ERROR:
-        return status
-    wrong = f'PreBindPreFlight {status.plugin} returned "{status.code.wire_name}", which is unsupported'
-    return Status.failure(f"{wrong}. It is supposed to return Success, Skip, or Error status").by(status.plugin)

@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ..contract.exception_text import text_of
 from ..contract.observer import Observer
 from ..contract.plugin import Plugin, PreFilterResult
-from ..contract.status import SKIP, Code, Status
+from ..contract.status import SKIP, Code, Status, text_of
 from ..contract.verdicts import Verdicts
 from ..model.pod_info import PodInfo
 
@@ -251,3 +250,31 @@ def _ending() -> bool:
 
 def _code(status: Status | None) -> Code:
     return Code.SUCCESS if status is None else status.code
+
+
+def post_filtered(plugin: Plugin, answer: object) -> tuple[str | None, Status | None]:
+    """`(nominated node, status)`, as PostFilter answers it."""
+    match answer:
+        case Status():
+            return None, answer
+        case (None | str() as node_name, None | Status() as status):
+            return node_name, status and status.by(plugin.name)
+    return None, failure(POST_FILTER, plugin, TypeError("it is not a node's name or None, and a Status or None"))
+
+
+def permitted(plugin: Plugin, answer: object) -> tuple[Status | None, float]:
+    """`(status, seconds)`, as Permit answers it."""
+    match answer:
+        case Status():
+            return answer, 0.0
+        case (None | Status() as status, int() | float() as seconds):
+            return status and judged(PERMIT, plugin, status), float(seconds)
+    return failure(PERMIT, plugin, TypeError("it is not a Status or None, and seconds")), 0.0
+
+
+def not_cleared(status: Status) -> Status:
+    """What becomes of a pre-flight answer that is neither success nor SKIP."""
+    if status.code is Code.ERROR:
+        return status
+    wrong = f'PreBindPreFlight {status.plugin} returned "{status.code.wire_name}", which is unsupported'
+    return Status.failure(f"{wrong}. It is supposed to return Success, Skip, or Error status").by(status.plugin)

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeVar, cast
 
 from ..config import ConfigurationError, Problem, ResolvedProfile
@@ -31,8 +32,28 @@ from ..contract.plugin import (
     ReservePlugin,
     ScorePlugin,
 )
+from ..contract.status import text_of
 from ..snapshot.journal import DependsOn
-from .building import built
+
+_LONGEST_TEXT = 512
+
+
+def in_a_line(error: BaseException) -> str:
+    """`Type: text` of an exception in one line of bounded length, as it stands in messages to people."""
+    name, told = type(error).__name__, " ".join(text_of(error).split())
+    text = name if told == name else f"{name}: {told}"
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
+
+
+@contextmanager
+def built(profile: str, plugin: str, *, calling: str) -> Iterator[None]:
+    """Around a call of a plugin at start. Raises ConfigurationError for all that it raises, SystemExit included."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        text = f'profile "{profile}": plugin "{plugin}" failed in {calling}: {in_a_line(error)}'
+        raise ConfigurationError([Problem("profiles", text)]) from error
+
 
 P = TypeVar("P", bound=Plugin)
 Registry = Mapping[str, type[Plugin]]

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 
 from ..contract.cycle_state import CycleState
 from ..contract.decision import PodDecision
-from ..contract.fit_error import fit_error_of_one
-from ..contract.queued_pod import QueuedPod
+from ..contract.plugin import QueuedPod
 from ..contract.status import Code, Status
-from ..contract.verdicts import Diagnosis
+from ..contract.verdicts import Diagnosis, fit_error_of_one
 from ..model.pod_info import PodInfo
 from ..queue.entity import Rejection
 from ..runtime.framework import Framework

@@ -27,8 +27,7 @@ from .binding_cycle import BindingCycle
 from .event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler
 from .failure import FailureHandler
 from .group_room import GroupRoom
-from .ports import Ports
-from .profile_handle import ProfileHandle
+from .profile_handle import Ports, ProfileHandle
 from .reports import Reports
 from .schedule_group import GroupCycle
 from .schedule_one import Algorithm, SchedulingCycle

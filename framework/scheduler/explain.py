@@ -17,7 +17,7 @@ from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from ..runtime.framework import Framework
 from ..snapshot.snapshot import Snapshot
-from .ports import first_of_equals
+from .profile_handle import first_of_equals
 from .schedule_one import Algorithm, Feasible
 
 

@@ -1,14 +1,15 @@
-"""How many members of a group could find room at all, before any of them is tried.
+"""Before members of a group are tried: how many could find room at all, and in which other orders to try them.
 
 For each signature the plugins that count room (`CapacityPlugin`) say how many such pods every node could take; the sums
 are kept, and only rows that a journal names are asked about again. So it costs next to nothing to know that a group of
 thousands does not fit: the queue asks before it wakes one, the group's cycle before it goes on with a trial. The sums
-are never too small, so what they rule out does not fit; what they let pass may still not fit.
+are never too small, so what they rule out does not fit; what they let pass may still not fit. Where the order that
+members came in did not do, what is hard to place goes first: what is large, and what was refused before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from weakref import ref
 
 import numpy as np
@@ -21,6 +22,39 @@ from ..runtime.framework import Framework
 from ..runtime.plugin_calls import Failed
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView
+from .attempt import Attempt
+
+
+def as_queued(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """kube-scheduler's order: the most important first, then what was tried most, then what has waited longest."""
+
+    def place(attempt: Attempt) -> tuple[int, int, float, str]:
+        return -attempt.pod.priority, -attempt.queued.attempts, attempt.queued.timestamp, attempt.pod.key
+
+    return sorted(attempts, key=place)
+
+
+def alike(attempts: Sequence[Attempt]) -> bool:
+    """Whether all pods are of one signature, so that no order is better than another."""
+    first = attempts[0].pod.signature
+    return all(attempt.pod.signature is first for attempt in attempts)
+
+
+def larger_first(attempts: Sequence[Attempt], offered: Mapping[str, int]) -> list[Attempt]:
+    """Sorted by the largest share that a pod asks for of what all nodes offer of a resource; equals as they came."""
+
+    def share(attempt: Attempt) -> float:
+        requests = attempt.pod.signature.requests.items()
+        return max((amount / offered[name] for name, amount in requests if offered.get(name)), default=0.0)
+
+    return sorted(attempts, key=share, reverse=True)
+
+
+def to_the_front(refused: Collection[Attempt], order: Sequence[Attempt]) -> list[Attempt]:
+    """The same order, but pods of signatures that were refused come before all others."""
+    signatures = {attempt.pod.signature for attempt in refused}
+    return sorted(order, key=lambda attempt: attempt.pod.signature not in signatures)
+
 
 _SIGNATURES = 256
 

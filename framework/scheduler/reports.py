@@ -22,7 +22,7 @@ from ..contract.handle import Timer
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo, PodSignature
 from .attempt import Attempt
-from .ports import Ports
+from .profile_handle import Ports
 
 log = logging.getLogger(__name__)
 

@@ -27,9 +27,8 @@ from .attempt import Attempt
 from .binding_cycle import BindingCycle
 from .event_handlers import PodEventHandler
 from .failure import FailureHandler
-from .group_order import alike, as_queued, larger_first, to_the_front
-from .group_room import GroupRoom
-from .ports import Ports
+from .group_room import GroupRoom, alike, as_queued, larger_first, to_the_front
+from .profile_handle import Ports
 from .reports import Reports
 from .schedule_one import SchedulingCycle
 

@@ -14,12 +14,11 @@ import numpy as np
 
 from ..cache.cache import Cache
 from ..contract.cycle_state import CycleState
-from ..contract.fit_error import NO_NODES, fit_error, with_post_filter
 from ..contract.handle import Clock
 from ..contract.observer import Observer
 from ..contract.plugin import Scores
 from ..contract.status import Code, Status
-from ..contract.verdicts import Diagnosis
+from ..contract.verdicts import NO_NODES, Diagnosis, fit_error, with_post_filter
 from ..model.pod_info import PodInfo
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
@@ -28,7 +27,29 @@ from ..runtime.results import Filtered, PreFiltered, Scored
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 from .attempt import Attempt
-from .sampling import feasible_nodes_to_find, first_from
+
+MIN_FEASIBLE_NODES = 100
+MIN_PERCENTAGE = 5
+
+
+def feasible_nodes_to_find(nodes: int, percentage: int | None) -> int:
+    """kube-scheduler's numFeasibleNodesToFind; `percentage` None means all nodes, 0 the share it adapts to the size."""
+    if percentage is None or nodes < MIN_FEASIBLE_NODES:
+        return nodes
+    share = percentage or max(MIN_PERCENTAGE, 50 - nodes // 125)
+    return max(MIN_FEASIBLE_NODES, nodes * share // 100)
+
+
+def first_from(start: int, filtered: Filtered, wanted: int) -> tuple[Rows, int]:
+    """The first `wanted` feasible rows of the node list counted from position `start`, and where the search ended.
+
+    A search begins where the last one ended, so that all nodes get their turn over many searches.
+    """
+    order = np.roll(filtered.listed, -(start % len(filtered.listed)))
+    hits = np.flatnonzero(np.isin(order, filtered.feasible))
+    examined = len(order) if len(hits) < wanted else int(hits[wanted - 1]) + 1
+    return np.sort(order[hits[:wanted]]), (start + examined) % len(order)
+
 
 _DRAWS = 3
 

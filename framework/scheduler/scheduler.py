@@ -11,14 +11,14 @@ from collections.abc import Mapping
 
 from ..cache.cache import Cache
 from ..contract.cycle_state import CycleState
-from ..contract.queued_pod import QueuedPod
+from ..contract.plugin import QueuedPod
 from ..queue.entity import QueuedEntity
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.framework import Framework
 from .attempt import Attempt
 from .binding_cycle import BindingCycle
 from .failure import FailureHandler
-from .ports import Ports
+from .profile_handle import Ports
 from .reports import Reports
 from .schedule_group import GroupCycle
 from .schedule_one import SchedulingCycle

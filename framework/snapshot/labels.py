@@ -10,7 +10,7 @@ from collections.abc import Callable, KeysView, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from ..model.integer import integer
+from ..model.quantity import integer
 
 ABSENT = 0
 _COLUMN_FROM = 16

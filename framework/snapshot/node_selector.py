@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..model.alternatives import Alternatives
-from ..model.conjunction import Conjunction
-from ..model.label_test import LabelTest
+from ..model.label_test import Conjunction, LabelTest
 from ..model.node_selector import NodeRequirement
 from ..model.pod import NodeSelectorTerm
 from ..model.preferences import LabelWeights, Preferences

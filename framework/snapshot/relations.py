@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..model.affinity_terms import CarriedTerm, Wish
-from ..model.label_selector import Selector
-from ..model.label_set import LabelSet
+from ..model.label_selector import LabelSet, Selector
 from ..model.pod_info import PodInfo
 from .tallies import ANY, Tallies
 

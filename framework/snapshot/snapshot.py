@@ -17,13 +17,11 @@ import numpy.typing as npt
 from ..model.node import Node
 from ..model.pod_info import PodInfo
 from ..model.requests import amounts
-from .images import ImageTable
 from .journal import Journal
 from .labels import LabelColumns
-from .ports import PortTable
+from .node_tables import ImageTable, PortTable, TaintColumn
 from .relations import PodRelations
 from .resources import ResourceColumns
-from .taints import TaintColumn
 from .volumes import VolumeTable
 
 _FIRST_CAPACITY = 64

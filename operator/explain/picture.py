@@ -10,7 +10,7 @@ from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.engine import Engine, build_engine
-from muster.framework.scheduler.ports import Ports
+from muster.framework.scheduler.profile_handle import Ports
 from muster.operator.kube.listing import KnownObjects
 from muster.operator.process.settings import Assembly
 

@@ -21,7 +21,7 @@ from muster.framework.config import (
 from muster.framework.config import Plugin as PluginName
 from muster.framework.config.problems import duplicate, required
 from muster.framework.config.validation import problems_of
-from muster.framework.contract.points import extension_points
+from muster.framework.contract.plugin import extension_points
 from muster.plugins.catalog import ALWAYS, DEFAULTS, KNOWN_UNIMPLEMENTED, discover, guarded
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import msgspec
 import yaml
 
 from muster.framework.contract import WatchedKind
-from muster.framework.model.decode import from_plain
+from muster.framework.model.meta import from_plain
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo

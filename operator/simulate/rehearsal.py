@@ -21,7 +21,7 @@ from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.engine import build_engine
-from muster.framework.scheduler.ports import Ports, first_of_equals
+from muster.framework.scheduler.profile_handle import Ports, first_of_equals
 from muster.operator.process.settings import Assembly
 from muster.operator.process.tasks import TaskSet
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup, group_key

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Meta
 
 from muster.framework.contract import EventResource, WatchedKind
-from muster.framework.model.label_set import LabelSet
+from muster.framework.model.label_selector import LabelSet
 from muster.framework.model.meta import ObjectMeta, Wire
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError, nanos

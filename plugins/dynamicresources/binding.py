@@ -21,7 +21,7 @@ from muster.framework.model.devices import (
     ConsumerReference,
     ResourceClaim,
 )
-from muster.framework.model.timestamps import rfc3339
+from muster.framework.model.meta import rfc3339
 
 from .claiming import Claiming
 from .extended import Mapping, in_memory

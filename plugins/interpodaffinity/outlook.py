@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from muster.framework.contract import PodInfo, SignatureCache, SnapshotReader
 from muster.framework.model.affinity_terms import Wish
-from muster.framework.model.label_set import LabelSet
+from muster.framework.model.label_selector import LabelSet
 from muster.framework.snapshot.domains import Domains
 from muster.framework.snapshot.relations import PodsMatching, TermsAbout
 

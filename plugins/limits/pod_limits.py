@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pydantic import BaseModel
 
 from muster.framework.config import Problem
-from muster.framework.config.args.base import PluginArgs
+from muster.framework.config.args.models import PluginArgs
 from muster.framework.config.problems import invalid
 from muster.framework.contract import (
     Action,

@@ -25,9 +25,8 @@ from muster.framework.contract import (
     StatusTable,
     Verdicts,
 )
-from muster.framework.model.node import Node
+from muster.framework.model.node import CORDON, Node, tolerated
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.model.tolerations import CORDON, tolerated
 
 CORDONED = Status.unresolvable("node(s) were unschedulable")
 

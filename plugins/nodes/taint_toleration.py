@@ -31,10 +31,9 @@ from muster.framework.contract import (
     normalize_to_highest,
 )
 from muster.framework.contract.plugin import Scores
-from muster.framework.model.node import Node
+from muster.framework.model.node import PREFER_NO_SCHEDULE, Node, Tolerations, kept_off, untolerated
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.model.tolerations import PREFER_NO_SCHEDULE, Tolerations, kept_off, untolerated
-from muster.framework.snapshot.taints import TaintColumn, TaintSet
+from muster.framework.snapshot.node_tables import TaintColumn, TaintSet
 
 TAINTED = Status.unresolvable("node(s) had untolerated taint(s)")
 

@@ -23,7 +23,7 @@ from muster.framework.contract import (
     Verdicts,
 )
 from muster.framework.model.pod_info import HostPort, PodInfo
-from muster.framework.snapshot.ports import ANY_ADDRESS
+from muster.framework.snapshot.node_tables import ANY_ADDRESS
 
 TAKEN = Status.unschedulable("node(s) didn't have free ports for the requested pod ports")
 

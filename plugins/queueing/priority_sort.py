@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from muster.framework.contract import QueueSortPlugin
-from muster.framework.contract.queued_pod import QueuedPod
+from muster.framework.contract.plugin import QueuedPod
 
 
 class PrioritySort(QueueSortPlugin):

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from muster.framework.config.args import ScoringStrategy, UtilizationShapePoint
+from muster.framework.config.args.models import scores_by_percent
 from muster.framework.config.args.resources import MOST_ALLOCATED
-from muster.framework.config.args.shape import scores_by_percent
 from muster.framework.contract.plugin import Scores
 from muster.framework.snapshot.resources import Amounts
 

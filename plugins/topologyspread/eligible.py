@@ -6,9 +6,9 @@ import numpy as np
 
 from muster.framework.contract import NodeView, SnapshotReader
 from muster.framework.contract.verdicts import Mask
+from muster.framework.model.node import Tolerations, kept_off
 from muster.framework.model.node_selector import NodeRequirement
 from muster.framework.model.pod import Toleration
-from muster.framework.model.tolerations import Tolerations, kept_off
 from muster.framework.snapshot.labels import ABSENT
 from muster.framework.snapshot.node_selector import admitted
 

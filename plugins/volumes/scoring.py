@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from muster.framework.config.args.shape import UtilizationShapePoint, scores_by_percent
+from muster.framework.config.args.models import UtilizationShapePoint, scores_by_percent
 from muster.framework.contract.plugin import Scores
 from muster.framework.contract.verdicts import Mask
 

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.framework.model.node import ContainerImage
-from muster.framework.snapshot.images import ImageTable
+from muster.framework.snapshot.node_tables import ImageTable
 
 
 def image(*names: str, size: int = 100) -> ContainerImage:

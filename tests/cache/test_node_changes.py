@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.framework.cache.node_changes import changes, same
+from muster.framework.cache.cache import changes, same
 from muster.framework.contract.events import Action
 from muster.framework.model.quantity import QuantityError
 from tests.builders import NodeDict, make_node

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.framework.model.pod_info import HostPort
-from muster.framework.snapshot.ports import PortTable
+from muster.framework.snapshot.node_tables import PortTable
 
 EVERY = "0.0.0.0"
 

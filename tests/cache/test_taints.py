@@ -1,7 +1,7 @@
 """Node taints as a column of interned sets."""
 
 from muster.framework.model.node import Taint
-from muster.framework.snapshot.taints import TaintColumn
+from muster.framework.snapshot.node_tables import TaintColumn
 
 SPOT = Taint(key="spot", effect="NoSchedule")
 GPU = Taint(key="gpu", value="a", effect="NoExecute")

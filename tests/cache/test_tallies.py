@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from muster.framework.model.affinity_terms import Wish
-from muster.framework.model.label_selector import EVERYTHING, NOTHING, Selector, with_labels
-from muster.framework.model.label_set import LabelSet, label_set_of
+from muster.framework.model.label_selector import EVERYTHING, NOTHING, LabelSet, Selector, label_set_of, with_labels
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.framework.contract.queued_pod import QueuedPod
+from muster.framework.contract.plugin import QueuedPod
 from muster.framework.model.meta import ObjectMeta
 from muster.plugins.coscheduling.api import PodGroup, PodGroupSpec
 from tests.builders import make_pod

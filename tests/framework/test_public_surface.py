@@ -6,7 +6,7 @@ import re
 import pytest
 
 from muster.framework import contract
-from muster.framework.contract.points import POINTS
+from muster.framework.contract.plugin import POINTS
 
 _COMMON = frozenset({"Any", "Args", "Callable", "Hashable", "Iterable", "Iterator", "Mapping", "None", "Sequence", "T"})
 _EXTENDED = sorted(

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from muster.framework.model.decode import from_plain
+from muster.framework.model.meta import from_plain
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.requests import amounts, pod_requests

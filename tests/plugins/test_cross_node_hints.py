@@ -7,7 +7,7 @@ import pytest
 
 from muster.framework.contract import Action, ClusterEvent, EnqueueExtensions, Hint
 from muster.framework.contract.events import EventResource
-from muster.framework.model.namespace import Namespace
+from muster.framework.model.workloads import Namespace
 from muster.plugins.interpodaffinity.inter_pod_affinity import InterPodAffinity
 from muster.plugins.topologyspread.pod_topology_spread import PodTopologySpread
 from tests.builders import NodeDict, PodDict, make_node, make_pod, require

@@ -9,7 +9,7 @@ import pytest
 from muster.framework.config.args import InterPodAffinityArgs
 from muster.framework.contract import CycleState, Status
 from muster.framework.contract.events import EventResource
-from muster.framework.model.namespace import Namespace
+from muster.framework.model.workloads import Namespace
 from muster.plugins.interpodaffinity.inter_pod_affinity import NOT_APART, NOT_NEAR, NOT_WANTED, InterPodAffinity
 from tests.builders import NodeDict, PodDict, make_node, make_pod, require
 from tests.plugins.cluster import Cluster, info

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.framework.model.integer import integer
 from muster.framework.model.node_selector import NodeRequirement, accepts, picks, usable, well_formed
 from muster.framework.model.pod import NodeSelectorRequirement as Requirement
 from muster.framework.model.pod import NodeSelectorTerm as Term
 from muster.framework.model.preferences import Preferences
+from muster.framework.model.quantity import integer
 from muster.framework.snapshot.node_selector import admitted, any_picks, worth
 from muster.framework.snapshot.view import NodeView
 from tests.builders import NodeDict, make_node

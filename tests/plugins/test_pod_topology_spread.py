@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from muster.framework.config.args import PodTopologySpreadArgs
-from muster.framework.config.args.spread import TopologySpreadConstraint
+from muster.framework.config.args.models import TopologySpreadConstraint
 from muster.framework.contract import CycleState, Status
 from muster.framework.contract.events import EventResource
 from muster.framework.model.workloads import ReplicaSet, ReplicationController, Service, StatefulSet

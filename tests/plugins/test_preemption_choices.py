@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.framework.model.decode import from_plain
+from muster.framework.model.meta import from_plain
 from muster.plugins.defaultpreemption.budgets import Budgets, PodDisruptionBudget
 from muster.plugins.defaultpreemption.candidates import Candidate, pick_one_node
 from muster.plugins.defaultpreemption.victims import (

@@ -1,6 +1,6 @@
 """PrioritySort: the order of the queue."""
 
-from muster.framework.contract.queued_pod import QueuedPod
+from muster.framework.contract.plugin import QueuedPod
 from muster.plugins.queueing.priority_sort import PrioritySort
 from tests.builders import PodDict, make_pod
 from tests.plugins.cluster import Cluster, info

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.framework.model.node import Taint
+from muster.framework.model.node import Taint, Tolerations, kept_off, tolerated, tolerates, untolerated
 from muster.framework.model.pod import Toleration
-from muster.framework.model.tolerations import Tolerations, kept_off, tolerated, tolerates, untolerated
 
 TAINT = Taint(key="spot", value="a", effect="NoSchedule")
 

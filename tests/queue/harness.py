@@ -8,7 +8,7 @@ import msgspec
 from muster.framework.contract.events import EventRegistration
 from muster.framework.contract.handle import Timer
 from muster.framework.contract.observer import EntityType, NullObserver
-from muster.framework.contract.queued_pod import QueuedPod
+from muster.framework.contract.plugin import QueuedPod
 from muster.framework.contract.status import Status
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo

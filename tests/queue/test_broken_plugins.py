@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from muster.framework.contract.events import NODE_ADD, EventRegistration
-from muster.framework.contract.queued_pod import QueuedPod
+from muster.framework.contract.plugin import QueuedPod
 from muster.framework.contract.status import Status
 from muster.framework.queue.backoff_queue import BackoffPolicy
 from muster.framework.queue.entity import Place

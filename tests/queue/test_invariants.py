@@ -16,7 +16,7 @@ from muster.framework.contract.events import (
     EventRegistration,
     EventResource,
 )
-from muster.framework.contract.queued_pod import QueuedPod
+from muster.framework.contract.plugin import QueuedPod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.queue.entity import Place, Rejection
 from tests.builders import make_pod

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from muster.framework.config import ResolvedProfile
 from muster.framework.config.merge import PluginRef
 from muster.framework.contract import CycleState, Plugin, Status
-from muster.framework.contract.points import POINTS
+from muster.framework.contract.plugin import POINTS
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.schedule_one import Algorithm
 from muster.framework.snapshot.snapshot import Snapshot

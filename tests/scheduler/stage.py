@@ -8,9 +8,9 @@ from types import MappingProxyType
 from muster.framework.cache.recount import differences
 from muster.framework.config import PluginRef, ResolvedProfile, default_configuration
 from muster.framework.contract import Observer, Plugin, PodInfo, Status
-from muster.framework.contract.points import POINTS, extension_points
+from muster.framework.contract.plugin import POINTS, extension_points
 from muster.framework.scheduler.engine import Engine, build_engine
-from muster.framework.scheduler.ports import Ports, first_of_equals
+from muster.framework.scheduler.profile_handle import Ports, first_of_equals
 from muster.plugins.binding.default_binder import DefaultBinder
 from muster.plugins.queueing.priority_sort import PrioritySort
 from muster.testing import VirtualScheduler

@@ -19,7 +19,7 @@ from muster.framework.cache.recount import differences
 from muster.framework.contract import Status
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.engine import Engine
-from muster.framework.scheduler.ports import Ports
+from muster.framework.scheduler.profile_handle import Ports
 from muster.operator.kube.store import Handler
 from muster.testing import engine_of
 from muster.testing.clock import VirtualClock

@@ -4,10 +4,17 @@ What belongs here: the shape and the rules of `pluginConfig[].args`. What does n
 declares its own model as `args_model`.
 """
 
-from muster.framework.config.args.affinity import InterPodAffinityArgs, NodeAffinityArgs
-from muster.framework.config.args.base import PluginArgs
-from muster.framework.config.args.claims import DynamicResourcesArgs
-from muster.framework.config.args.preemption import DefaultPreemptionArgs
+from muster.framework.config.args.models import (
+    DefaultPreemptionArgs,
+    DynamicResourcesArgs,
+    InterPodAffinityArgs,
+    NodeAffinityArgs,
+    PluginArgs,
+    PodTopologySpreadArgs,
+    TopologySpreadConstraint,
+    UtilizationShapePoint,
+    VolumeBindingArgs,
+)
 from muster.framework.config.args.resources import (
     NodeResourcesBalancedAllocationArgs,
     NodeResourcesFitArgs,
@@ -15,10 +22,7 @@ from muster.framework.config.args.resources import (
     ResourceSpec,
     ScoringStrategy,
 )
-from muster.framework.config.args.shape import UtilizationShapePoint
-from muster.framework.config.args.spread import PodTopologySpreadArgs, TopologySpreadConstraint
 from muster.framework.config.args.table import API_VERSION, ARGS_MODELS, decode_plugin_args
-from muster.framework.config.args.volumes import VolumeBindingArgs
 
 __all__ = [
     "API_VERSION",

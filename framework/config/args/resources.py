@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from muster.framework.config.args.base import PluginArgs
-from muster.framework.config.args.shape import UtilizationShapePoint, shape_problems
+from muster.framework.config.args.models import PluginArgs, UtilizationShapePoint, shape_problems
 from muster.framework.config.fields import ConfigModel, Int64, Text, unless_zero
 from muster.framework.config.problems import Problem, duplicate, forbidden, invalid, required, unsupported
 from muster.framework.model.names import label_key_faults

@@ -11,13 +11,16 @@ from typing import Final, TypeVar
 from pydantic import BaseModel
 from pydantic_core import PydanticCustomError
 
-from muster.framework.config.args.affinity import InterPodAffinityArgs, NodeAffinityArgs
-from muster.framework.config.args.base import PluginArgs
-from muster.framework.config.args.claims import DynamicResourcesArgs
-from muster.framework.config.args.preemption import DefaultPreemptionArgs
+from muster.framework.config.args.models import (
+    DefaultPreemptionArgs,
+    DynamicResourcesArgs,
+    InterPodAffinityArgs,
+    NodeAffinityArgs,
+    PluginArgs,
+    PodTopologySpreadArgs,
+    VolumeBindingArgs,
+)
 from muster.framework.config.args.resources import NodeResourcesBalancedAllocationArgs, NodeResourcesFitArgs
-from muster.framework.config.args.spread import PodTopologySpreadArgs
-from muster.framework.config.args.volumes import VolumeBindingArgs
 from muster.framework.config.decoding import decode
 from muster.framework.config.problems import ConfigurationError, invalid
 
