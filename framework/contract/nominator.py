@@ -33,8 +33,8 @@ class Nominator(Protocol):
         """From now on the pod is nominated to this node and to no other."""
         ...
 
-    def clear(self, uid: str) -> None:
-        """The pod is nominated no more. Does nothing for a pod that was not."""
+    def clear(self, uid: str) -> bool:
+        """The pod is nominated no more: whether it was."""
         ...
 
 

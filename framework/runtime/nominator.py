@@ -36,14 +36,16 @@ class PodNominator:
         self._node_of[pod.uid] = node_name
         self._by_node.setdefault(node_name, {})[pod.uid] = pod
 
-    def clear(self, uid: str) -> None:
-        """The pod is nominated no more. Does nothing for a pod that was not."""
+    def clear(self, uid: str) -> bool:
+        """The pod is nominated no more: whether it was. If so, there may be room for others."""
         node_name = self._node_of.pop(uid, None)
-        if node_name is not None:
-            pods = self._by_node[node_name]
-            del pods[uid]
-            if not pods:
-                del self._by_node[node_name]
+        if node_name is None:
+            return False
+        pods = self._by_node[node_name]
+        del pods[uid]
+        if not pods:
+            del self._by_node[node_name]
+        return True
 
     def in_the_way_of(self, pod: PodInfo) -> Iterator[tuple[str, Sequence[PodInfo]]]:
         """Each node with the pods nominated to it that `pod` has to yield to: of its priority or a higher one."""

@@ -103,7 +103,7 @@ class PodEventHandler:
             del self._mine[info.key]
         counted = self._cache.get(info.uid)
         self._tell(known or counted or info, None)
-        self._nominator.clear(info.uid)
+        promised = self._nominator.clear(info.uid)
         if info.node_name:
             if counted is not None:
                 self._cache.remove_pod(info)
@@ -115,6 +115,8 @@ class PodEventHandler:
                 waiting.fail(Status.unschedulable("removed"))
             elif counted is not None:
                 self._cache.remove_pod(info)
+                self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
+            elif promised:  # the room that was left to it is free
                 self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
             self._queue.move_all(UNSCHEDULED_POD_DELETE, info, None)
 
@@ -135,7 +137,8 @@ class PodEventHandler:
         elif new.status.nominated_node_name:
             self._nominator.nominate(info, new.status.nominated_node_name)
         elif old is not None and old.status.nominated_node_name:
-            self._nominator.clear(info.uid)
+            if self._nominator.clear(info.uid):
+                self._queue.move_all(ASSIGNED_POD_DELETE, info, None, besides=info.uid)
         elif len(self._nominator) and (node_name := self._nominator.nominated_node(info.uid)):
             self._nominator.nominate(info, node_name)
 

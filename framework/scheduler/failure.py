@@ -83,5 +83,5 @@ class FailureHandler:
     def _nominate(self, attempt: Attempt) -> None:
         if attempt.nominated:
             self._nominator.nominate(attempt.queued.info, attempt.nominated)
-        elif attempt.nominated == "":
-            self._nominator.clear(attempt.pod.uid)
+        elif attempt.nominated == "" and self._nominator.clear(attempt.pod.uid):
+            self._queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)

@@ -58,6 +58,10 @@ class Cluster:
         message: str = condition["message"]
         return message
 
+    def wait_until_turned_away(self, name: str) -> str:
+        """Why no node takes the pod: the same message up to what preemption adds to it."""
+        return self.wait_until_unschedulable(name).partition(" preemption: ")[0]
+
     def events(self, name: str, reason: str) -> list[Any]:
         """Events of a reason about the pod, oldest first."""
         listed = self.api.get(f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events")["items"]

@@ -60,7 +60,7 @@ def test_a_pod_that_somebody_else_binds_while_it_waits_is_theirs_and_takes_their
     eventually(lambda: muster.metric('scheduler_pending_pods{queue="unschedulable"}') == 0)
     cluster.create(make_pod("next").requests(cpu="300m").tolerate("dedicated"), scheduler=muster.name)
 
-    assert cluster.wait_until_unschedulable("next") == FULL
+    assert cluster.wait_until_turned_away("next") == FULL
     assert cluster.node_of("by-hand") == "one"
     assert cluster.events("by-hand", "Scheduled") == []
 
@@ -75,10 +75,10 @@ def test_pods_of_a_node_that_was_removed_count_again_when_it_comes_back(
 
     api.delete("/api/v1/nodes/one")
     cluster.create(make_pod("new").requests(cpu="700m"), scheduler=muster.name)
-    assert cluster.wait_until_unschedulable("new") == "no nodes available to schedule pods"
+    assert cluster.wait_until_turned_away("new") == "no nodes available to schedule pods"
     api.post("/api/v1/nodes", node)
 
-    eventually(lambda: cluster.scheduled_condition("new")["message"] == FULL)
+    eventually(lambda: cluster.scheduled_condition("new")["message"].startswith(FULL))
     cluster.delete("old")
     assert cluster.wait_until_bound("new") == ["one"]
 
@@ -90,7 +90,7 @@ def test_a_pod_that_ends_frees_its_room_though_it_stays_in_the_api(
     cluster.create(make_pod("job").requests(cpu="700m"), scheduler=muster.name)
     cluster.wait_until_bound("job")
     cluster.create(make_pod("web").requests(cpu="700m"), scheduler=muster.name)
-    assert cluster.wait_until_unschedulable("web") == FULL
+    assert cluster.wait_until_turned_away("web") == FULL
 
     cluster.kubectl("patch", "pod", "job", "--subresource=status", '--patch={"status": {"phase": "Succeeded"}}')
 

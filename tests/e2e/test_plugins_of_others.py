@@ -26,7 +26,7 @@ def test_a_plugin_of_ten_lines_keeps_pods_off_a_node(
     start_muster(name, config=write_config("QuietNodes", name=name), environment=with_example_plugins)
     add_nodes(make_node("quiet", cpu="64").labels({"example.com/quiet": ""}))
     cluster.create(make_pod("web"), scheduler=name)
-    assert cluster.wait_until_unschedulable("web") == QUIET
+    assert cluster.wait_until_turned_away("web") == QUIET
 
     add_nodes(make_node("loud", cpu="1"))
 
@@ -74,7 +74,7 @@ def test_a_place_that_another_scheduler_takes_while_permit_holds_the_pod_is_give
 
     cluster.kubectl("annotate", "pod", "slow", "example.com/hold-")
 
-    assert cluster.wait_until_unschedulable("slow") == "0/1 nodes are available: 1 Insufficient cpu."
+    assert cluster.wait_until_turned_away("slow") == "0/1 nodes are available: 1 Insufficient cpu."
     assert cluster.node_of("slow") == ""
     cluster.delete("quick")
     assert cluster.wait_until_bound("slow") == ["one"]

@@ -100,7 +100,7 @@ def test_a_process_that_starts_again_counts_the_pods_that_are_bound_and_takes_up
     start_muster(name)
 
     assert cluster.wait_until_bound("small") == ["one"]
-    assert cluster.wait_until_unschedulable("large") == FULL
+    assert cluster.wait_until_turned_away("large") == FULL
 
 
 def test_a_process_that_is_killed_in_the_middle_of_its_work_leaves_nothing_that_the_next_cannot_go_on_from(
@@ -140,8 +140,8 @@ def test_two_processes_of_different_names_fill_the_same_nodes_one_after_the_othe
     cluster.create(make_pod("a-more").requests(cpu="100m"), scheduler=muster.name)
     cluster.create(make_pod("b-more").requests(cpu="100m"), scheduler=other.name)
 
-    assert cluster.wait_until_unschedulable("a-more") == FULL
-    assert cluster.wait_until_unschedulable("b-more") == FULL
+    assert cluster.wait_until_turned_away("a-more") == FULL
+    assert cluster.wait_until_turned_away("b-more") == FULL
 
 
 def test_the_pages_tell_of_the_configuration_the_last_decisions_and_the_counts(

@@ -91,7 +91,7 @@ def test_a_waiting_pod_is_bound_when(
     cluster.create(*obstacle.before, scheduler=muster.name)
     cluster.wait_until_bound(*(pod.name for pod in obstacle.before))
     cluster.create(obstacle.pod, scheduler=muster.name)
-    assert cluster.wait_until_unschedulable("web") == obstacle.message
+    assert cluster.wait_until_turned_away("web") == obstacle.message
 
     cluster.kubectl(*obstacle.removal)
 

@@ -163,7 +163,8 @@ def test_why_tells_the_last_decision_on_a_pod(
     status, waiting = why("large")
     assert status == HTTPStatus.OK
     assert (waiting["node"], waiting["code"]) == ("", "Unschedulable")
-    assert waiting["message"] == message == "0/1 nodes are available: 1 Insufficient cpu."
+    assert waiting["message"] == message
+    assert message.startswith("0/1 nodes are available: 1 Insufficient cpu. preemption: ")
     assert waiting["uid"] == cluster.pod("large")["metadata"]["uid"]
     status, unknown = why("unknown")
     assert status == HTTPStatus.NOT_FOUND
