@@ -63,7 +63,6 @@ def test_a_process_that_schedules_no_gangs_says_so_when_it_begins(
     name = unique_name()
     muster = start_muster(name, config=write_config("VolumeBinding", name=name))
     assert "no profile enables Coscheduling" in muster.log
-    assert f'profile "{name}" runs without VolumeBinding' in muster.log
 
 
 def test_sigusr2_writes_cache_and_queue_to_the_log_and_finds_no_difference_to_a_recount(

@@ -64,5 +64,8 @@ def test_forty_gangs(seed: int, placement: str) -> None:
     )
 )
 @example(Weather(seed=1, gangs=11, largest=2, share=0.5, seconds=1, deletions=15, node_losses=0, ends=0.75, changes=2))
+@example(
+    Weather(seed=11, gangs=11, largest=3, share=0.25, seconds=12.5, deletions=11, node_losses=4, ends=0, changes=11)
+)
 def test_any_weather(weather: Weather) -> None:
     assert outlive(weather).faults == []
