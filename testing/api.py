@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from datetime import UTC, datetime
 from itertools import count
 from typing import Any, Protocol
 
 import msgspec
 
 from muster.framework.contract import PodInfo, Status
+from muster.framework.model.meta import rfc3339
 
 from .clock import VirtualClock
 
@@ -134,7 +134,7 @@ class InMemoryApi:
         key = f"{meta['namespace']}/{meta['name']}" if meta.get("namespace") else meta["name"]
         known = self.objects[kind].get(key)
         uid = known["metadata"]["uid"] if known is not None else f"uid-{next(self._numbers)}"
-        born = known["metadata"]["creationTimestamp"] if known is not None else _timestamp(self._clock.wall())
+        born = known["metadata"]["creationTimestamp"] if known is not None else rfc3339(self._clock.wall())
         given = {"uid": uid, "resourceVersion": str(next(self._numbers)), "creationTimestamp": born}
         stored = {**deepcopy(dict(obj)), "metadata": {**meta, **given}}
         self.objects[kind][key] = stored
@@ -189,7 +189,3 @@ class InMemoryBinder:
         seconds = self.latency()
         if seconds:
             await self._clock.sleep(seconds)
-
-
-def _timestamp(seconds: float) -> str:
-    return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%dT%H:%M:%SZ}"

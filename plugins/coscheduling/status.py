@@ -11,9 +11,10 @@ condition that was there once never disappears.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from msgspec.structs import replace
+
+from muster.framework.model.meta import rfc3339
 
 from . import messages
 from .announcements import Announcement, Reason
@@ -69,7 +70,7 @@ def next_status(previous: PodGroupStatus, seen: Observation, *, now: float) -> P
         running=counts.running,
         succeeded=counts.succeeded,
         failed=counts.failed,
-        schedule_start_time=timestamp(now) if starts else previous.schedule_start_time,
+        schedule_start_time=rfc3339(now) if starts else previous.schedule_start_time,
         conditions=_with(previous.conditions, says),
         observed_generation=seen.generation,
     )
@@ -107,12 +108,7 @@ def dated(condition: Condition, previous: Condition | None, *, generation: int, 
     """The condition for this generation of the spec; its transition time is `now` unless the status is the same."""
     same = previous is not None and previous.status == condition.status
     since = previous.last_transition_time if previous is not None and same else None
-    return replace(condition, last_transition_time=since or timestamp(now), observed_generation=generation)
-
-
-def timestamp(seconds: float) -> str:
-    """Seconds since the epoch as the API writes them."""
-    return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return replace(condition, last_transition_time=since or rfc3339(now), observed_generation=generation)
 
 
 def _said(status: str, reason: Reason, message: str) -> Condition:
