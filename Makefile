@@ -10,8 +10,8 @@ ROOMS := framework operator plugins sandbox testing
 LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lint-style lint-types lint-imports bench bench-backlog bench-gangs bench-shapes bench-scale attack \
-	venv control-plane
+.PHONY: help demo test lint lint-style lint-types lint-imports bench bench-backlog bench-gangs \
+	bench-native bench-preemption bench-shapes bench-scale bench-topology parity attack venv control-plane
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -40,14 +40,26 @@ bench: $(INSTALLED) control-plane ## Measure Muster and kube-scheduler side by s
 bench-gangs: $(INSTALLED) control-plane ## Measure Muster on groups of pods
 	$(RUN) -m bench.gangs $(BENCH_ARGS)
 
+bench-native: $(INSTALLED) control-plane ## Measure both on Kubernetes' own groups of pods
+	$(RUN) -m bench.native $(BENCH_ARGS)
+
 bench-backlog: $(INSTALLED) control-plane ## Measure both on a full cluster with thousands of pods that wait
 	$(RUN) -m bench.backlog $(BENCH_ARGS)
+
+bench-preemption: $(INSTALLED) control-plane ## Measure both where pods have to make room for others
+	$(RUN) -m bench.preemption $(BENCH_ARGS)
 
 bench-shapes: $(INSTALLED) control-plane ## Measure both on pods that look at other pods
 	$(RUN) -m bench.shapes $(BENCH_ARGS)
 
 bench-scale: $(INSTALLED) control-plane ## Measure both where 100,000 pods and more run already
 	$(RUN) -m bench.crowd $(BENCH_ARGS)
+
+parity: $(INSTALLED) control-plane ## Compare Muster's decisions with kube-scheduler's on random clusters
+	$(RUN) -m tests.parity $(SEEDS)
+
+bench-topology: $(INSTALLED) control-plane ## Measure both on gangs that need one rack each
+	$(RUN) -m bench.topology $(BENCH_ARGS)
 
 attack: $(INSTALLED) control-plane ## Attack Muster in every known way and print what others notice
 	$(RUN) -m bench.attack $(BENCH_ARGS)

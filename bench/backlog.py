@@ -14,9 +14,8 @@ kube-scheduler, which knows no such gangs, gets single pods in their place.
 import asyncio
 import json
 import os
-import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import quantiles
 
@@ -28,25 +27,21 @@ from rich.table import Table
 from bench import cluster, scale
 from bench.arrivals import make_gangs
 from bench.client import Client
+from bench.full import RUNNING, Bindings, filling, writes
 from bench.gangs import CRD, KIND
-from bench.ledger import Ledger
 from bench.measure import Reading
 from bench.progress import Advance, Bars, Display
 from bench.scale import NAMESPACE, Body
-from bench.sides import KUBE_SCHEDULER, MUSTER, Side
+from bench.sides import KUBE_SCHEDULER, MUSTER, SIDES, Side
 from bench.trial import API_SERVER, ETCD, FAILURES, control_plane
 from tests.controlplane.plane import ControlPlane
 
 SIGNATURES = 20
-_ENDING = "running-"
+_SIDES = KUBE_SCHEDULER.name, MUSTER.name
+_PLAIN, _GANGS = _SITUATIONS = "plain", "gangs"
 _TOLD_QUIET_SECONDS = 3.0
 _TOLD_WITHIN_SECONDS = 300.0
 _LAST_BINDINGS_SECONDS = 5.0
-_WRITES = re.compile(
-    r'^apiserver_request_total\{[^}]*resource="(?:pods|events|podgroups)"[^}]*'
-    r'verb="(?:POST|PUT|PATCH|APPLY)"[^}]*\} (\S+)$',
-    re.MULTILINE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +87,6 @@ class Found:
     others_share: float
 
 
-class _Bindings(Ledger):
-    """Bindings of pods that waited; those that fill the cluster, and end, are left out."""
-
-    def enter(self, lines: Sequence[bytes], now: float) -> None:
-        super().enter([line for line in lines if f'"name":"{_ENDING}'.encode() not in line], now)
-
-
 def waiting(number: int) -> Body:
     """A pod that takes a whole node, or nearly: one of twenty signatures."""
     cpu = f"{scale.NODE_CPU - number % SIGNATURES}m"
@@ -108,16 +96,6 @@ def waiting(number: int) -> Body:
 def _member(name: str, labels: Mapping[str, str]) -> Body:
     """A member of a gang, which takes a whole node."""
     return scale.shaped_pod(name, lambda made: made.labels(labels).requests(cpu=f"{scale.NODE_CPU}m"))
-
-
-def filling(count: int) -> Iterator[Body]:
-    """A pod for each node that takes all of it, and is there already."""
-    return (_running(number) for number in range(count))
-
-
-def _running(number: int) -> Body:
-    cpu, node = f"{scale.NODE_CPU}m", f"node-{number:05}"
-    return scale.shaped_pod(f"{_ENDING}{number:05}", lambda made: made.requests(cpu=cpu).node(node))
 
 
 def run(side: Side, situation: Situation, nodes: int, rate: int, seconds: int, display: Display) -> Found:
@@ -147,18 +125,18 @@ async def _measure(
         pids = {server.name: server.pid for server in plane.servers}
         with display.phase(f"{side.name}: rest"):
             await cluster.rest(pids)
-        filled = await _writes(client)
+        filled = await writes(client)
         with side.running(plane) as server:
             pids |= {side.name: server.pid, "bench": os.getpid()}
             with display.phase(f"{side.name}: until all were told why they wait"):
                 await _until_told(client, len(pods), filled)
-            async with _Bindings(client) as ledger:
-                before, writes = Reading.of(pids), await _writes(client)
+            async with Bindings(client) as ledger:
+                before, had = Reading.of(pids), await writes(client)
                 with display.phase(f"{side.name}: pods end", rate * seconds) as advance:
                     freed = await _end_pods(client, rate, seconds, advance)
                 await asyncio.sleep(_LAST_BINDINGS_SECONDS)
                 used = Reading.of(pids).since(before)
-                written = await _writes(client) - writes
+                written = await writes(client) - had
         idle = [ledger.times[pod] - freed[node] for pod, node in ledger.nodes.items() if node in freed]
         cuts = quantiles(idle, n=100, method="inclusive") if len(idle) > 1 else [float("inf")] * 99
         total = (seconds + _LAST_BINDINGS_SECONDS) * (os.cpu_count() or 1)
@@ -183,7 +161,7 @@ async def _until_told(client: Client, pods: int, since: float) -> None:
     """
     before = -1.0
     async with asyncio.timeout(_TOLD_WITHIN_SECONDS):
-        while (now := await _writes(client)) != before or now - since < pods:
+        while (now := await writes(client)) != before or now - since < pods:
             before = now
             await asyncio.sleep(_TOLD_QUIET_SECONDS)
 
@@ -194,15 +172,10 @@ async def _end_pods(client: Client, rate: int, seconds: int, advance: Advance) -
     began = time.monotonic()
     for number in range(rate * seconds):
         await asyncio.sleep(max(0.0, began + number / rate - time.monotonic()))
-        freed[f"node-{number:05}"] = time.monotonic()
-        await client.delete(f"/api/v1/namespaces/{NAMESPACE}/pods/{_ENDING}{number:05}")
+        freed[scale.node_name(number)] = time.monotonic()
+        await client.delete(f"/api/v1/namespaces/{NAMESPACE}/pods/{RUNNING}{number:05}")
         advance(1)
     return freed
-
-
-async def _writes(client: Client) -> float:
-    """How many writes about pods, Events and groups the API server has taken so far."""
-    return sum(float(count) for count in _WRITES.findall(await client.text("/metrics")))
 
 
 @click.command(context_settings={"show_default": True})
@@ -211,21 +184,26 @@ async def _writes(client: Client) -> float:
 @click.option("--seconds", type=click.IntRange(5), default=30, help="For how long.")
 @click.option("--plain", type=click.IntRange(100), default=5000, help="Plain pods that wait where no gangs do.")
 @click.option("--gangs", type=click.IntRange(1), default=100, help="Gangs of 30 that wait with 2,000 plain pods.")
+@click.option("--side", "names", type=click.Choice(_SIDES), multiple=True, default=_SIDES, help="Only these.")
+@click.option("--situation", "only", type=click.Choice(_SITUATIONS), help="Only this one.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
-def main(nodes: int, rate: int, seconds: int, plain: int, gangs: int, output: str) -> None:
+def main(
+    nodes: int, rate: int, seconds: int, plain: int, gangs: int, names: Sequence[str], only: str | None, output: str
+) -> None:
     """Measure Muster and kube-scheduler on full clusters with thousands of pods that wait."""
     if rate * seconds > nodes:
         raise click.UsageError(f"{rate * seconds} pods cannot end on {nodes} nodes")
     beside = plain * 2 // 5
-    situations = (
-        Situation(f"{plain:,} plain pods wait", plain),
-        Situation(f"{gangs:,} gangs of 30 and {beside:,} plain pods wait", beside, gangs),
-    )
+    situations = {
+        _PLAIN: Situation(f"{plain:,} plain pods wait", plain),
+        _GANGS: Situation(f"{gangs:,} gangs of 30 and {beside:,} plain pods wait", beside, gangs),
+    }
     try:
         with Bars() as bars:
             results = {
-                situation.name: [run(side, situation, nodes, rate, seconds, bars) for side in (KUBE_SCHEDULER, MUSTER)]
-                for situation in situations
+                situation.name: [run(SIDES[side], situation, nodes, rate, seconds, bars) for side in names]
+                for name, situation in situations.items()
+                if only in (None, name)
             }
     except FAILURES as error:
         raise click.ClickException(str(error)) from error

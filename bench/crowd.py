@@ -2,7 +2,7 @@
 
 What a scheduler needs for a pod should not depend on how many run; what it holds in memory does. Running pods have 500
 sets of labels between them. The pods that wait keep apart by host, so that each is held against all that run. A run
-that fails ends the benchmark as in `bench.drain`.
+that fails is told of after all that was measured.
 """
 
 import json
@@ -16,9 +16,10 @@ from bench import scale
 from bench.progress import Bars
 from bench.report import document
 from bench.scale import Body
+from bench.series import Pair, Series, finished
 from bench.shapes import HOST, WEB
-from bench.sides import KUBE_SCHEDULER, MUSTER
-from bench.trial import FAILURES, Backlog, Result, run
+from bench.trial import Backlog
+from tests.controlplane.binaries import MissingBinaryError
 
 LABEL_SETS = 500
 _MEBIBYTE = 1 << 20
@@ -51,29 +52,32 @@ def main(nodes: int, pods: int, crowds: tuple[int, ...], output: str) -> None:
         raise click.UsageError(f"{nodes} nodes have no room for {pods} pods that keep apart by host")
     if max(crowds) > nodes * scale.RUNNING_PER_NODE:
         raise click.UsageError(f"{nodes} nodes have no room for {max(crowds)} running pods")
-    found: dict[int, tuple[Result, Result]] = {}
+    found: dict[int, Pair] = {}
     try:
         with Bars() as bars:
+            series = Series(bars)
             for crowd in crowds:
                 backlog = Backlog(list(scale.nodes(nodes)), list(waiting(pods)), list(running(crowd, nodes)))
-                found[crowd] = run(KUBE_SCHEDULER, backlog, bars), run(MUSTER, backlog, bars)
-    except FAILURES as error:
+                found[crowd] = series.run(f"{crowd:,} running pods", backlog)
+    except MissingBinaryError as error:
         raise click.ClickException(str(error)) from error
-    if output == "json":
-        print(json.dumps({crowd: document(results) for crowd, results in found.items()}, indent=2))
-    else:
-        Console().print(table(f"{pods:,} pods that keep apart by host, on {nodes:,} nodes", found))
+    finally:
+        if output == "json":
+            print(json.dumps({crowd: document(finished(pair)) for crowd, pair in found.items()}, indent=2))
+        elif found:
+            Console().print(table(f"{pods:,} pods that keep apart by host, on {nodes:,} nodes", found))
+    series.end()
 
 
-def table(title: str, found: Mapping[int, tuple[Result, Result]]) -> Table:
-    """Two rows a crowd, one for each side."""
+def table(title: str, found: Mapping[int, Pair]) -> Table:
+    """Two rows a crowd, one for each side that did not fail."""
     made = Table(title=title, title_justify="left")
     made.add_column("running pods", justify="right")
     made.add_column("", no_wrap=True)
     for column in ("pods/s", "CPU ms a pod", "peak memory, MiB", "s to first binding", "machine used by others, %"):
         made.add_column(column, justify="right")
-    for crowd, results in found.items():
-        for result in results:
+    for crowd, pair in found.items():
+        for result in finished(pair):
             made.add_row(
                 f"{crowd:,}",
                 result.side,

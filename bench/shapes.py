@@ -1,12 +1,12 @@
 """Drains backlogs of pods that look at other pods, each shape with both sides: `python -m bench.shapes [--pods N] …`.
 
 A shape is what all pods of a backlog ask for: to be apart by host, together in a zone, spread over zones, near others
-if possible, spread because a Service picks them, a local volume or a device each. Plain pods come first, so that each
-shape can be held against them. A run that fails ends the benchmark as in `bench.drain`.
+if possible, spread because a Service picks them, a volume or a device each. Plain pods come first, so that each
+shape can be held against them. A run that fails is told of after all that was measured.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +16,15 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import scale, volumes
+from bench.client import Client
 from bench.progress import Bars
 from bench.report import document
 from bench.scale import NAMESPACE, Body
+from bench.series import Pair, Series, finished
 from bench.sides import KUBE_SCHEDULER, MUSTER
-from bench.trial import FAILURES, Backlog, Result, run
+from bench.trial import Backlog, Result
 from tests.builders import PodDict
+from tests.controlplane.binaries import MissingBinaryError
 from tests.dynamicresources.objects import GPU, device, exactly, make_claim, make_class, make_slice
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -33,6 +36,7 @@ SERVICE: Mapping[str, Any] = {
 _DEVICES = "/apis/resource.k8s.io/v1"
 _DEVICES_PER_NODE = 8
 _CLAIMING_PODS = 500
+_NONE = "-"
 
 
 def _nothing(nodes: int, pods: int) -> Iterator[Body]:
@@ -48,12 +52,14 @@ class Shape:
         objects: what there is besides so many nodes and pods.
         most: the largest backlog that is measured; None for no limit.
         controllers: of kube-controller-manager, what has to run for the pods to be bound.
+        beside: what else has to.
     """
 
     wish: Callable[[PodDict], PodDict]
     objects: Callable[[int, int], Iterator[Body]] = _nothing
     most: int | None = None
     controllers: Sequence[str] = ()
+    beside: Callable[[Client], Awaitable[None]] | None = None
 
     def count(self, asked: int) -> int:
         """How many pods are measured of those asked for."""
@@ -103,7 +109,7 @@ SHAPES: Mapping[str, Shape] = {
     "spread over zones": Shape(lambda pod: pod.labels(WEB).spread(ZONE, WEB)),
     "preferred affinity": Shape(lambda pod: pod.labels(WEB).near(ZONE, WEB, weight=10)),
     "default spread of a Service": Shape(lambda pod: pod.labels(WEB), _service),
-    "local volume": Shape(volumes.mounting, _volumes, most=_CLAIMING_PODS, controllers=volumes.CONTROLLERS),
+    "one volume": Shape(volumes.mounting, _volumes, _CLAIMING_PODS, volumes.CONTROLLERS, volumes.provision),
     "one device": Shape(_with_device, _devices, most=_CLAIMING_PODS),
 }
 
@@ -126,37 +132,50 @@ def main(nodes: int, pods: int, names: tuple[str, ...], output: str) -> None:
     """Measure Muster and kube-scheduler on pods that look at other pods."""
     if (fault := too_many(nodes, pods)) is not None:
         raise click.UsageError(fault)
-    found: dict[str, tuple[Result, Result]] = {}
+    found: dict[str, Pair] = {}
     try:
         with Bars() as bars:
+            series = Series(bars)
             for name in dict.fromkeys((PLAIN, *(names or SHAPES))):
                 shape = SHAPES[name]
                 count = shape.count(pods)
                 others = list(shape.objects(nodes, count))
-                backlog = Backlog(list(scale.nodes(nodes)), list(shape.pods(count)), others, shape.controllers)
-                found[name] = run(KUBE_SCHEDULER, backlog, bars), run(MUSTER, backlog, bars)
-    except FAILURES as error:
+                waiting = list(shape.pods(count))
+                backlog = Backlog(list(scale.nodes(nodes)), waiting, others, shape.controllers, shape.beside)
+                found[name] = series.run(name, backlog)
+    except MissingBinaryError as error:
         raise click.ClickException(str(error)) from error
-    if output == "json":
-        print(json.dumps({name: document(results) for name, results in found.items()}, indent=2))
-    else:
-        Console().print(table(f"{pods:,} pods of each shape on {nodes:,} nodes, pods/s", found))
+    finally:
+        if output == "json":
+            print(json.dumps({name: document(finished(pair)) for name, pair in found.items()}, indent=2))
+        elif found:
+            Console().print(table(f"{pods:,} pods of each shape on {nodes:,} nodes, pods/s", found))
+    series.end()
 
 
-def table(title: str, found: Mapping[str, tuple[Result, Result]]) -> Table:
-    """A row a shape: the rate of both sides, their ratio, and Muster's against its own with plain pods."""
+def table(title: str, found: Mapping[str, Pair]) -> Table:
+    """A row a shape: the rate of both sides, their ratio, and Muster's against its own with plain pods.
+
+    A side that failed has no rate.
+    """
     made = Table(title=title, title_justify="left")
     made.add_column(no_wrap=True)
     columns = KUBE_SCHEDULER.name, MUSTER.name, f"{MUSTER.name} / {KUBE_SCHEDULER.name}", f"{MUSTER.name} / its plain"
     for column in (*columns, "machine used by others, %"):
         made.add_column(column, justify="right")
-    plain = found[PLAIN][1].pods_per_second
-    for name, (baseline, subject) in found.items():
-        rates = baseline.pods_per_second, subject.pods_per_second
-        ratios = rates[1] / rates[0], rates[1] / plain
-        others = f"{1e2 * baseline.others_share:.0f}, {1e2 * subject.others_share:.0f}"
-        made.add_row(name, *(f"{rate:,.0f}" for rate in rates), *(f"{ratio:.2f}" for ratio in ratios), others)
+    plain = found[PLAIN][1]
+    for name, pair in found.items():
+        baseline, subject = pair
+        rates = (f"{each.pods_per_second:,.0f}" if each else _NONE for each in pair)
+        others = (f"{1e2 * each.others_share:.0f}" if each else _NONE for each in pair)
+        made.add_row(name, *rates, _ratio(subject, baseline), _ratio(subject, plain), ", ".join(others))
     return made
+
+
+def _ratio(subject: Result | None, baseline: Result | None) -> str:
+    if subject is None or baseline is None:
+        return _NONE
+    return f"{subject.pods_per_second / baseline.pods_per_second:.2f}"
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ POD_GROUPS_ROLE = {
     "metadata": {"name": POD_GROUPS},
     "rules": [
         {
-            "apiGroups": ["scheduling.x-k8s.io"],
+            "apiGroups": ["scheduling.k8s.io", "scheduling.x-k8s.io"],
             "resources": ["podgroups", "podgroups/status"],
             "verbs": ["get", "list", "watch", "patch", "update"],
         }

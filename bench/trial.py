@@ -17,8 +17,8 @@
 import asyncio
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,7 +28,7 @@ import uvloop
 from bench import cluster
 from bench.check import until_right
 from bench.client import Client, RefusedError
-from bench.ledger import Ledger, WrongRunError, count_events
+from bench.ledger import Ledger, WrongRunError, count_events, count_scheduled
 from bench.measure import Reading, is_running, peak_bytes
 from bench.progress import Display
 from bench.scale import Body
@@ -67,13 +67,15 @@ FAILURES = (
 class Backlog:
     """What a trial begins with: nodes, pods that wait, and other objects that these go by, such as their groups.
 
-    `controllers` of kube-controller-manager run along with either side, where pods need more than a scheduler.
+    `controllers` of kube-controller-manager and `beside` run along with either side, where pods need more than a
+    scheduler.
     """
 
     nodes: Sequence[Body]
     pods: Sequence[Body]
     others: Sequence[Body] = ()
     controllers: Sequence[str] = ()
+    beside: Callable[[Client], Awaitable[None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +134,16 @@ def run(side: Side, backlog: Backlog, display: Display) -> Result:
 
 
 @contextmanager
-def control_plane(side: Side, display: Display) -> Iterator[ControlPlane]:
+def control_plane(
+    side: Side,
+    display: Display,
+    *,
+    feature_gates: Mapping[str, bool] = {},
+    runtime_config: Mapping[str, bool] = {},
+) -> Iterator[ControlPlane]:
     """A control plane for one side, in a folder that goes with it. Raises what `ControlPlane.start` does."""
     with TemporaryDirectory(prefix="muster-bench-") as folder:
-        plane = ControlPlane(Path(folder))
+        plane = ControlPlane(Path(folder), feature_gates=feature_gates, runtime_config=runtime_config)
         with display.phase(f"{side.name}: control plane"):
             plane.start()
         try:
@@ -162,9 +170,25 @@ async def measure(side: Side, backlog: Backlog, plane: ControlPlane, display: Di
         with display.phase(f"{side.name}: rest"):
             await cluster.rest(pids)
         trial = _Trial(side, len(backlog.pods), client, pids)
-        result = await trial.run(plane, display)
+        async with _running(backlog.beside, client):
+            result = await trial.run(plane, display)
         await until_right(client, trial.ledger.nodes)
         return result
+
+
+@asynccontextmanager
+async def _running(beside: Callable[[Client], Awaitable[None]] | None, client: Client) -> AsyncIterator[None]:
+    """Runs `beside` meanwhile. Raises what ends it before its time."""
+    if beside is None:
+        yield
+        return
+    task = asyncio.ensure_future(beside(client))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 class _Trial:
@@ -210,8 +234,10 @@ class _Trial:
         """When the last Event was there, and what had been used by then. Raises `TimeoutError`."""
         async with asyncio.timeout(_EVENTS_WITHIN_SECONDS):
             while True:
-                if await count_events(self._client) >= self._pods:
-                    return time.monotonic(), Reading.of(self._pids)
+                written, used = time.monotonic(), Reading.of(self._pids)
+                enough = await count_events(self._client) >= self._pods
+                if enough and await count_scheduled(self._client) >= self._pods:
+                    return written, used
                 await asyncio.sleep(_LOOK_SECONDS)
 
     def _result(self, server: Server, started: float, written: float, last: Reading) -> Result:

@@ -1,21 +1,26 @@
-"""Local volumes for a backlog, one a pod, each bound to its claim when the pod that mounts it gets its node.
+"""Volumes for a backlog, one a pod, each made on the node that its pod gets, as a storage driver does.
 
-`bench.shapes` measures them. The claims wait for their first consumer, so a scheduler finds each pod a node with a free
-volume, writes the volume, and binds the pod when kube-controller-manager has completed the claim.
+`bench.shapes` measures them. The claims wait for their first consumer: a scheduler finds each pod a node and writes it
+on the claim, the provisioner here makes the volume there, kube-controller-manager binds the two, and the scheduler
+binds the pod. Both sides have the same provisioner beside them, in the benchmark's own process.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import msgspec
 
-from bench.scale import NAMESPACE, Body, node_name
+from bench.client import Client
+from bench.scale import NAMESPACE, Body
 from tests.builders import PodDict
 from tests.storage import make_claim, make_class, make_volume
 
 CONTROLLERS = ("persistentvolume-binder-controller",)
-"""What has to run for volumes to become available and claims to be bound."""
+"""What has to run for claims to be bound."""
 
-_CLASS = "local"
+_CLASS = "made-on-demand"
+_CLAIMS = f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims"
+_SELECTED_NODE = "volume.kubernetes.io/selected-node"
 
 
 def mounting(pod: PodDict) -> PodDict:
@@ -24,15 +29,28 @@ def mounting(pod: PodDict) -> PodDict:
 
 
 def storage(pods: Iterable[str]) -> Iterator[Body]:
-    """A class, and for each of these pods a claim of its name and a volume on a node of its own."""
-    local = make_class(_CLASS, provisioner="kubernetes.io/no-provisioner")
-    yield "/apis/storage.k8s.io/v1/storageclasses", _posted(local)
-    for number, name in enumerate(pods):
-        path = {"local": {"path": "/mnt/disk"}}
-        volume = make_volume(f"volume-{number:05}", storage_class=_CLASS, source=path).on(node_name(number))
-        yield "/api/v1/persistentvolumes", _posted(volume)
-        claim = make_claim(name, namespace=NAMESPACE, storage_class=_CLASS)
-        yield f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims", _posted(claim)
+    """A class, and for each of these pods a claim of its name."""
+    yield "/apis/storage.k8s.io/v1/storageclasses", _posted(make_class(_CLASS))
+    for name in pods:
+        yield _CLAIMS, _posted(make_claim(name, namespace=NAMESPACE, storage_class=_CLASS))
+
+
+async def provision(client: Client) -> None:
+    """Make a volume for each claim that has been given a node, until cancelled. Raises `RefusedError`."""
+    made: set[str] = set()
+    async for lines in client.watch(_CLAIMS):
+        for line in lines:
+            claim = msgspec.json.decode(line)["object"]
+            name, node = claim["metadata"]["name"], claim["metadata"].get("annotations", {}).get(_SELECTED_NODE)
+            if node is not None and name not in made:
+                made.add(name)
+                await client.post("/api/v1/persistentvolumes", _posted(_volume(claim, node)))
+
+
+def _volume(claim: Mapping[str, Any], node: str) -> Mapping[str, object]:
+    owner = {key: claim["metadata"][key] for key in ("name", "namespace", "uid")}
+    owner |= {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    return make_volume(f"volume-{owner['name']}", storage_class=_CLASS, claimRef=owner).on(node)
 
 
 def _posted(obj: Mapping[str, object]) -> bytes:

@@ -2,7 +2,8 @@
 
 from click.testing import CliRunner
 
-from bench.backlog import SIGNATURES, Situation, filling, main, waiting
+from bench.backlog import SIGNATURES, Situation, main, waiting
+from bench.full import filling
 from bench.sides import KUBE_SCHEDULER, MUSTER
 
 

@@ -29,7 +29,7 @@ def test_every_shape_but_the_plain_one_asks_for_something_of_its_own() -> None:
 
 def test_a_shape_may_be_measured_with_fewer_pods() -> None:
     assert {name: shape.count(2000) for name, shape in SHAPES.items() if shape.count(2000) != 2000} == {
-        "local volume": 500,
+        "one volume": 500,
         "one device": 500,
     }
 
@@ -41,9 +41,10 @@ def test_pods_that_have_no_room_are_refused_beforehand() -> None:
     assert too_many(300, 300) is None
 
 
-def test_the_table_holds_both_sides_and_plain_pods_against_each_shape(result: Result) -> None:
+def test_the_table_holds_what_both_sides_came_to_and_plain_pods_against_each_shape(result: Result) -> None:
     slow = replace(result, side="kube-scheduler", bound_seconds=40.0)
-    found = {PLAIN: (slow, result), "shaped": (slow, replace(result, bound_seconds=20.0))}
+    shaped = replace(result, bound_seconds=20.0)
+    found = {PLAIN: (slow, result), "shaped": (slow, shaped), "stalled": (None, shaped)}
     console = Console(file=io.StringIO(), width=200)
     console.print(table("title", found))
     output = console.file
@@ -53,4 +54,8 @@ def test_the_table_holds_both_sides_and_plain_pods_against_each_shape(result: Re
         for line in output.getvalue().splitlines()
         if line.startswith("│")
     }
-    assert cells == {PLAIN: ["25", "100", "4.00", "1.00"], "shaped": ["25", "50", "2.00", "0.50"]}
+    assert cells == {
+        PLAIN: ["25", "100", "4.00", "1.00"],
+        "shaped": ["25", "50", "2.00", "0.50"],
+        "stalled": ["-", "50", "-", "0.50"],
+    }

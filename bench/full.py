@@ -1,0 +1,44 @@
+"""A full cluster, as the benchmarks of backlogs and of preemption have it: running pods that leave no room.
+
+Besides: a ledger that sees only pods that were waiting, and how many writes the API server took meanwhile.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from bench import scale
+from bench.client import Client
+from bench.ledger import Ledger
+from bench.scale import Body
+
+RUNNING = "running-"
+"""What the names of pods begin with that were there first."""
+
+_WRITES = re.compile(
+    r'^apiserver_request_total\{[^}]*resource="(?:pods|events|podgroups)"[^}]*'
+    r'verb="(?:POST|PUT|PATCH|APPLY)"[^}]*\} (\S+)$',
+    re.MULTILINE,
+)
+
+
+class Bindings(Ledger):
+    """Bindings of pods that waited; those that fill the cluster, and end, are left out."""
+
+    def enter(self, lines: Sequence[bytes], now: float) -> None:
+        super().enter([line for line in lines if f'"name":"{RUNNING}'.encode() not in line], now)
+
+
+def filling(nodes: int, *, each: int = 1) -> Iterator[Body]:
+    """So many pods for each node, which take all of it together and are there already."""
+    return (running(number, number // each, scale.NODE_CPU // each) for number in range(nodes * each))
+
+
+def running(number: int, node: int, cpu: int) -> Body:
+    """A pod that has a node already and takes so many milli-cores of it."""
+    name, node_name = f"{RUNNING}{number:05}", scale.node_name(node)
+    return scale.shaped_pod(name, lambda made: made.requests(cpu=f"{cpu}m").node(node_name))
+
+
+async def writes(client: Client) -> float:
+    """How many writes about pods, Events and groups the API server has taken so far."""
+    return sum(float(count) for count in _WRITES.findall(await client.text("/metrics")))

@@ -1,0 +1,161 @@
+"""Measures how fast room is made: `python -m bench.preemption [--nodes N] [-o json]`.
+
+Two pods take each node whole; as many pods of higher priority wait, each of which needs the place of one of them. A
+scheduler has to choose whom to evict, evict, and bind. `kubelets` lets evicted pods end at once. kube-scheduler and
+Muster each get a control plane of their own and evict as fast as they can.
+
+A side that evicts more than it needs, or leaves a pod without a node, is no side to compare with: that is an error.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+import click
+import msgspec
+import uvloop
+from rich.console import Console
+from rich.table import Table
+
+from bench import cluster, scale
+from bench.client import Client
+from bench.full import Bindings, filling, writes
+from bench.kubelets import Kubelets
+from bench.ledger import WrongRunError
+from bench.measure import Reading, is_running
+from bench.progress import Bars, Display
+from bench.scale import Body
+from bench.sides import KUBE_SCHEDULER, MUSTER, SIDES, Side
+from bench.trial import API_SERVER, ETCD, FAILURES, StalledError, control_plane, how_far
+from tests.controlplane.plane import ControlPlane
+
+URGENT = "urgent"
+_SIDES = KUBE_SCHEDULER.name, MUSTER.name
+_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+_EACH = 2
+_SLACK_SECONDS = 60.0
+_AT_LEAST_A_SECOND = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a side came to.
+
+    Attributes:
+        side: its name.
+        pods: how many got a node, each by evicting another.
+        seconds: from the first eviction to the last binding.
+        cpu_seconds: of the side, from its start on.
+        server_cpu_seconds: of kube-apiserver and etcd meanwhile.
+        writes_per_pod: writes that the API server took for each of the pods, the kubelets' deletions left out.
+        others_share: the part of the machine's CPUs that programs outside the trial used meanwhile.
+    """
+
+    side: str
+    pods: int
+    seconds: float
+    cpu_seconds: float
+    server_cpu_seconds: float
+    writes_per_pod: float
+    others_share: float
+
+    @property
+    def pods_per_second(self) -> float:
+        """The rate at which pods got a node."""
+        return self.pods / self.seconds
+
+
+def priority_class() -> Body:
+    """Above that of ordinary pods."""
+    return _CLASSES, msgspec.json.encode({"metadata": {"name": URGENT}, "value": 1000})
+
+
+def waiting(count: int) -> Iterator[Body]:
+    """Pods of higher priority, each as large as one that runs."""
+    cpu = f"{scale.NODE_CPU // _EACH}m"
+    for number in range(count):
+        yield scale.shaped_pod(f"pod-{number:05}", lambda made: made.requests(cpu=cpu).priority_class(URGENT))
+
+
+def run(side: Side, nodes: int, display: Display) -> Found:
+    """A trial from the start of its control plane to its end. Raises one of `FAILURES`."""
+    with control_plane(side, display) as plane, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_measure(side, nodes, plane, display))
+
+
+async def _measure(side: Side, nodes: int, plane: ControlPlane, display: Display) -> Found:
+    pods = nodes * _EACH
+    async with Client(plane.kubeconfig()) as client:
+        await cluster.create_namespace(client)
+        for name, bodies in (
+            ("priority class", [priority_class()]),
+            ("nodes", list(scale.nodes(nodes))),
+            ("running pods", list(filling(nodes, each=_EACH))),
+            ("waiting pods", list(waiting(pods))),
+        ):
+            with display.phase(f"{side.name}: {name}", len(bodies)) as advance:
+                await cluster.create(client, bodies, advance)
+        pids = {server.name: server.pid for server in plane.servers}
+        with display.phase(f"{side.name}: rest"):
+            await cluster.rest(pids)
+        async with Kubelets(client) as kubelets, Bindings(client) as ledger:
+            had = await writes(client)
+            with side.running(plane) as server:
+                pids |= {side.name: server.pid, "bench": os.getpid()}
+                before = Reading.of(pids)
+                with display.phase(f"{side.name}: preemption", pods) as advance:
+                    try:
+                        async with asyncio.timeout(_SLACK_SECONDS + pods / _AT_LEAST_A_SECOND):
+                            if not await ledger.reach(pods, is_alive=lambda: is_running(server.pid), advance=advance):
+                                raise TimeoutError
+                    except TimeoutError:
+                        raise StalledError(await how_far(side, plane, client, ledger, _SLACK_SECONDS)) from None
+                used = Reading.of(pids).since(before)
+                written = await writes(client) - had
+            if len(kubelets.ended) != pods:
+                raise WrongRunError(f"{side.name} evicted {len(kubelets.ended)} pods, {pods} were needed")
+            seconds = max(ledger.times.values()) - min(kubelets.ended.values())
+        return Found(
+            side=side.name,
+            pods=pods,
+            seconds=seconds,
+            cpu_seconds=used.processes[side.name],
+            server_cpu_seconds=used.processes[API_SERVER] + used.processes[ETCD],
+            writes_per_pod=written / pods,
+            others_share=used.others / max(used.machine, 1e-9),
+        )
+
+
+@click.command(context_settings={"show_default": True})
+@click.option("--nodes", type=click.IntRange(2), default=500, help="Nodes, with two pods on each and two that wait.")
+@click.option("--side", "names", type=click.Choice(_SIDES), multiple=True, default=_SIDES, help="Only these.")
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
+def main(nodes: int, names: Sequence[str], output: str) -> None:
+    """Measure how fast Muster and kube-scheduler make room for pods of higher priority."""
+    try:
+        with Bars() as bars:
+            results = [run(SIDES[name], nodes, bars) for name in names]
+    except FAILURES as error:
+        raise click.ClickException(str(error)) from error
+    if output == "json":
+        print(json.dumps([asdict(found) | {"pods_per_second": found.pods_per_second} for found in results], indent=2))
+    else:
+        Console().print(table(f"{nodes * _EACH:,} pods evict as many on {nodes:,} full nodes", results))
+
+
+def table(title: str, results: Sequence[Found]) -> Table:
+    """A column for each side."""
+    made = Table("", *(found.side for found in results), title=title, title_justify="left")
+    made.add_row("pods/s", *(f"{found.pods_per_second:.0f}" for found in results))
+    made.add_row("CPU ms a pod, with its start", *(f"{1e3 * found.cpu_seconds / found.pods:.2f}" for found in results))
+    servers = (f"{1e3 * found.server_cpu_seconds / found.pods:.2f}" for found in results)
+    made.add_row("API server and etcd CPU ms a pod", *servers)
+    made.add_row("API writes a pod", *(f"{found.writes_per_pod:.1f}" for found in results))
+    made.add_row("of the CPU time used, others' %", *(f"{100 * found.others_share:.0f}" for found in results))
+    return made
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""Starts gangs that need one rack each, with both sides: `python -m bench.topology [--nodes N] [--racks N] [-o json]`.
+
+kube-scheduler gets Kubernetes' own groups, with its gates for them open, Muster those of `scheduling.x-k8s.io`. Both
+run on control planes of the same kind. Small gangs show what a gang costs, large ones what a member does. How long
+Muster's event loop stood at most is told besides, as far as the buckets of its metric say. A run that fails ends the
+benchmark as in `bench.drain`.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import click
+import msgspec
+import uvloop
+from rich.console import Console
+
+from bench import scale
+from bench.arrivals import make_gangs
+from bench.gangs import CRD, KIND
+from bench.progress import Bars, Display
+from bench.report import document, table
+from bench.scale import NAMESPACE, Body
+from bench.sides import KUBE_SCHEDULER, MUSTER, Side
+from bench.trial import FAILURES, Backlog, Result, control_plane, measure
+from muster.plugins.coscheduling.topology import REQUIRED
+from tests.controlplane import commands
+from tests.controlplane.plane import ControlPlane
+
+RACK = "example.com/rack"
+GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}
+SERVED = {"scheduling.k8s.io/v1beta1": True}
+NATIVE_GROUPS = f"/apis/scheduling.k8s.io/v1beta1/namespaces/{NAMESPACE}/podgroups"
+_LOOK_SECONDS = 2.0
+_HELD = re.compile(r'muster_event_loop_held_seconds_bucket\{le="([^"]+)"\} (\S+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Gangs:
+    """A backlog of so many gangs, of so many pods each."""
+
+    count: int
+    size: int
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"{self.count:,} gangs of {self.size:,}"
+
+
+@dataclass(slots=True)
+class Holds:
+    """How long Muster's event loop stood at a time, by the upper bounds of its metric's buckets, in seconds."""
+
+    url: str = ""
+    counts: dict[float, float] = field(default_factory=dict)
+
+    def longest(self) -> float:
+        """The bound of the bucket that has the longest; 0 when nothing was told."""
+        most = max(self.counts.values(), default=0.0)
+        return min((bound for bound, count in self.counts.items() if count == most and most), default=0.0)
+
+    async def follow(self) -> None:
+        """Read the metric again and again, until cancelled."""
+        async with aiohttp.ClientSession() as session:
+            while True:
+                await asyncio.sleep(_LOOK_SECONDS)
+                with suppress(aiohttp.ClientError):
+                    async with session.get(self.url) as page:
+                        self.read(await page.text())
+
+    def read(self, page: str) -> None:
+        """Take the numbers from a page of metrics."""
+        self.counts.update({float(bound): float(count) for bound, count in _HELD.findall(page)})
+
+
+def nodes(count: int, racks: int) -> Iterator[Body]:
+    """The nodes of all benchmarks, with a label for the rack."""
+    for path, body in scale.nodes(count):
+        node = msgspec.json.decode(body)
+        number = int(node["metadata"]["name"].rpartition("-")[2])
+        node["metadata"]["labels"][RACK] = f"rack-{number % racks:03}"
+        yield path, msgspec.json.encode(node)
+
+
+def own_gangs(gangs: Gangs) -> tuple[list[Body], list[Body]]:
+    """Groups of `scheduling.x-k8s.io`, and their pods."""
+    groups: list[Body] = []
+    pods: list[Body] = []
+    for gang in make_gangs(gangs.count, gangs.size, prefix="gang"):
+        path, body = gang.group
+        group = msgspec.json.decode(body)
+        group["metadata"]["annotations"] = {REQUIRED: RACK}
+        groups.append((path, msgspec.json.encode(group)))
+        pods += gang.pods.values()
+    return groups, pods
+
+
+def native_gangs(gangs: Gangs) -> tuple[list[Body], list[Body]]:
+    """Kubernetes' own groups, and their pods."""
+    groups: list[Body] = []
+    pods: list[Body] = []
+    for number in range(gangs.count):
+        name = f"gang-{number:04}"
+        group: dict[str, Any] = {
+            "apiVersion": "scheduling.k8s.io/v1beta1",
+            "kind": "PodGroup",
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "spec": {
+                "schedulingPolicy": {"gang": {"minCount": gangs.size}},
+                "schedulingConstraints": {"topology": [{"key": RACK}]},
+            },
+        }
+        groups.append((NATIVE_GROUPS, msgspec.json.encode(group)))
+        for member in range(gangs.size):
+            path, body = scale.pod(f"{name}-{member:04}")
+            pod = msgspec.json.decode(body)
+            pod["spec"]["schedulingGroup"] = {"podGroupName": name}
+            pods.append((path, msgspec.json.encode(pod)))
+    return groups, pods
+
+
+def _with_gates(plane: ControlPlane) -> list[str]:
+    return [*KUBE_SCHEDULER.command(plane), *commands.switches("feature-gates", GATES)]
+
+
+def run_kube_scheduler(gangs: Gangs, cluster: list[Body], display: Display) -> Result:
+    """kube-scheduler with native groups. Raises one of `FAILURES`."""
+    groups, pods = native_gangs(gangs)
+    side = Side(KUBE_SCHEDULER.name, _with_gates)
+    with (
+        control_plane(side, display, feature_gates=GATES, runtime_config=SERVED) as plane,
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+    ):
+        return runner.run(measure(side, Backlog(cluster, pods, groups), plane, display))
+
+
+def run_muster(gangs: Gangs, cluster: list[Body], crd: Path, display: Display) -> tuple[Result, Holds]:
+    """Muster with groups of its own. Raises one of `FAILURES`."""
+    groups, pods = own_gangs(gangs)
+    holds = Holds()
+
+    def command(plane: ControlPlane) -> list[str]:
+        line = MUSTER.command(plane)
+        [port] = [each.partition("=")[2] for each in line if each.startswith("--secure-port=")]
+        holds.url = f"http://127.0.0.1:{port}/metrics"
+        return line
+
+    side = Side(MUSTER.name, command)
+
+    async def measured() -> Result:
+        following = asyncio.create_task(holds.follow())
+        try:
+            return await measure(side, Backlog(cluster, pods, groups), plane, display)
+        finally:
+            following.cancel()
+
+    with (
+        control_plane(side, display, feature_gates=GATES, runtime_config=SERVED) as plane,
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+    ):
+        plane.kubectl("apply", f"--filename={crd}")
+        plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", KIND)
+        return runner.run(measured()), holds
+
+
+@click.command(context_settings={"show_default": True})
+@click.option("--nodes", "node_count", type=click.IntRange(1), default=5000, help="Nodes in the cluster.")
+@click.option("--racks", type=click.IntRange(1), default=50, help="Racks that they are in.")
+@click.option(
+    "--small", type=(click.IntRange(2), click.IntRange(1)), default=(750, 4), help="Small gangs, pods of each."
+)
+@click.option(
+    "--large", type=(click.IntRange(2), click.IntRange(1)), default=(6, 1000), help="Large gangs, pods of each."
+)
+@click.option("--crd", type=click.Path(exists=True, path_type=Path), default=CRD, help="Definition of PodGroups.")
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
+def main(node_count: int, racks: int, small: tuple[int, int], large: tuple[int, int], crd: Path, output: str) -> None:
+    """Measure Muster and kube-scheduler on gangs that need one rack each."""
+    backlogs = [Gangs(*small), Gangs(*large)]
+    for gangs in backlogs:
+        if (fault := scale.overfull(node_count // racks, gangs.size)) is not None:
+            raise click.UsageError(f"in a rack, {fault}")
+    cluster = list(nodes(node_count, racks))
+    found: dict[str, Mapping[str, Any]] = {}
+    console = Console()
+    for gangs in backlogs:
+        try:
+            with Bars() as bars:
+                baseline = run_kube_scheduler(gangs, cluster, bars)
+                subject, holds = run_muster(gangs, cluster, crd, bars)
+        except FAILURES as error:
+            raise click.ClickException(str(error)) from error
+        found[gangs.title] = {**document([baseline, subject]), "longest_hold_seconds": holds.longest()}
+        if output == "table":
+            title = f"{gangs.title}, each in one of {racks:,} racks, on {node_count:,} nodes"
+            console.print(table(title, [baseline, subject], subject=MUSTER.name, baseline=KUBE_SCHEDULER.name))
+            console.print(f"Muster's event loop was held for {1e3 * holds.longest():.0f} ms at a time or less")
+    if output == "json":
+        print(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    main()
