@@ -7,12 +7,11 @@ has no synced signal, tells no delete after a relist and costs several times as 
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import signal
 import time
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import kopf
@@ -22,6 +21,7 @@ from muster.operator.kube.transport import Transport
 from muster.operator.logs import ignore_kopfs_end
 from muster.operator.podgroups.admission import Admission, AdmissionServing
 from muster.operator.podgroups.controller import PodGroupController
+from muster.operator.podgroups.native import NativeGroupController
 from muster.operator.process.clock import LoopClock
 from muster.operator.process.descriptors import raise_descriptor_limit
 from muster.operator.process.kopf_login import KopfLogin
@@ -29,12 +29,16 @@ from muster.operator.process.memory import give_memory_back
 from muster.operator.process.pages import liveness, pages
 from muster.operator.process.process import Process
 from muster.operator.process.settings import cautions
+from muster.operator.process.versions import versions
 from muster.operator.serving import ReviewAuthorizer, Server, certificate_files, self_signed
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
+from muster.plugins.gangscheduling.groups import Groups
+from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from muster.operator.kube.client import ApiClient
@@ -63,6 +67,7 @@ class Serving:
         certificate, key: PEM files; without them a certificate is made for the life of the process.
         liveness: where to serve a liveness page as kopf's operators do, if at all.
         admission: where to serve the validation of PodGroups, if at all.
+        flags: what the process was started with, for /flagz.
     """
 
     host: str
@@ -72,18 +77,20 @@ class Serving:
     key: Path | None = None
     liveness: Endpoint | None = None
     admission: AdmissionServing | None = None
+    flags: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class PodGroupParts:
-    """What the operator does for PodGroups: the controller of their statuses, and their admission if it is wanted."""
+    """What the operator does for PodGroups: controllers of their statuses, and their admission if it is wanted."""
 
-    controller: PodGroupController
+    controllers: Sequence[PodGroupController | NativeGroupController]
     admission: Admission | None
 
     def start(self) -> None:
         """Begin."""
-        self.controller.start()
+        for controller in self.controllers:
+            controller.start()
         if self.admission is not None:
             self.admission.start()
 
@@ -91,7 +98,8 @@ class PodGroupParts:
         """End."""
         if self.admission is not None:
             await self.admission.stop()
-        await self.controller.stop()
+        for controller in self.controllers:
+            await controller.stop()
 
 
 FAILED = 1
@@ -116,17 +124,17 @@ def run(assembly: Assembly, connection: Connection, serving: Serving) -> None:
             return
     except OperatorEndedError as error:
         reason = str(error)
-    gc.collect()  # tasks that kopf forgot say what they failed of when they are collected; the last word is ours
     log.error("the operator cannot go on: %s", reason)
     raise SystemExit(FAILED)
 
 
 async def operate(assembly: Assembly, connection: Connection, serving: Serving) -> None:
     """Run the scheduler on this loop until it is told to end; see `run`."""
-    for caution in cautions(assembly):
-        log.warning("%s", caution)
     async with AsyncExitStack() as stack:
         process = Process(assembly, await stack.enter_async_context(Transport(connection)))
+        log.info("Starting Muster", extra={"pairs": versions()})
+        for caution in cautions(assembly):
+            log.warning("%s", caution)
         groups = _pod_groups(process, connection, serving)
         registry = kopf.OperatorRegistry()
         _register(registry, process, groups, KopfLogin(connection))
@@ -141,14 +149,18 @@ async def operate(assembly: Assembly, connection: Connection, serving: Serving) 
                 stop_flag=process.over,
             )
         except Exception as error:  # kopf ends by whatever its first look at the API met
+            asyncio.get_running_loop().set_exception_handler(_of_no_interest)
             raise OperatorEndedError(f"{type(error).__name__}: {error}") from error
     if process.failed:
         raise SystemExit(FAILED)
 
 
-def _register(
-    registry: kopf.OperatorRegistry, process: Process, groups: PodGroupParts | None, log_in: KopfLogin
-) -> None:
+def _of_no_interest(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What other tasks of kopf's failed of, and that it never asked them: the last word is ours."""
+    log.debug("%s", context.get("message"))
+
+
+def _register(registry: kopf.OperatorRegistry, process: Process, groups: PodGroupParts, log_in: KopfLogin) -> None:
     @kopf.on.login(registry=registry)
     async def login(**_: Any) -> kopf.AiohttpSession:
         return await log_in()
@@ -156,41 +168,61 @@ def _register(
     @kopf.on.startup(registry=registry)
     async def startup(**_: Any) -> None:
         process.start()
-        if groups is not None:
-            groups.start()
+        groups.start()
 
     @kopf.on.cleanup(registry=registry)
     async def cleanup(**_: Any) -> None:
         ignore_kopfs_end()
-        if groups is not None:
-            await groups.stop()
+        await groups.stop()
         await process.stop()
 
 
-def _pod_groups(process: Process, connection: Connection, serving: Serving) -> PodGroupParts | None:
-    """What keeps PodGroups' statuses, if a profile has the plugin that knows groups."""
-    groups = process.engine.shared.get(COSCHEDULING)
-    if not isinstance(groups, PodGroups):
-        return None
-    groups.may_tell = lambda: process.leadership.may_write() and process.watches.missing() is None
-    controller = PodGroupController(
-        process.writers.client,
-        groups,
-        process.writers.recorder,
-        LoopClock(),
-        leading=process.leadership.may_write,
-        synced=[process.watches.pods.synced],
-        reporter=next(iter(process.engine.algorithms)),
-    )
+def _pod_groups(process: Process, connection: Connection, serving: Serving) -> PodGroupParts:
+    """What keeps PodGroups' statuses, if a profile has a plugin that knows groups."""
+    controllers: list[PodGroupController | NativeGroupController] = []
     admission = None
-    if serving.admission is not None:
-        admission = Admission(
-            serving.admission,
-            process.unfenced,
-            KopfLogin(connection),
-            claim_signals=lambda: _claim_signals(process),
+    groups, native = process.engine.shared.get(COSCHEDULING), process.engine.shared.get(GANG_SCHEDULING)
+    reporter = next(iter(process.engine.algorithms))
+
+    def may_tell() -> bool:
+        return process.leadership.may_write() and process.watches.missing() is None
+
+    if isinstance(groups, PodGroups):
+        groups.may_tell = may_tell
+        controllers.append(
+            PodGroupController(
+                process.writers.client,
+                groups,
+                process.writers.recorder,
+                LoopClock(),
+                leading=process.leadership.may_write,
+                synced=[process.watches.pods.synced],
+                reporter=reporter,
+                standstill=process.engine.standstill,
+            )
         )
-    return PodGroupParts(controller, admission)
+        if serving.admission is not None:
+            admission = Admission(
+                serving.admission,
+                process.unfenced,
+                KopfLogin(connection),
+                claim_signals=lambda: _claim_signals(process),
+            )
+    if isinstance(native, Groups):
+        native.may_tell = may_tell
+        controllers.append(
+            NativeGroupController(
+                process.writers.client,
+                native,
+                process.writers.recorder,
+                LoopClock(),
+                leading=process.leadership.may_write,
+                synced=[process.watches.pods.synced],
+                reporter=reporter,
+                standstill=process.engine.standstill,
+            )
+        )
+    return PodGroupParts(controllers, admission)
 
 
 def _claim_signals(process: Process) -> None:
@@ -223,7 +255,7 @@ async def _serve(process: Process, assembly: Assembly, serving: Serving, stack: 
             tls = certificate_files(serving.certificate, serving.key)
         else:
             tls = await self_signed(["localhost", "127.0.0.1"])
-    application = pages(process, assembly.configuration, authorizer)
+    application = pages(process, assembly.configuration, authorizer, serving.flags)
     server = Server(application, host=serving.host, port=serving.port, tls=tls)
     port = await server.start()
     stack.push_async_callback(server.stop)

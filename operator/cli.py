@@ -5,7 +5,14 @@ Subcommands are loaded when they are named, so that `muster --help` does not wai
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -17,12 +24,20 @@ _SUBCOMMANDS = {
     "explain": "Show why a pod goes where it goes, or nowhere.",
     "sandbox": "Serve an embedded Kubernetes API to try things on.",
     "simulate": "Tell whether pods and PodGroups would fit, and what is missing.",
+    "config": "Check a configuration file before a scheduler runs with it.",
     "completion": "Print the completion script for a shell.",
 }
 
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
 class _Lazy(click.Group):
     """Finds a subcommand in the module of its name."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _all_written():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_SUBCOMMANDS)
@@ -36,6 +51,33 @@ class _Lazy(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(_SUBCOMMANDS.items()))
+
+
+@contextmanager
+def _all_written() -> Iterator[None]:
+    """End as other programs do when standard output does not take what is printed.
+
+    When its reader went away, as SIGPIPE ends them; when there is no room, with a message and exit code 1.
+    """
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGPIPE)
+    except OSError as error:
+        if error.filename is not None or error.errno not in _NO_ROOM:
+            raise
+        _discard_output()
+        raise click.ClickException(f"standard output cannot be written: {error.strerror}") from error
+
+
+def _discard_output() -> None:
+    """What is still to be written goes nowhere, so that the interpreter does not try once more as it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})

@@ -24,6 +24,7 @@ from .binding.default_binder import DefaultBinder
 from .coscheduling.plugin import Coscheduling
 from .defaultpreemption.plugin import DefaultPreemption
 from .dynamicresources.plugin import DynamicResources
+from .gangscheduling.plugin import GangScheduling
 from .images.image_locality import ImageLocality
 from .interpodaffinity.inter_pod_affinity import InterPodAffinity
 from .limits.pod_limits import PodLimits
@@ -35,6 +36,7 @@ from .nodes.taint_toleration import TaintToleration
 from .ports.node_ports import NodePorts
 from .queueing.priority_sort import PrioritySort
 from .queueing.scheduling_gates import SchedulingGates
+from .reservation.plugin import Reservation
 from .resources.balanced_allocation import NodeResourcesBalancedAllocation
 from .resources.fit import NodeResourcesFit
 from .topologyspread.pod_topology_spread import PodTopologySpread
@@ -43,7 +45,17 @@ from .volumes.limits import NodeVolumeLimits
 from .volumes.restrictions import VolumeRestrictions
 from .volumes.zone import VolumeZone
 
-__all__ = ["ALWAYS", "DEFAULTS", "GROUP", "IN_TREE", "KNOWN_UNIMPLEMENTED", "discover", "extension_points", "guarded"]
+__all__ = [
+    "ALWAYS",
+    "DEFAULTS",
+    "GROUP",
+    "IN_TREE",
+    "KNOWN_UNIMPLEMENTED",
+    "discover",
+    "extension_points",
+    "guarded",
+    "known",
+]
 
 GROUP: Final = "muster.plugins"
 _OURS: Final = "muster-scheduler"
@@ -69,25 +81,28 @@ _DEFAULT_PLUGINS: Final[tuple[tuple[type[Plugin], int], ...]] = (
     (ImageLocality, 1),
     (DefaultBinder, 0),
     (NodeDeclaredFeatures, 0),
+    (GangScheduling, 0),
 )
 
-_OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (Coscheduling, PodLimits)
+_OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (Coscheduling, PodLimits, Reservation)
 
 IN_TREE: Final[Mapping[str, type[Plugin]]] = MappingProxyType(
     {plugin.name: plugin for plugin, _ in _DEFAULT_PLUGINS} | {plugin.name: plugin for plugin in _OTHER_PLUGINS}
 )
 """The plugins of this package by name."""
 
-ALWAYS: Final = (PodLimits.name,)
+ALWAYS: Final = (PodLimits.name, Reservation.name)
 """Plugins that every profile runs, so that it may configure them without enabling them."""
 
 DEFAULTS: Final = tuple((plugin.name, weight) for plugin, weight in _DEFAULT_PLUGINS)
-"""Name and weight (0: none) of each plugin that is on by default, in kube-scheduler's multiPoint order."""
+"""Name and weight (0: none) of each plugin that is on by default, in kube-scheduler's multiPoint order.
+
+GangScheduling is, as it is there once the gate GenericWorkload is on: where no such group exists it does nothing.
+"""
 
 KNOWN_UNIMPLEMENTED: Final = frozenset(
     {
         "DeferredPodScheduling",
-        "GangScheduling",
         "PodGroupPodsCount",
         "TopologyPlacementGenerator",
     }
@@ -126,11 +141,18 @@ def discover(enabled: Collection[str], found: Iterable[EntryPoint] | None = None
     return MappingProxyType(plugins)
 
 
+def known() -> dict[str, str]:
+    """The names of all plugins that a profile may enable, with the package that brings each; nothing is imported."""
+    brought = {point.name: _package(point) for point in entry_points(group=GROUP)}
+    return brought | dict.fromkeys(IN_TREE, _OURS)
+
+
 def guarded(profile: ResolvedProfile) -> ResolvedProfile:
-    """The profile with PodLimits in front."""
-    others = (each for each in profile.points["preFilter"] if each.name != PodLimits.name)
-    pre_filter = (PluginRef(PodLimits.name, 0), *others)
-    return replace(profile, points=MappingProxyType({**profile.points, "preFilter": pre_filter}))
+    """The profile with PodLimits in front, and Reservation behind its filters."""
+    points = {point: [each for each in refs if each.name not in ALWAYS] for point, refs in profile.points.items()}
+    points["preFilter"] = [PluginRef(PodLimits.name, 0), PluginRef(Reservation.name, 0), *points["preFilter"]]
+    points["filter"] = [*points["filter"], PluginRef(Reservation.name, 0)]
+    return replace(profile, points=MappingProxyType({point: tuple(refs) for point, refs in points.items()}))
 
 
 class _Unusable(Exception):

@@ -7,8 +7,8 @@ pure. What an object owned is deleted after it by `controllers`.
 
 from dataclasses import dataclass
 
+from muster.framework.model.times import parse_time, rfc3339
 from muster.sandbox import errors
-from muster.sandbox.clock import format_time, parse_time
 from muster.sandbox.kinds import NAMESPACES, PODS
 from muster.sandbox.ledger import Entry
 from muster.sandbox.objects import Object, get_in, metadata, name_of, with_metadata, without
@@ -168,9 +168,7 @@ def _marked(kind: Kind, obj: Object, end: float, grace: int) -> Object:
     generation = metadata(obj).get("generation")
     if generation is not None and not metadata(obj).get("deletionTimestamp"):
         generation += 1
-    marked = with_metadata(
-        obj, deletionTimestamp=format_time(end), deletionGracePeriodSeconds=grace, generation=generation
-    )
+    marked = with_metadata(obj, deletionTimestamp=rfc3339(end), deletionGracePeriodSeconds=grace, generation=generation)
     return marked | {"status": obj["status"] | {"phase": "Terminating"}} if kind is NAMESPACES else marked
 
 

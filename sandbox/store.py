@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
+from muster.framework.model.times import rfc3339
 from muster.sandbox import admission, errors, lifecycle, patching, rules
-from muster.sandbox.clock import Sources, format_time
+from muster.sandbox.clock import Sources
 from muster.sandbox.custom_resources import kinds_of
 from muster.sandbox.decoding import UnreadableError, decoded
 from muster.sandbox.kinds import CUSTOM_RESOURCE_DEFINITIONS, KINDS
@@ -59,7 +60,7 @@ class Store:
     @property
     def now(self) -> str:
         """The time as objects carry it."""
-        return format_time(self.sources.clock())
+        return rfc3339(self.sources.clock())
 
     def find(self, kind: Kind, name: str, *, namespace: str = "") -> Entry | None:
         """The newest version of an object, or None."""

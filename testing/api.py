@@ -1,7 +1,8 @@
 """An API server in memory, as far as scheduling needs one: objects, their watch streams, and bindings.
 
 Objects are plain dicts in the API's own JSON shape, kept by the plural of their kind as paths have it (`pods`, `nodes`,
-`podgroups`). `VirtualScheduler` has one; tests change what is in it and look at what became of it.
+`podgroups`), those of a second kind of one name by plural, version and group (`podgroups.v1beta1.scheduling.k8s.io`).
+`VirtualScheduler` has one; tests change what is in it and look at what became of it.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from typing import Any, Protocol
 import msgspec
 
 from muster.framework.contract import PodInfo, Status
-from muster.framework.model.meta import rfc3339
+from muster.framework.model.times import rfc3339
 
 from .clock import VirtualClock
 
 Object = dict[str, Any]
+Apply = Callable[[Callable[[], None]], None]
+"""Calls what it is given, at once or later, in order."""
 _ENDED = ("Succeeded", "Failed")
 _FIRST_TOLD = ("nodes", "pods")
 
@@ -38,39 +41,50 @@ class Handler(Protocol):
 
 
 class Followed:
-    """How the objects of one kind are followed: decoded as `type`, told to `handler`."""
+    """How the objects of one kind are followed: decoded as `type`, told to `handler`.
 
-    def __init__(self, type: type[Any], handler: Handler) -> None:
+    `plural` names the kind where it is followed a second time, under another name.
+    """
+
+    def __init__(self, type: type[Any], handler: Handler, plural: str = "") -> None:
+        self.plural = plural
         self.decode: Callable[[bytes], Any] = msgspec.json.Decoder(type).decode
         self.handler = handler
 
 
 class Watcher:
-    """The informers of one process: each stream is told in its order, as late as `latency` says.
+    """The informers of one process: each stream is told in its order, as late as `latency` says, through `apply`.
 
     Like Muster's own they leave out pods that have ended, so that such a pod is deleted to them.
     """
 
-    def __init__(self, kinds: Mapping[str, Followed], clock: VirtualClock, latency: Callable[[], float]) -> None:
+    def __init__(
+        self, kinds: Mapping[str, Followed], clock: VirtualClock, latency: Callable[[], float], apply: Apply
+    ) -> None:
         self.kinds = kinds
         self.latency = latency
         self.closed = False
         self._clock = clock
+        self._apply = apply
         self._seen: dict[tuple[str, str], Any] = {}
         self._streams: dict[str, deque[tuple[str, Object | None]]] = {kind: deque() for kind in kinds}
 
     def tell(self, kind: str, key: str, obj: Object | None) -> None:
         """An object is like this now, or gone."""
-        if kind not in self.kinds:
-            return
+        for name, followed in self.kinds.items():
+            if (followed.plural or name) == kind:
+                self.tell_one(name, key, obj)
+
+    def tell_one(self, kind: str, key: str, obj: Object | None) -> None:
+        """The same, for the informer of this name alone."""
         if kind == "pods" and obj is not None and obj.get("status", {}).get("phase") in _ENDED:
             obj = None
         seconds = self.latency()
         self._streams[kind].append((key, deepcopy(obj)))
         if seconds:
-            self._clock.call_later(seconds, lambda: self._deliver(kind))
+            self._clock.call_later(seconds, lambda: self._apply(lambda: self._deliver(kind)))
         else:
-            self._deliver(kind)
+            self._apply(lambda: self._deliver(kind))
 
     def get(self, kind: str, key: str) -> Any | None:
         """The object as this process last saw it."""
@@ -118,12 +132,17 @@ class InMemoryApi:
         """Pods by `namespace/name`."""
         return self.objects["pods"]
 
-    def watch(self, kinds: Mapping[str, Followed], latency: Callable[[], float] = lambda: 0.0) -> Watcher:
+    def watch(
+        self,
+        kinds: Mapping[str, Followed],
+        latency: Callable[[], float] = lambda: 0.0,
+        apply: Apply = lambda change: change(),
+    ) -> Watcher:
         """List everything of these kinds, then go on telling of it: nodes first, then pods, then all else."""
-        watcher = Watcher(kinds, self._clock, lambda: 0.0)
+        watcher = Watcher(kinds, self._clock, lambda: 0.0, apply)
         for kind in sorted(kinds, key=lambda kind: (*_FIRST_TOLD, kind).index(kind)):
-            for key, obj in self.objects[kind].items():
-                watcher.tell(kind, key, obj)
+            for key, obj in self.objects[kinds[kind].plural or kind].items():
+                watcher.tell_one(kind, key, obj)
         watcher.latency = latency
         self._watchers.append(watcher)
         return watcher

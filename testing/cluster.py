@@ -34,6 +34,7 @@ from muster.framework.contract import (
     WatchedKind,
 )
 from muster.framework.contract.handle import HasMetadata
+from muster.framework.contract.observer import NullObserver, Observer
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.plugins.catalog import IN_TREE
 
@@ -74,9 +75,13 @@ class _Handle:
     binder: Binder | None
     api: Api | None
     values: dict[str, Any]
+    observer: Observer
 
     def lister(self, resource: str) -> _Lister:
         return self.listers[resource]
+
+    def activate(self, pods: Mapping[str, PodInfo]) -> None:
+        """There is no queue here."""
 
     def shared(self, key: str, make: Callable[[], Any]) -> Any:
         if key not in self.values:
@@ -112,6 +117,7 @@ class Cluster:
         *,
         binder: Binder | None = None,
         api: Api | None = None,
+        observer: Observer | None = None,
         objects: Iterable[tuple[str, HasMetadata]] = (),
     ) -> AnyPlugin:
         """A plugin that lives in this cluster, and has followed what happened in it.
@@ -119,7 +125,9 @@ class Cluster:
         The cluster has `objects` of kinds that the plugin watches, too, each given with its resource.
         Where no arguments are given, it gets the defaults of its own.
         """
-        handle = _Handle(self.snapshot, self.clock, self._listers, binder, api, self._shared)
+        handle = _Handle(
+            self.snapshot, self.clock, self._listers, binder, api, self._shared, observer or NullObserver()
+        )
         args = kind.args_model() if args is None and kind.args_model is not None else args
         plugin = kind(args, cast("Handle", handle))
         self._plugins.append(plugin)

@@ -19,6 +19,7 @@ from muster.framework.config import load, resolve
 from muster.framework.contract import Lister, Node, Observer, Plugin, Pod, PodInfo
 from muster.framework.contract.observer import NullObserver
 from muster.framework.contract.plugin import extension_points
+from muster.framework.runtime.standstill import Standstill
 from muster.framework.scheduler.engine import Engine, build_engine
 from muster.framework.scheduler.profile_handle import Ports
 from muster.plugins.catalog import DEFAULTS, IN_TREE, KNOWN_UNIMPLEMENTED
@@ -44,6 +45,7 @@ class VirtualScheduler:
         random: the engine's randomness, a number in [0, 1).
         events: (pod's key, reason, note) of each Event.
         conditions: (reason, message, nominated node) last written to each pod, by key; see `ConditionWriter`.
+        nominations: (pod's key, node) of each nomination that was written without a condition.
     """
 
     def __init__(
@@ -52,11 +54,13 @@ class VirtualScheduler:
         configuration: bytes | None = None,
         observer: Observer | None = None,
         seed: int = 0,
+        stopwatch: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """A scheduler with `plugins` besides those of Muster.
 
         `configuration` is a KubeSchedulerConfiguration in YAML; by default there is one profile, `muster`, with
-        kube-scheduler's plugins, Coscheduling, and `plugins` at all their extension points.
+        kube-scheduler's plugins, Coscheduling, and `plugins` at all their extension points. `stopwatch` measures the
+        slices of long decisions; by default it stands, so that every decision is made in one step.
         """
         self.clock = VirtualClock()
         self.api = InMemoryApi(self.clock)
@@ -67,10 +71,12 @@ class VirtualScheduler:
         self.random: Callable[[], float] = Random(seed).random
         self.events: list[tuple[str, str, str]] = []
         self.conditions: dict[str, tuple[str, str, str | None]] = {}
+        self.nominations: list[tuple[str, str]] = []
         self._plugins = plugins
         names = ["Coscheduling", *(plugin.name for plugin in plugins)]
         self._configuration = configuration if configuration is not None else configuration_of(names)
         self._observer = observer or NullObserver()
+        self._stopwatch = stopwatch
         self._tasks: set[asyncio.Task[None]] = set()
         self.start()
 
@@ -89,15 +95,19 @@ class VirtualScheduler:
             events=lambda name: self,
             observer=self._observer,
             listers=listers,
+            standstill=Standstill(self._stopwatch),
         )
         self.engine = self.build(ports)
         kinds = {"pods": Followed(Pod, self.engine.pods), "nodes": Followed(Node, self.engine.nodes)}
-        plurals = {kind.resource: kind.path.rpartition("/")[2] for kind in self.engine.objects}
+        names: dict[str, str] = {}
         for kind, handler in self.engine.objects.items():
-            kinds[plurals[kind.resource]] = Followed(kind.type, handler)
-        self._watcher = self.api.watch(kinds, lambda: self.latency())
-        for resource, plural in plurals.items():
-            listers[resource] = _Listed(self._watcher, plural)
+            plural = kind.path.rpartition("/")[2]
+            again = plural in ("pods", "nodes")
+            name = names[kind.resource] = kind.resource if again or kind.kind else plural
+            kinds[name] = Followed(kind.type, handler, plural if again else name)
+        self._watcher = self.api.watch(kinds, lambda: self.latency(), ports.standstill.apply)
+        for resource, name in names.items():
+            listers[resource] = _Listed(self._watcher, name)
 
     def build(self, ports: Ports) -> Engine:
         """The engine that `start` starts; overridden where it is made of something else than a configuration."""
@@ -112,8 +122,9 @@ class VirtualScheduler:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def step(self) -> bool:
-        """Take one decision, and nothing else; whether there was one to take."""
-        self.engine.queue.flush(self.clock.now())
+        """Take one decision, or a slice of it, and nothing else; whether there was one to take."""
+        if not self.engine.scheduler.under_way:
+            self.engine.queue.flush(self.clock.now())
         return self.engine.scheduler.step()
 
     async def settle(self) -> None:
@@ -212,6 +223,10 @@ class VirtualScheduler:
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
         """Implements `contract.ConditionWriter`."""
         self.conditions[pod.key] = (reason, message, nominated_node)
+
+    def nominated(self, pod: PodInfo, node_name: str) -> None:
+        """Implements `contract.ConditionWriter`."""
+        self.nominations.append((pod.key, node_name))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

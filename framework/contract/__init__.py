@@ -13,14 +13,16 @@ from ..model.node import Node
 from ..model.pod import Pod
 from ..model.pod_info import PodInfo, PodSignature
 from ..snapshot.journal import DependsOn
+from ..snapshot.partitions import Partition
 from ..snapshot.reader import SnapshotReader
 from ..snapshot.view import NodeInfo, NodeView
 from .api import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Api, ApiError
 from .authoring import PerNodeFilter, PerNodeScore, PerSignature, SignatureCache, normalize_to_highest
 from .cycle_state import CycleState
-from .decision import DecisionFollower, Evictions, GroupDecision, PodDecision
+from .decision import PROMISES, DecisionFollower, Evictions, GroupDecision, PodDecision
 from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintFunction
-from .group import GroupPlugin, ObjectFollower, PodFollower
+from .extender import Victims
+from .group import Disruption, DisruptionPlugin, GroupPlugin, ObjectFollower, PodFollower
 from .handle import (
     MAX_WAIT_SECONDS,
     Binder,
@@ -43,7 +45,9 @@ from .plugin import (
     EnqueueExtensions,
     FilterPlugin,
     PermitPlugin,
+    PlacementScorePlugin,
     Plugin,
+    PodGroupPostFilterPlugin,
     PostBindPlugin,
     PostFilterPlugin,
     PreBindPlugin,
@@ -58,14 +62,19 @@ from .plugin import (
     ScorePlugin,
     Scores,
 )
+from .pod_group import DisruptionUnit, Placed, PodGroupInfo, PodGroupTrial, Steps
 from .status import Code, Status
+from .topology import Favour, NoDomain, Topology
 from .verdicts import Codes, Diagnosis, Mask, StatusTable, Verdicts, fit_error
+from .whole_nodes import WHOLE_NODES, NodeCondition, WholeNode, whole_node
 
 __all__ = [
     "MAX_NODE_SCORE",
     "MAX_WAIT_SECONDS",
     "MERGE_PATCH",
+    "PROMISES",
     "STRATEGIC_MERGE_PATCH",
+    "WHOLE_NODES",
     "Action",
     "Api",
     "ApiError",
@@ -81,11 +90,15 @@ __all__ = [
     "DecisionFollower",
     "DependsOn",
     "Diagnosis",
+    "Disruption",
+    "DisruptionPlugin",
+    "DisruptionUnit",
     "EnqueueExtensions",
     "EventRegistration",
     "EventResource",
     "EventSink",
     "Evictions",
+    "Favour",
     "FilterPlugin",
     "GroupDecision",
     "GroupPlugin",
@@ -95,22 +108,30 @@ __all__ = [
     "Int64",
     "Lister",
     "Mask",
+    "NoDomain",
     "Node",
+    "NodeCondition",
     "NodeInfo",
     "NodeView",
     "Nominator",
     "ObjectFollower",
     "ObjectMeta",
     "Observer",
+    "Partition",
     "PerNodeFilter",
     "PerNodeScore",
     "PerSignature",
     "PermitPlugin",
+    "Placed",
+    "PlacementScorePlugin",
     "Plugin",
     "PluginArgs",
     "Pod",
     "PodDecision",
     "PodFollower",
+    "PodGroupInfo",
+    "PodGroupPostFilterPlugin",
+    "PodGroupTrial",
     "PodInfo",
     "PodSignature",
     "PostBindPlugin",
@@ -131,15 +152,20 @@ __all__ = [
     "SnapshotReader",
     "Status",
     "StatusTable",
+    "Steps",
     "Text",
     "Timer",
+    "Topology",
     "Trial",
     "Verdicts",
+    "Victims",
     "WaitingPod",
     "WaitingPods",
     "WatchedKind",
+    "WholeNode",
     "Wire",
     "fit_error",
     "invalid",
     "normalize_to_highest",
+    "whole_node",
 ]

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
+from .extender import Consultation
+
 T = TypeVar("T")
 
 
@@ -15,7 +20,16 @@ class CycleState:
     a `clone`; a value with a `clone()` method of its own is copied by it, any other is shared.
     """
 
-    __slots__ = ("_values", "group", "pre_bind_plugins", "sampled", "skip_filter_plugins", "skip_score_plugins")
+    __slots__ = (
+        "_values",
+        "consultation",
+        "group",
+        "pre_bind_plugins",
+        "sampled",
+        "skip_filter_plugins",
+        "skip_score_plugins",
+        "within",
+    )
 
     def __init__(self, *, sampled: bool = False) -> None:
         self._values: dict[str, object] = {}
@@ -29,6 +43,10 @@ class CycleState:
         """Plugins that have something to do before the pod is bound."""
         self.group = ""
         """The group that the pod is placed with; "" when it is placed by itself."""
+        self.within: npt.NDArray[np.intp] | None = None
+        """The only rows that count as the node list, ascending: a topology domain; None for all nodes."""
+        self.consultation: Consultation | None = None
+        """What extenders said of the pod; None when none is interested in it."""
 
     def write(self, key: str, value: object) -> None:
         """Keep `value` under `key`, replacing what was there."""
@@ -52,7 +70,7 @@ class CycleState:
         """An independent copy for a trial."""
         copy = CycleState(sampled=self.sampled)
         copy.skip_filter_plugins, copy.skip_score_plugins = self.skip_filter_plugins, self.skip_score_plugins
-        copy.group = self.group
+        copy.group, copy.within, copy.consultation = self.group, self.within, self.consultation
         for key, value in self._values.items():
             duplicate: Callable[[], object] | None = getattr(value, "clone", None)
             copy._values[key] = value if duplicate is None else duplicate()

@@ -9,14 +9,15 @@ a follower needs is handed on in the attempt's `CycleState`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ..model.pod_info import PodInfo
 from .cycle_state import CycleState
 from .plugin import Args, Plugin
 from .status import Status
+from .topology import NoDomain
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,35 +44,59 @@ class GroupDecision:
     """What the trial of a whole group came to.
 
     Attributes:
-        group: as `GroupPlugin.group_of` named it.
+        plugin: the name of the group's plugin.
+        group: as its `group_of` named it.
         status: the one status that all members get, `reject_group`'s answer; None when the group's quorum was placed.
         cause: the status that `reject_group` was asked about.
         placed: how many members fit in the trial.
         missing: how many had to.
         members: each member that was tried, as it was refused or placed by itself, in the order tried.
+        waiting: all members that wait, the most important first, whether they were tried or not.
+        no_domain: with a topology, what the search for a domain came to when none could take the group.
+        state: the notes that PodGroupPostFilter plugins wrote.
+        post_filter: what PodGroupPostFilter came to, as a sentence; "" when it was not asked.
     """
 
+    plugin: str
     group: str
     status: Status | None
     cause: Status | None
     placed: int
     missing: int
     members: Sequence[PodDecision]
+    waiting: Sequence[PodInfo]
+    no_domain: NoDomain | None = None
+    state: CycleState = field(default_factory=CycleState)
+    post_filter: str = ""
+
+    @property
+    def evictions(self) -> Evictions | None:
+        """Whom preemption evicts for the group, if it finds room that way."""
+        found = self.state.get(Evictions.KEY)
+        return found if isinstance(found, Evictions) else None
+
+
+PROMISES = "promises"
+"""`Handle.shared(PROMISES, dict)`: what a group that waits is promised, a sentence for people, by `plugin/id`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evictions:
-    """Whom a PostFilter plugin would evict, for `explain` and `why`. Kept in the attempt's state under `KEY`.
+    """Whom preemption would evict, for `explain` and `why`. Kept in the pod's, or the group's, state under `KEY`.
 
     Attributes:
-        node_name: the node that the pod is to get.
+        node_name: the node that the pod is to get; "" for a group.
         victims: the pods, most important first, without those that are on their way out already.
+        forbidden_by: the PodDisruptionBudget (`namespace/name`) that would not let a victim go, by the pod's UID.
+        placement: for a group, the node that each member is to get, by `namespace/name`.
     """
 
     KEY: ClassVar = "Evictions"
 
     node_name: str
     victims: tuple[PodInfo, ...]
+    forbidden_by: Mapping[str, str] = field(default_factory=dict)
+    placement: Mapping[str, str] = field(default_factory=dict)
 
 
 class DecisionFollower(Plugin[Args]):

@@ -120,8 +120,8 @@ class EventRegistration:
     Attributes:
         event: the events.
         hint: which of them help.
-        by_signature: whether the hint goes by nothing but the pod's spec and the two objects. Pods of one signature are
-            then answered together, which counts where thousands wait.
+        by_signature: whether the hint goes by nothing but the pod's spec, the two objects and the cluster. Pods of one
+            signature are then answered together, which counts where thousands wait.
         by_class: whether it goes by the pod's namespace, labels and controller besides, so that one pod of those that
             have these in common answers for all.
         by_group: whether it goes by nothing but the pod's group and the two objects, so that one pod of those that wait

@@ -1,16 +1,20 @@
 """Groups of pods that are placed together, and plugins that follow what happens in the cluster.
 
-At most one plugin of a profile is a GroupPlugin. The queue then keeps the waiting members of a group in one entry, and
-the gang cycle places what the group still lacks as a transaction. The words are kube-scheduler's where it has them.
+Of the GroupPlugins of a profile the first that claims a pod has it. The queue keeps the waiting members of a group in
+one entry, and the gang cycle places what the group still lacks as a transaction. The words are kube-scheduler's where
+it has them.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from ..model.pod_info import PodInfo
 from .plugin import Args, Plugin
-from .status import Status
+from .status import Code, Status
+from .topology import NoDomain, Topology
 
 
 class GroupPlugin(Plugin[Args]):
@@ -18,10 +22,15 @@ class GroupPlugin(Plugin[Args]):
 
     @abstractmethod
     def group_of(self, pod: PodInfo) -> str | None:
-        """The id of the group that `pod` is to be tried with; None to try it by itself.
+        """The id of the group that `pod` is to be tried with; None to try it by itself, or with another plugin's group.
 
-        Called whenever the pod enters the queue. The answer may change over time.
+        Called whenever the pod enters the queue. The answer may change over time. Groups of two plugins are two groups,
+        whatever their ids.
         """
+
+    def priority(self, group: str) -> int | None:
+        """The priority that the group queues with; None for that of its pods."""
+        return None
 
     @abstractmethod
     def missing(self, group: str) -> int:
@@ -31,12 +40,76 @@ class GroupPlugin(Plugin[Args]):
         """
 
     @abstractmethod
-    def reject_group(self, group: str, cause: Status, *, placed: int, missing: int) -> Status:
+    def reject_group(
+        self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
+    ) -> Status:
         """The one status that all members get when `placed` of them fit but `missing` had to.
 
         `cause` is the status of the first member that did not fit; one that names no plugin is PENDING and says that
-        too few members were there to be tried. Pure, as deciding is: what follows from it is done in
+        too few members were there to be tried. With `no_domain`, the members have to be together and these are the
+        counts and the cause of the domain that comes closest. Pure, as deciding is: what follows from it is done in
         `DecisionFollower.on_group_decision`.
+        """
+
+    def topology(self, group: str) -> Topology | None:
+        """Where members have to be together; None for anywhere. Asked at every attempt, after `group_of`."""
+        return None
+
+    def placed_members(self, group: str) -> Iterable[PodInfo]:
+        """Members that hold a node, reserved or bound: the others go to their domain. Asked where there is a topology.
+
+        A group that has a topology is to be named by `group_of` also when it has its quorum: members that come later
+        are held to the domain of those before them.
+        """
+        return ()
+
+    def reject_member(self, status: Status, own: Status | None, *, placed: bool) -> Status:
+        """The status that one member gets when its group is rejected, `status` being `reject_group`'s answer.
+
+        `own` is why it found no node; None when it was placed in the trial, or was not tried. Unless it is overridden,
+        all get the same, but for those that wait for something of their own. Pure.
+        """
+        return own if own is not None and own.code is status.code is Code.PENDING else status
+
+    def preemption_priority(self, group: str, waiting: Sequence[PodInfo]) -> int:
+        """What pods must be below for the group to evict them: its own, else the highest of those that wait."""
+        own = self.priority(group)
+        return max(pod.priority for pod in waiting) if own is None else own
+
+    def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
+        """Whether the group may evict pods: not if `preemptionPolicy: Never` holds for any of those that wait."""
+        return all(pod.pod.spec.preemption_policy != "Never" for pod in waiting)
+
+    def uid(self, group: str) -> str:
+        """The UID of the group's object, for what people are told."""
+        return group
+
+
+@dataclass(frozen=True, slots=True)
+class Disruption:
+    """What evicting a pod means for others, see `DisruptionPlugin`.
+
+    Attributes:
+        group: the group's id.
+        pods: its members that hold a node or are about to, the pod among them.
+        priority: the group's: what a preemptor's has to exceed.
+        spare: so many of `pods` may go and the others go on; one more, and all have to.
+    """
+
+    group: str
+    pods: Sequence[PodInfo]
+    priority: int
+    spare: int
+
+
+class DisruptionPlugin(Plugin[Args]):
+    """Knows which running pods need one another, so that preemption evicts all of them or none."""
+
+    @abstractmethod
+    def disruption(self, pod: PodInfo) -> Disruption | None:
+        """The pod's group, as far as it runs; None for a pod that may be evicted by itself. Pure, and fast.
+
+        Asked about pods of all profiles.
         """
 
 

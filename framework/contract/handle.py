@@ -5,7 +5,7 @@ The operator supplies the implementations; tests supply fakes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -16,8 +16,10 @@ from ..snapshot.reader import SnapshotReader
 from ..snapshot.view import NodeView
 from .api import Api
 from .cycle_state import CycleState
+from .extender import Victims
 from .nominator import Nominator, Trial
 from .observer import Observer
+from .pod_group import DisruptionUnit
 from .status import Status
 from .verdicts import Diagnosis
 
@@ -113,10 +115,14 @@ class EventSink(Protocol):
 
 
 class ConditionWriter(Protocol):
-    """Writes the PodScheduled condition. Never blocks."""
+    """Writes the PodScheduled condition and the nomination of pods. Never blocks."""
 
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
         """Set PodScheduled to False; `nominated_node` None leaves the nomination as it is, "" clears it."""
+        ...
+
+    def nominated(self, pod: PodInfo, node_name: str) -> None:
+        """Set the nomination alone; "" clears it."""
         ...
 
 
@@ -228,11 +234,32 @@ class Handle(Protocol):
         """
         ...
 
+    def ask_extenders(
+        self, state: CycleState, pod: PodInfo, victims: Mapping[str, Victims]
+    ) -> Mapping[str, Victims] | Status | None:
+        """Which of these evictions the extenders leave, by node, and whom they would evict instead, or their failure.
+
+        None while they have yet to be asked: whatever PostFilter answers then counts for nothing, for the pod is
+        decided again once they have answered. kube-scheduler's callExtenders.
+        """
+        ...
+
     def filters_depend_on_cluster(self, state: CycleState) -> bool:
         """Whether a Filter plugin that has not skipped the pod looks beyond each node.
 
         If none does, nodes can be tried together: what happens on one changes no verdict about another.
         """
+        ...
+
+    def filter_epoch(self, state: CycleState) -> Hashable:
+        """A value that changes with what the Filter plugins go by besides the pod, the node and the pods on it.
+
+        Tells nothing where a plugin looks beyond each node.
+        """
+        ...
+
+    def disruption_unit(self, pod: PodInfo) -> DisruptionUnit | None:
+        """Pods that run and need this one, as plugins know them; None for a pod that may be evicted by itself."""
         ...
 
     def random(self) -> float:

@@ -11,6 +11,7 @@ Rules for both sides:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from .status import Code
@@ -19,6 +20,8 @@ Result = Literal["scheduled", "unschedulable", "error"]
 GroupResult = Literal["scheduled", "unschedulable", "error", "waiting_on_preemption"]
 PreemptionResult = Literal["success", "error"]
 EntityType = Literal["pod", "podgroup"]
+VolumeStage = Literal["predicate", "assume", "bind"]
+DevicesResult = Literal["success", "failure", "timeout", "error"]
 
 
 class Observer(Protocol):
@@ -63,7 +66,10 @@ class Observer(Protocol):
     def group_denied(self) -> None:
         """A group was turned away because it was denied a moment ago."""
 
-    def group_bound(self, seconds: float) -> None:
+    def reservations(self, change: int) -> None:
+        """Room is reserved for so many more pods and groups that have waited long; negative for fewer."""
+
+    def group_bound(self, seconds: float, *, members: int) -> None:
         """A group's quorum is bound, so long after its first member was seen."""
 
     def queue_incoming(self, queue: str, event: str, *, entity: EntityType, pods: int) -> None:
@@ -90,6 +96,17 @@ class Observer(Protocol):
 
     def preemption_executed(self, result: PreemptionResult, *, seconds: float) -> None:
         """The evictions for one pod have been asked for, or one of them failed."""
+
+    def volume_stage_failed(self, stage: VolumeStage, *, times: int = 1) -> None:
+        """Judging a node by a pod's volumes, assuming or binding them ended in an error, once or so many times."""
+
+    def claim_created(self, result: Literal["success", "failure"]) -> None:
+        """A ResourceClaim for a pod's extended resources was asked for."""
+
+    def devices_awaited(
+        self, result: DevicesResult, *, profile: str, drivers: Sequence[str], conditional: Sequence[str], seconds: float
+    ) -> None:
+        """The wait for a pod's devices is over: the driver of each device, and of each that had to be made ready."""
 
     def event_handled(self, event: str, *, seconds: float) -> None:
         """A change in the cluster went into cache and queue; `event` is its label, e.g. `NodeAdd`."""
@@ -131,7 +148,10 @@ class NullObserver:
     def group_denied(self) -> None:
         pass
 
-    def group_bound(self, seconds: float) -> None:
+    def reservations(self, change: int) -> None:
+        pass
+
+    def group_bound(self, seconds: float, *, members: int) -> None:
         pass
 
     def queue_incoming(self, queue: str, event: str, *, entity: EntityType, pods: int) -> None:
@@ -153,4 +173,15 @@ class NullObserver:
         pass
 
     def preemption_executed(self, result: PreemptionResult, *, seconds: float) -> None:
+        pass
+
+    def volume_stage_failed(self, stage: VolumeStage, *, times: int = 1) -> None:
+        pass
+
+    def claim_created(self, result: Literal["success", "failure"]) -> None:
+        pass
+
+    def devices_awaited(
+        self, result: DevicesResult, *, profile: str, drivers: Sequence[str], conditional: Sequence[str], seconds: float
+    ) -> None:
         pass

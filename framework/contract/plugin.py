@@ -19,11 +19,13 @@ from typing_extensions import TypeVar
 
 from ..model.pod_info import PodInfo
 from ..snapshot.journal import DependsOn
+from ..snapshot.partitions import Partition
 from ..snapshot.reader import SnapshotReader
 from ..snapshot.view import NodeView
 from .cycle_state import CycleState
 from .events import EventRegistration
 from .handle import Handle, WatchedKind
+from .pod_group import PodGroupInfo, PodGroupTrial, Steps
 from .status import Status
 from .verdicts import Diagnosis, Verdicts
 
@@ -37,12 +39,19 @@ class QueuedPod:
         timestamp: when it last entered the queue, seconds on the engine's clock.
         first_seen: when it entered the queue for the first time.
         attempts: scheduling attempts so far.
+        group_priority: the priority that its group queues with, if that has one of its own.
     """
 
     info: PodInfo
     timestamp: float
     first_seen: float
     attempts: int = 0
+    group_priority: int | None = None
+
+    @property
+    def priority(self) -> int:
+        """The priority that it queues with."""
+        return self.info.priority if self.group_priority is None else self.group_priority
 
 
 Scores = npt.NDArray[np.int64]
@@ -179,6 +188,20 @@ class PostFilterPlugin(Plugin[Args]):
         """`(nominated node or None, status)`. Success or ERROR ends the round; UNSCHEDULABLE asks the next plugin."""
 
 
+class PodGroupPostFilterPlugin(Plugin[Args]):
+    """Tries to help a group whose members do not fit together, e.g. by preemption."""
+
+    @abstractmethod
+    def pod_group_post_filter(
+        self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
+    ) -> Steps[tuple[Mapping[str, str] | None, Status | None]]:
+        """`(node by UID of each member that is promised one, status)`; None leaves promises as they are.
+
+        Success or ERROR ends the round, and so does UNSCHEDULABLE_AND_UNRESOLVABLE; UNSCHEDULABLE asks the next plugin.
+        It may take long, so it yields now and then; nothing happens in the cluster meanwhile. `state` is the group's.
+        """
+
+
 class PreScorePlugin(Plugin[Args]):
     """Prepares scoring."""
 
@@ -210,6 +233,18 @@ class ScorePlugin(Plugin[Args]):
     def score_epoch(self, snapshot: SnapshotReader) -> Hashable:
         """A value that changes whenever something else that remembered scores depend on has changed."""
         return None
+
+
+class PlacementScorePlugin(Plugin[Args]):
+    """Ranks the topology domains that can take a group."""
+
+    @abstractmethod
+    def score_placements(self, pods: Sequence[PodInfo], domains: Partition, snapshot: SnapshotReader) -> Scores:
+        """int64, shape (domains,), 0 to 100: how good each domain is with all of `pods` on nodes of it.
+
+        Asked before any is tried, about all members, and after a trial about those that fit. The score of a domain must
+        not fall as pods are added: what is said of all members is the most that a trial in it may come to.
+        """
 
 
 class ReservePlugin(Plugin[Args]):
@@ -275,11 +310,13 @@ POINTS: Mapping[str, type[Plugin]] = {
     "postFilter": PostFilterPlugin,
     "preScore": PreScorePlugin,
     "score": ScorePlugin,
+    "placementScore": PlacementScorePlugin,
     "reserve": ReservePlugin,
     "permit": PermitPlugin,
     "preBind": PreBindPlugin,
     "bind": BindPlugin,
     "postBind": PostBindPlugin,
+    "podGroupPostFilter": PodGroupPostFilterPlugin,
 }
 
 

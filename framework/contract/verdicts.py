@@ -116,9 +116,27 @@ class Diagnosis:
         """The node at `position` has the first rejection of another diagnosis, which is of that node alone."""
         number = int(by.rejector[0])
         if number:
-            self.plugins = [*self.plugins, by.plugins[number - 1]]
-            self.tables = [*self.tables, by.tables[number - 1]]
-            self.rejector[position], self.codes[position] = len(self.plugins), by.codes[0]
+            plugin, table = by.plugins[number - 1], by.tables[number - 1]
+            known = zip(self.plugins, self.tables, strict=True)
+            index = next((at for at, each in enumerate(known, start=1) if each == (plugin, table)), 0)
+            if not index:
+                self.plugins, self.tables = [*self.plugins, plugin], [*self.tables, table]
+                index = len(self.plugins)
+            self.rejector[position], self.codes[position] = index, by.codes[0]
+
+    def of_one(self, position: int) -> Diagnosis:
+        """The part of the node at `position`."""
+        at = slice(position, position + 1)
+        return Diagnosis(self.node_names[at], self.rejector[at], self.codes[at], self.plugins, self.tables)
+
+    def reject(self, statuses: Mapping[str, Status], by: str) -> None:
+        """Nodes that passed so far have these statuses, by name, in the name of `by`."""
+        table = StatusTable()
+        self.plugins, self.tables = [*self.plugins, by], [*self.tables, table]
+        for position in np.flatnonzero(self.rejector == 0).tolist():
+            status = statuses.get(self.node_names[position])
+            if status is not None:
+                self.rejector[position], self.codes[position] = len(self.plugins), table.number(status)
 
     @property
     def passes(self) -> Mask:
@@ -145,19 +163,33 @@ class Diagnosis:
 
     def nodes_with(self, code: Code) -> list[str]:
         """Names of the nodes that turned the pod away with this code, in the order of the list."""
-        hit = np.full(len(self.node_names), self.absent is not None and self.absent.code is code)
+        return [self.node_names[position] for position in np.flatnonzero(self.with_code(code)).tolist()]
+
+    def with_code(self, code: Code) -> Mask:
+        """bool, shape (nodes,): nodes that turned the pod away with this code."""
+        hit: Mask = np.full(len(self.node_names), self.absent is not None and self.absent.code is code)
         hit[self.rejector != 0] = False
         for index, table in enumerate(self.tables, start=1):
-            numbers = [number for number in range(1, len(table) + 1) if table[number].code is code]
-            hit |= (self.rejector == index) & np.isin(self.codes, numbers)
-        return [self.node_names[position] for position in np.flatnonzero(hit).tolist()]
+            has_code = np.array([False, *(table[number].code is code for number in range(1, len(table) + 1))])
+            mine = self.rejector == index
+            hit[mine] = has_code[self.codes[mine]]
+        return hit
 
     @classmethod
     def of_statuses(cls, node_names: Sequence[str], statuses: Mapping[str, Status], absent: Status) -> Diagnosis:
         """A diagnosis made of a status for each of some nodes; the others have `absent`."""
         table = StatusTable()
-        codes = np.array([table.number(statuses[name]) if name in statuses else 0 for name in node_names], np.int32)
+        numbers = {
+            id(status): table.number(status) for status in {id(each): each for each in statuses.values()}.values()
+        }
+        codes = np.array([numbers[id(statuses[name])] if name in statuses else 0 for name in node_names], np.int32)
         return cls(node_names, (codes != 0).astype(np.int32), codes, ("",), (table,), absent)
+
+    @classmethod
+    def of_two(cls, node_names: Sequence[str], which: Mask, status: Status, absent: Status) -> Diagnosis:
+        """A diagnosis with `status` for the nodes of a mask, bool of shape (nodes,), and `absent` for the others."""
+        codes = which.astype(np.int32)
+        return cls(node_names, codes, codes, ("",), (StatusTable((status,)),), absent)
 
     def counts(self) -> Mapping[Status, int]:
         """How many nodes were turned away with each status."""

@@ -1,4 +1,4 @@
-"""Metadata and times as the API writes them, and wire structs of objects that hold nulls.
+"""Metadata as the API writes it, and wire structs of objects that hold nulls.
 
 The API server itself writes no null where a struct forbids it, so informers decode straight from JSON. Commands that
 read manifests, and whoever gives an object that did not decode a second look, come here for `from_plain`.
@@ -6,7 +6,6 @@ read manifests, and whoever gives an object that did not decode a second look, c
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TypeVar, dataclass_transform
 
 import msgspec
@@ -41,11 +40,6 @@ class ObjectMeta(Wire):
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     labels: dict[str, str] = {}
-
-
-def rfc3339(wall: float) -> str:
-    """Seconds since the epoch in RFC 3339, in UTC and whole seconds."""
-    return datetime.fromtimestamp(wall, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 T = TypeVar("T")

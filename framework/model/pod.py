@@ -139,6 +139,12 @@ class PodResourceClaim(Wire):
     resource_claim_template_name: str | None = None
 
 
+class PodSchedulingGroup(Wire):
+    """`spec.schedulingGroup`: the PodGroup of scheduling.k8s.io, of the pod's namespace, that the pod belongs to."""
+
+    pod_group_name: str | None = None
+
+
 class PodSpec(Wire):
     """`spec`. Of its volumes only those are kept that scheduling looks at: not secrets, tokens and the like."""
 
@@ -146,6 +152,7 @@ class PodSpec(Wire):
     scheduler_name: str = ""
     priority: int | None = None
     preemption_policy: str | None = None
+    active_deadline_seconds: int | None = None
     node_selector: dict[str, str] = msgspec.field(default_factory=dict)
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] = ()
@@ -157,6 +164,7 @@ class PodSpec(Wire):
     scheduling_gates: tuple[SchedulingGate, ...] = ()
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
+    scheduling_group: PodSchedulingGroup | None = None
     host_network: bool = False
     host_users: bool | None = None
 

@@ -34,7 +34,9 @@ def share_parts(pod: Pod, spec: PodSpec, label_set: LabelSet) -> None:
     """
     meta, own = pod.metadata, pod.spec
     if own.containers is not spec.containers:
-        shared = msgspec.structs.replace(spec, node_name=own.node_name, volumes=_shared(own.volumes))
+        shared = msgspec.structs.replace(
+            spec, node_name=own.node_name, volumes=_shared(own.volumes), scheduling_group=own.scheduling_group
+        )
         if shared == own:
             _replace(pod, "spec", shared)
     _replace(pod, "status", _shared(pod.status))
@@ -66,7 +68,7 @@ class HostPort(NamedTuple):
 
 
 class PodSignature:
-    """What follows from a pod's spec (less its node and its claims) and from nothing else.
+    """What follows from a pod's spec (less its node, its claims and its group) and from nothing else.
 
     Pods of one scheduling class share one instance, so identity is equality: `signature is other.signature`.
 
@@ -143,7 +145,7 @@ _signatures: WeakValueDictionary[bytes, PodSignature] = WeakValueDictionary()
 
 
 def signature_of(pod: Pod) -> PodSignature:
-    """The one PodSignature of all pods with the same spec, less node and claims, if no status changes what counts.
+    """The one PodSignature of all pods with one spec, less node, claims and group, if no status changes what counts.
 
     So a pod keeps its signature when a kubelet starts it and reports the resources it was given, unless they differ.
     """
@@ -168,11 +170,11 @@ def _common(spec: PodSpec) -> PodSpec:
     Claims differ from replica to replica, and what becomes of them does not follow from the spec. Of those for devices
     their number stays.
     """
-    if not spec.node_name and not spec.volumes and not spec.resource_claims:
+    if not (spec.node_name or spec.volumes or spec.resource_claims or spec.scheduling_group):
         return spec
     images = tuple(Volume(image=volume.image) for volume in spec.volumes if volume.image is not None)
     claims = (PodResourceClaim(),) * len(spec.resource_claims)
-    return msgspec.structs.replace(spec, node_name="", volumes=images, resource_claims=claims)
+    return msgspec.structs.replace(spec, node_name="", volumes=images, resource_claims=claims, scheduling_group=None)
 
 
 def _amounts(signature: PodSignature) -> tuple[object, ...]:

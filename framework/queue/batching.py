@@ -87,6 +87,12 @@ class Batching:
             if strategy is not QueueingStrategy.SKIP:
                 self.wake(batch, strategy, event.event.label)
 
+    def called_off(self, pod: QueuedPodInfo) -> None:
+        """The pod, which was to be tried for its batch, is not tried after all, and none of the others instead."""
+        batch, pod.tried_for = pod.tried_for, None
+        if batch is not None and batch.trying is pod:
+            batch.trying = None
+
     def _is_trying(self, batch: Batch) -> bool:
         """Whether a pod of the batch is in activeQ or in flight. One that backs off keeps no other from being tried."""
         if batch.trying is None:

@@ -169,7 +169,7 @@ class UnschedulablePods:
         else:
             self._unindex_batch(batch)
         batch.unschedulable_plugins, batch.pending_plugins = entity.unschedulable_plugins, entity.pending_plugins
-        batch.refused_at = entity.timestamp
+        batch.refused_at = max(batch.refused_at, entity.timestamp)
         batch.add(entity)
         self._batched += 1
         self._index_batch(batch)

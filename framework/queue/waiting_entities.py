@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from ..contract.events import UNSCHEDULED_POD_ADD, ClusterEvent
+from ..contract.events import ASSIGNED_POD_DELETE, UNSCHEDULED_POD_ADD, ClusterEvent
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from .admission import Admission
@@ -59,6 +59,7 @@ class WaitingEntities:
         self._backoff = backoff
         self._now = now
         self._has_room = rules.has_room
+        self._promised_to_others = rules.promised_to_others
         self.places = places
         self.batching = Batching(rules, places, hints, now, self._release)
 
@@ -124,7 +125,7 @@ class WaitingEntities:
         while (entity := self.places.pop()) is not None:
             if entity.sort_key_is_old:  # without the pod that left it may belong further back
                 self.places.put_back(entity, entity.place)
-            elif not self._joined_group(entity):
+            elif not (self._joined_group(entity) or self._stays(entity)):
                 break
         if entity is None:
             return None
@@ -134,6 +135,17 @@ class WaitingEntities:
         self.places.count_rejected(entity, -len(entity.pods))
         entity.unschedulable_plugins = entity.pending_plugins = frozenset()
         return entity
+
+    def _stays(self, entity: QueuedEntity) -> bool:
+        """Let a pod that was woken for its batch wait on, if the room that woke it is taken by now; whether it does."""
+        if entity.group is not None or entity.flushed:
+            return False
+        [pod] = entity.pods.values()
+        if pod.tried_for is None or not self._lacks_room(entity):
+            return False
+        self.batching.called_off(pod)
+        self.places.put_back(entity, Place.UNSCHEDULABLE)
+        return True
 
     # Things happen.
 
@@ -287,17 +299,26 @@ class WaitingEntities:
         """Move the entity if it is unschedulable and is helped; whether it was."""
         if entity.place is not Place.UNSCHEDULABLE:
             return False
+        if self._is_for_others(entity, event):
+            return False
         strategy = self._hints.strategy(entity, event)
         if strategy is QueueingStrategy.SKIP or (
-            strategy is QueueingStrategy.AFTER_BACKOFF and self._lacks_room(entity)
+            strategy is QueueingStrategy.AFTER_BACKOFF and entity.group is not None and self._lacks_room(entity)
         ):
             return False
         self._release(entity, strategy, event.event.label)
         return True
 
+    def _is_for_others(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
+        """Whether room was made on a node for others, while this pod, by itself, is to get room on another."""
+        if event.event is not ASSIGNED_POD_DELETE or entity.group is not None or not isinstance(event.old, PodInfo):
+            return False
+        [pod] = entity.pods.values()
+        return self._promised_to_others(pod.info, event.old.node_name)
+
     def _lacks_room(self, entity: QueuedEntity) -> bool:
-        """Whether a group would be woken in vain, because what it lacks finds no room anyway."""
-        return entity.group is not None and not self._has_room(entity.group, entity.one_per_signature())
+        """Whether it would be tried in vain, because what it lacks finds no room anyway."""
+        return not self._has_room(entity.group, entity.one_per_signature(), entity.rejectors)
 
     def _release(self, entity: QueuedEntity, strategy: QueueingStrategy, event: str) -> None:
         """Move an unschedulable entity on."""

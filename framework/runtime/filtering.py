@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,10 @@ from ..contract.plugin import FilterPlugin
 from ..contract.status import Status
 from ..contract.verdicts import Codes, Diagnosis, Mask, StatusTable, Verdicts
 from ..model.pod_info import PodInfo
+from ..snapshot.journal import DependsOn
 from ..snapshot.snapshot import Snapshot
-from ..snapshot.view import NodeView
+from ..snapshot.view import NodeView, Rows
+from .crowds_cache import CrowdsCache
 from .nominator import PodNominator
 from .plugin_calls import ADD_POD, CAPACITY, FILTER, REMOVE_POD, Failed, PluginCalls, error_in, failure
 from .plugin_set import PluginSet
@@ -35,21 +37,24 @@ class Filtering:
         self._cache = cache
         self._snapshot = snapshot
         self._nominator = nominator
+        self._crowds = CrowdsCache()
 
     def run_on_all(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
         """Ask the Filter plugins about every node that PreFilter left in, nominated pods considered.
 
-        Verdicts that depend on less than the cluster are remembered for pods of the same signature.
+        Verdicts that depend on less than the cluster are remembered for pods of the same signature. They are about all
+        nodes also where the pod may use those of a topology domain alone.
         """
         since = self._calls.now()
+        listed = self._snapshot.live_rows() if state.within is None else state.within
         try:
-            found = self._run_on_all(state, pod, pre_filtered)
+            found = self._run_on_all(state, pod, pre_filtered, listed)
         except Failed as failed:
-            found = Filtered(self._snapshot.live_rows(), np.zeros(0, np.intp), error=failed.status)
+            found = Filtered(listed, np.zeros(0, np.intp), error=failed.status)
         self._calls.point_ended(FILTER, found.error, since)
         return found
 
-    def _run_on_all(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
+    def _run_on_all(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered, listed: Rows) -> Filtered:
         snapshot, only = self._snapshot, pre_filtered.node_names
         results = self._cache.filter_results(pod.signature, state.skip_filter_plugins)
         self._calls.evaluated(results.names, FILTER)
@@ -59,9 +64,15 @@ class Filtering:
         else:
             passing, leading = _mask(snapshot, only), 0
             rows = np.flatnonzero(passing)
+        if state.within is not None:
+            rows = listed[passing[listed]]
+            passing = _mask_of(snapshot, rows)
+        asked = _mask_of(snapshot, listed)
+        if only is not None:
+            asked &= _mask(snapshot, only)
         tables = dict(results.tables)
         codes = [results.codes[name] for name in results.names[:leading]]
-        error = self._error_among(results.plugins[:leading], codes, tables)
+        error = self._error_among(results.plugins[:leading], codes, tables, listed)
         for plugin in results.plugins[leading:]:
             if only is None and plugin.name in results.codes:
                 found = results.codes[plugin.name]
@@ -78,7 +89,9 @@ class Filtering:
         nominated = self._crowded(state, pod, passing) if len(self._nominator) and error is None else {}
         if nominated:
             rows = rows[~np.isin(rows, list(nominated))]
-        return Filtered(snapshot.live_rows(), rows, results.names, tables, codes, pre_filtered.absent, error, nominated)
+        if len(self._nominator) and error is None and not len(rows):  # why it is refused is said with them in mind
+            nominated |= self._crowded(state, pod, asked & ~passing)
+        return Filtered(listed, rows, results.names, tables, codes, pre_filtered.absent, error, nominated)
 
     def run(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
         """Ask the Filter plugins about `nodes` as things are now. Nothing is remembered. Raises Failed."""
@@ -129,25 +142,69 @@ class Filtering:
         return least
 
     def _crowded(self, state: CycleState, pod: PodInfo, among: Mask) -> dict[int, Diagnosis]:
-        """Rows of `among` that turn the pod away when the pods nominated there are counted, each with its diagnosis."""
-        snapshot = self._snapshot
-        found: dict[int, Diagnosis] = {}
-        for node_name, nominated in list(self._nominator.in_the_way_of(pod)):
-            row = snapshot.live_row_of(node_name)
-            if row is None or not among[row]:
-                continue
-            view, notes = NodeView(snapshot, np.array([row])), state.clone()
-            with snapshot.trial():
-                for added in nominated:
+        """Rows of `among` that turn the pod away when the pods nominated there are counted, each with its diagnosis.
+
+        They are asked about together, unless a plugin's verdict for one depends on what is nominated to another.
+        """
+        found: dict[int, Sequence[PodInfo]] = {}
+        few = int(among.sum()) < len(self._nominator)
+        names = self._snapshot.names_of(np.flatnonzero(among)) if few else None
+        for node_name, nominated in self._nominator.in_the_way_of(pod, names):
+            row = self._snapshot.live_row_of(node_name)
+            if row is not None and among[row]:
+                found[row] = nominated
+        if not found:
+            return {}
+        if not self.depends_on_cluster(state):
+            return self._crowded_unless_known(state, pod, found)
+        crowded: dict[int, Diagnosis] = {}
+        for row, nominated in found.items():
+            crowded |= self._crowded_together(state, pod, {row: nominated})
+        return crowded
+
+    def _crowded_unless_known(
+        self, state: CycleState, pod: PodInfo, nominated: Mapping[int, Sequence[PodInfo]]
+    ) -> dict[int, Diagnosis]:
+        """The same, remembered for pods of the same signature. In a trial nothing is as the next pod will find it."""
+        if self._snapshot.tentative:
+            return self._crowded_together(state, pod, nominated)
+        results = self._crowds.of(pod.signature, state.skip_filter_plugins, self.epoch(state))
+        left = {row: pods for row, pods in nominated.items() if not results.holds(self._snapshot, row, pods)}
+        if left:
+            found = self._crowded_together(state, pod, left)
+            for row, pods in left.items():
+                results.keep(self._snapshot, row, pods, found.get(row))
+        return {row: crowded for row in nominated if (crowded := results.diagnosis(row)) is not None}
+
+    def _crowded_together(
+        self, state: CycleState, pod: PodInfo, nominated: Mapping[int, Sequence[PodInfo]]
+    ) -> dict[int, Diagnosis]:
+        snapshot, notes, rows = self._snapshot, state.clone(), sorted(nominated)
+        with snapshot.trial():
+            for row in rows:
+                for added in nominated[row]:
                     if added.uid not in snapshot.pods[row]:
-                        snapshot.add_pod(added, node_name)
-                        failed = self.add_pod(notes, pod, added, node_name)
+                        snapshot.add_pod(added, snapshot.names[row])
+                        failed = self.add_pod(notes, pod, added, snapshot.names[row])
                         if failed is not None:
                             raise Failed(failed)
-                diagnosis = self.run(notes, pod, view)
-            if diagnosis.rejector[0]:
-                found[row] = diagnosis
-        return found
+            diagnosis = self.run(notes, pod, NodeView(snapshot, np.array(rows)))
+        return {row: diagnosis.of_one(at) for at, row in enumerate(rows) if diagnosis.rejector[at]}
+
+    def depends_on_cluster(self, state: CycleState) -> bool:
+        """Whether a Filter plugin that has not skipped the pod looks beyond each node."""
+        return any(
+            plugin.filter_depends_on is DependsOn.CLUSTER and plugin.name not in state.skip_filter_plugins
+            for plugin in self._plugins.filter
+        )
+
+    def epoch(self, state: CycleState) -> Hashable:
+        """Changes with what the Filter plugins go by besides the pod, the node and the pods on it."""
+        return tuple(
+            plugin.filter_epoch(self._snapshot)
+            for plugin in self._plugins.filter
+            if plugin.name not in state.skip_filter_plugins
+        )
 
     def _verdicts(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo, view: NodeView) -> Verdicts:
         answer = self._calls.call(FILTER, plugin, pod, state.sampled, plugin.filter, state, pod, view)
@@ -158,15 +215,15 @@ class Filtering:
         raise Failed(failure(FILTER, plugin, ValueError(f"it is not one verdict for each of {len(view)} nodes")))
 
     def _error_among(
-        self, plugins: Sequence[FilterPlugin], codes: Sequence[Codes], tables: Mapping[str, StatusTable]
+        self, plugins: Sequence[FilterPlugin], codes: Sequence[Codes], tables: Mapping[str, StatusTable], listed: Rows
     ) -> Status | None:
-        """The first ERROR that a plugin has for a node which passed the plugins before it."""
+        """The first ERROR that a plugin has for a listed node which passed the plugins before it."""
         for table in tables.values():
             if table.errors:
                 break
         else:
             return None
-        passing = self._snapshot.live[: self._snapshot.height].copy()
+        passing = _mask_of(self._snapshot, listed)
         for plugin, verdicts in zip(plugins, codes, strict=False):
             if (error := _first_error(plugin, verdicts, tables.get(plugin.name), passing)) is not None:
                 return error
@@ -194,6 +251,12 @@ class Filtering:
                 if failed is not None:
                     return failed
         return None
+
+
+def _mask_of(snapshot: Snapshot, rows: Rows) -> Mask:
+    mask = np.zeros(snapshot.height, np.bool_)
+    mask[rows] = True
+    return mask
 
 
 def _mask(snapshot: Snapshot, node_names: Iterable[str]) -> Mask:

@@ -7,7 +7,7 @@ Deciding (everything up to Score) changes nothing but what is remembered to answ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,11 @@ from ..contract.decision import GroupDecision, PodDecision
 from ..contract.group import GroupPlugin
 from ..contract.handle import Clock, Handle
 from ..contract.observer import Observer
-from ..contract.plugin import PreBindPlugin, PreFilterPlugin, PreFilterResult
+from ..contract.plugin import Plugin, PreBindPlugin, PreFilterPlugin, PreFilterResult
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
 from ..model.pod_info import PodInfo
-from ..snapshot.journal import DependsOn
+from ..snapshot.partitions import Partition
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 from . import plugin_calls as points
@@ -107,6 +107,10 @@ class Framework:
         """Tell them what the trial of a group came to."""
         for plugin in self.plugins.decision_followers:
             self._calls.tell(plugin, decision.members[0].pod, plugin.on_group_decision, decision)
+
+    def tell_failure(self, plugin: Plugin, pod: PodInfo, error: Exception) -> None:
+        """Log what a plugin raised that was asked on behalf of a whole group; `pod` is one of it."""
+        self._calls.log_failure(plugin, pod, points.failure(points.POD_GROUP_POST_FILTER, plugin, error))
 
     # The scheduling cycle: which nodes can run the pod.
 
@@ -205,10 +209,11 @@ class Framework:
 
     def filters_depend_on_cluster(self, state: CycleState) -> bool:
         """Whether a Filter plugin that has not skipped the pod looks beyond each node."""
-        return any(
-            plugin.filter_depends_on is DependsOn.CLUSTER and plugin.name not in state.skip_filter_plugins
-            for plugin in self.plugins.filter
-        )
+        return self._filtering.depends_on_cluster(state)
+
+    def filter_epoch(self, state: CycleState) -> Hashable:
+        """Changes with what the Filter plugins go by besides the pod, the node and the pods on it."""
+        return self._filtering.epoch(state)
 
     def run_post_filter_plugins(
         self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
@@ -223,9 +228,8 @@ class Framework:
         reasons: list[str] = []
         nominated: str | None = None
         rejector = ""
-        group = self.plugins.group
         rejectors = diagnosis.unschedulable_plugins if diagnosis.prefilter_message else ()
-        kept_back = group is not None and group.name in rejectors
+        kept_back = any(plugin.name in rejectors for plugin in self.plugins.groups)
         for plugin in self.plugins.post_filter:
             if kept_back and not isinstance(plugin, GroupPlugin):
                 continue  # room for one member is of no use to a group that waits
@@ -250,6 +254,10 @@ class Framework:
     def run_score_plugins(self, state: CycleState, pod: PodInfo, feasible: Rows) -> Scored | Status:
         """How good each of the rows `feasible` is; an ERROR status when a plugin failed."""
         return self._scoring.run(state, pod, feasible)
+
+    def run_placement_score_plugins(self, pods: Sequence[PodInfo], domains: Partition) -> npt.NDArray[np.int64]:
+        """int64, shape (domains,): how good each domain would be with all of `pods` in it. Raises Failed."""
+        return self._scoring.placements(pods, domains)
 
     # The scheduling cycle: the node is chosen.
 
@@ -306,6 +314,10 @@ class Framework:
         waiting = self._waiting.get(pod.uid)
         return frozenset() if waiting is None else waiting.pending_plugins
 
+    def stop_waiting(self, pod: PodInfo) -> None:
+        """Permit holds the pod no more."""
+        self._waiting.discard(pod.uid)
+
     async def wait_on_permit(self, pod: PodInfo) -> Status | None:
         """Wait until the plugins that hold the pod let it go (None) or one of them turns it away."""
         waiting = self._waiting.get(pod.uid)
@@ -338,13 +350,11 @@ class Framework:
         return None if todo else Status.skip()
 
     async def run_pre_bind_plugins(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """Let the plugins that have something to do before the pod is bound do it. The first failure ends it."""
+        """Let the plugins that `run_pre_bind_pre_flights` found work for do it. The first failure ends it."""
         since = self._calls.now()
-        status = self.run_pre_bind_pre_flights(state, pod, node_name)
-        if status is None:
+        status: Status | None = None
+        if state.pre_bind_plugins:
             status = await self._waiting.unless_preempted(pod, self._pre_bind(state, pod, node_name))
-        elif status.code is Code.SKIP:
-            status = None
         self._calls.point_ended(points.PRE_BIND, status, since)
         return status
 

@@ -6,7 +6,7 @@ is assumed or gone leaves it. Filters read it. kube-scheduler's nominator.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..model.pod_info import PodInfo
 
@@ -47,9 +47,15 @@ class PodNominator:
             del self._by_node[node_name]
         return True
 
-    def in_the_way_of(self, pod: PodInfo) -> Iterator[tuple[str, Sequence[PodInfo]]]:
-        """Each node with the pods nominated to it that `pod` has to yield to: of its priority or a higher one."""
-        for node_name, nominated in self._by_node.items():
+    def in_the_way_of(
+        self, pod: PodInfo, node_names: Iterable[str] | None = None
+    ) -> Iterator[tuple[str, Sequence[PodInfo]]]:
+        """Each node with the pods nominated to it that `pod` has to yield to: of its priority or a higher one.
+
+        Of `node_names`, where they are given.
+        """
+        for node_name in self._by_node if node_names is None else node_names:
+            nominated = self._by_node.get(node_name, {})
             ahead = [each for each in nominated.values() if each.priority >= pod.priority and each.uid != pod.uid]
             if ahead:
                 yield node_name, ahead

@@ -20,7 +20,9 @@ from ..contract.plugin import (
     EnqueueExtensions,
     FilterPlugin,
     PermitPlugin,
+    PlacementScorePlugin,
     Plugin,
+    PodGroupPostFilterPlugin,
     PostBindPlugin,
     PostFilterPlugin,
     PreBindPlugin,
@@ -33,6 +35,7 @@ from ..contract.plugin import (
     ScorePlugin,
 )
 from ..contract.status import text_of
+from ..model.pod_info import PodInfo
 from ..snapshot.journal import DependsOn
 
 _LONGEST_TEXT = 512
@@ -68,7 +71,8 @@ _REJECTING = (
     PermitPlugin,
     GroupPlugin,
 )
-_EVERYTHING = (EventRegistration(ClusterEvent(EventResource.WILDCARD, Action.ALL)),)
+EVERYTHING = (EventRegistration(ClusterEvent(EventResource.WILDCARD, Action.ALL)),)
+"""What concerns those who do not say what does."""
 
 
 def _all_registrations(answered: Iterable[EventRegistration]) -> tuple[EventRegistration, ...]:
@@ -86,7 +90,8 @@ class PluginSet:
         name: the schedulerName it answers to.
         percentage_of_nodes_to_score: None for all nodes; 0 for kube-scheduler's adaptive share; else per cent.
         weights: the weight of each Score plugin by name.
-        group: the plugin that knows which pods are placed together, if there is one.
+        placement_weights: the weight of each PlacementScore plugin by name.
+        groups: the plugins that know which pods are placed together, in the order in which they are asked.
         unprepared: names of PreFilter plugins that have nothing to prepare, ever.
         unprepared_scores: names of PreScore plugins that have nothing to prepare, ever.
 
@@ -101,6 +106,7 @@ class PluginSet:
             with built(self.name, name, calling="__init__"):
                 self.plugins[name] = registry[name](_args(registry[name], resolved.args.get(name)), handle)
         self.weights = {ref.name: ref.weight for ref in resolved.points.get("score", ())}
+        self.placement_weights = {ref.name: ref.weight for ref in resolved.points.get("placementScore", ())}
 
         def at(point: str, base: type[P]) -> tuple[P, ...]:
             return tuple(cast("P", self.plugins[ref.name]) for ref in resolved.points.get(point, ()))
@@ -112,12 +118,14 @@ class PluginSet:
         self.post_filter = at("postFilter", PostFilterPlugin)
         self.pre_score = at("preScore", PreScorePlugin)
         self.score = at("score", ScorePlugin)
+        self.placement_score = at("placementScore", PlacementScorePlugin)
         self.reserve = at("reserve", ReservePlugin)
         self.permit = at("permit", PermitPlugin)
         self.pre_bind = at("preBind", PreBindPlugin)
         self.bind = at("bind", BindPlugin)
         self.post_bind = at("postBind", PostBindPlugin)
-        self.group = self._only_group()
+        self.groups = self.of(GroupPlugin)
+        self.pod_group_post_filter = at("podGroupPostFilter", PodGroupPostFilterPlugin)
         self.capacity = self.of(CapacityPlugin)
         self.decision_followers = self.of(DecisionFollower)
         self.pre_enqueue_followers = tuple(
@@ -135,13 +143,29 @@ class PluginSet:
             plugin for plugin in self.pre_filter if isinstance(plugin, PreFilterExtensions)
         )
 
-    def _only_group(self) -> GroupPlugin | None:
-        groups = self.of(GroupPlugin)
-        if len(groups) > 1:
-            names = ", ".join(f'"{plugin.name}"' for plugin in groups)
-            text = f'profile "{self.name}": at most one plugin may place groups of pods, but {names} do'
-            raise ConfigurationError([Problem("profiles", text)])
-        return groups[0] if groups else None
+    def group_of(self, pod: PodInfo) -> str | None:
+        """The key of the group that `pod` is to be tried with, `<plugin>/<id>`: of the first plugin that claims it."""
+        for plugin in self.groups:
+            group = plugin.group_of(pod)
+            if group is not None:
+                return f"{plugin.name}/{group}"
+        return None
+
+    def group_priority(self, pod: PodInfo) -> int | None:
+        """The priority that the group of `pod` queues with; None for the pod's own."""
+        for plugin in self.groups:
+            group = plugin.group_of(pod)
+            if group is not None:
+                return plugin.priority(group)
+        return None
+
+    def group(self, key: str) -> tuple[GroupPlugin, str]:
+        """The plugin that named a group, and the group's id. Raises KeyError for a key that `group_of` never gave."""
+        name, _, group = key.partition("/")
+        plugin = self.plugins[name]
+        if not isinstance(plugin, GroupPlugin):
+            raise KeyError(key)
+        return plugin, group
 
     def of(self, base: type[P]) -> tuple[P, ...]:
         """The plugins that derive from `base`."""
@@ -158,7 +182,7 @@ class PluginSet:
                 with built(self.name, name, calling="events_to_register"):
                     found[name] = _all_registrations(plugin.events_to_register())
             elif isinstance(plugin, _REJECTING):
-                found[name] = _EVERYTHING
+                found[name] = EVERYTHING
         return found
 
     def class_plugins(self, registrations: Mapping[str, Sequence[EventRegistration]]) -> frozenset[str]:

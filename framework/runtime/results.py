@@ -67,7 +67,7 @@ class Filtered:
             rejector[first] = index
             codes[first] = found[first]
         diagnosis = Diagnosis(
-            node_names=[snapshot.names[row] for row in self.listed.tolist()],
+            node_names=snapshot.names_of(self.listed),
             rejector=rejector,
             codes=codes,
             plugins=self.plugins,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..contract.cycle_state import CycleState
-from ..contract.plugin import MAX_NODE_SCORE, ScorePlugin, Scores
+from ..contract.plugin import MAX_NODE_SCORE, Plugin, ScorePlugin, Scores
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from ..snapshot.journal import DependsOn
+from ..snapshot.partitions import Partition
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 from .concerned import ConcernedPlugins
-from .plugin_calls import NORMALIZE, PRE_SCORE, SCORE, Failed, PluginCalls, Point, error_in, failure
+from .plugin_calls import NORMALIZE, PLACEMENT_SCORE, PRE_SCORE, SCORE, Failed, PluginCalls, Point, error_in, failure
 from .plugin_set import PluginSet
 from .results import Scored
 from .results_cache import ResultsCache
@@ -77,6 +80,18 @@ class Scoring:
         self._calls.point_ended(SCORE, None, since)
         return scored
 
+    def placements(self, pods: Sequence[PodInfo], domains: Partition) -> Scores:
+        """The weighted sum of what the PlacementScore plugins say of each domain with `pods` in it. Raises Failed."""
+        totals = np.zeros(len(domains), np.int64)
+        for plugin in self._plugins.placement_score:
+            answer = self._calls.call(
+                PLACEMENT_SCORE, plugin, pods[0], False, plugin.score_placements, pods, domains, self._snapshot
+            )
+            totals += (
+                _numbers(PLACEMENT_SCORE, plugin, answer, len(domains)) * self._plugins.placement_weights[plugin.name]
+            )
+        return totals
+
     def _score(self, state: CycleState, pod: PodInfo, feasible: Rows) -> Scored:
         def ask(plugin: ScorePlugin, view: NodeView) -> Scores:
             return self._scores(plugin, state, pod, view)
@@ -124,7 +139,7 @@ class Scoring:
         return weighted
 
 
-def _numbers(point: Point, plugin: ScorePlugin, answer: object, nodes: int) -> Scores:
+def _numbers(point: Point, plugin: Plugin, answer: object, nodes: int) -> Scores:
     """An answer as int64 of shape (nodes,). Raises Failed when it is not that."""
     if isinstance(answer, Status):
         raise Failed(answer)

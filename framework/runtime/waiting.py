@@ -16,6 +16,7 @@ from ..config.durations import format_duration
 from ..contract.handle import MAX_WAIT_SECONDS, Clock, Timer
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
+from .standstill import Standstill
 
 
 class WaitingPod:
@@ -72,9 +73,10 @@ class WaitingPod:
 
 
 class WaitingPods:
-    """All pods of all profiles, by UID: held ones, and those in PreBind."""
+    """All pods of all profiles, by UID: held ones, and those in PreBind, whose work `standstill` paces."""
 
-    def __init__(self) -> None:
+    def __init__(self, standstill: Standstill) -> None:
+        self._standstill = standstill
         self._by_uid: dict[str, WaitingPod] = {}
         self._in_pre_bind: dict[str, asyncio.Future[Status]] = {}
 
@@ -104,7 +106,7 @@ class WaitingPods:
     async def unless_preempted(self, pod: PodInfo, work: Coroutine[Any, Any, Status | None]) -> Status | None:
         """What `work`, the pod's PreBind, answers. If the pod is preempted meanwhile, `work` is cancelled."""
         cancelled: asyncio.Future[Status] = asyncio.get_running_loop().create_future()
-        task = asyncio.ensure_future(work)
+        task = asyncio.ensure_future(self._standstill.pace(work))
         self._in_pre_bind[pod.uid] = cancelled
         try:
             await asyncio.wait((task, cancelled), return_when=asyncio.FIRST_COMPLETED)

@@ -66,12 +66,17 @@ class Attempt:
         return self.framework.name
 
     def begin_anew(self) -> None:
-        """Forget what was decided so far. To be called while nothing is reserved for the pod."""
-        group = self.state.group
-        self.state = CycleState(sampled=self.state.sampled)
-        self.state.group = group
+        """Forget what was decided so far, but not what extenders said. To be called while nothing is reserved."""
+        before = self.state
+        self.state = CycleState(sampled=before.sampled)
+        self.state.group, self.state.within, self.state.consultation = before.group, before.within, before.consultation
         self.node_name, self.status, self.nominated = "", None, None
         self.rejectors, self.pending, self.no_node = set(), set(), False
+
+    def resume(self, kept: Attempt) -> None:
+        """Say again what a copy of this attempt said."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(kept, name))
 
     def fail(self, status: Status, diagnosis: Diagnosis | None = None) -> None:
         """The pod found no node. Without a diagnosis, PostFilter had no say and the nomination is over."""

@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from ..cache.cache import Cache
+from ..contract.extender import Extender
 from ..contract.handle import Clock
 from ..contract.observer import Observer
-from ..contract.status import Status
+from ..contract.status import Code, Status
+from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
 from .attempt import Attempt
+from .extenders import bind
 from .failure import FailureHandler
 from .reports import DECISIONS, Reports
 from .schedule_one import SchedulingCycle
@@ -25,8 +28,7 @@ log = logging.getLogger(__name__)
 class BindingCycle:
     """Binds pods of all profiles.
 
-    Attributes:
-        binding: how many pods are on their way to be bound, past Permit; `wake` is called as it falls.
+    Each pod that has a node is announced by `begins`, then bound in a task.
     """
 
     def __init__(
@@ -39,8 +41,9 @@ class BindingCycle:
         clock: Clock,
         observer: Observer,
         wake: Callable[[], None],
+        extenders: Sequence[Extender] = (),
     ) -> None:
-        self.binding = 0
+        self._binding = set[str]()
         self._cycle = cycle
         self._cache = cache
         self._queue = queue
@@ -49,6 +52,17 @@ class BindingCycle:
         self._clock = clock
         self._observer = observer
         self._wake = wake
+        self._binders = [extender for extender in extenders if extender.is_binder]
+
+    @property
+    def binding(self) -> int:
+        """How many pods are on their way to be bound; `wake` is called as it falls. Those that Permit holds are not."""
+        return len(self._binding)
+
+    def begins(self, attempts: Sequence[Attempt]) -> None:
+        """Count these, which are to be bound together, before their task has taken its first step."""
+        if not any(attempt.waits for attempt in attempts):
+            self._binding.update(attempt.pod.uid for attempt in attempts)
 
     async def run(self, attempt: Attempt) -> None:
         """Bind one pod."""
@@ -69,38 +83,56 @@ class BindingCycle:
 
     async def permitted(self, attempt: Attempt) -> bool:
         """Wait for Permit, then look at the node again. On failure the place is given back."""
-        refused = await attempt.framework.wait_on_permit(attempt.pod) if attempt.waits else None
-        if refused is not None:
+        unclear = self._pre_flight(attempt)
+        refused = await attempt.framework.wait_on_permit(attempt.pod) if attempt.waits and not unclear else None
+        if unclear is not None:
+            attempt.fail_to_bind(unclear)
+        elif refused is not None:
             attempt.fail_on_node(refused)
         elif (lost := self._cycle.lost_node(attempt)) is not None:
             attempt.fail_on_lost_node(lost)
         if attempt.status is not None:
-            self._cycle.give_back(attempt)
+            self._give_back(attempt)
         return attempt.status is None
 
-    def withdraw(self, attempts: Sequence[Attempt], because: Attempt) -> None:
-        """Give the places of permitted pods back, last first, because a sibling they were placed with lost its own."""
-        for attempt in reversed(attempts):
-            attempt.fail_with(because)
-            self._cycle.give_back(attempt)
+    def _pre_flight(self, attempt: Attempt) -> Status | None:
+        """Find out what is to be done before the pod is bound; an ERROR if that fails.
+
+        Where it takes time, the API is told the node, so that others, such as autoscalers, know of it
+        (upstream: NominatedNodeNameForExpectation).
+        """
+        framework, pod = attempt.framework, attempt.pod
+        status = framework.run_pre_bind_pre_flights(attempt.state, pod, attempt.node_name)
+        if status is not None and status.code is not Code.SKIP:
+            framework.stop_waiting(pod)
+            return status
+        if status is None or attempt.waits:
+            self._reports.expected(pod, attempt.node_name)
+        return None
+
+    def withdraw(self, attempt: Attempt, because: Attempt) -> None:
+        """Give a permitted pod's place back, because a sibling that it was placed with lost its own."""
+        attempt.fail_with(because)
+        self._give_back(attempt)
 
     def removed(self, attempt: Attempt) -> None:
         """Give a permitted pod's place back, because the pod is gone."""
         attempt.fail_on_node(Status.unschedulable("removed"))
-        self._cycle.give_back(attempt)
+        self._give_back(attempt)
 
     async def bind(self, attempt: Attempt) -> None:
         """PreBind, Bind and PostBind of a permitted pod."""
         pod, state, node_name, framework = attempt.pod, attempt.state, attempt.node_name, attempt.framework
         self._queue.done(pod.uid)
-        self.binding += 1
+        self._binding.add(pod.uid)
         try:
             status = await framework.run_pre_bind_plugins(state, pod, node_name)
             if status is None:
-                status = await framework.run_bind_plugins(state, pod, node_name)
+                status = await bind(self._binders, pod, node_name)
+                if status is not None and status.code is Code.SKIP:
+                    status = await framework.run_bind_plugins(state, pod, node_name)
         finally:
-            self.binding -= 1
-            self._wake()
+            self._ended(pod)
         if status is not None:
             attempt.fail_to_bind(status)
             self._cycle.give_back(attempt)
@@ -109,6 +141,14 @@ class BindingCycle:
         self._cache.finish_binding(pod)
         self._bound(attempt)
         framework.run_post_bind_plugins(state, pod, node_name)
+
+    def _give_back(self, attempt: Attempt) -> None:
+        self._ended(attempt.pod)
+        self._cycle.give_back(attempt)
+
+    def _ended(self, pod: PodInfo) -> None:
+        self._binding.discard(pod.uid)
+        self._wake()
 
     def _bound(self, attempt: Attempt) -> None:
         pod, now = attempt.pod, self._clock.now()

@@ -5,14 +5,15 @@ The operator builds one and feeds it; tests and tools build one with ports of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..cache.cache import Cache
 from ..config import KubeSchedulerConfiguration, ResolvedProfile
-from ..contract.group import ObjectFollower, PodFollower
+from ..contract.extender import EXTENDER
+from ..contract.group import DisruptionPlugin, ObjectFollower, PodFollower
 from ..contract.handle import WatchedKind
-from ..contract.plugin import Plugin
+from ..contract.plugin import Plugin, QueuedPod
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from ..queue.backoff_queue import BackoffPolicy
@@ -21,12 +22,18 @@ from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
 from ..runtime.plugin_calls import Watch
+from ..runtime.plugin_set import EVERYTHING
+from ..runtime.standstill import Standstill
 from ..runtime.waiting import WaitingPods
 from ..snapshot.snapshot import Snapshot
 from .binding_cycle import BindingCycle
+from .consultations import Consultations
+from .disruption import DisruptionUnits
+from .domain_search import DomainSearch
 from .event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler
 from .failure import FailureHandler
 from .group_room import GroupRoom
+from .group_trial import GroupTrials
 from .profile_handle import Ports, ProfileHandle
 from .reports import Reports
 from .schedule_group import GroupCycle
@@ -50,6 +57,8 @@ class Engine:
         scheduler: runs the cycles.
         shared: what plugins share among the profiles, by key (see `Handle.shared`).
         watch: which call of a plugin is under way; another thread may look at it.
+        standstill: who tells the engine of anything, by `pods`, `nodes`, `objects` or `queue.flush`, or reads all of
+            it, does so when no decision is under way: in a task that this paces, or through its `apply`.
     """
 
     cache: Cache
@@ -63,6 +72,7 @@ class Engine:
     scheduler: Scheduler
     shared: Mapping[str, object]
     watch: Watch
+    standstill: Standstill
 
 
 def build_engine(
@@ -78,16 +88,18 @@ def build_engine(
     `registry` maps the name of each plugin in `profiles` to its class; `assumed_ttl` is the cache's.
     Raises ConfigurationError when a plugin cannot be made.
     """
-    clock, observer = ports.clock, ports.observer
-    snapshot, waiting, nominator, watch = Snapshot(), WaitingPods(), PodNominator(), Watch()
+    ports = ports.held_up()
+    clock, observer, standstill = ports.clock, ports.observer, ports.standstill
+    snapshot, waiting, nominator, watch = Snapshot(), WaitingPods(standstill), PodNominator(), Watch()
     cache = Cache(snapshot, clock.now, assumed_ttl)
     shared: dict[str, object] = {}
+    units = DisruptionUnits(cache.node_of)
 
     def activate(pods: Mapping[str, PodInfo]) -> None:
         queue.activate(pods.values())
 
     def build(resolved: ResolvedProfile) -> Framework:
-        handle = ProfileHandle(resolved.scheduler_name, snapshot, waiting, nominator, ports, activate, shared)
+        handle = ProfileHandle(resolved.scheduler_name, snapshot, waiting, nominator, ports, activate, shared, units.of)
         handle.framework = Framework(
             resolved,
             registry,
@@ -107,16 +119,23 @@ def build_engine(
         reports.failed(pod, status, None)
 
     room = GroupRoom(snapshot)
-    queue = _build_queue(configuration, frameworks, room, ports, kept_out)
+    queue = _build_queue(configuration, frameworks, room, nominator, ports, kept_out)
     plugins = [plugin for framework in frameworks.values() for plugin in framework.plugins.plugins.values()]
     followers = [plugin for plugin in plugins if isinstance(plugin, PodFollower)]
+    units.plugins = _one_of_each(plugin for plugin in plugins if isinstance(plugin, DisruptionPlugin))
     pods = PodEventHandler(cache, queue, waiting, nominator, tuple(frameworks), followers)
-    algorithms = {name: Algorithm(framework, snapshot, nominator) for name, framework in frameworks.items()}
+    extended = any(extender.is_filter or extender.is_prioritizer for extender in ports.extenders)
+    algorithms = {
+        name: Algorithm(framework, snapshot, nominator, extended=extended) for name, framework in frameworks.items()
+    }
     cycle = SchedulingCycle(algorithms, cache, nominator, clock, observer, ports.choose)
     reports = Reports(ports, pods.mine)
     failures = FailureHandler(queue, nominator, reports, pods.mine, clock, observer)
-    bindings = BindingCycle(cycle, cache, queue, failures, reports, clock, observer, ports.wake)
-    groups = GroupCycle(cycle, bindings, failures, reports, pods, snapshot, room, ports)
+    bindings = BindingCycle(cycle, cache, queue, failures, reports, clock, observer, ports.wake, ports.extenders)
+    domains = DomainSearch(snapshot, room, cache.node_of, ports.choose)
+    consultations = Consultations(algorithms, ports)
+    trials = GroupTrials(cycle, snapshot, room)
+    groups = GroupCycle(cycle, trials, domains, bindings, failures, reports, pods, nominator, ports)
     return Engine(
         cache=cache,
         queue=queue,
@@ -129,10 +148,16 @@ def build_engine(
             for kind in dict.fromkeys(kind for plugin in plugins for kind in plugin.watches)
         },
         algorithms=algorithms,
-        scheduler=Scheduler(frameworks, cache, queue, cycle, groups, bindings, failures, reports, ports),
+        scheduler=Scheduler(frameworks, cache, queue, cycle, groups, bindings, failures, consultations, reports, ports),
         shared=shared,
         watch=watch,
+        standstill=standstill,
     )
+
+
+def _one_of_each(plugins: Iterable[DisruptionPlugin]) -> list[DisruptionPlugin]:
+    """The plugins of one name in several profiles know the same groups."""
+    return [*{plugin.name: plugin for plugin in plugins}.values()]
 
 
 def _watchers(plugins: Iterable[Plugin], kind: WatchedKind) -> list[ObjectFollower]:
@@ -143,6 +168,7 @@ def _build_queue(
     configuration: KubeSchedulerConfiguration,
     frameworks: Mapping[str, Framework],
     room: GroupRoom,
+    nominator: PodNominator,
     ports: Ports,
     on_error: Callable[[PodInfo, Status], None],
 ) -> SchedulingQueue:
@@ -153,24 +179,39 @@ def _build_queue(
         return status
 
     def group_of(pod: PodInfo) -> str | None:
-        plugin = frameworks[pod.pod.spec.scheduler_name].plugins.group
-        return None if plugin is None else plugin.group_of(pod)
+        return frameworks[pod.pod.spec.scheduler_name].plugins.group_of(pod)
 
     queue_sort = next(iter(frameworks.values())).plugins.queue_sort
 
-    def has_room(group: str, pods: Collection[PodInfo]) -> bool:
-        first = next(iter(pods))
-        framework = frameworks[first.pod.spec.scheduler_name]
-        plugin = framework.plugins.group
-        return plugin is None or room.enough(framework, pods, plugin.missing(group)) or room.may_be_made(pods)
+    def sort_key(queued: QueuedPod) -> tuple[Hashable, ...]:
+        queued.group_priority = frameworks[queued.info.pod.spec.scheduler_name].plugins.group_priority(queued.info)
+        return queue_sort.sort_key(queued)
 
-    registrations = {name: framework.plugins.registrations() for name, framework in frameworks.items()}
+    def has_room(group: str | None, pods: Collection[PodInfo], rejectors: frozenset[str]) -> bool:
+        framework = frameworks[next(iter(pods)).pod.spec.scheduler_name]
+        if not all(each.name in rejectors for each in framework.plugins.capacity):
+            return True
+        missing = 1
+        if group is not None:
+            plugin, own_id = framework.plugins.group(group)
+            missing = plugin.missing(own_id)
+        return room.enough(framework, pods, missing) or room.may_be_made(pods)
+
+    def promised_to_others(pod: PodInfo, node_name: str) -> bool:
+        own = nominator.nominated_node(pod.uid)
+        return own not in ("", node_name) and bool(nominator.nominated_pods(node_name))
+
+    registrations = {name: dict(framework.plugins.registrations()) for name, framework in frameworks.items()}
+    if ports.extenders:
+        for each in registrations.values():
+            each[EXTENDER] = EVERYTHING
     rules = QueueRules(
-        sort_key=queue_sort.sort_key,
+        sort_key=sort_key,
         pre_enqueue=pre_enqueue,
         group_of=group_of,
         registrations=registrations,
         has_room=has_room,
+        promised_to_others=promised_to_others,
         signature_plugins={
             name: framework.plugins.signature_plugins(registrations[name]) for name, framework in frameworks.items()
         },

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 from ..contract.events import ASSIGNED_POD_DELETE
 from ..contract.handle import Clock
@@ -39,18 +39,25 @@ class FailureHandler:
 
     def failed(self, attempts: Sequence[Attempt]) -> None:
         """Bring pods that failed for one reason back to the queue, and say why they wait."""
-        back = [attempt for attempt in attempts if self._still_waits(attempt)]
+        for _ in self.failed_together(attempts):
+            pass
+
+    def failed_together(self, attempts: Sequence[Attempt]) -> Generator[bool, None, None]:
+        """The same in steps, for many pods; nothing else may happen in between."""
+        back = [attempt for attempt in attempts if self.still_waits(attempt)]
         if back:
             self._queue.requeue([attempt.queued for attempt in back], back[0].rejection())
             self._queue.activate(attempt.pod for attempt in back if attempt.displaced)
         now = self._clock.now()
         for attempt in attempts:
             self._tell(attempt, now)
+            yield False
         for attempt in back:
             self._nominate(attempt)
             self._reports.failed(
                 attempt.queued.info, attempt.status or Status.failure(), attempt.nominated, attempt.group
             )
+            yield False
 
     def released(self, attempts: Sequence[Attempt]) -> None:
         """The same for pods that had a node reserved and gave it back: others may find room now."""
@@ -58,8 +65,8 @@ class FailureHandler:
         for attempt in attempts:
             self._queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
 
-    def _still_waits(self, attempt: Attempt) -> bool:
-        """Whether the pod is to come back: not when it is gone, bound by somebody else, or another one by now."""
+    def still_waits(self, attempt: Attempt) -> bool:
+        """Whether the pod, as it is by now, waits for a node: not one that is gone, bound or another one."""
         current = self._current(attempt.pod.key)
         if current is None or current.node_name or current.uid != attempt.pod.uid:
             self._queue.done(attempt.pod.uid)

@@ -21,7 +21,7 @@ from ..model.pod_info import PodInfo, PodSignature
 from ..runtime.framework import Framework
 from ..runtime.plugin_calls import Failed
 from ..snapshot.snapshot import Snapshot
-from ..snapshot.view import NodeView
+from ..snapshot.view import NodeView, Rows
 from .attempt import Attempt
 
 
@@ -83,14 +83,15 @@ class GroupRoom:
     def _forget(self, gone: ref[PodSignature]) -> None:
         self._by_signature.pop(gone, None)
 
-    def enough(self, framework: Framework, pods: Iterable[PodInfo], missing: int) -> bool:
-        """Whether `missing` members could fit; `pods` has one or more of each signature."""
+    def enough(self, framework: Framework, pods: Iterable[PodInfo], missing: int, within: Rows | None = None) -> bool:
+        """Whether `missing` members could fit, on the rows `within` alone; `pods` has one or more of each signature."""
         found = 0
         for pod in {pod.signature: pod for pod in pods}.values():
             capacities = self.of(framework, pod)
             if capacities is None:
                 return True
-            found += self._by_signature[ref(pod.signature)].total
+            in_all = self._by_signature[ref(pod.signature)].total
+            found += in_all if within is None else int(capacities[within].sum())
             if found >= missing:
                 return True
         return False
@@ -120,21 +121,23 @@ class GroupRoom:
     def _refresh(self, known: _OfSignature, framework: Framework, pod: PodInfo) -> None:
         snapshot = self._snapshot
         position = snapshot.usage_journal.position
+        if position == known.position and len(known.capacities) == snapshot.height:
+            return
         if len(known.capacities) != snapshot.height:
             known.capacities = np.zeros(snapshot.height, np.int64)
             changed = None
         else:
             changed = snapshot.usage_journal.since(known.position)
-        live = snapshot.live_rows() if changed is None else _live(snapshot, changed)
         if changed is None:
-            known.capacities[:] = 0
+            known.capacities[:] = known.total = 0
+            live = snapshot.live_rows()
         else:
-            known.capacities[np.fromiter(changed, np.intp, len(changed))] = 0
+            known.total -= sum(int(known.capacities[row]) for row in changed)
+            for row in changed:
+                known.capacities[row] = 0
+            live = np.array([row for row in changed if snapshot.live[row]], np.intp)
         if len(live):
-            known.capacities[live] = framework.capacity(CycleState(), pod, NodeView(snapshot, live))
-        known.total = int(known.capacities.sum())
+            found = framework.capacity(CycleState(), pod, NodeView(snapshot, live))
+            known.capacities[live] = found
+            known.total += int(found.sum()) if len(live) > 1 else int(found[0])
         known.position = position
-
-
-def _live(snapshot: Snapshot, rows: Collection[int]) -> npt.NDArray[np.intp]:
-    return np.array([row for row in rows if snapshot.live[row]], np.intp)

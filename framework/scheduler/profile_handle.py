@@ -5,23 +5,28 @@ The operator supplies the ports; tests and `muster explain` supply others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 from ..contract.api import Api, NoApi
 from ..contract.cycle_state import CycleState
+from ..contract.extender import Extender, PreemptionQuestion, Victims
 from ..contract.handle import Binder, Clock, ConditionWriter, EventSink, Lister
 from ..contract.observer import NullObserver, Observer
+from ..contract.pod_group import DisruptionUnit
 from ..contract.status import Status
 from ..contract.verdicts import Diagnosis
 from ..model.pod_info import PodInfo
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
+from ..runtime.standstill import Standstill
 from ..runtime.waiting import WaitingPods
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView
+
+_NOT_FOR_GROUPS = "extenders are not asked whom a member of a group may evict"
 
 
 def first_of_equals(equals: int) -> int:
@@ -44,8 +49,10 @@ class Ports:
         listers: objects of the kinds that plugins declared in `watches`.
         observer: metrics.
         api: reads and writes what plugins have to.
+        extenders: webhooks that have a say, in the order of asking.
         choose: `(n) -> 0 … n - 1`, one of n nodes that are equally good: any in a process that schedules, the first
             where the same answer is wanted every time.
+        standstill: what of the outside waits while a long decision is under way.
     """
 
     clock: Clock
@@ -58,7 +65,14 @@ class Ports:
     listers: Mapping[str, Lister] = field(default_factory=dict)
     observer: Observer = field(default_factory=NullObserver)
     api: Api = field(default_factory=NoApi)
+    extenders: Sequence[Extender] = ()
     choose: Callable[[int], int] = first_of_equals
+    standstill: Standstill = field(default_factory=Standstill)
+
+    def held_up(self) -> Ports:
+        """The same surroundings, whose timers and tasks wait for the end of a decision that is under way."""
+        spawn, standstill = self.spawn, self.standstill
+        return replace(self, clock=standstill.clock(self.clock), spawn=lambda work: spawn(standstill.pace(work)))
 
 
 T = TypeVar("T")
@@ -75,6 +89,7 @@ class ProfileHandle:
     ports: Ports
     activate: Callable[[Mapping[str, PodInfo]], None]
     shared_values: dict[str, object]
+    disruption_unit: Callable[[PodInfo], DisruptionUnit | None]
     framework: Framework = field(init=False)
 
     @property
@@ -112,9 +127,33 @@ class ProfileHandle:
         """Ask the profile's Filter plugins about `nodes`, as they are in the trials around the call."""
         return self.framework.run_filter_plugins_with_nominated_pods(state, pod, nodes)
 
+    def ask_extenders(
+        self, state: CycleState, pod: PodInfo, victims: Mapping[str, Victims]
+    ) -> Mapping[str, Victims] | Status | None:
+        """Which of these evictions the extenders leave, by node; None while they have yet to be asked."""
+        consultation = state.consultation
+        if consultation is None or not any(
+            extender.supports_preemption and extender.is_interested(pod) for extender in self.ports.extenders
+        ):
+            return victims
+        if state.group:
+            return Status.unschedulable(_NOT_FOR_GROUPS)
+        if consultation.preemption is None:
+            pods = {name: self._pods_on(name) | {pod.uid: pod for pod in victims[name].pods} for name in victims}
+            consultation.preemption = PreemptionQuestion(victims, pods)
+        return consultation.evictions
+
+    def _pods_on(self, node_name: str) -> dict[str, PodInfo]:
+        row = self.snapshot.row_of(node_name)
+        return {} if row is None else {pod.uid: pod for pod in self.snapshot.pods[row].values()}
+
     def filters_depend_on_cluster(self, state: CycleState) -> bool:
         """Whether a Filter plugin that has not skipped the pod looks beyond each node."""
         return self.framework.filters_depend_on_cluster(state)
+
+    def filter_epoch(self, state: CycleState) -> Hashable:
+        """Changes with what the Filter plugins go by besides the pod, the node and the pods on it."""
+        return self.framework.filter_epoch(state)
 
     def random(self) -> float:
         """A number in [0, 1)."""

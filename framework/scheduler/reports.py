@@ -97,6 +97,11 @@ class Reports:
             pairs = {"pod": pod.key, "node": node_name, "plugins": names}
             log.log(DECISIONS, "Pod waits on permit", extra={"pairs": pairs})
 
+    def expected(self, pod: PodInfo, node_name: str) -> None:
+        """The pod will be bound to the node, but not at once."""
+        if not self._ended:
+            self._ports.conditions.nominated(pod, node_name)
+
     def end(self) -> None:
         """The process ends: from now on nobody is told why pods wait. Whoever takes over will tell what holds then."""
         self._ended = True

@@ -3,36 +3,42 @@
 All members are tried on the snapshot under its undo log, each with the members before it on their nodes and reserved
 there. Only when as many fit as the group lacks are they assumed and reserved for real, then permitted, still within the
 same step; so two groups can never hold half each of what one of them needs. Members beyond the quorum are placed along
-with it, and fail each on its own. Then the members are bound together: when the quorum is lost meanwhile, none is.
+with it; those that did not fit are then tried each on its own, as pods of no group are, preemption included. Then the
+members are bound together: when the quorum is lost meanwhile, none is.
 
-Members that differ may fit in one order and not in another. Where they do not fit as they came, a few other orders are
-tried; that finds most of what fits, not all.
+Whatever takes time for each member is done in `Steps`, between which the scheduler lets other work in.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-import numpy as np
-
-from ..contract.decision import GroupDecision
+from ..contract.cycle_state import CycleState
+from ..contract.decision import GroupDecision, PodDecision
 from ..contract.group import GroupPlugin
 from ..contract.observer import GroupResult
+from ..contract.pod_group import PodGroupInfo, Steps
 from ..contract.status import Code, Status
+from ..contract.topology import Topology
+from ..contract.verdicts import with_post_filter
 from ..model.pod_info import PodInfo
-from ..snapshot.snapshot import Snapshot
+from ..runtime.nominator import PodNominator
 from .attempt import Attempt
 from .binding_cycle import BindingCycle
+from .domain_search import DomainSearch, Searched
 from .event_handlers import PodEventHandler
 from .failure import FailureHandler
-from .group_room import GroupRoom, alike, as_queued, larger_first, to_the_front
+from .group_post_filter import GroupTrial, PostFiltered, Tried, post_filter
+from .group_room import as_queued
+from .group_trial import GroupTrials, Trial
 from .profile_handle import Ports
 from .reports import Reports
 from .schedule_one import SchedulingCycle
 
-_TIMES_TO_THE_FRONT = 2
+_BEGIN_AT_ONCE = 64
 
 
 @dataclass(slots=True)
@@ -44,7 +50,8 @@ class GroupOutcome:
         failed: attempts that have none, each with its status.
         together: whether the failed ones failed as a group, for one reason.
         first_lost: the first that had a node and could not be reserved there.
-        decision: what the trial came to; None where members were tried each on its own.
+        decision: what the trial came to; None where all members were tried each on its own.
+        alone: those that were, or never came to a trial.
     """
 
     placed: list[Attempt] = field(default_factory=list)
@@ -52,16 +59,7 @@ class GroupOutcome:
     together: bool = False
     first_lost: Attempt | None = None
     decision: GroupDecision | None = None
-
-
-@dataclass(slots=True)
-class _Trial:
-    """What came of trying members in one order: who was placed, who was refused, and who was not tried any more."""
-
-    placed: list[Attempt] = field(default_factory=list)
-    refused: list[Attempt] = field(default_factory=list)
-    untried: Sequence[Attempt] = ()
-    hopeless: bool = False
+    alone: list[Attempt] = field(default_factory=list)
 
 
 class GroupCycle:
@@ -70,191 +68,195 @@ class GroupCycle:
     def __init__(
         self,
         cycle: SchedulingCycle,
+        trials: GroupTrials,
+        domains: DomainSearch,
         bindings: BindingCycle,
         failures: FailureHandler,
         reports: Reports,
         pods: PodEventHandler,
-        snapshot: Snapshot,
-        room: GroupRoom,
+        nominator: PodNominator,
         ports: Ports,
     ) -> None:
         self._cycle = cycle
-        self._room = room
+        self._trials = trials
+        self._domains = domains
+        self._nominator = nominator
         self._bindings = bindings
         self._failures = failures
         self._reports = reports
         self._pods = pods
-        self._snapshot = snapshot
         self._ports = ports
 
-    def run(self, plugin: GroupPlugin, group: str, attempts: Sequence[Attempt]) -> int:
-        """Decide for the waiting members of `group`. How many got a node."""
+    def run(self, plugin: GroupPlugin, group: str, attempts: Sequence[Attempt]) -> Steps[None]:
+        """Decide for the waiting members of `group`."""
         began, attempts = self._ports.clock.now(), as_queued(attempts)
-        outcome = self.decide(plugin, group, attempts)
-        if outcome.decision is None:
-            for attempt in attempts:
-                attempt.tell_followers()
-        else:
+        outcome = yield from self.decide(plugin, group, attempts)
+        if outcome.decision is not None:
             attempts[0].framework.tell_group_decision(outcome.decision)
+            yield False
+        for attempt in outcome.alone:
+            attempt.tell_followers()
+            yield False
         seconds = self._ports.clock.now() - began
         self._ports.observer.group_algorithm_seconds(seconds)
         result = "scheduled" if outcome.placed and plugin.missing(group) <= 0 else _failure(outcome)
         self._ports.observer.group_attempt(result, profile=attempts[0].profile, seconds=seconds)
         if outcome.together:
-            self._failures.failed(outcome.failed)
+            yield from self._failures.failed_together(outcome.failed)
         else:
             for attempt in outcome.failed:
                 self._failures.failed([attempt])
+                yield False
         if outcome.placed:
             for attempt in outcome.placed:
                 self._reports.placed(attempt)
+                yield False
+            self._bindings.begins(outcome.placed)
             self._ports.spawn(self._bind(plugin, group, outcome))
-        return len(outcome.placed)
 
-    def decide(self, plugin: GroupPlugin, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
+    def decide(self, plugin: GroupPlugin, group: str, attempts: Sequence[Attempt]) -> Steps[GroupOutcome]:
         """Place the members, or say why not."""
-        missing = plugin.missing(group)
+        missing, topology = plugin.missing(group), plugin.topology(group)
         for attempt in attempts:
-            attempt.state.group = group
-        if missing <= 0:
-            return self._each_by_itself(attempts)
-        trial = self._try_orders(plugin, attempts, missing)
-        members = [attempt.decision() for attempt in (*trial.placed, *trial.refused)]
-        placed = len(trial.placed)
-        if placed >= missing:
-            decision = GroupDecision(group, None, None, placed, missing, members)
-            return self._place(trial.placed, missing, GroupOutcome(failed=trial.refused, decision=decision))
-        refusal = next((attempt.status for attempt in trial.refused if attempt.status is not None), None)
-        cause = refusal or Status.pending()
-        status = plugin.reject_group(group, cause, placed=placed, missing=missing).by(plugin.name)
-        decision = GroupDecision(group, status, cause, placed, missing, members)
-        return self._reject(plugin, status, trial, decision)
-
-    def _each_by_itself(self, attempts: Sequence[Attempt]) -> GroupOutcome:
+            attempt.state.group = f"{plugin.name}/{group}"
         outcome = GroupOutcome()
+        if missing <= 0:
+            return (yield from self._each_by_itself(plugin, group, topology, attempts, outcome))
+        yield True
+        searched = yield from self._search(plugin, group, topology, attempts, missing)
+        if isinstance(searched, Status):
+            return _told(attempts, searched)
+        trial, no_domain = searched.trial, searched.no_domain
+        members: list[PodDecision] = []
+        for attempt in (*trial.placed, *trial.refused):
+            members.append(attempt.decision())
+            yield True
+        waiting, placed = [attempt.pod for attempt in attempts], len(trial.placed)
+        if placed >= missing:
+            outcome.decision = GroupDecision(plugin.name, group, None, None, placed, missing, members, waiting)
+            yield from self._place(trial.placed, missing, outcome)
+            if not outcome.placed:
+                outcome.failed += trial.refused
+                return outcome
+            for attempt in trial.refused:
+                attempt.begin_anew()
+            return (yield from self._each_by_itself(plugin, group, topology, trial.refused, outcome))
+        cause = _refusal(trial) or Status.pending()
+        status = plugin.reject_group(group, cause, placed=placed, missing=missing, no_domain=no_domain)
+        status = status.by(plugin.name)
+        notes, helped = CycleState(), PostFiltered({} if status.code is Code.PENDING else None)
+        if status.code is Code.UNSCHEDULABLE and attempts[0].framework.plugins.pod_group_post_filter:
+            helped = yield from self._post_filter(plugin, group, topology, attempts, missing, notes)
+            status = Status(status.code, (with_post_filter(status.message, helped.message),), status.plugin)
+        decision = GroupDecision(
+            plugin.name, group, status, cause, placed, missing, members, waiting, no_domain, notes, helped.message
+        )
+        return (yield from self._reject(plugin, status, trial, decision, helped))
+
+    def _post_filter(
+        self,
+        plugin: GroupPlugin,
+        group: str,
+        topology: Topology | None,
+        attempts: Sequence[Attempt],
+        missing: int,
+        notes: CycleState,
+    ) -> Steps[PostFiltered]:
+        """What PodGroupPostFilter makes of the refusal."""
+        waiting = [attempt.pod for attempt in attempts]
+        info = PodGroupInfo(
+            key=group,
+            uid=plugin.uid(group),
+            members=waiting,
+            missing=missing,
+            priority=plugin.preemption_priority(group, waiting),
+            may_preempt=plugin.may_preempt(group, waiting),
+        )
+
+        def place(copies: Sequence[Attempt]) -> Steps[Tried]:
+            searched = yield from self._search(plugin, group, topology, copies, missing)
+            return ((), searched) if isinstance(searched, Status) else (searched.trial.placed, _refusal(searched.trial))
+
+        framework = attempts[0].framework
+        trial = GroupTrial(self._cycle.algorithm(framework.name), self._nominator, attempts, missing, place)
+        return (yield from post_filter(framework, notes, info, trial))
+
+    def _each_by_itself(
+        self,
+        plugin: GroupPlugin,
+        group: str,
+        topology: Topology | None,
+        attempts: Sequence[Attempt],
+        outcome: GroupOutcome,
+    ) -> Steps[GroupOutcome]:
+        outcome.alone += attempts
         for attempt in attempts:
+            within = None if topology is None else self._domains.within(topology, plugin.placed_members(group))
+            if isinstance(within, Status):
+                attempt.fail(within)
+                outcome.failed.append(attempt)
+                continue
+            attempt.state.within = within
             self._cycle.run(attempt)
             (outcome.placed if attempt.status is None else outcome.failed).append(attempt)
+            yield False
         return outcome
 
-    # The trial.
+    def _search(
+        self,
+        plugin: GroupPlugin,
+        group: str,
+        topology: Topology | None,
+        attempts: Sequence[Attempt],
+        missing: int,
+    ) -> Steps[Searched[Trial] | Status]:
+        """Try the members: where they have to be together in one domain after another, else anywhere."""
 
-    def _try_orders(self, plugin: GroupPlugin, attempts: Sequence[Attempt], missing: int) -> _Trial:
-        """The trial of the first order in which enough members fit; where there is none, that of the order given."""
-        first = self._try(attempts, missing)
-        if len(first.placed) >= missing or first.hopeless or not _order_matters(plugin, attempts, first):
-            return first
-        for order in self._orders(attempts, missing):
-            trial = self._try(order, missing)
-            if len(trial.placed) >= missing:
-                return trial
-        return self._try(attempts, missing)
+        def try_() -> Steps[Trial]:
+            return self._trials.run(plugin, attempts, missing)
 
-    def _orders(self, attempts: Sequence[Attempt], missing: int) -> Iterator[Sequence[Attempt]]:
-        """Orders worth a trial. Each is to be tried before the next is asked for."""
-        offered = self._snapshot.resources.offered_in_all()
-        order = larger_first(attempts, offered)
-        smaller_first = order[::-1]
-        yield order
-        for _ in range(_TIMES_TO_THE_FRONT):
-            order = to_the_front([attempt for attempt in order if attempt.status is not None], order)
-            yield order
-        if len(attempts) > missing:
-            yield smaller_first
-
-    def _try(self, attempts: Sequence[Attempt], missing: int) -> _Trial:
-        """Place members one after another on a snapshot that has those before them; then undo it all, last first.
-
-        Stops as soon as the quorum is out of reach.
-        """
-        trial = _Trial()
-        for attempt in attempts:
-            attempt.begin_anew()
-        with self._snapshot.trial():
-            for index, attempt in enumerate(attempts):
-                if trial.refused and len(trial.placed) + len(attempts) - index < missing:
-                    trial.untried = attempts[index:]
-                    break
-                self._cycle.schedule_pod(attempt, post_filter=False)
-                if index == 0 and attempt.status is None and self._is_hopeless(attempts, missing):
-                    self._fill(trial, attempts)
-                    break
-                fits = attempt.status is None and self._reserve_in_trial(attempt)
-                (trial.placed if fits else trial.refused).append(attempt)
-            for attempt in () if trial.hopeless else reversed(trial.placed):
-                attempt.framework.run_reserve_plugins_unreserve(attempt.state, attempt.pod, attempt.node_name)
-        return trial
-
-    def _is_hopeless(self, attempts: Sequence[Attempt], missing: int) -> bool:
-        """Whether so many of them cannot find room, in whatever order they are tried."""
-        pods = {attempt.pod.signature: attempt.pod for attempt in attempts}.values()
-        return not self._room.enough(attempts[0].framework, pods, missing)
-
-    def _fill(self, trial: _Trial, attempts: Sequence[Attempt]) -> None:
-        """Put as many as there is room for on any nodes, and see what refuses the next one: that is the reason for all.
-
-        Those that have room count as placed. It is the quick way to what a trial of each of them would come to.
-        """
-        trial.hopeless = True
-        left = list(attempts)
-        while left:
-            signature = left[0].pod.signature
-            alike = [attempt for attempt in left if attempt.pod.signature is signature]
-            left = [attempt for attempt in left if attempt.pod.signature is not signature]
-            capacities = self._room.of(alike[0].framework, alike[0].pod)
-            if capacities is None:
-                raise LookupError("room was counted a moment ago")
-            rows = np.repeat(np.arange(len(capacities)), np.minimum(capacities, len(alike)))[: len(alike)]
-            for attempt, row in zip(alike, rows.tolist(), strict=False):
-                attempt.node_name = self._snapshot.names[row]
-                self._snapshot.add_pod(attempt.pod, attempt.node_name)
-                trial.placed.append(attempt)
-            if len(rows) < len(alike):
-                self._cycle.schedule_pod(alike[len(rows)], post_filter=False)
-                trial.refused.append(alike[len(rows)])
-                trial.untried = [*alike[len(rows) + 1 :], *left]
-                return
-
-    def _reserve_in_trial(self, attempt: Attempt) -> bool:
-        pod, state, node_name = attempt.pod, attempt.state, attempt.node_name
-        self._snapshot.add_pod(pod, node_name)
-        refused = attempt.framework.run_reserve_plugins_reserve(state, pod, node_name)
-        if refused is not None:
-            attempt.framework.run_reserve_plugins_unreserve(state, pod, node_name)
-            self._snapshot.remove_pod(pod, node_name)
-            attempt.fail_on_node(refused)
-        return refused is None
+        if topology is None:
+            return Searched((yield from try_()))
+        return (yield from self._domains.search(topology, plugin.placed_members(group), attempts, missing, try_))
 
     # What follows from it.
 
-    def _place(self, fitting: Sequence[Attempt], missing: int, outcome: GroupOutcome) -> GroupOutcome:
+    def _place(self, fitting: Sequence[Attempt], missing: int, outcome: GroupOutcome) -> Steps[None]:
         """Reserve for real, then permit. Once too few are left, all that was reserved is given back, last first."""
         for index, attempt in enumerate(fitting):
             if self._cycle.reserve(attempt):
                 outcome.placed.append(attempt)
             elif not self._go_on(attempt, len(outcome.placed) + len(fitting) - index - 1, missing, outcome):
-                return self._give_up(attempt, fitting[index + 1 :], outcome)
-        for attempt in tuple(outcome.placed):
-            if not self._cycle.permit(attempt):
-                outcome.placed.remove(attempt)
-                if not self._go_on(attempt, len(outcome.placed), missing, outcome):
-                    return self._give_up(attempt, (), outcome)
-        return outcome
+                yield from self._give_up(attempt, fitting[index + 1 :], outcome)
+                return
+            yield False
+        placed, outcome.placed = outcome.placed, []
+        for index, attempt in enumerate(placed):
+            if self._cycle.permit(attempt):
+                outcome.placed.append(attempt)
+            elif not self._go_on(attempt, len(outcome.placed) + len(placed) - index - 1, missing, outcome):
+                outcome.placed += placed[index + 1 :]
+                yield from self._give_up(attempt, (), outcome)
+                return
+            yield False
 
     def _go_on(self, lost: Attempt, left: int, missing: int, outcome: GroupOutcome) -> bool:
         outcome.failed.append(lost)
         outcome.first_lost = outcome.first_lost or lost
         return left >= missing
 
-    def _give_up(self, lost: Attempt, rest: Sequence[Attempt], outcome: GroupOutcome) -> GroupOutcome:
-        self._bindings.withdraw(outcome.placed, lost)
+    def _give_up(self, lost: Attempt, rest: Sequence[Attempt], outcome: GroupOutcome) -> Steps[None]:
+        for attempt in reversed(outcome.placed):
+            self._bindings.withdraw(attempt, lost)
+            yield False
         for attempt in rest:
             attempt.fail_with(lost)
         outcome.failed += [*outcome.placed, *rest]
         outcome.placed = []
-        return outcome
 
-    def _reject(self, plugin: GroupPlugin, status: Status, trial: _Trial, decision: GroupDecision) -> GroupOutcome:
+    def _reject(
+        self, plugin: GroupPlugin, status: Status, trial: Trial, decision: GroupDecision, helped: PostFiltered
+    ) -> Steps[GroupOutcome]:
         rejectors = set().union(*(attempt.rejectors for attempt in trial.refused))
         pending = set().union(*(attempt.pending for attempt in trial.refused))
         if rejectors or status.code is Code.PENDING:
@@ -263,14 +265,17 @@ class GroupCycle:
             pending = pending or {plugin.name}
             for attempt in trial.untried:
                 self._cycle.schedule_pod(attempt, post_filter=False)
+                yield True
         outcome = GroupOutcome(together=True, decision=decision)
         for attempt in (*trial.refused, *trial.placed, *trial.untried):
+            attempt.status = plugin.reject_member(status, attempt.status, placed=bool(attempt.node_name))
             attempt.node_name = ""
-            if not _waits_itself(attempt, status):
-                attempt.status = status
             attempt.rejectors = set(rejectors)
             attempt.pending = set(pending)
+            if helped.nominations is not None:
+                attempt.nominated = helped.nominations.get(attempt.pod.uid, "")
             outcome.failed.append(attempt)
+            yield True
         return outcome
 
     # Binding.
@@ -279,7 +284,7 @@ class GroupCycle:
         """Bind members that were placed in one transaction; when that loses the quorum meanwhile, none is bound."""
         with self._bindings.counted():
             attempts = outcome.placed
-            await asyncio.gather(*(self._bindings.permitted(attempt) for attempt in attempts))
+            await self._each(self._bindings.permitted, attempts)
             for attempt in attempts:
                 if attempt.status is None and not self._is_there(attempt.pod):
                     self._bindings.removed(attempt)
@@ -287,12 +292,27 @@ class GroupCycle:
             permitted = [attempt for attempt in attempts if attempt.status is None]
             first_lost = outcome.first_lost or next(iter(lost), None)
             if first_lost is not None and plugin.missing(group) > 0:
-                self._bindings.withdraw(permitted, first_lost)
+                for attempt in reversed(permitted):
+                    self._bindings.withdraw(attempt, first_lost)
                 self._failures.released(attempts)
                 return
             for attempt in lost:
                 self._failures.released([attempt])
-            await asyncio.gather(*(self._bindings.bind(attempt) for attempt in permitted))
+            await self._each(self._bindings.bind, permitted)
+
+    async def _each(self, work: Callable[[Attempt], Coroutine[Any, Any, object]], attempts: Sequence[Attempt]) -> None:
+        """Have it done for all at once, some of which begin in each turn of the loop."""
+        tasks: list[asyncio.Task[object]] = []
+        try:
+            for attempt in attempts:
+                tasks.append(asyncio.ensure_future(self._ports.standstill.pace(work(attempt))))
+                if len(tasks) % _BEGIN_AT_ONCE == 0:
+                    await asyncio.sleep(0)
+            await asyncio.gather(*tasks)
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            raise
 
     def _is_there(self, pod: PodInfo) -> bool:
         """Whether the pod has not been deleted."""
@@ -300,22 +320,19 @@ class GroupCycle:
         return current is not None and current.uid == pod.uid and not current.terminating
 
 
-def _order_matters(plugin: GroupPlugin, attempts: Sequence[Attempt], trial: _Trial) -> bool:
-    """Whether members differ, and it was nodes that refused them."""
-    by_nodes = all(
-        attempt.status is not None and attempt.status.rejected and plugin.name not in attempt.rejectors
-        for attempt in trial.refused
-    )
-    return by_nodes and not alike(attempts)
-
-
-def _waits_itself(attempt: Attempt, group: Status) -> bool:
-    """Whether the pod was told the group's reason to wait in words of its own, which may name it."""
-    own = attempt.status
-    return own is not None and own.code is group.code is Code.PENDING
+def _told(attempts: Sequence[Attempt], status: Status) -> GroupOutcome:
+    """All members get this status."""
+    for attempt in attempts:
+        attempt.fail(status)
+    return GroupOutcome(failed=[*attempts], together=True, alone=[*attempts])
 
 
 def _failure(outcome: GroupOutcome) -> GroupResult:
     """What a group's attempt that did not start it came to, as a label of metrics."""
     statuses = [attempt.status for attempt in outcome.failed if attempt.status is not None]
     return "unschedulable" if all(status.rejected for status in statuses) else "error"
+
+
+def _refusal(trial: Trial) -> Status | None:
+    """Why the first that was refused was."""
+    return next((attempt.status for attempt in trial.refused if attempt.status is not None), None)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..cache.cache import Cache
 from ..contract.cycle_state import CycleState
+from ..contract.extender import EXTENDER, Consultation
 from ..contract.handle import Clock
 from ..contract.observer import Observer
 from ..contract.plugin import Scores
@@ -26,8 +27,10 @@ from ..runtime.plugin_calls import Failed
 from ..runtime.results import Filtered, PreFiltered, Scored
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
+from . import decision_log
 from .attempt import Attempt
 
+OUTDATED = "node(s) were taken while extenders were asked about them"
 MIN_FEASIBLE_NODES = 100
 MIN_PERCENTAGE = 5
 
@@ -85,30 +88,41 @@ class Algorithm:
         framework: the profile's plugins.
         snapshot: the nodes.
         next_start: where in the node list the next search begins, when a profile does not ask for all nodes.
+        extended: whether extenders filter or score, so that the first node is not enough though no plugin scores.
     """
 
-    def __init__(self, framework: Framework, snapshot: Snapshot, nominator: PodNominator) -> None:
+    def __init__(
+        self, framework: Framework, snapshot: Snapshot, nominator: PodNominator, *, extended: bool = False
+    ) -> None:
         self.framework = framework
         self.snapshot = snapshot
         self.next_start = 0
+        self.extended = extended
         self._nominator = nominator
 
     def find_nodes_that_fit(self, state: CycleState, pod: PodInfo, *, nominated_first: bool = True) -> Feasible:
-        """Which nodes can run the pod: as many as the profile asks for.
+        """Which nodes can run the pod: as many as the profile asks for, or all that extenders have let through.
 
         The node that it is nominated to, if that can, is enough; without `nominated_first` it is one of all.
         """
-        snapshot, framework = self.snapshot, self.framework
+        found = self._find(state, pod, nominated_first)
+        if found.status is None and state.consultation is not None:
+            self._heed(state.consultation, found)
+        return found
+
+    def _find(self, state: CycleState, pod: PodInfo, nominated_first: bool) -> Feasible:
+        snapshot, framework, consultation = self.snapshot, self.framework, state.consultation
         if not snapshot.node_count:
             status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (NO_NODES,))
             return Feasible(PreFiltered(), np.zeros(0, np.intp), status=status)
         listed = NodeView(snapshot, snapshot.live_rows())
         pre_filtered = framework.run_pre_filter_plugins(state, pod, listed)
         if pre_filtered.status is not None:
-            return _turned_away(pre_filtered, pre_filtered.status, listed)
+            among = listed if state.within is None else NodeView(snapshot, state.within)
+            return _turned_away(pre_filtered, pre_filtered.status, among)
         if len(self._nominator) and nominated_first:
             rows = self.nominated_node(state, pod)
-            if rows is not None:
+            if rows is not None and (consultation is None or snapshot.names[int(rows[0])] in consultation.node_names):
                 return Feasible(pre_filtered, rows, next_start=self.next_start)
         filtered = framework.filter_all(state, pod, pre_filtered)
         found = Feasible(pre_filtered, filtered.feasible, filtered, filtered.error, next_start=self.next_start)
@@ -119,15 +133,32 @@ class Algorithm:
             found.diagnosis.unschedulable_plugins |= pre_filtered.rejectors
             found.status = Status.unschedulable(fit_error(found.diagnosis))
         else:
-            wanted = self._wanted(pre_filtered)
+            wanted = self._wanted(state, pre_filtered)
             if wanted < len(filtered.feasible):
                 found.rows, found.next_start = first_from(self.next_start, filtered, wanted)
         return found
 
+    def _heed(self, consultation: Consultation, found: Feasible) -> None:
+        """Leave the nodes that extenders let through; where these are none, or fit no more, say so."""
+        fitting = found.rows if found.filtered is None else found.filtered.feasible
+        names = self.snapshot.names
+        left = [row for row in fitting.tolist() if names[row] in consultation.node_names]
+        found.rows = np.array(left, np.intp)
+        if consultation.error is not None:
+            found.rows, found.status = found.rows[:0], consultation.error
+        elif not left and (consultation.node_names or found.filtered is None or not consultation.asked):
+            consultation.outdated = True
+            found.status = Status.unschedulable(OUTDATED)
+        elif not left and found.filtered is not None:
+            found.diagnosis = found.filtered.diagnose(self.snapshot)
+            found.diagnosis.reject(consultation.statuses, EXTENDER)
+            found.diagnosis.unschedulable_plugins |= {EXTENDER, *found.pre_filtered.rejectors}
+            found.status = Status.unschedulable(fit_error(found.diagnosis))
+
     def nominated_node(self, state: CycleState, pod: PodInfo) -> Rows | None:
         """The row of the node that the pod is nominated to, if it can run it."""
         row = self.snapshot.live_row_of(self._nominator.nominated_node(pod.uid))
-        if row is None:
+        if row is None or (state.within is not None and row not in state.within):
             return None
         rows = np.array([row])
         try:
@@ -141,7 +172,20 @@ class Algorithm:
     def prioritize_nodes(self, state: CycleState, pod: PodInfo, rows: Rows) -> Scored | Status:
         """How good each of `rows` is; an ERROR status when a plugin failed."""
         status = self.framework.run_pre_score_plugins(state, pod, NodeView.ascending(self.snapshot, rows))
-        return self.framework.run_score_plugins(state, pod, rows) if status is None else status
+        if status is not None:
+            return status
+        scored = self.framework.run_score_plugins(state, pod, rows)
+        if isinstance(scored, Status) or state.consultation is None:
+            return scored
+        names, by_plugin, totals = (
+            [self.snapshot.names[row] for row in rows.tolist()],
+            dict(scored.by_plugin),
+            scored.totals,
+        )
+        for extender, scores in state.consultation.scores.items():
+            by_plugin[extender] = np.array([scores.get(name, 0) for name in names], np.int64)
+            totals = totals + by_plugin[extender]
+        return Scored(by_plugin, totals)
 
     def select_host(self, state: CycleState, pod: PodInfo, found: Feasible, choose: Choose) -> int | Status:
         """The row of the best node of `found`; one of equals by `choose`. A single feasible node is not scored."""
@@ -150,6 +194,7 @@ class Algorithm:
         scored = self.prioritize_nodes(state, pod, found.rows)
         if isinstance(scored, Status):
             return scored
+        decision_log.scores(pod, found.rows, scored, self.snapshot)
         return int(found.rows[_best(scored.totals, choose)])
 
     def post_filter(self, state: CycleState, pod: PodInfo, found: Feasible) -> tuple[str | None, str]:
@@ -185,12 +230,14 @@ class Algorithm:
         [(_, status)] = diagnosis.statuses()
         return status
 
-    def _wanted(self, pre_filtered: PreFiltered) -> int:
+    def _wanted(self, state: CycleState, pre_filtered: PreFiltered) -> int:
         """How many feasible nodes are enough; where none is scored, the first one is."""
-        if not self.framework.plugins.score:
+        if not self.framework.plugins.score and not self.extended:
             return 1
         names, snapshot = pre_filtered.node_names, self.snapshot
-        left = snapshot.node_count if names is None else sum(snapshot.live_row_of(name) is not None for name in names)
+        left = snapshot.node_count if state.within is None else len(state.within)
+        if names is not None:
+            left = min(left, sum(snapshot.live_row_of(name) is not None for name in names))
         return feasible_nodes_to_find(left, self.framework.percentage_of_nodes_to_score)
 
 
@@ -213,6 +260,10 @@ class SchedulingCycle:
         self._observer = observer
         self._choose = choose
 
+    def algorithm(self, profile: str) -> Algorithm:
+        """That of a profile, by its schedulerName."""
+        return self._algorithms[profile]
+
     def run(self, attempt: Attempt) -> None:
         """Choose a node, reserve it and ask Permit. On failure nothing is reserved and `attempt.status` says why."""
         self.schedule_pod(attempt, post_filter=True)
@@ -225,6 +276,7 @@ class SchedulingCycle:
         algorithm, state, pod = self._algorithms[attempt.profile], attempt.state, attempt.pod
         found = algorithm.find_nodes_that_fit(state, pod)
         algorithm.next_start = found.next_start
+        decision_log.rejections(pod, found.filtered, algorithm.snapshot)
         if found.status is None:
             row = algorithm.select_host(state, pod, found, self._choose)
             if isinstance(row, Status):
@@ -237,6 +289,8 @@ class SchedulingCycle:
                 if found.status.rejected:
                     found.status = Status(found.status.code, (text,), found.status.plugin)
             attempt.fail(found.status, found.diagnosis)
+            if attempt.nominated is None and self._nominator.nominated_node(pod.uid):
+                attempt.no_node = False  # others like it are not promised that node
         self._observer.algorithm_seconds(self._clock.now() - began)
 
     def reserve(self, attempt: Attempt) -> bool:
@@ -271,8 +325,7 @@ class SchedulingCycle:
                 self._cache.forget(attempt.pod)
             attempt.framework.tell_pod_released(attempt.decision())
             # Assuming ended the pod's nomination, so one that is there now was made by a plugin that heard of the loss.
-            attempt.nominated = self._nominator.nominated_node(attempt.pod.uid) or attempt.nominated
-            attempt.nominated = self._nominator.nominated_node(attempt.pod.uid)  # a follower may have promised it one
+            attempt.nominated = self._nominator.nominated_node(attempt.pod.uid)
 
     def lost_node(self, attempt: Attempt) -> Status | None:
         """Whether others changed the node since it was chosen so that the pod does not fit any more; the reason."""

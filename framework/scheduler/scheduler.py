@@ -1,22 +1,25 @@
 """The scheduler: takes entities off the queue and has their pods scheduled, one by one or as a group.
 
-The operator's loop calls `step` as long as it returns True and lets other work in between. Binding runs in tasks of its
-own, so a decision never waits for the API.
+The operator's loop calls `step` as long as it returns True and lets other work in between. A group is decided in as
+many steps as it takes, and the picture stands still meanwhile (`runtime.standstill`). Binding runs in tasks of its own,
+so a decision never waits for the API.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..cache.cache import Cache
 from ..contract.cycle_state import CycleState
 from ..contract.plugin import QueuedPod
-from ..queue.entity import QueuedEntity
+from ..contract.pod_group import Steps
+from ..queue.entity import QueuedEntity, Rejection
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.framework import Framework
 from .attempt import Attempt
 from .binding_cycle import BindingCycle
+from .consultations import Consultations, Consulted
 from .failure import FailureHandler
 from .profile_handle import Ports
 from .reports import Reports
@@ -32,7 +35,6 @@ class Scheduler:
     """Runs the cycles of all profiles. `frameworks` are those of the profiles, by schedulerName.
 
     Attributes:
-        placed: how many pods were given a node so far.
         reports: what people are told.
     """
 
@@ -45,10 +47,10 @@ class Scheduler:
         groups: GroupCycle,
         bindings: BindingCycle,
         failures: FailureHandler,
+        consultations: Consultations,
         reports: Reports,
         ports: Ports,
     ) -> None:
-        self.placed = 0
         self.reports = reports
         self._frameworks = frameworks
         self._cache = cache
@@ -57,36 +59,116 @@ class Scheduler:
         self._groups = groups
         self._bindings = bindings
         self._failures = failures
+        self._consultations = consultations
         self._ports = ports
+        self._decision: Steps[None] | None = None
+        self._may_give_up = True
 
     @property
     def binding(self) -> int:
-        """How many pods are on their way to be bound, past Permit; the ports' `wake` is called as it falls."""
+        """How many pods are on their way to be bound, see `BindingCycle`; the ports' `wake` is called as it falls."""
         return self._bindings.binding
 
+    @property
+    def under_way(self) -> bool:
+        """Whether a decision has begun and not ended."""
+        return self._decision is not None
+
     def step(self) -> bool:
-        """Take the next entity and decide for its pods. False when nothing is ready."""
+        """Take the next entity and decide for its pods, or go on with the decision under way for a slice.
+
+        False when nothing is ready.
+        """
+        if self._decision is None:
+            self._decision = self._next()
+            if self._decision is None:
+                return False
+            self._ports.standstill.begin()
+        self._go_on(self._decision)
+        return True
+
+    def give_up(self) -> None:
+        """End the decision under way, if there is one: its pods are ready again, or were acted on already."""
+        if self._decision is not None:
+            if self._may_give_up:
+                self._decision.close()
+            else:
+                for _ in self._decision:
+                    pass
+            self._decided()
+
+    def _go_on(self, decision: Steps[None]) -> None:
+        is_over = self._ports.standstill.slice_end()
+        try:
+            for self._may_give_up in decision:
+                if is_over():
+                    return
+        except BaseException:
+            self._decided()
+            raise
+        self._decided()
+
+    def _decided(self) -> None:
+        self._decision = None
+        self._ports.standstill.end()
+
+    def _next(self) -> Steps[None] | None:
+        consulted = self._consultations.next()
+        if consulted is not None:
+            pods = [attempt.queued for attempt in consulted.attempts]
+            return self._given_back_if_closed(pods, self._decide_after_all(consulted))
         entity = self._queue.pop()
         if entity is None:
-            return False
-        attempts = [self._begin(queued, entity) for queued in entity.pods.values() if self._eligible(queued)]
-        plugin = self._frameworks[entity.profile].plugins.group
-        if attempts and entity.group is not None and plugin is not None:
-            self.placed += self._groups.run(plugin, entity.group, attempts)
+            return None
+        return self._given_back_if_closed(tuple(entity.pods.values()), self._take(entity))
+
+    def _given_back_if_closed(self, pods: Sequence[QueuedPod], steps: Steps[None]) -> Steps[None]:
+        try:
+            yield from steps
+        except GeneratorExit:
+            self._queue.requeue(pods, Rejection())
+            self._queue.activate(queued.info for queued in pods)
+            raise
+
+    def _take(self, entity: QueuedEntity) -> Steps[None]:
+        attempts: list[Attempt] = []
+        for queued in tuple(entity.pods.values()):
+            if attempts:
+                yield True
+            if self._eligible(queued):
+                attempts.append(self._begin(queued, entity))
+        if self._consultations.are_due(attempts):
+            self._consultations.add(Consulted(entity.profile, entity.group, attempts))
+        else:
+            yield from self._decide(entity.profile, entity.group, attempts)
+
+    def _decide_after_all(self, consulted: Consulted) -> Steps[None]:
+        """Decide for those that still make sense after a while, on the pods and the cluster as they are by now."""
+        attempts = consulted.attempts
+        left = [each for each in attempts if self._failures.still_waits(each) and self._eligible(each.queued)]
+        for attempt in left:
+            attempt.generation = self._cache.generation
+        yield from self._decide(consulted.profile, consulted.group, left)
+
+    def _decide(self, profile: str, entity_group: str | None, attempts: Sequence[Attempt]) -> Steps[None]:
+        if attempts and entity_group is not None:
+            plugin, group = self._frameworks[profile].plugins.group(entity_group)
+            yield from self._groups.run(plugin, group, attempts)
         else:
             for attempt in attempts:
                 self._schedule_one(attempt)
-        return True
 
     def _schedule_one(self, attempt: Attempt) -> None:
         self._cycle.run(attempt)
+        if attempt.status is not None and self._consultations.reopened(attempt):
+            return
         attempt.tell_followers()
         if attempt.status is not None:
             self._failures.failed([attempt])
             return
-        self.placed += 1
         self._queue.found_node(attempt.pod.uid)
         self.reports.placed(attempt)
+        self._bindings.begins([attempt])
         self._ports.spawn(self._bindings.run(attempt))
 
     def _eligible(self, queued: QueuedPod) -> bool:

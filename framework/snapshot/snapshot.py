@@ -8,7 +8,7 @@ heard of it (a pod may come before its node), stays while the node or a pod on i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -62,6 +62,8 @@ class Snapshot:
         self.priorities: Counter[int] = Counter()
         self._listed: npt.NDArray[np.intp] = np.zeros(0, np.intp)
         self._listed_at = -1
+        self._listed_names: Sequence[str] = ()
+        self._names_at = -1
         self._row_of: dict[str, int] = {}
         self._free: list[int] = []
         self._undo: list[tuple[bool, PodInfo, str]] | None = None
@@ -81,6 +83,15 @@ class Snapshot:
             self._listed = np.flatnonzero(self.live[: self.height])
             self._listed_at = self.layout
         return self._listed
+
+    def names_of(self, rows: npt.NDArray[np.intp]) -> Sequence[str]:
+        """The names of these rows. Not to be written to: those of the node list are kept."""
+        if rows is not self.live_rows():
+            return [self.names[row] for row in rows.tolist()]
+        if self._names_at != self.layout:
+            self._listed_names = [self.names[row] for row in rows.tolist()]
+            self._names_at = self.layout
+        return self._listed_names
 
     def set_node(self, node: Node) -> None:
         """Add the node, or replace what is known of it.
@@ -191,13 +202,23 @@ class Snapshot:
         try:
             yield
         finally:
-            log, self._undo = self._undo, None
-            for added, info, node_name in reversed(log):
-                if added:
-                    self.remove_pod(info, node_name)
-                else:
-                    self.add_pod(info, node_name)
+            while self.take_back():
+                pass
             self._undo = outer
+
+    def take_back(self) -> bool:
+        """Undo the latest change of the innermost trial under way; False when there is none."""
+        log, self._undo = self._undo, None
+        if log:
+            added, info, node_name = log.pop()
+            if added:
+                self.remove_pod(info, node_name)
+            else:
+                self.add_pod(info, node_name)
+            self._undo = log
+            return True
+        self._undo = log
+        return False
 
     @property
     def tentative(self) -> bool:

@@ -1,15 +1,23 @@
-"""What subcommands share: options, and the way bad input ends."""
+"""What subcommands share: the options by which kubectl chooses a cluster, and the way bad input ends."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import click
 
 from muster.framework.config import ConfigurationError
+from muster.operator.explain.served import Leader
+from muster.operator.kube.credentials import Connection, Impersonated, current_namespace, load_connection
 from muster.operator.kube.errors import CredentialsError
+from muster.operator.process.settings import Assembly, assemble, read_configuration
+
+from .candidates import contexts
 
 BAD_INPUT = 2
 
@@ -44,3 +52,83 @@ def bad_input() -> Iterator[None]:
         if error.filename is None:
             raise
         raise BadInputError(f"{error.filename}: {error.strerror}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The cluster that a command asks, and as whom."""
+
+    kubeconfig: Path | None = None
+    context: str | None = None
+    impersonated: Impersonated | None = None
+
+    def connection(self) -> Connection:
+        """Raises CredentialsError."""
+        return load_connection(self.kubeconfig, context=self.context, impersonated=self.impersonated)
+
+    def namespace(self, named: str | None) -> str:
+        """The namespace that was named, or the context's. Raises CredentialsError."""
+        return named or current_namespace(self.kubeconfig, context=self.context)
+
+
+def leader_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say where Muster's leader serves; it gets them as `leader`."""
+
+    @wraps(command)
+    def called(muster_url: str | None, muster_ca: Path | None, **rest: Any) -> None:
+        command(leader=Leader(muster_url, muster_ca) if muster_url else None, **rest)
+
+    options = (
+        click.option(
+            "--muster-url",
+            envvar="MUSTER_URL",
+            metavar="URL",
+            help="Where Muster serves: it is asked about a pod when the cluster may not be read.",
+        ),
+        click.option(
+            "--muster-ca",
+            envvar="MUSTER_CA",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="The authority of its certificate. Default: the system's.",
+        ),
+    )
+    decorated: Callable[..., None] = called
+    for option in reversed(options):
+        decorated = option(decorated)
+    return decorated
+
+
+def target_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command kubectl's options for the cluster and the user; it gets them as `target`."""
+
+    @wraps(command)
+    def called(
+        kubeconfig: Path | None, context_name: str | None, as_user: str | None, as_groups: tuple[str, ...], **rest: Any
+    ) -> None:
+        if as_groups and not as_user:
+            raise click.UsageError("--as-group needs --as")
+        other = Impersonated(as_user, as_groups) if as_user else None
+        command(target=Target(kubeconfig, context_name, other), **rest)
+
+    options = (
+        kubeconfig_option,
+        click.option("--context", "context_name", metavar="NAME", shell_complete=contexts, help="As kubectl's."),
+        click.option("--as", "as_user", metavar="USER", help="Act as this user."),
+        click.option("--as-group", "as_groups", multiple=True, metavar="GROUP", help="Act as of this group, too."),
+    )
+    decorated: Callable[..., None] = called
+    for option in reversed(options):
+        decorated = option(decorated)
+    return decorated
+
+
+def assembly_to_ask(config: Path | None) -> Assembly:
+    """The configuration in the file put together, for commands that decide by themselves.
+
+    Raises ConfigurationError, and OSError when the file cannot be read.
+    """
+    assembly = assemble(read_configuration(config))
+    if assembly.configuration.extenders:
+        click.echo("Warning: extenders are not asked; what they would refuse or prefer is left out", err=True)
+    return assembly

@@ -8,8 +8,10 @@ import click
 from click.shell_completion import ShellComplete, get_completion_class
 
 _VARIABLE = "_MUSTER_COMPLETE"
+_FILES = 0
+"""What kubectl's completion takes as "offer files"."""
 _NO_FILES = 4
-"""What kubectl's completion takes as "these are all, do not offer files"."""
+"""What it takes as "these are all, do not offer files"."""
 
 
 @click.command("completion")
@@ -32,6 +34,8 @@ def complete_for_kubectl() -> None:
     from muster.operator.cli import main
 
     *before, incomplete = sys.argv[1:] or [""]
-    for item in ShellComplete(main, {}, "kubectl muster", _VARIABLE).get_completions(before, incomplete):
+    found = ShellComplete(main, {}, "kubectl muster", _VARIABLE).get_completions(before, incomplete)
+    names = [item for item in found if item.type == "plain"]
+    for item in names:
         click.echo(f"{item.value}\t{item.help}" if item.help else item.value)
-    click.echo(f":{_NO_FILES}")
+    click.echo(f":{_FILES if len(names) < len(found) else _NO_FILES}")

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from pathlib import Path
 from typing import IO
 
 import click
-import msgspec
 
 from muster.framework.config import ConfigurationError
 from muster.framework.model.quantity import QuantityError
 from muster.operator.explain.cases import CaseError, as_json, decide
-from muster.operator.explain.layout import console
 from muster.operator.explain.live import explain_live
+from muster.operator.explain.served import Leader, ask_leader, render_served
 from muster.operator.explain.tables import render
-from muster.operator.kube.credentials import current_namespace, load_connection
-from muster.operator.kube.errors import ApiError
-from muster.operator.process.settings import assemble, read_configuration
+from muster.operator.kube.credentials import Connection
+from muster.operator.kube.errors import ApiError, Forbidden
 
-from .common import BadInputError, bad_input, config_option, kubeconfig_option
+from . import candidates
+from .common import BadInputError, Target, assembly_to_ask, bad_input, config_option, leader_options, target_options
+from .output import Output, emit, emit_lines, output_option
 
 
 @click.command("explain")
-@click.argument("pod", required=False)
-@click.option("-n", "--namespace", metavar="NS", help="The pod's namespace. Default: the context's.")
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.argument("pod", required=False, shell_complete=candidates.pods)
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NS",
+    shell_complete=candidates.namespaces,
+    help="The pod's namespace. Default: the context's.",
+)
+@output_option(Output.WIDE, Output.YAML, Output.JSON, Output.NAME)
 @click.option(
     "--batch",
     type=click.File("rb"),
@@ -34,14 +41,16 @@ from .common import BadInputError, bad_input, config_option, kubeconfig_option
     help="Decide recorded cases instead, one JSON object a line; - is stdin.",
 )
 @config_option
-@kubeconfig_option
+@target_options
+@leader_options
 def command(
+    target: Target,
+    leader: Leader | None,
     pod: str | None,
     namespace: str | None,
-    output: str,
+    output: Output,
     batch: IO[bytes] | None,
     config: Path | None,
-    kubeconfig: Path | None,
 ) -> None:
     """Show why POD goes where it goes, or nowhere.
 
@@ -55,7 +64,7 @@ def command(
     if batch is not None:
         _decide_cases(batch)
     elif pod is not None:
-        _explain_pod(pod, namespace, output, config=config, kubeconfig=kubeconfig)
+        explain_pod(target, leader, pod, namespace, output, config)
 
 
 def _decide_cases(batch: IO[bytes]) -> None:
@@ -67,18 +76,26 @@ def _decide_cases(batch: IO[bytes]) -> None:
     sys.stdout.buffer.flush()
 
 
-def _explain_pod(pod: str, namespace: str | None, output: str, *, config: Path | None, kubeconfig: Path | None) -> None:
+def explain_pod(
+    target: Target, leader: Leader | None, pod: str, namespace: str | None, output: Output, config: Path | None
+) -> None:
+    """Explain one pod of the cluster; where that may not be read, tell what the leader decided about the pod last."""
     with bad_input():
-        assembly = assemble(read_configuration(config))
-        connection = load_connection(kubeconfig)
-        space = namespace or current_namespace(kubeconfig)
+        assembly = assembly_to_ask(config)
+        connection = target.connection()
+        space = target.namespace(namespace)
     try:
         explained = asyncio.run(explain_live(assembly, connection, space, pod))
     except ConfigurationError as error:
         raise BadInputError(str(error)) from error
+    except Forbidden as error:
+        if leader is None:
+            raise click.ClickException(f"{error}; with --muster-url the leader is asked") from error
+        _tell_served(leader, connection, space, pod, output)
+        return
     except ApiError as error:
         raise click.ClickException(str(error)) from error
-    if output == "json":
+    if output.document:
         found: dict[str, object] = {
             "pod": explained.pod.key,
             "schedulerName": explained.pod.pod.spec.scheduler_name,
@@ -87,8 +104,22 @@ def _explain_pod(pod: str, namespace: str | None, output: str, *, config: Path |
         }
         if explained.group:
             found["group"] = explained.group
-        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))
-        return
-    shown = console()
-    for part in render(explained):
-        shown.print(part)
+        emit(found, output)
+    elif output is Output.NAME:
+        emit_lines([f"pod/{explained.pod.pod.metadata.name}"])
+    else:
+        emit_lines(render(explained, wide=output is Output.WIDE))
+
+
+def _tell_served(leader: Leader, connection: Connection, namespace: str, pod: str, output: Output) -> None:
+    try:
+        with bad_input():
+            decision = asyncio.run(ask_leader(leader, connection, namespace, pod))
+    except ApiError as error:
+        raise click.ClickException(str(error)) from error
+    if output.document:
+        emit(decision, output)
+    elif output is Output.NAME:
+        emit_lines([f"pod/{pod}"])
+    else:
+        emit_lines(render_served(decision, now=time.time()))

@@ -1,36 +1,102 @@
-"""`muster groups`: all PodGroups with what each lacks."""
+"""`muster groups`: PodGroups with what each lacks."""
 
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+import contextlib
+import time
+from collections.abc import Sequence
 
 import click
 import msgspec
 
-from muster.operator.explain.groups import list_groups, render_groups
-from muster.operator.explain.layout import console
-from muster.operator.kube.credentials import current_namespace, load_connection
+from muster.operator.explain.groups import Selected, follow_groups, group_row, group_titles, list_groups
+from muster.operator.explain.layout import Columns
 from muster.operator.kube.errors import ApiError
+from muster.plugins.coscheduling.api import GROUP, KIND, PLURAL, PodGroup
 
-from .common import bad_input, kubeconfig_option
+from . import candidates
+from .common import Target, bad_input, target_options
+from .output import Output, emit, output_option
 
 
 @click.command("groups")
-@click.option("-n", "--namespace", metavar="NS", help="Only this namespace. Default: the context's.")
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=candidates.groups)
+@click.option("-n", "--namespace", metavar="NS", shell_complete=candidates.namespaces, help="Only this namespace.")
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="All namespaces.")
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
-@kubeconfig_option
-def command(namespace: str | None, everywhere: bool, output: str, kubeconfig: Path | None) -> None:
+@click.option("-l", "--selector", default="", metavar="SELECTOR", help="Only those with these labels, as kubectl's.")
+@click.option("-w", "--watch", is_flag=True, help="Then print each group that changes, until Ctrl-C.")
+@output_option(Output.WIDE, Output.YAML, Output.JSON, Output.NAME)
+@target_options
+def command(
+    target: Target,
+    names: Sequence[str],
+    namespace: str | None,
+    everywhere: bool,
+    selector: str,
+    watch: bool,
+    output: Output,
+) -> None:
     """List PodGroups: how many pods each needs and has, and why it waits."""
+    if names and (everywhere or selector):
+        raise click.UsageError("a NAME goes neither with -A nor with -l")
+    if watch and output.document:
+        raise click.UsageError(f"-w prints lines: it does not go with -o {output}")
     with bad_input():
-        connection = load_connection(kubeconfig)
-        space = None if everywhere else namespace or current_namespace(kubeconfig)
+        connection = target.connection()
+        space = None if everywhere else target.namespace(namespace)
+    selected = Selected(space, selector)
+    printer = _Printer(output, names, everywhere=everywhere)
     try:
-        groups = asyncio.run(list_groups(connection, space))
+        printer.print_all(asyncio.run(list_groups(connection, selected)), space)
+        if watch:
+            with contextlib.suppress(KeyboardInterrupt):
+                asyncio.run(follow_groups(connection, selected, printer.follow))
     except ApiError as error:
         raise click.ClickException(str(error)) from error
-    if output == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(groups), indent=2))
-    else:
-        console().print(render_groups(groups))
+
+
+class _Printer:
+    """Prints groups in one form, in a watch each version once."""
+
+    def __init__(self, output: Output, names: Sequence[str], *, everywhere: bool) -> None:
+        self._output = output
+        self._names = names
+        self._everywhere = everywhere
+        self._columns = Columns(*group_titles(everywhere=everywhere, wide=output is Output.WIDE))
+        self._printed: dict[str, str] = {}
+
+    def print_all(self, groups: Sequence[tuple[msgspec.Raw, PodGroup]], namespace: str | None) -> None:
+        """Print what there is. Raises ClickException when a group that was named is not there."""
+        if self._names:
+            of_name = {group.metadata.name: (raw, group) for raw, group in groups}
+            for name in self._names:
+                if name not in of_name:
+                    raise click.ClickException(f'{PLURAL}.{GROUP} "{name}" not found')
+            groups = [of_name[name] for name in self._names]
+        if self._output.document:
+            emit({"apiVersion": "v1", "kind": "List", "items": [raw for raw, _ in groups]}, self._output)
+        elif not groups:
+            where = f" in {namespace} namespace" if namespace else ""
+            click.echo(f"No resources found{where}.", err=True)
+        elif self._output is not Output.NAME:
+            self._columns.fit([self._row(group) for _, group in groups])
+            click.echo(self._columns.head())
+        for _, group in groups:
+            self.follow(group)
+
+    def follow(self, group: PodGroup) -> None:
+        """Print a group, unless this version of it was printed last."""
+        meta = group.metadata
+        if self._output.document or self._printed.get(meta.uid) == meta.resource_version:
+            return
+        if self._names and meta.name not in self._names:
+            return
+        self._printed[meta.uid] = meta.resource_version
+        if self._output is Output.NAME:
+            click.echo(f"{KIND.lower()}.{GROUP}/{meta.name}")
+        else:
+            click.echo(self._columns.line(self._row(group)))
+
+    def _row(self, group: PodGroup) -> tuple[str, ...]:
+        return group_row(group, everywhere=self._everywhere, wide=self._output is Output.WIDE, now=time.time())

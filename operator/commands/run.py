@@ -85,7 +85,9 @@ def _endpoint(_context: click.Context, _option: click.Parameter, value: str | No
     callback=_duration,
     help="Forget a pod that was bound but is not reported on its node for so long, with a warning; 0s for never.",
 )
-@click.option("-v", "verbosity", type=click.IntRange(0, 10), default=0, help="Log level; 2 logs each decision.")
+@click.option(
+    "-v", "verbosity", type=click.IntRange(0, 10), default=0, help="Log level; 2 logs decisions, 10 their nodes."
+)
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option(
     "--bind-address", "host", default="0.0.0.0", show_default=True, metavar="IP", callback=_ip, help="Where to serve."
@@ -138,6 +140,7 @@ def command(
         raise click.UsageError("--tls-cert-file and --tls-private-key-file go together")
     if webhook_port == serving["port"]:
         raise click.UsageError(f"--secure-port and --webhook-port are both {webhook_port}")
+    serving["flags"] = _flags(click.get_current_context())
     serving["admission"] = _admission(webhook_port, webhook_cert_file, webhook_private_key_file)
     logs.configure(verbosity=verbosity, style=log_format, stream=sys.stderr)
     with bad_input():
@@ -148,6 +151,13 @@ def command(
         app.run(assembly, connection, app.Serving(**serving))
     except (CertificateError, ConfigurationError, ListenError) as error:
         raise BadInputError(str(error)) from error
+
+
+def _flags(context: click.Context) -> dict[str, str]:
+    """Every flag with its value, by its longest name."""
+    names = {each.name: max(each.opts, key=len).lstrip("-") for each in context.command.params}
+    given = ((names[name], value) for name, value in context.params.items())
+    return {name: "" if value is None else str(value) for name, value in given}
 
 
 def _admission(port: int | None, certificate: Path | None, key: Path | None) -> AdmissionServing | None:

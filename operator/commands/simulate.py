@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
-import msgspec
+from click.shell_completion import CompletionItem
 
 from muster.framework.config import ConfigurationError
-from muster.operator.explain.layout import console, table
-from muster.operator.kube.credentials import Connection, load_connection
+from muster.operator.explain.layout import NONE, lines, printable
+from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
-from muster.operator.process.settings import Assembly, assemble, read_configuration
+from muster.operator.process.settings import Assembly
 from muster.operator.simulate.live import read_cluster
 from muster.operator.simulate.manifests import ManifestError, Objects, read
 from muster.operator.simulate.rehearsal import Placement, Rehearsal
 from muster.operator.simulate.shortfall import Shortfall, shortfall
+from muster.operator.simulate.sources import texts
 
-from .common import BadInputError, bad_input, config_option, kubeconfig_option
+from .common import BadInputError, Target, assembly_to_ask, bad_input, config_option, target_options
+from .output import Output, emit, emit_lines, output_option
 
 _DOES_NOT_FIT = 1
 _KUBERNETES_OWN = "default-scheduler"
 """What the API server fills in for pods that name no scheduler."""
+
+
+class _Source(click.ParamType[str]):
+    """A file, a folder, a URL or `-`; the shell completes files."""
+
+    name = "source"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
 
 
 @click.command("simulate")
@@ -35,11 +45,12 @@ _KUBERNETES_OWN = "default-scheduler"
     "files",
     multiple=True,
     required=True,
-    type=click.Path(path_type=Path, allow_dash=True),
-    metavar="FILE",
+    type=_Source(),
+    metavar="FILE|DIR|URL",
     help="Manifests of pods, PodGroups, Jobs, Deployments, ReplicaSets, StatefulSets, and of what plugins look at, "
     "such as claims; - is stdin. May be repeated.",
 )
+@click.option("-R", "--recursive", is_flag=True, help="Also the folders in a DIR.")
 @click.option(
     "--from",
     "dump",
@@ -48,11 +59,11 @@ _KUBERNETES_OWN = "default-scheduler"
     help="Use this cluster: the output of `kubectl get nodes,pods,podgroups,pvc,pv,sc -A -o json`. "
     "Default: the live one.",
 )
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@output_option(Output.WIDE, Output.YAML, Output.JSON)
 @config_option
-@kubeconfig_option
+@target_options
 def command(
-    files: Sequence[Path], dump: Path | None, output: str, config: Path | None, kubeconfig: Path | None
+    target: Target, files: Sequence[str], recursive: bool, dump: Path | None, output: Output, config: Path | None
 ) -> None:
     """Tell whether pods and PodGroups would fit, where each would go, and what is missing if they do not.
 
@@ -61,11 +72,11 @@ def command(
     Decides by Muster's default profile: give --config the file of a `muster run` that has one.
     """
     with bad_input():
-        assembly = assemble(read_configuration(config))
-        wanted = _read(assembly, *files)
+        assembly = assembly_to_ask(config)
+        wanted = _read(assembly, *files, recursive=recursive)
         if not wanted.pods:
-            raise BadInputError(f"no pods in {', '.join(map(str, files))}")
-        source = load_connection(kubeconfig) if dump is None else _read(assembly, dump)
+            raise BadInputError(f"no pods in {', '.join(files)}")
+        source = target.connection() if dump is None else _read(assembly, str(dump))
     _tell_of_other_schedulers(assembly, wanted)
     if isinstance(source, Objects) and not source.nodes:
         raise BadInputError(f"no nodes in {dump}")
@@ -75,10 +86,10 @@ def command(
         raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
-    if output == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(_as_json(placements, missing)), indent=2))
+    if output.document:
+        emit(_as_json(placements, missing), output)
     else:
-        _print(placements, missing)
+        emit_lines(_told(placements, missing, wide=output is Output.WIDE))
     if any(not placement.node for placement in placements):
         raise SystemExit(_DOES_NOT_FIT)
 
@@ -91,14 +102,14 @@ def _tell_of_other_schedulers(assembly: Assembly, wanted: Objects) -> None:
         click.echo(f"{pods} scheduler {name}; decided as if by profile {names[0]}", err=True)
 
 
-def _read(assembly: Assembly, *files: Path) -> Objects:
+def _read(assembly: Assembly, *names: str, recursive: bool = False) -> Objects:
     found = Objects()
-    for file in files:
-        text = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-        try:
-            found.extend(read(text, str(file), assembly.watched()))
-        except ManifestError as error:
-            raise BadInputError(str(error)) from error
+    try:
+        for name in names:
+            for source, text in texts(name, recursive=recursive):
+                found.extend(read(text, source, assembly.watched()))
+    except ManifestError as error:
+        raise BadInputError(str(error)) from error
     for kind, count in sorted(found.skipped.items()):
         click.echo(f"left out: {count} of {kind}", err=True)
     return found
@@ -130,20 +141,32 @@ def _as_json(placements: Sequence[Placement], missing: Shortfall | None) -> dict
     }
 
 
-def _print(placements: Sequence[Placement], missing: Shortfall | None) -> None:
-    output = console()
-    rows = table("Pod", "PodGroup", "Node", "Reason")
-    for each in placements:
-        rows.add_row(each.pod.key, each.group, each.node or "-", each.reason)
-    output.print(rows)
+def _told(placements: Sequence[Placement], missing: Shortfall | None, *, wide: bool) -> Iterator[str]:
+    """The table, then what is to be said, each thing once."""
+    rows = [
+        (each.pod.key, each.group or NONE, each.node or NONE, *((each.reason or NONE,) if wide else ()))
+        for each in placements
+    ]
+    yield from lines(("POD", "PODGROUP", "NODE", *(("REASON",) if wide else ())), rows)
+    yield ""
+    for reason, pods in _reasons(placements).items():
+        others = f" and {len(pods) - 1} more" if len(pods) > 1 else ""
+        yield printable(f"{pods[0]}{others}: {reason}")
     placed = sum(1 for each in placements if each.node)
-    output.print(f"{placed} of {len(placements)} pods would be scheduled.")
+    yield f"{placed} of {len(placements)} pods would be scheduled."
     for each in placements:
         if each.evicts:
-            output.print(f"For {each.pod.key} would be evicted: {', '.join(each.evicts)}")
+            yield printable(f"For {each.pod.key} would be evicted: {', '.join(each.evicts)}")
     if missing is not None:
-        offer = ", ".join(f"{amount} {name}" for name, amount in missing.allocatable.items())
-        nodes = "1 more node" if missing.nodes == 1 else f"{missing.nodes} more nodes"
-        output.print(f"{nodes} like {missing.like} ({offer}) would make the rest fit.")
+        yield printable(missing.sentence)
     elif any(each.lacks_nodes for each in placements):
-        output.print("More nodes of the shapes that the cluster has would not help.")
+        yield "More nodes of the shapes that the cluster has would not help."
+
+
+def _reasons(placements: Sequence[Placement]) -> dict[str, list[str]]:
+    """The pods that each reason keeps from a node."""
+    found: dict[str, list[str]] = {}
+    for each in placements:
+        if not each.node:
+            found.setdefault(each.reason, []).append(each.pod.key)
+    return found

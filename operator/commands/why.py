@@ -3,70 +3,113 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
-import msgspec
 
-from muster.operator.explain.groups import as_json, render_report, report_group
-from muster.operator.explain.layout import console
-from muster.operator.kube.credentials import Connection, current_namespace, load_connection
-from muster.operator.kube.errors import ApiError, NotFound
+from muster.operator.explain.group_trial import GroupTrial, try_group
+from muster.operator.explain.groups import GroupReport, as_json, render_report, report_group
+from muster.operator.explain.served import Leader
+from muster.operator.kube.credentials import Connection
+from muster.operator.kube.errors import ApiError, Forbidden, NotFound
+from muster.operator.process.settings import Assembly
+from muster.operator.simulate.live import read_cluster
+from muster.plugins.coscheduling.api import GROUP, KIND
 
-from . import explain
-from .common import bad_input, config_option, kubeconfig_option
+from . import candidates
+from .common import Target, assembly_to_ask, bad_input, config_option, leader_options, target_options
+from .explain import explain_pod
+from .output import Output, emit, emit_lines, output_option
 
 _POD = ("po", "pod", "pods")
-_GROUP = ("pg", "pgs", "podgroup", "podgroups")
+_GROUP = ("pg", "pgs", "podgroup", "podgroups", f"podgroup.{GROUP}", f"podgroups.{GROUP}")
+_KIND_AND_NAME = 2
 
 
 @click.command("why")
-@click.argument("name", metavar="POD|PODGROUP")
-@click.option("-n", "--namespace", metavar="NS", help="Where it is. Default: the context's namespace.")
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.argument(
+    "words", metavar="[pod|podgroup] NAME", nargs=-1, required=True, shell_complete=candidates.pods_and_groups
+)
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NS",
+    shell_complete=candidates.namespaces,
+    help="Where it is. Default: the context's namespace.",
+)
+@output_option(Output.WIDE, Output.YAML, Output.JSON, Output.NAME)
 @config_option
-@kubeconfig_option
-@click.pass_context
+@target_options
+@leader_options
 def command(
-    context: click.Context,
-    name: str,
+    target: Target,
+    leader: Leader | None,
+    words: Sequence[str],
     namespace: str | None,
-    output: str,
+    output: Output,
     config: Path | None,
-    kubeconfig: Path | None,
 ) -> None:
     """Show what a pod or a PodGroup waits for.
 
-    Takes a name, or a kind and a name as kubectl does: pod/NAME, pg/NAME. A bare name is a PodGroup if there is one.
+    Takes a name, or a kind and a name as kubectl does: pod NAME, pod/NAME, pg NAME, pg/NAME. A bare name is a PodGroup
+    if there is one.
 
     Decides about pods by Muster's default profile: give --config the file of a `muster run` that has one.
     """
-    kind, _, rest = name.rpartition("/")
+    kind, name = _kind_and_name(words)
+    with bad_input():
+        connection = target.connection()
+        space = target.namespace(namespace)
+    if kind in _POD or not _tell_of_group(connection, space, name, output, config, must_exist=bool(kind)):
+        explain_pod(target, leader, name, space, output, config)
+
+
+def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
+    """What was asked for; the kind is "" when none was named."""
+    if len(words) > _KIND_AND_NAME:
+        raise click.UsageError("give one NAME")
+    kind, _, name = "/".join(words).rpartition("/")
     if kind and kind not in (*_POD, *_GROUP):
         raise click.UsageError(f"a {kind} is neither a pod nor a PodGroup")
-    with bad_input():
-        connection = load_connection(kubeconfig)
-        space = namespace or current_namespace(kubeconfig)
-    if kind in _POD or not _tell_of_group(connection, space, rest, output, must_exist=kind in _GROUP):
-        context.invoke(
-            explain.command, pod=rest, namespace=space, output=output, batch=None, config=config, kubeconfig=kubeconfig
-        )
+    return kind, name
 
 
-def _tell_of_group(connection: Connection, namespace: str, name: str, output: str, *, must_exist: bool) -> bool:
+def _tell_of_group(
+    connection: Connection, namespace: str, name: str, output: Output, config: Path | None, *, must_exist: bool
+) -> bool:
     """Whether there is such a PodGroup; if so, it was told of."""
+    with bad_input():
+        assembly = assembly_to_ask(config)
     try:
-        report = asyncio.run(report_group(connection, namespace, name))
+        report, trial = asyncio.run(_look(assembly, connection, namespace, name))
     except NotFound as error:
         if must_exist:
             raise click.ClickException(str(error)) from error
         return False
     except ApiError as error:
         raise click.ClickException(str(error)) from error
-    if output == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(as_json(report)), indent=2))
+    if output.document:
+        emit(as_json(report, trial), output)
+    elif output is Output.NAME:
+        emit_lines([f"{KIND.lower()}.{GROUP}/{name}"])
     else:
-        shown = console()
-        for part in render_report(report):
-            shown.print(part)
+        emit_lines(render_report(report, trial, now=time.time(), wide=output is Output.WIDE))
     return True
+
+
+async def _look(
+    assembly: Assembly, connection: Connection, namespace: str, name: str
+) -> tuple[GroupReport, GroupTrial | None]:
+    """The group, and what a trial of its members comes to if it lacks some and the caller may read the cluster."""
+    report = await report_group(connection, namespace, name)
+    group = report.group
+    if sum(1 for pod in report.members if pod.spec.node_name) >= group.spec.min_member:
+        return report, None
+    try:
+        cluster = await read_cluster(connection, assembly.watched())
+    except Forbidden as error:
+        click.echo(f"the cluster cannot be read, so nothing is tried: {error}", err=True)
+        return report, None
+    return report, await try_group(assembly, cluster, group.key, native=report.native)

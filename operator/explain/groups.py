@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from muster.framework.model.pod import Pod, PodCondition
+from muster.framework.model.times import age
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
-from muster.operator.kube.informer import Listed
-from muster.operator.kube.listing import list_all
+from muster.operator.kube.errors import Forbidden, NotFound
+from muster.operator.kube.informer import Informer, Listed
+from muster.operator.kube.listing import list_all, list_raw
 from muster.operator.kube.transport import Transport
 from muster.plugins.coscheduling.api import API_VERSION, GROUP_LABELS, PLURAL, SCHEDULED, Condition, PodGroup
 
-from .layout import table
+from .group_trial import GroupTrial, told
+from .layout import NONE, lines, printable, shortened
+from .native_groups import list_native, native_group
 
 _API = f"/apis/{API_VERSION}"
 _NOTHING = Condition(type=SCHEDULED, status="Unknown", reason="", message="")
@@ -27,25 +29,81 @@ _NOTHING = Condition(type=SCHEDULED, status="Unknown", reason="", message="")
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """A group with its members, by name."""
+    """A group with its members, by name; a `native` one in the form of the others."""
 
     group: PodGroup
     members: Sequence[Pod]
+    native: bool = False
 
 
-async def list_groups(connection: Connection, namespace: str | None) -> list[PodGroup]:
-    """The groups of a namespace, or of all. Raises ApiError."""
-    scope = f"/namespaces/{namespace}" if namespace else ""
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """Which groups are asked for: those of a namespace, or of all, that have these labels."""
+
+    namespace: str | None = None
+    label_selector: str = ""
+
+    @property
+    def path(self) -> str:
+        """The list's path on the API."""
+        scope = f"/namespaces/{self.namespace}" if self.namespace else ""
+        return f"{_API}{scope}/{PLURAL}"
+
+
+async def list_groups(connection: Connection, selected: Selected) -> list[tuple[msgspec.Raw, PodGroup]]:
+    """The groups as the API has them, by namespace and name, and native ones in the form of the others.
+
+    Raises ApiError.
+    """
     async with Transport(connection) as transport:
-        groups = await list_all(ApiClient(transport), Listed(f"{_API}{scope}/{PLURAL}", PodGroup))
-    return sorted(groups, key=lambda group: (group.metadata.namespace, group.metadata.name))
+        client = ApiClient(transport)
+        native = await list_native(client, selected.namespace, selected.label_selector)
+        try:
+            found = await list_raw(client, selected.path, label_selector=selected.label_selector)
+        except NotFound:
+            if not native:
+                raise
+            found = []
+    groups = [(raw, msgspec.json.decode(raw, type=PodGroup)) for raw in found]
+    groups += [(msgspec.Raw(msgspec.json.encode(group)), group) for group in native]
+    return sorted(groups, key=lambda each: _place(each[1]))
+
+
+async def follow_groups(connection: Connection, selected: Selected, tell: Callable[[PodGroup], None]) -> None:
+    """Tell of every group that there is, and of each again whenever it changes, until cancelled."""
+    async with Transport(connection) as transport:
+        listed = Listed(selected.path, PodGroup, label_selector=selected.label_selector)
+        await Informer(ApiClient(transport), listed, _Follower(tell)).run()
+
+
+class _Follower:
+    """Tells of groups as an informer meets them."""
+
+    def __init__(self, tell: Callable[[PodGroup], None]) -> None:
+        self._tell = tell
+
+    def on_add(self, group: PodGroup) -> None:
+        self._tell(group)
+
+    def on_update(self, old: PodGroup, group: PodGroup) -> None:
+        self._tell(group)
+
+    def on_delete(self, group: PodGroup) -> None:
+        self._tell(group)
 
 
 async def report_group(connection: Connection, namespace: str, name: str) -> GroupReport:
     """One group and its members. Raises ApiError, NotFound among others."""
     async with Transport(connection) as transport:
         client = ApiClient(transport)
-        reply = await client.get(f"{_API}/namespaces/{namespace}/{PLURAL}/{name}")
+        try:
+            reply = await client.get(f"{_API}/namespaces/{namespace}/{PLURAL}/{name}")
+        except NotFound as error:
+            try:
+                group, its = await native_group(client, namespace, name)
+            except (Forbidden, NotFound):
+                raise error from None
+            return GroupReport(group, sorted(its, key=lambda pod: pod.metadata.name), native=True)
         pods = f"/api/v1/namespaces/{namespace}/pods"
         found = await asyncio.gather(
             *(list_all(client, Listed(pods, Pod, label_selector=f"{label}={name}")) for label in GROUP_LABELS)
@@ -56,51 +114,94 @@ async def report_group(connection: Connection, namespace: str, name: str) -> Gro
     )
 
 
-def render_groups(groups: Iterable[PodGroup]) -> Table:
-    """A row a group."""
-    found = table(
-        *("Namespace", "Name", "Phase", "MinMember", "Scheduled", "Running", "Reason", "Message"),
-        whole=("Namespace", "Name"),
+def group_titles(*, everywhere: bool, wide: bool) -> tuple[str, ...]:
+    """The titles over the cells of `group_row`."""
+    return (
+        *(("NAMESPACE",) if everywhere else ()),
+        *("NAME", "PHASE", "MINMEMBER", "SCHEDULED", "RUNNING"),
+        *(("SUCCEEDED", "FAILED", "OCCUPIED-BY") if wide else ()),
+        *("AGE", "REASON", "MESSAGE"),
     )
-    for group in groups:
-        status = group.read_status()
-        said = status.condition(SCHEDULED) or _NOTHING
-        found.add_row(
-            group.metadata.namespace,
-            group.metadata.name,
-            status.phase or "",
-            str(group.spec.min_member),
-            str(status.scheduled or 0),
-            str(status.running or 0),
-            said.reason or "",
-            said.message or "",
-        )
-    return found
 
 
-def render_report(report: GroupReport) -> Iterator[RenderableType]:
-    """What is said of the group, then its members."""
+def group_row(group: PodGroup, *, everywhere: bool, wide: bool, now: float) -> tuple[str, ...]:
+    """A group's cells; `now` is in seconds since the epoch."""
+    status = group.read_status()
+    said = status.condition(SCHEDULED) or _NOTHING
+    further = (str(status.succeeded or 0), str(status.failed or 0), status.occupied_by or NONE)
+    return (
+        *((group.metadata.namespace,) if everywhere else ()),
+        *(group.metadata.name, status.phase or "", str(group.spec.min_member)),
+        *(str(status.scheduled or 0), str(status.running or 0)),
+        *(further if wide else ()),
+        *(age(group.metadata.creation_timestamp, now), said.reason or "", said.message or ""),
+    )
+
+
+def render_report(
+    report: GroupReport, trial: GroupTrial | None = None, *, now: float, wide: bool = False
+) -> Iterator[str]:
+    """What is said of the group, what a trial came to, the nodes by what keeps members off them, then its members.
+
+    `now` is in seconds since the epoch; `wide` names every node.
+    """
     group = report.group
-    said = group.read_status().condition(SCHEDULED) or _NOTHING
-    yield Text.assemble((group.key, "bold"), f" needs {group.spec.min_member} pods, {len(report.members)} exist")
+    status = group.read_status()
+    said = status.condition(SCHEDULED) or _NOTHING
+    placed = sum(1 for pod in report.members if pod.spec.node_name)
+    yield f"{group.key} needs {group.spec.min_member} pods, {len(report.members)} exist, {placed} have nodes"
     if said.reason:
-        yield Text(f"{said.reason}: {said.message}")
-    members = table("Pod", "Phase", "Node", "Message", whole=("Pod", "Node"))
-    for pod in report.members:
-        told = next((each for each in pod.status.conditions if each.type == "PodScheduled"), PodCondition())
-        members.add_row(pod.metadata.name, pod.status.phase, pod.spec.node_name or "-", told.message)
-    yield members
+        yield printable(f"{said.reason}: {said.message}")
+    if said.status == "False":
+        since = status.schedule_start_time or group.metadata.creation_timestamp
+        yield f"It has waited for {age(since, now)}."
+    if trial is not None:
+        yield from map(printable, told(trial))
+        if trial.nodes:
+            rows = [
+                (str(len(each.nodes)), str(each.took), each.reason, shortened(each.nodes, whole=wide))
+                for each in trial.nodes
+            ]
+            yield from ("", *lines(("NODES", "TAKE", "THEN", "WHICH"), rows))
+    if not report.members:
+        return
+    rows = [(pod.metadata.name, pod.status.phase, pod.spec.node_name or NONE, _told(pod)) for pod in report.members]
+    yield ""
+    yield from lines(("POD", "PHASE", "NODE", "MESSAGE"), rows)
 
 
-def as_json(report: GroupReport) -> dict[str, object]:
-    """The report for programs."""
+def as_json(report: GroupReport, trial: GroupTrial | None = None) -> dict[str, Any]:
+    """The report for programs; `now` is what a trial came to, null where none was made."""
     group, status = report.group, report.group.read_status()
     said = status.condition(SCHEDULED) or _NOTHING
     return {
         "podGroup": group.key,
         "minMember": group.spec.min_member,
         "phase": status.phase or "",
-        "reason": said.reason,
-        "message": said.message,
-        "members": {pod.metadata.name: pod.spec.node_name for pod in report.members},
+        "scheduled": status.scheduled or 0,
+        "running": status.running or 0,
+        "succeeded": status.succeeded or 0,
+        "failed": status.failed or 0,
+        "reason": said.reason or "",
+        "message": said.message or "",
+        "members": [
+            {
+                "pod": pod.metadata.name,
+                "phase": pod.status.phase,
+                "node": pod.spec.node_name,
+                "message": _told(pod),
+            }
+            for pod in report.members
+        ],
+        "scheduleStartTime": status.schedule_start_time or "",
+        "now": trial,
     }
+
+
+def _told(pod: Pod) -> str:
+    """What the pod's condition says of its scheduling."""
+    return next((each for each in pod.status.conditions if each.type == "PodScheduled"), PodCondition()).message
+
+
+def _place(group: PodGroup) -> tuple[str, str]:
+    return group.metadata.namespace, group.metadata.name

@@ -1,28 +1,63 @@
-"""Tables that lose nothing: what does not fit goes on in the next line, and a pipe gets lines of any length.
+"""Tables as kubectl prints them: plain columns, a row a line, nothing squeezed, wrapped or cut.
 
-The commands that print tables come here, so that `| grep` finds what a terminal shows.
+Every command that prints a table comes here, so that `grep`, `awk` and `column` find what a terminal shows. What a
+cluster says may hold anything; nothing of it reaches the terminal as a control sequence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable, Iterator, Sequence
 
-from rich.console import Console
-from rich.table import Table
+NONE = "<none>"
+"""What kubectl shows for what is not there."""
 
-_ANY_LENGTH = 100_000
-"""Characters; wider than any line gets, a table takes only what it needs."""
-
-
-def console() -> Console:
-    """Standard output: as wide as the terminal, or where it is none, as wide as needed."""
-    terminal = Console()
-    return terminal if terminal.is_terminal else Console(width=_ANY_LENGTH)
+_NAMES_SHOWN = 3
+_GAP = 3
+_NARROWEST = 6
 
 
-def table(*titles: str, whole: Collection[str] = (), title: str | None = None) -> Table:
-    """An empty table with these columns. Those in `whole` are kept in one line as long as others can give way."""
-    made = Table(title=title, title_justify="left")
-    for each in titles:
-        made.add_column(each, overflow="fold", no_wrap=each in whole)
-    return made
+class Columns:
+    """Columns under their titles, as wide as the widest cell of the rows that `fit` was given.
+
+    Rows that come later, as those of a watch do, are lined up as well as they can be.
+    """
+
+    def __init__(self, *titles: str) -> None:
+        self._titles = titles
+        self._widths: list[int] = []
+        self.fit([])
+
+    def fit(self, rows: Iterable[Sequence[str]]) -> None:
+        """Make each column wide enough for these rows."""
+        cells = [self._titles, *([printable(cell) for cell in row] for row in rows)]
+        self._widths = [max(_NARROWEST, *(len(cell) + _GAP for cell in column)) for column in zip(*cells, strict=True)]
+
+    def head(self) -> str:
+        """The line of titles."""
+        return self.line(self._titles)
+
+    def line(self, row: Sequence[str]) -> str:
+        """A row; its last cell ends the line."""
+        *first, last = (printable(cell) for cell in row)
+        padded = (cell.ljust(width) for cell, width in zip(first, self._widths, strict=False))
+        return f"{''.join(padded)}{last}".rstrip()
+
+
+def lines(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A whole table."""
+    columns = Columns(*titles)
+    columns.fit(rows)
+    yield columns.head()
+    yield from map(columns.line, rows)
+
+
+def printable(text: str) -> str:
+    """The text in one line, with what a terminal would act on written as escapes."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def shortened(names: Sequence[str], *, whole: bool) -> str:
+    """A list of names, or its first few and how many more there are."""
+    shown = names if whole else names[:_NAMES_SHOWN]
+    more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
+    return f"{', '.join(shown)}{more}"

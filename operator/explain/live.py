@@ -12,11 +12,12 @@ from muster.framework.scheduler.explain import Explanation, explain
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.transport import Transport
+from muster.operator.podgroups.membership import group_key
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.live import read_cluster
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import GATED, Rehearsal, as_new
-from muster.plugins.coscheduling.api import POD_GROUPS, group_key
+from muster.plugins.coscheduling.api import POD_GROUPS
 
 from .picture import picture
 

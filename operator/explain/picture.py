@@ -82,5 +82,8 @@ class _Still:
     ) -> None:
         pass
 
+    def nominated(self, pod: PodInfo, node_name: str) -> None:
+        pass
+
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
         pass

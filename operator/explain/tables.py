@@ -5,40 +5,38 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
+from muster.framework.contract.decision import Evictions
 from muster.framework.scheduler.explain import Explanation
 
-from .layout import table
+from .layout import lines, shortened
 from .live import Explained
 
-_NAMES_SHOWN = 3
 _BEST_SHOWN = 10
 
 
-def render(explained: Explained) -> Iterator[RenderableType]:
-    """What to print, top to bottom."""
+def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
+    """What to print, line by line; `wide` names every node."""
     pod, explanation = explained.pod, explained.explanation
     where = f"on {pod.node_name}" if pod.node_name else "not on a node"
-    yield Text.assemble((pod.key, "bold"), f" ({where}), {_decided_by(explained)}")
+    yield f"{pod.key} ({where}), {_decided_by(explained)}"
     if explained.gated:
-        yield Text(explained.gated, style="red")
+        yield explained.gated
         return
     if explanation.prefilter is not None:
-        yield Text(f"{explanation.prefilter.plugin}: {explanation.prefilter.message}", style="red")
-    if explanation.rejected:
-        yield _rejections(explanation)
-    if explanation.totals:
-        yield _scores(explanation)
-        yield Text(
-            f"{len(explanation.feasible)} of {explained.nodes} nodes can run the pod; best: {explanation.chosen}"
-        )
-    if explanation.message:
-        yield Text(explanation.message)
+        yield f"{explanation.prefilter.plugin}: {explanation.prefilter.message}"
     if explained.group:
-        yield Text(explained.group, style="red")
+        yield explained.group
+    if explanation.message:
+        yield explanation.message
+    if explanation.evictions is not None:
+        yield from _evictions(explanation.evictions)
+    if explanation.totals:
+        on = f"{len(explanation.feasible)} of {explained.nodes} nodes can run the pod; best: {explanation.chosen}"
+        yield f"Alone: {on}" if explained.group else on
+    if explanation.rejected:
+        yield from ("", *_rejections(explanation, wide=wide))
+    if explanation.totals:
+        yield from ("", *_scores(explanation, wide=wide))
 
 
 def _decided_by(explained: Explained) -> str:
@@ -48,23 +46,29 @@ def _decided_by(explained: Explained) -> str:
     return f"names scheduler {wanted}; decided as if by profile {explained.profile}"
 
 
-def _rejections(explanation: Explanation) -> Table:
+def _evictions(evictions: Evictions) -> Iterator[str]:
+    named = ", ".join(f"{pod.key} (priority {pod.priority})" for pod in evictions.victims)
+    yield f"Would be evicted on {evictions.node_name}: {named or 'nobody more'}"
+    for pod in evictions.victims:
+        if (budget := evictions.forbidden_by.get(pod.uid)) is not None:
+            yield f"PodDisruptionBudget {budget} does not let {pod.key} go, and is overruled"
+
+
+def _rejections(explanation: Explanation, *, wide: bool) -> Iterator[str]:
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name, status in explanation.rejected.items():
         groups[status.plugin, status.message].append(name)
-    rejected = table("Nodes", "Plugin", "Reason", "Which", whole=("Nodes", "Plugin"), title="Rejected")
+    rows = []
     for (plugin, reason), names in sorted(groups.items(), key=lambda group: -len(group[1])):
-        shown = ", ".join(sorted(names)[:_NAMES_SHOWN])
-        more = len(names) - _NAMES_SHOWN
-        rejected.add_row(str(len(names)), plugin, reason, f"{shown} and {more} more" if more > 0 else shown)
-    return rejected
+        rows.append((str(len(names)), plugin, reason, shortened(sorted(names), whole=wide)))
+    return lines(("REJECTED", "PLUGIN", "REASON", "WHICH"), rows)
 
 
-def _scores(explanation: Explanation) -> Table:
+def _scores(explanation: Explanation, *, wide: bool) -> Iterator[str]:
     best = sorted(explanation.totals, key=lambda name: (-explanation.totals[name], name != explanation.chosen, name))
     plugins = list(explanation.scores[best[0]])
-    ranking = table("Node", *plugins, "Total", whole=("Node", "Total"), title="Best nodes")
-    for name in best[:_BEST_SHOWN]:
-        scores = explanation.scores[name]
-        ranking.add_row(name, *(str(scores[plugin]) for plugin in plugins), str(explanation.totals[name]))
-    return ranking
+    rows = [
+        (name, str(explanation.totals[name]), *(str(explanation.scores[name][plugin]) for plugin in plugins))
+        for name in (best if wide else best[:_BEST_SHOWN])
+    ]
+    return lines(("NODE", "TOTAL", *plugins), rows)

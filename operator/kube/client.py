@@ -69,6 +69,10 @@ class ApiClient:
         self._writes_in_flight = 0
         self._backlog = 0
 
+    def may_write(self) -> bool:
+        """Whether a write would go out."""
+        return self._may_write()
+
     @property
     def writes_in_flight(self) -> int:
         """Writes that the server has not answered yet."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
+import msgspec
 from multidict import CIMultiDict
 
 from .auth import Auth, Headers, PluginAuth, StaticAuth, TokenFileAuth, with_bearer
@@ -51,22 +52,35 @@ class Connection:
     namespace: str = "default"
 
 
+@dataclass(frozen=True, slots=True)
+class Impersonated:
+    """Whom to act as, as `kubectl --as` and `--as-group` say it."""
+
+    user: str
+    groups: tuple[str, ...] = ()
+
+
 def load_connection(
     kubeconfig: str | Path | None = None,
     *,
     context: str | None = None,
+    impersonated: Impersonated | None = None,
     environ: Mapping[str, str] = os.environ,
     service_account: Path = SERVICE_ACCOUNT,
 ) -> Connection:
-    """The connection that kubectl would use.
+    """The connection that kubectl would use; `impersonated` goes before whom the kubeconfig impersonates.
 
     Raises CredentialsError, naming the file and field at fault.
     """
     paths = kubeconfig_paths(kubeconfig, environ)
     if paths:
-        return _from_kubeconfig(resolve(paths, context=context), environ)
+        chosen = resolve(paths, context=context)
+        if impersonated is not None:
+            chosen = replace(chosen, user=_as(chosen.user, impersonated))
+        return _from_kubeconfig(chosen, environ)
     if environ.get("KUBERNETES_SERVICE_HOST") and environ.get("KUBERNETES_SERVICE_PORT"):
-        return _from_service_account(service_account, environ)
+        headers = _impersonation(_as(User(), impersonated)) if impersonated is not None else CIMultiDict[str]()
+        return _from_service_account(service_account, environ, headers)
     raise CredentialsError(
         "no cluster to talk to: no kubeconfig was named, KUBECONFIG names no file that exists, "
         "~/.kube/config does not exist, and this process does not run in a pod"
@@ -90,7 +104,13 @@ def current_namespace(
     return _service_account_namespace(service_account)
 
 
-def _from_service_account(folder: Path, environ: Mapping[str, str]) -> Connection:
+def _as(user: User, other: Impersonated) -> User:
+    return msgspec.structs.replace(
+        user, impersonate=other.user, impersonate_uid="", impersonate_groups=other.groups, impersonate_extra={}
+    )
+
+
+def _from_service_account(folder: Path, environ: Mapping[str, str], headers: Headers) -> Connection:
     host, port = environ["KUBERNETES_SERVICE_HOST"], environ["KUBERNETES_SERVICE_PORT"]
     server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
     authority = folder / "ca.crt"
@@ -100,7 +120,7 @@ def _from_service_account(folder: Path, environ: Mapping[str, str]) -> Connectio
         raise CredentialsError(f"{authority}: cannot be read: {error.strerror}") from error
     return Connection(
         server=server,
-        auth=TokenFileAuth(folder / "token"),
+        auth=TokenFileAuth(folder / "token", headers=headers),
         tls=ClientTls(authority=pem, insecure=False, origin=str(authority)),
         proxy=proxy_from_environment(server, environ),
         namespace=_service_account_namespace(folder),

@@ -125,9 +125,12 @@ class Informer(Generic[T]):
         handler: Handler[T],
         *,
         timing: Timing | None = None,
+        optional: bool = False,
     ) -> None:
+        """Where the kind is `optional`, it is nothing to warn of that the cluster does not serve it."""
         self._client = client
         self._resource = resource
+        self._optional = optional
         self._timing = timing or Timing()
         self._decoder = Decoder(resource.type)
         self._store = Store(handler)
@@ -299,7 +302,8 @@ class Informer(Generic[T]):
             return
         self._progressed = False
         if not _same(error, self.status.error):
-            log.warning("%s: %s", self._resource.name, error)
+            usual = self._optional and isinstance(error, NotFound)
+            log.log(logging.INFO if usual else logging.WARNING, "%s: %s", self._resource.name, error)
         self.status = InformerStatus(Phase.WAITING, error)
         asked = error.retry_after if isinstance(error, ApiError) else None
         await self._timing.sleep(self._backoff.delay() if asked is None else max(asked, self._timing.backoff.base))

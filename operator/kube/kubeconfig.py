@@ -7,6 +7,7 @@ and does not say which file is wrong.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -200,6 +201,12 @@ def resolve(paths: Sequence[Path], *, context: str | None = None) -> Resolved:
         user=user,
         user_origin=Origin(user_path, f"user {chosen.user!r}"),
     )
+
+
+def context_names(explicit: str | Path | None, environ: Mapping[str, str] = os.environ) -> list[str]:
+    """The names of all contexts. Raises CredentialsError for a file that cannot be read."""
+    paths = kubeconfig_paths(explicit, environ)
+    return sorted({named.name for path in paths for named in _read(path).contexts})
 
 
 def _read(path: Path) -> _File:

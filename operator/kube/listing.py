@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+import msgspec
+
 from .client import ApiClient
 from .frames import Decoder
 from .informer import PAGE_SIZE, Listed
@@ -31,6 +33,28 @@ async def list_all(client: ApiClient, resource: Listed[T]) -> list[T]:
         if not page.next_page:
             return items
         params["continue"] = page.next_page
+
+
+class _RawPage(msgspec.Struct):
+    """A page of a list whose items are left as the server wrote them."""
+
+    items: list[msgspec.Raw] = []
+    metadata: dict[str, Any] = {}
+
+
+async def list_raw(client: ApiClient, path: str, *, label_selector: str = "") -> list[msgspec.Raw]:
+    """The objects as the server has them, for commands that print them whole.
+
+    Raises ApiError.
+    """
+    items: list[msgspec.Raw] = []
+    params = {"limit": str(PAGE_SIZE)} | ({"labelSelector": label_selector} if label_selector else {})
+    while True:
+        page = msgspec.json.decode((await client.get(path, params=params)).body, type=_RawPage)
+        items += page.items
+        if not page.metadata.get("continue"):
+            return items
+        params["continue"] = page.metadata["continue"]
 
 
 class KnownObjects:

@@ -7,12 +7,14 @@
 from __future__ import annotations
 
 import base64
+import shutil
 import time
-from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+from muster.framework.model.times import parse_time
 
 from .auth import Headers, Issued, with_bearer
 
@@ -36,7 +38,7 @@ class _Given(msgspec.Struct, rename="camel", frozen=True):
 
 
 class ExecIssuer:
-    """Runs an exec plugin. Raises CredentialsError when it fails or answers nonsense.
+    """Runs an exec plugin. Raises CredentialsError when it fails or answers nonsense, at once when it is not there.
 
     `on_certificate` gets the PEM client certificate and key when the plugin hands out those.
     """
@@ -55,6 +57,9 @@ class ExecIssuer:
         self._cluster = cluster
         self._headers = headers
         self._on_certificate = on_certificate
+        path = next((variable.value for variable in plugin.env if variable.name == "PATH"), None)
+        if shutil.which(self._command, path=path) is None:
+            raise self._not_found()
 
     def __call__(self) -> Issued:
         """Run the command and read what it printed."""
@@ -78,11 +83,10 @@ class ExecIssuer:
     def _run(self) -> object:
         kube_config = import_module("kubernetes.config.kube_config")
         plugin = self._plugin
-        command = str(self._origin.path(plugin.command)) if "/" in plugin.command else plugin.command
         node = kube_config.ConfigNode(
             "exec",
             {
-                "command": command,
+                "command": self._command,
                 "args": list(plugin.args),
                 "env": [{"name": variable.name, "value": variable.value} for variable in plugin.env],
                 "apiVersion": plugin.api_version,
@@ -93,11 +97,19 @@ class ExecIssuer:
             cluster = kube_config.ConfigNode("cluster", self._cluster)
             answer: object = kube_config.ExecProvider(node, "", cluster).run()
         except FileNotFoundError as error:
-            hint = f". {plugin.install_hint.strip()}" if plugin.install_hint else ""
-            raise self._complaint(f"was not found{hint}") from error
+            raise self._not_found() from error
         except (kube_config.ConfigException, OSError, ValueError, TypeError) as error:
             raise self._complaint(f"failed: {error}") from error  # a ValueError for no text, a TypeError for no object
         return answer
+
+    @property
+    def _command(self) -> str:
+        command = self._plugin.command
+        return str(self._origin.path(command)) if "/" in command else command
+
+    def _not_found(self) -> CredentialsError:
+        hint = self._plugin.install_hint.strip()
+        return self._complaint("was not found" + (f". {hint}" if hint else ""))
 
     def _complaint(self, problem: str) -> CredentialsError:
         return self._origin.complain(f"exec plugin {self._plugin.command!r} {problem}")
@@ -106,7 +118,7 @@ class ExecIssuer:
         if not text:
             return None
         try:
-            return datetime.fromisoformat(text).timestamp()
+            return parse_time(text)
         except ValueError as error:
             raise self._origin.complain(f"exec plugin gave a wrong expirationTimestamp {text!r}") from error
 

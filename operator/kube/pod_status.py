@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from muster.framework.model.meta import rfc3339
+from muster.framework.model.times import rfc3339
 
 from .client import PatchType
 from .errors import ApiError
@@ -35,17 +35,21 @@ def plan_patch(
     now: float,
     condition: PodCondition | None = None,
     nominated_node: str | None = None,
+    written_node: str | None = None,
 ) -> bytes | None:
     """The strategic-merge patch that gives `pod` this condition and nomination; None when it has them already.
 
-    `nominated_node` None leaves the nomination alone, "" clears it. `now` is seconds since the epoch; it becomes the
+    `nominated_node` None leaves the nomination alone, "" clears it; `written_node` is the one that was written last,
+    which `pod` need not have yet. `now` is seconds since the epoch; it becomes the
     transition time only if the condition's status changes. The patch names the pod's UID, so the API turns it down
     for another pod of the same name.
     """
     status: dict[str, Any] = {}
     if condition is not None and (changed := _changed_condition(pod, condition, now)) is not None:
         status["conditions"] = [changed]
-    if nominated_node is not None and nominated_node != pod.status.nominated_node_name:
+    seen = pod.status.nominated_node_name
+    known = {seen, seen if written_node is None else written_node}
+    if nominated_node is not None and known != {nominated_node}:
         status["nominatedNodeName"] = nominated_node or None
     return _encode({"metadata": {"uid": pod.metadata.uid}, "status": status}) if status else None
 

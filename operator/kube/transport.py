@@ -9,11 +9,12 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractStreamWriter
@@ -43,6 +44,7 @@ T = TypeVar("T")
 Params = Mapping[str, str]
 
 _FIRST_BAD = 300
+_NO_ANSWER = "<error>"
 _READ_BUFFER = 1 << 20
 _CONNECT_TIMEOUT = 10.0
 _CONNECTIONS = 512
@@ -86,9 +88,14 @@ class _Guarded(aiohttp.BytesPayload):
 
 
 class Transport:
-    """The connections. Make it inside a running event loop, close it there; usable as an async context manager."""
+    """The connections. Make it inside a running event loop, close it there; usable as an async context manager.
+
+    Attributes:
+        on_answer: called with the method, the code (`<error>` for none) and the seconds of each request.
+    """
 
     def __init__(self, connection: Connection) -> None:
+        self.on_answer: Callable[[str, str, float], None] = lambda method, code, seconds: None
         self._connection = connection
         self._base = connection.server
         self._closed = False
@@ -106,6 +113,11 @@ class Transport:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    @property
+    def host(self) -> str:
+        """The API server's host and port."""
+        return urlsplit(self._base).netloc
 
     async def close(self) -> None:
         """Close all connections. Requests under way fail with Unreachable."""
@@ -198,17 +210,22 @@ class Transport:
                 merged.update(proxy.headers)  # with TLS they go with the request for the tunnel instead
         if request.content_type is not None:
             merged["Content-Type"] = request.content_type
-        response = await self._session.request(
-            request.method,
-            URL(self._base + request.path, encoded=True),
-            data=_body(request),
-            headers=merged,
-            timeout=limits,
-            ssl=connection.tls.context if connection.tls is not None else True,
-            server_hostname=connection.tls_server_name,
-            allow_redirects=False,
-            **options,
-        )
+        began, code = time.monotonic(), _NO_ANSWER
+        try:
+            response = await self._session.request(
+                request.method,
+                URL(self._base + request.path, encoded=True),
+                data=_body(request),
+                headers=merged,
+                timeout=limits,
+                ssl=connection.tls.context if connection.tls is not None else True,
+                server_hostname=connection.tls_server_name,
+                allow_redirects=False,
+                **options,
+            )
+            code = str(response.status)
+        finally:
+            self.on_answer(request.method, code, time.monotonic() - began)
         if response.status < _FIRST_BAD:
             return response
         async with response:

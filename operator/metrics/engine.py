@@ -10,11 +10,18 @@ because plugins here judge all nodes in one call.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from prometheus_client.core import Metric
 
-from muster.framework.contract.observer import EntityType, GroupResult, PreemptionResult, Result
+from muster.framework.contract.observer import (
+    DevicesResult,
+    EntityType,
+    GroupResult,
+    PreemptionResult,
+    Result,
+    VolumeStage,
+)
 from muster.framework.contract.status import Code
 
 from .series import Counter, Gauge, Histogram, JointCounter, exponential
@@ -24,6 +31,9 @@ _EXTENSION_POINT = exponential(0.0001, 2, 12)
 _PLUGIN = exponential(0.00001, 1.5, 20)
 _LOOP = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _END_TO_END = exponential(0.01, 2, 20)
+
+_GROUP_SIZES = (8, 64, 512)
+"""Groups of up to so many members share a series; larger ones have one together."""
 
 _STATUS = tuple(code.wire_name for code in sorted(Code))
 _ATTEMPTS = (*map(str, range(15)), "15+")
@@ -118,6 +128,11 @@ class EngineMetrics:
             "[BETA] Pods a plugin holds back; a pod counts once for each plugin that rejected it.",
             ("plugin", "profile"),
         )
+        self._reservations = Gauge(
+            "muster_reservations",
+            "[ALPHA] Pods and groups that have waited long and for which room is reserved.",
+            (),
+        )
         self._goroutines = Gauge(
             "scheduler_goroutines",
             "[BETA] Work going on concurrently, such as binding.",
@@ -147,7 +162,8 @@ class EngineMetrics:
         )
         self._group_quorum_seconds = Histogram(
             "muster_podgroup_quorum_duration_seconds",
-            "[ALPHA] From a pod group's first member until its quorum was bound.",
+            "[ALPHA] From a pod group's first member until its quorum was bound, by the most members that it may need.",
+            ("size",),
             bounds=_END_TO_END,
         )
         self._group_denials = Counter(
@@ -179,6 +195,27 @@ class EngineMetrics:
             "scheduler_preemption_goroutines_execution_total",
             "[ALPHA] Evictions for one pod, by whether all could be asked for.",
             ("result",),
+        )
+        self._volume_failures = Counter(
+            "scheduler_volume_scheduling_stage_error_total",
+            "[ALPHA] Errors at a stage of volume scheduling: 'predicate', 'assume' or 'bind'.",
+            ("operation",),
+        )
+        self._claims_created = Counter(
+            "dynamic_resource_allocation_resourceclaim_creates_total",
+            "[ALPHA] ResourceClaims that were asked for, here for extended resources of pods.",
+            ("status", "admin_access", "owner_api_group", "owner_api_kind"),
+        )
+        self._conditional_devices = Counter(
+            "scheduler_dra_bindingconditions_allocations_total",
+            "[ALPHA] Devices that had to be made ready before a pod was bound, by how that ended.",
+            ("profile", "driver", "status"),
+        )
+        self._device_seconds = Histogram(
+            "scheduler_dra_bindingconditions_wait_duration_seconds",
+            "[ALPHA] How long a pod waited for its devices to be made ready.",
+            ("profile", "driver", "status"),
+            bounds=exponential(0.1, 2, 14),
         )
 
     def attempt(self, result: Result, *, profile: str, seconds: float) -> None:
@@ -229,8 +266,12 @@ class EngineMetrics:
     def group_denied(self) -> None:
         self._group_denials.add(())
 
-    def group_bound(self, seconds: float) -> None:
-        self._group_quorum_seconds.observe((), seconds)
+    def reservations(self, change: int) -> None:
+        self._reservations.add((), change)
+
+    def group_bound(self, seconds: float, *, members: int) -> None:
+        size = next((str(most) for most in _GROUP_SIZES if members <= most), "+Inf")
+        self._group_quorum_seconds.observe((size,), seconds)
 
     def queue_incoming(self, queue: str, event: str, *, entity: EntityType, pods: int) -> None:
         self._incoming_pods.add((queue, event), pods)
@@ -256,6 +297,20 @@ class EngineMetrics:
     def preemption_executed(self, result: PreemptionResult, *, seconds: float) -> None:
         self._preemption_seconds.observe(("pod", result), seconds)
         self._preemption_runs.add((result,))
+
+    def volume_stage_failed(self, stage: VolumeStage, *, times: int = 1) -> None:
+        self._volume_failures.add((stage,), times)
+
+    def claim_created(self, result: str) -> None:
+        self._claims_created.add((result, "false", "", "Pod"))
+
+    def devices_awaited(
+        self, result: DevicesResult, *, profile: str, drivers: Sequence[str], conditional: Sequence[str], seconds: float
+    ) -> None:
+        for driver in drivers:
+            self._device_seconds.observe((profile, driver, result), seconds)
+        for driver in conditional:
+            self._conditional_devices.add((profile, driver, result))
 
     def collect(self) -> Iterator[Metric]:
         """Every family that has series; called by a prometheus-client registry at a scrape."""

@@ -22,6 +22,7 @@ class State:
         cache_size: how many nodes, pods and assumed_pods the cache holds.
         leading: whether this process holds a lease, by the lease's name.
         waiting_groups: how many pod groups with members lack their quorum.
+        oldest_waiting_group: for how many seconds the one that has waited longest has; 0 when none waits.
     """
 
     pending_pods: Callable[[], Mapping[str, int]]
@@ -29,6 +30,7 @@ class State:
     cache_size: Callable[[], Mapping[str, int]]
     leading: Callable[[], Mapping[str, bool]]
     waiting_groups: Callable[[], int] = lambda: 0
+    oldest_waiting_group: Callable[[], float] = lambda: 0.0
 
 
 class StateMetrics:
@@ -59,6 +61,12 @@ class StateMetrics:
                 "[ALPHA] Pod groups with members that lack their quorum.",
                 (),
                 lambda: {(): state.waiting_groups()},
+            ),
+            Reading(
+                "muster_oldest_waiting_podgroup_seconds",
+                "[ALPHA] For how long the pod group that has waited longest for its quorum has; 0 when none waits.",
+                (),
+                lambda: {(): state.oldest_waiting_group()},
             ),
             Reading(
                 "leader_election_master_status",

@@ -177,6 +177,10 @@ async def _end(tasks: Collection[asyncio.Task[Any]]) -> None:
 
 def refusals(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> list[str]:
     """Why a PodGroup that was `old`, or did not exist, may not become `new`; nothing when it may."""
-    if old is not None and old.get("spec") == new.get("spec"):
+    if old is not None and _judged(old) == _judged(new):
         return []
     return problems(new)
+
+
+def _judged(group: Mapping[str, Any]) -> tuple[object, object]:
+    return group.get("spec"), (group.get("metadata") or {}).get("annotations")

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import msgspec
 
 from muster.framework.contract import Clock
+from muster.framework.runtime.standstill import Standstill
 from muster.operator.kube.client import ApiClient, PatchType
 from muster.operator.kube.errors import ApiError, Conflict, NotFound, Rejected
 from muster.operator.kube.series import EventKey
@@ -26,7 +27,7 @@ from muster.plugins.coscheduling.api import API_VERSION, PLURAL, PodGroup, PodGr
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.status import Observation, next_status
 
-from .ended_pods import ended_pods
+from .ended_pods import ended_pods, group_by_label
 from .events import Notice, event_of, notices
 from .work_queue import WorkQueue
 
@@ -77,9 +78,11 @@ class PodGroupController:
         leading: Callable[[], bool],
         synced: Collection[asyncio.Event] = (),
         reporter: str = "muster",
+        standstill: Standstill | None = None,
     ) -> None:
         """`leading` is asked before each write; Events are reported in `reporter`'s name.
 
+        `standstill` is the engine's: what the plugin keeps is read and changed when no decision is under way.
         Nothing is looked at before all of `synced` are set, those of the informers that feed `groups`: until every
         member is known, groups would seem to lack some.
         """
@@ -90,10 +93,11 @@ class PodGroupController:
         self._leading = leading
         self._synced = synced
         self._reporter = reporter
+        self._pace = (standstill or Standstill()).pace
         self._known: dict[str, _Known] = {}
         self._queue = WorkQueue()
         self._wake = asyncio.Event()
-        self._ended = ended_pods(client, groups.follow_ended)
+        self._ended = ended_pods(client, group_by_label, groups.follow_ended)
         self._tasks: list[asyncio.Task[None]] = []
         self._failing = False
         self._paused_until = 0.0
@@ -101,7 +105,7 @@ class PodGroupController:
 
     def start(self) -> None:
         """Begin to follow members that have ended, and to write statuses once all members are known."""
-        self._tasks = [asyncio.create_task(work) for work in (self._ended.run(), self._work())]
+        self._tasks = [asyncio.create_task(self._pace(work)) for work in (self._ended.run(), self._work())]
 
     async def stop(self) -> None:
         """End. A write under way is given up."""

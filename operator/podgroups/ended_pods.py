@@ -13,14 +13,19 @@ from typing import Any
 
 import msgspec
 
+from muster.framework.contract.members import EndedMember
 from muster.framework.model.meta import ObjectMeta, Wire
+from muster.framework.model.pod import PodSchedulingGroup
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.informer import Informer, Listed
-from muster.plugins.coscheduling.api import group_named
-from muster.plugins.coscheduling.members import EndedMember
+from muster.plugins.coscheduling import api as labelled
+from muster.plugins.gangscheduling import api as native
 
 _SUCCEEDED = "Succeeded"
 _ENDED = "status.phase!=Pending,status.phase!=Running,status.phase!=Unknown"
+
+GroupOf = Callable[["EndedPod"], str | None]
+"""Which group, `namespace/name`, a pod that has ended is counted in."""
 
 Tell = Callable[[str, EndedMember | None, EndedMember | None], None]
 """Called with a pod's UID and the member that it was and is: see `PodGroups.follow_ended`."""
@@ -30,27 +35,33 @@ class _Status(Wire):
     phase: str = ""
 
 
+class _Spec(Wire):
+    scheduling_group: PodSchedulingGroup | None = None
+
+
 class EndedPod(Wire):
     """What counting reads of a pod that has ended."""
 
     metadata: ObjectMeta
+    spec: _Spec = msgspec.field(default_factory=_Spec)
     status: _Status = msgspec.field(default_factory=_Status)
 
 
 class EndedPods:
     """The informer's handler: turns what it hears into ended members, those of no group left out."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, group_of: GroupOf, tell: Tell) -> None:
+        self._group_of = group_of
         self._tell = tell
         self._members: dict[str, EndedMember] = {}
 
     def on_add(self, pod: EndedPod, /) -> None:
         """A pod has ended, or had when the process began."""
-        self._now(pod.metadata.uid, _member(pod))
+        self._now(pod.metadata.uid, self._member(pod))
 
     def on_update(self, _old: EndedPod, new: EndedPod, /) -> None:
         """A pod that had ended changed: it may name another group."""
-        self._now(new.metadata.uid, _member(new))
+        self._now(new.metadata.uid, self._member(new))
 
     def on_delete(self, pod: EndedPod, /) -> None:
         """A pod that had ended is gone."""
@@ -63,12 +74,22 @@ class EndedPods:
         if before != now:
             self._tell(uid, before, now)
 
+    def _member(self, pod: EndedPod) -> EndedMember | None:
+        group = self._group_of(pod)
+        return None if group is None else EndedMember(group, pod.status.phase == _SUCCEEDED)
 
-def ended_pods(client: ApiClient, tell: Tell) -> Informer[Any]:
+
+def ended_pods(client: ApiClient, group_of: GroupOf, tell: Tell) -> Informer[Any]:
     """The informer of pods that have ended."""
-    return Informer(client, Listed("/api/v1/pods", EndedPod, field_selector=_ENDED), EndedPods(tell))
+    return Informer(client, Listed("/api/v1/pods", EndedPod, field_selector=_ENDED), EndedPods(group_of, tell))
 
 
-def _member(pod: EndedPod) -> EndedMember | None:
-    group = group_named(pod.metadata.namespace, pod.metadata.labels)
-    return None if group is None else EndedMember(group, pod.status.phase == _SUCCEEDED)
+def group_by_label(pod: EndedPod) -> str | None:
+    """The group that the pod's labels name, unless its spec names one of Kubernetes' own."""
+    spec, meta = pod.spec, pod.metadata
+    return None if spec.scheduling_group is not None else labelled.group_named(meta.namespace, meta.labels)
+
+
+def group_by_spec(pod: EndedPod) -> str | None:
+    """The group of scheduling.k8s.io that the pod's spec names."""
+    return native.group_named(pod.metadata.namespace, pod.spec.scheduling_group)

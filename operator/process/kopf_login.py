@@ -14,12 +14,16 @@ import aiohttp
 import kopf
 from multidict import CIMultiDict
 
+from muster.operator.kube.errors import CredentialsError
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from muster.operator.kube.credentials import Connection
 
 PAUSE_SECONDS = 5.0
+RETRY_SECONDS = 60.0
+"""Between two tries to get credentials that cannot be had."""
 
 
 class KopfLogin:
@@ -38,12 +42,18 @@ class KopfLogin:
         self._not_before = float("-inf")
 
     async def __call__(self) -> kopf.AiohttpSession:
-        """A session with the credentials of now, renewed when they have expired. Raises CredentialsError."""
+        """A session with the credentials of now, renewed when they have expired.
+
+        Raises kopf.TemporaryError when they cannot be had, which kopf tells in a line where others get a traceback.
+        """
         pause = self._not_before - self._now()
         if pause > 0:
             await self._sleep(pause)
         self._not_before = self._now() + PAUSE_SECONDS
-        return await self._session()
+        try:
+            return await self._session()
+        except CredentialsError as error:
+            raise kopf.TemporaryError(str(error), delay=RETRY_SECONDS) from error
 
     async def _session(self) -> kopf.AiohttpSession:
         connection = self._connection

@@ -1,8 +1,9 @@
 """The scheduling loop: decide while there is something to decide, and let everything else have its turn.
 
-A slice of decisions lasts a few milliseconds, then watch events, answers and probes are served. The loop holds back
-while many bindings are under way, so that decisions are made late, on the freshest picture. Beside it runs, where the
-administrator wants that, the forgetting of assumed pods that the API never reports.
+A slice of decisions lasts a few milliseconds, then watch events, answers and probes are served; a decision that takes
+longer is made in several slices. The loop holds back while many bindings are under way, so that decisions are made
+late, on the freshest picture. Beside it runs, where the administrator wants that, the forgetting of assumed pods that
+the API never reports.
 """
 
 from __future__ import annotations
@@ -70,31 +71,39 @@ class SchedulingLoop:
         self._wake.set()
 
     async def run(self) -> None:
-        """Schedule until cancelled."""
-        while True:
-            self._wake.clear()
-            busy = self._slice()
-            if busy:
-                await asyncio.sleep(0)
-                continue
-            await self._rest()
+        """Schedule until cancelled. A decision that is under way then is given up."""
+        try:
+            while True:
+                self._wake.clear()
+                busy = self._slice()
+                if busy:
+                    await asyncio.sleep(0)
+                    continue
+                await self._rest()
+        finally:
+            self._engine.scheduler.give_up()
 
     def _slice(self) -> bool:
         """Decide for a few milliseconds. False when there is nothing more to decide for now."""
         scheduler, now = self._engine.scheduler, self._clock.now
-        began, placed = now(), scheduler.placed
+        began = now()
         self._turned = began
-        self._engine.queue.flush(began)
         if not self._may_schedule():
             self._decided = began
+            scheduler.give_up()
+        if scheduler.under_way:
+            self._decided = began
+            return scheduler.step()
+        if self._engine.standstill.crowded:
+            return True
+        self._engine.queue.flush(began)
         while self._may_schedule():
-            fresh = scheduler.placed - placed
-            if scheduler.binding + fresh >= self._max_bindings:
-                return fresh > 0  # whether Permit holds those, or they are on their way, shows when their tasks run
+            if scheduler.binding >= self._max_bindings:
+                return False
             self._decided = began  # also when there is nothing to decide
             if not scheduler.step():
                 return False
-            if now() - began >= _SLICE_SECONDS:
+            if scheduler.under_way or now() - began >= _SLICE_SECONDS:
                 return True
         return False
 
@@ -120,4 +129,4 @@ async def expire_assumed(
     """
     while True:
         await sleep(EXPIRY_PERIOD_SECONDS)
-        engine.pods.expire(clock.now())
+        engine.standstill.apply(lambda: engine.pods.expire(clock.now()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from aiohttp import web
@@ -12,6 +14,10 @@ from muster.operator.metrics.state import State, StateMetrics
 from muster.operator.serving import Sources, Unknown, application
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
+from muster.plugins.gangscheduling.groups import Groups
+from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
+
+from .versions import KUBERNETES, own, python
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,18 +44,37 @@ def liveness(path: str, missing: Check) -> web.Application:
     return app
 
 
+def status_of(began: datetime) -> dict[str, str]:
+    """What /statusz says of a process that began then, in the order of kube-scheduler's page."""
+    return {
+        "Started": began.strftime("%a %b %e %H:%M:%S UTC %Y"),
+        "Up": f"{(datetime.now(UTC) - began).total_seconds():.0f} s",
+        "Python version": python(),
+        "Binary version": own(),
+        "Emulation version": KUBERNETES,
+    }
+
+
 def pages(
-    process: Process, configuration: KubeSchedulerConfiguration, authorizer: Authorizer | None
+    process: Process,
+    configuration: KubeSchedulerConfiguration,
+    authorizer: Authorizer | None,
+    flags: Mapping[str, str] = MappingProxyType({}),
 ) -> web.Application:
-    """The application over a process; without an authorizer everyone may read everything."""
+    """The application over a process started with `flags`; without an authorizer everyone may read everything."""
+    began = datetime.now(UTC)
     queue, cache, leadership = process.engine.queue, process.engine.cache, process.leadership
 
     def queued_entities() -> Mapping[tuple[str, EntityType], int]:
         return queue.entity_counts()
 
     def waiting_groups() -> int:
+        found = (process.engine.shared.get(key) for key in (COSCHEDULING, GANG_SCHEDULING))
+        return sum(groups.waiting_groups() for groups in found if isinstance(groups, (PodGroups, Groups)))
+
+    def oldest_waiting_group() -> float:
         groups = process.engine.shared.get(COSCHEDULING)
-        return groups.waiting_groups() if isinstance(groups, PodGroups) else 0
+        return groups.oldest_waiting() if isinstance(groups, PodGroups) else 0.0
 
     def cache_size() -> Mapping[str, int]:
         return {"nodes": cache.node_count, "pods": cache.pod_count, "assumed_pods": cache.assumed_count}
@@ -59,9 +84,10 @@ def pages(
         queued_entities=queued_entities,
         cache_size=cache_size,
         waiting_groups=waiting_groups,
+        oldest_waiting_group=oldest_waiting_group,
         leading=lambda: {leadership.name: leadership.may_write()} if leadership.name else {},
     )
-    registry = registry_of(process.metrics, StateMetrics(state))
+    registry = registry_of(process.metrics, StateMetrics(state), process.requests)
 
     def why(namespace: str, name: str) -> object:
         key = f"{namespace}/{name}"
@@ -88,5 +114,8 @@ def pages(
         resources=lambda: pod_resource_blocks(process.watches.pods.list) if leadership.may_write() else (),
         config=lambda: {"kubescheduler.config.k8s.io": configuration.model_dump(mode="json", by_alias=True)},
         why=why,
+        leads=leadership.may_write,
+        statusz=lambda: status_of(began),
+        flagz=lambda: flags,
     )
     return application(sources, authorizer)

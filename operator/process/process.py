@@ -16,14 +16,18 @@ from uuid import uuid4
 
 from muster.framework.cache.recount import differences
 from muster.framework.contract import Status
+from muster.framework.runtime.standstill import Standstill
 from muster.framework.scheduler.engine import build_engine
 from muster.operator.kube.client import ApiClient
 from muster.operator.leader.elector import Alone, Elector, Leadership, Terms
 from muster.operator.metrics import EngineMetrics
+from muster.operator.metrics.requests import RequestMetrics
 
 from .clock import LoopClock
+from .extenders import Extenders
 from .loop import SchedulingLoop, expire_assumed
 from .tasks import TaskSet
+from .versions import build
 from .watchdog import Watchdog
 from .watches import Watches
 from .writers import Writers
@@ -54,6 +58,7 @@ class Process:
         leadership: the election it takes part in.
         unfenced: a client for what a standby writes too: its lease, and reviews of who may read its pages.
         metrics: what was counted.
+        requests: what was counted of requests to the API server.
         engine: what decides.
         writers: what writes.
         watches: what reads.
@@ -72,24 +77,30 @@ class Process:
         self.unfenced = ApiClient(transport)
         self.leadership = _leadership(assembly.configuration.leader_election, self.unfenced)
         self.metrics = EngineMetrics()
+        self.requests = RequestMetrics(transport.host, build())
+        transport.on_answer = self.requests.answered
         self.writers = Writers(
             transport,
             assembly.configuration.client_connection,
             clock=clock,
             may_write=self.leadership.may_write,
             wake=lambda: self._loop.wake(),
+            standstill=Standstill(clock.now),
             on_write=self.metrics.api_write,
         )
+        self._extenders = Extenders(assembly.configuration, self.writers)
         self.engine = build_engine(
             assembly.configuration,
             assembly.profiles,
             assembly.registry,
-            self.writers.ports(self.metrics, listers),
+            self.writers.ports(self.metrics, listers, self._extenders.all),
             assumed_ttl=assembly.assumed_ttl,
         )
         self._loop = SchedulingLoop(self.engine, clock, may_schedule=self._may_schedule)
         self._watchdog = Watchdog(self.engine.watch, self.metrics.loop_held)
-        self.watches = Watches(self.writers.client, self.engine, self.metrics, clock.now)
+        self.watches = Watches(
+            self.writers.client, self.engine, self.metrics, clock.now, more=self._extenders.informers
+        )
         listers.update(self.watches.listers)
         self._parts = TaskSet(on_failure=self._fail)
         self._tasks: list[asyncio.Task[None]] = []
@@ -108,8 +119,7 @@ class Process:
         """No new decisions; end what was begun, unless that is somebody else's by now."""
         self._draining = True
         self.engine.scheduler.reports.end()
-        for waiting in self.engine.waiting:
-            waiting.fail(Status.unschedulable("the scheduler is shutting down"))
+        self.engine.standstill.apply(self._turn_away)
         cut_off = await self.writers.drain(within=0 if self._lost else _DRAIN_SECONDS)
         if cut_off:
             log.warning("%d writes were cut off by the end", cut_off)
@@ -118,11 +128,15 @@ class Process:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.leadership.release()
         await self.watches.stop()
+        await self._extenders.close()
         self._watchdog.stop()
         self.over.set()
 
     def dump(self) -> None:
-        """Write cache, queue and the cache's self-check to the log."""
+        """Write cache, queue and the cache's self-check to the log, as soon as no decision is under way."""
+        self.engine.standstill.apply(self._dump)
+
+    def _dump(self) -> None:
         for line in (*self.engine.cache.dump(), *self.engine.queue.dump()):
             log.info("%s", line)
         faults = differences(self.engine.cache)
@@ -130,6 +144,10 @@ class Process:
             log.error("the cache differs from a recount: %s", fault)
         if not faults:
             log.info("the cache equals a recount")
+
+    def _turn_away(self) -> None:
+        for waiting in self.engine.waiting:
+            waiting.fail(Status.unschedulable("the scheduler is shutting down"))
 
     def ending(self) -> str | None:
         """None until `stop` is called, then that it was."""

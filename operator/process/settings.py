@@ -121,11 +121,8 @@ def with_scheduler_names(configuration: KubeSchedulerConfiguration, names: Seque
 def assemble(configuration: KubeSchedulerConfiguration) -> Assembly:
     """Resolve the configuration against the plugins that are installed.
 
-    Raises ConfigurationError, also for plugins that cannot be loaded and for extenders, which Muster does not call:
-    leaving them out would decide wrongly.
+    Raises ConfigurationError, also for plugins that cannot be loaded.
     """
-    if configuration.extenders:
-        raise ConfigurationError([Problem("extenders", "extenders: Forbidden: extenders are not supported")])
     registry = discover(enabled_plugins(configuration, DEFAULTS))
     profiles = resolve(
         configuration,

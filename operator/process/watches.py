@@ -13,7 +13,7 @@ from muster.operator.kube.errors import Forbidden, NotFound
 from muster.operator.kube.informer import Informer, Listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Mapping
 
     from muster.framework.contract import Lister
     from muster.framework.contract.observer import Observer
@@ -65,21 +65,32 @@ class Watches:
         listers: the informers of the kinds that plugins asked for.
     """
 
-    def __init__(self, client: ApiClient, engine: Engine, observer: Observer, now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        client: ApiClient,
+        engine: Engine,
+        observer: Observer,
+        now: Callable[[], float],
+        *,
+        more: Mapping[str, Informer[Any]],
+    ) -> None:
+        """`more` are informers that the engine does not hear of, by name for people."""
         self.pods = Informer(client, PODS, Timed(engine.pods, "Pod", observer, now))
         nodes = Informer(client, NODES, Timed(engine.nodes, "Node", observer, now))
         self._watches = [_Watch("nodes", nodes, False), _Watch("pods", self.pods, False)]
         self.listers: dict[str, Lister] = {}
         for kind, handler in engine.objects.items():
             timed = Timed(handler, kind.resource, observer, now)
-            informer = Informer(client, Listed(kind.path, kind.type), timed)
+            informer = Informer(client, Listed(kind.path, kind.type), timed, optional=kind.optional)
             self.listers[kind.resource] = informer
             self._watches.append(_Watch(kind.resource, informer, kind.optional))
+        self._watches += [_Watch(name, informer, False) for name, informer in more.items()]
+        self._pace = engine.standstill.pace
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]) -> None:
-        """Set the informers off, each as a task that `spawn` starts."""
-        self._tasks = [spawn(watch.informer.run()) for watch in self._watches]
+        """Set the informers off, each as a task that `spawn` starts. They wait while a decision is under way."""
+        self._tasks = [spawn(self._pace(watch.informer.run())) for watch in self._watches]
 
     async def stop(self) -> None:
         """End them."""

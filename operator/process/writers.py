@@ -7,6 +7,8 @@ import logging
 import random
 from typing import TYPE_CHECKING
 
+from cachetools import LRUCache
+
 from muster.framework.contract import MERGE_PATCH, Status
 from muster.framework.model.pod import PodCondition
 from muster.framework.scheduler.profile_handle import Ports
@@ -21,12 +23,14 @@ from muster.operator.kube.retry import Retrier
 from .tasks import TaskSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from muster.framework.config import ClientConnectionConfiguration
     from muster.framework.contract import Clock, Lister
+    from muster.framework.contract.extender import Extender
     from muster.framework.contract.observer import Observer
     from muster.framework.model.pod_info import PodInfo
+    from muster.framework.runtime.standstill import Standstill
     from muster.operator.kube.outcome import Outcome
     from muster.operator.kube.transport import Transport
 
@@ -34,6 +38,7 @@ log = logging.getLogger(__name__)
 
 _DEFAULT_BURST = 100
 """kube-scheduler's, for a configuration that sets `qps` alone."""
+_NOMINATIONS = 10_000
 
 
 class Writers:
@@ -53,15 +58,17 @@ class Writers:
         clock: Clock,
         may_write: Callable[[], bool],
         wake: Callable[[], None],
+        standstill: Standstill,
         on_write: Callable[[str, str], None] = lambda verb, resource: None,
     ) -> None:
         """`may_write` is asked before each fenced write; `wake` is called when there may be something to decide.
 
-        `on_write` is told of each, as by `ApiClient`.
+        `standstill` paces what is to be written. `on_write` is told of each write, as by `ApiClient`.
         """
         retrier = Retrier()
         self._clock = clock
         self._wake = wake
+        self._standstill = standstill
 
         def client() -> ApiClient:
             return ApiClient(transport, limiter=_limiter(limits), may_write=may_write, on_write=on_write)
@@ -70,10 +77,15 @@ class Writers:
         self.recorder = EventRecorder(client())
         self.bindings = TaskSet()
         self._statuses = TaskSet()
-        self._conditions = PodConditionWriter(StatusWriter(self.client, retrier), self._statuses, clock)
+        self._conditions = PodConditionWriter(StatusWriter(self.client, retrier), self._statuses, clock, standstill)
         self._binder = ApiBinder(BindingWriter(self.client, retrier), self._conditions)
 
-    def ports(self, observer: Observer, listers: Mapping[str, Lister]) -> Ports:
+    @property
+    def conditions(self) -> PodConditionWriter:
+        """Writes the PodScheduled condition."""
+        return self._conditions
+
+    def ports(self, observer: Observer, listers: Mapping[str, Lister], extenders: Sequence[Extender] = ()) -> Ports:
         """The engine's ports over these writers."""
         return Ports(
             clock=self._clock,
@@ -87,6 +99,8 @@ class Writers:
             listers=listers,
             observer=observer,
             api=PluginApi(self.client),
+            extenders=extenders,
+            standstill=self._standstill,
         )
 
     async def drain(self, *, within: float) -> int:
@@ -143,23 +157,36 @@ class PluginApi:
 class PodConditionWriter:
     """Implements `contract.ConditionWriter`: the latest condition of a pod wins, and one write a pod is under way.
 
-    When a pod fails again before its last condition was written, only the newest is written after it.
+    When a pod fails again before its last condition was written, only the newest is written after it. A nomination that
+    was written and has not come back by the watch yet is known here, so that it is taken back all the same.
     """
 
-    def __init__(self, writer: StatusWriter, tasks: TaskSet, clock: Clock) -> None:
+    def __init__(self, writer: StatusWriter, tasks: TaskSet, clock: Clock, standstill: Standstill) -> None:
         self._writer = writer
         self._tasks = tasks
         self._clock = clock
-        self._next: dict[str, tuple[PodInfo, PodCondition, str | None]] = {}
+        self._standstill = standstill
+        self._next: dict[str, tuple[PodInfo, PodCondition | None, str | None]] = {}
+        self._nominated: LRUCache[str, str] = LRUCache(_NOMINATIONS)
         self._under_way: dict[str, tuple[asyncio.Task[None], asyncio.Event]] = {}
 
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
         """Set PodScheduled to False."""
         condition = PodCondition(type="PodScheduled", status="False", reason=reason, message=message)
-        self._next[pod.uid] = (pod, condition, nominated_node)
+        self._say(pod, condition, nominated_node)
+
+    def nominated(self, pod: PodInfo, node_name: str) -> None:
+        """Set the nomination alone."""
+        self._say(pod, None, node_name)
+
+    def _say(self, pod: PodInfo, condition: PodCondition | None, nominated_node: str | None) -> None:
+        _, earlier_condition, earlier_node = self._next.get(pod.uid, (pod, None, None))
+        node = earlier_node if nominated_node is None else nominated_node
+        self._next[pod.uid] = (pod, condition or earlier_condition, node)
         if pod.uid not in self._under_way:
             given_up = asyncio.Event()
-            self._under_way[pod.uid] = self._tasks.spawn(self._write(pod.uid, given_up)), given_up
+            write = self._standstill.pace(self._write(pod.uid, given_up))
+            self._under_way[pod.uid] = self._tasks.spawn(write), given_up
 
     async def withdraw(self, uid: str) -> None:
         """Forget what is still to be said of this pod. Returns when nothing of it is on its way to the API any more."""
@@ -173,8 +200,16 @@ class PodConditionWriter:
         try:
             while (newest := self._next.pop(uid, None)) is not None:
                 pod, condition, nominated_node = newest
-                patch = plan_patch(pod.pod, now=self._clock.wall(), condition=condition, nominated_node=nominated_node)
+                patch = plan_patch(
+                    pod.pod,
+                    now=self._clock.wall(),
+                    condition=condition,
+                    nominated_node=nominated_node,
+                    written_node=self._nominated.get(uid),
+                )
                 if patch is not None:
+                    if nominated_node is not None:
+                        self._nominated[uid] = nominated_node
                     outcome = await self._writer.patch(pod.pod.metadata, patch, given_up=given_up)
                     failed = outcome.result is Result.FAILED and not given_up.is_set()
                     _tell(pod, outcome, logging.WARNING if failed else logging.DEBUG)

@@ -22,6 +22,11 @@ from .health import PING, Answer, Checks, probe, single
 
 _LONGEST_BODY = 1 << 12
 """No page reads one."""
+_HEAD = (
+    "\nmuster {}\nWarning: This endpoint is not meant to be machine parseable, "
+    "has no formatting compatibility guarantees and is for debugging purposes only.\n"
+)
+"""How kube-scheduler's pages of this kind begin."""
 _HEALTH_PAGES = ("livez", "healthz", "readyz")
 
 
@@ -43,6 +48,9 @@ class Sources:
         metrics: `/metrics` in blocks of text.
         resources: `/metrics/resources` in blocks of text; empty on a process that does not lead.
         config: `/configz`, anything that JSON can hold.
+        leads: whether this process decides; else it has nothing to say of why a pod waits.
+        statusz: `/statusz`, what the process is, as titles and texts.
+        flagz: `/flagz`, the flags that it was started with.
         why: `/debug/why`, called with namespace and name: anything that JSON can hold, or Unknown.
     """
 
@@ -53,6 +61,9 @@ class Sources:
     resources: Callable[[], Iterable[bytes]]
     config: Callable[[], object]
     why: Callable[[str, str], object]
+    leads: Callable[[], bool] = lambda: True
+    statusz: Callable[[], Mapping[str, str]] = dict
+    flagz: Callable[[], Mapping[str, str]] = dict
 
 
 def application(sources: Sources, authorizer: Authorizer | None) -> web.Application:
@@ -66,6 +77,10 @@ def application(sources: Sources, authorizer: Authorizer | None) -> web.Applicat
     _get(app, "/metrics/resources", partial(_blocks, sources.resources))
     _get(app, "/configz", partial(_config, sources.config))
     _get(app, "/debug/why", partial(_why, sources.why))
+    _get(app, "/namespaces/{namespace}/pods/{pod}/why", partial(_why_of_pod, sources))
+    _get(app, "/flagz", partial(_table, "flagz", lambda: dict(sorted(sources.flagz().items()))))
+    paths = " ".join(sorted(resource.canonical for resource in app.router.resources() if "{" not in resource.canonical))
+    _get(app, "/statusz", partial(_table, "statusz", lambda: {**sources.statusz(), "Paths": paths}))
     return app
 
 
@@ -102,6 +117,21 @@ async def _blocks(source: Callable[[], Iterable[bytes]], request: web.Request) -
 
 async def _config(source: Callable[[], object], _: web.Request) -> web.Response:
     return _json(source())
+
+
+async def _why_of_pod(sources: Sources, request: web.Request) -> web.Response:
+    """What is said of the pod by the process that decides about it."""
+    if not sources.leads():
+        return _json({"message": "this replica does not lead, ask again"}, HTTPStatus.SERVICE_UNAVAILABLE)
+    answer = sources.why(request.match_info["namespace"], request.match_info["pod"])
+    if isinstance(answer, Unknown):
+        return _json({"message": answer.reason}, HTTPStatus.NOT_FOUND)
+    return _json(answer)
+
+
+async def _table(page: str, source: Callable[[], Mapping[str, str]], _: web.Request) -> web.Response:
+    lines = "".join(f"{title}: {text}\n" for title, text in source().items())
+    return web.Response(text=f"{_HEAD.format(page)}\n{lines}")
 
 
 async def _why(source: Callable[[str, str], object], request: web.Request) -> web.Response:

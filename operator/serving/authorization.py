@@ -1,8 +1,9 @@
 """Who may read a page: the API server is asked, as kube-scheduler asks it.
 
-A TokenReview says who the bearer of a token is, a SubjectAccessReview whether that user may `get` the path; without a
-token the user is `system:anonymous`, who may read what a role grants to `system:unauthenticated`. Answers are kept for
-ten seconds. When the API server cannot be asked, nobody gets in.
+A TokenReview says who the bearer of a token is, a SubjectAccessReview whether that user may `get` the path, or, of a
+page about one pod, whether they may `get` the pod: whoever sees a pod may see why it waits. Without a token the user
+is `system:anonymous`, who may read what a role grants to `system:unauthenticated`. Answers are kept for ten
+seconds. When the API server cannot be asked, nobody gets in.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +28,9 @@ _REMEMBERED = 4096
 _LONGEST_REMEMBERED = 128
 """Characters of a path that is remembered: nobody grants longer ones, and whoever asks chooses them."""
 _ASKED_AT_ONCE = 8
+
+POD_PAGE = re.compile(r"/namespaces/([^/]+)/pods/([^/]+)/why")
+"""The address of a page about one pod, with its namespace and name."""
 
 log = logging.getLogger(__name__)
 
@@ -106,9 +111,11 @@ class ReviewAuthorizer:
         return user
 
     async def _may_get(self, user: _User, path: str) -> bool:
+        of_pod = _of_pod(path)
         review = _AccessReview(
             spec=_AccessSpec(
-                nonResourceAttributes={"path": path, "verb": "get"},
+                resourceAttributes=of_pod,
+                nonResourceAttributes={} if of_pod else {"path": path, "verb": "get"},
                 user=user.username,
                 groups=user.groups,
                 uid=user.uid,
@@ -141,7 +148,8 @@ class _TokenReview(msgspec.Struct, frozen=True):
 
 
 class _AccessSpec(msgspec.Struct, frozen=True, omit_defaults=True):
-    nonResourceAttributes: dict[str, str]
+    nonResourceAttributes: dict[str, str] = {}
+    resourceAttributes: dict[str, str] = {}
     user: str = ""
     groups: tuple[str, ...] = ()
     uid: str = ""
@@ -166,5 +174,19 @@ _ANONYMOUS = _User(username="system:anonymous", groups=("system:unauthenticated"
 _ALLOWED = Decision(HTTPStatus.OK)
 
 
+def _of_pod(path: str) -> dict[str, str]:
+    """What has to be allowed for a page about one pod; empty for other pages."""
+    match = POD_PAGE.fullmatch(path)
+    if match is None:
+        return {}
+    namespace, name = match.groups()
+    return {"namespace": namespace, "verb": "get", "resource": "pods", "version": "v1", "name": name}
+
+
 def _forbidden(user: _User, path: str) -> Decision:
+    of_pod = _of_pod(path)
+    if of_pod:
+        what = f'User "{user.username}" cannot get resource "pods" in API group ""'
+        where = f'in the namespace "{of_pod["namespace"]}"'
+        return Decision(HTTPStatus.FORBIDDEN, f'pods "{of_pod["name"]}" is forbidden: {what} {where}')
     return Decision(HTTPStatus.FORBIDDEN, f'forbidden: User "{user.username}" cannot get path "{path}"')

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 import yaml
 
-from muster.framework.contract import WatchedKind
+from muster.framework.contract import WHOLE_NODES, WatchedKind
 from muster.framework.model.meta import from_plain
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
@@ -19,6 +19,7 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError
 from muster.framework.model.requests import amounts
 from muster.plugins.coscheduling.api import GROUP, POD_GROUPS, PodGroup, problems
+from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
 from muster.plugins.volumes.storage import CLAIMS
 
 from .controllers import claim_from
@@ -54,6 +55,7 @@ _CLUSTER_SCOPED = frozenset(
         "ResourceSlice",
         "StorageClass",
         "VolumeAttachment",
+        WHOLE_NODES.resource,
     }
 )
 """Resources that plugins look at and whose objects have no namespace."""
@@ -145,7 +147,7 @@ def _take_stored(document: msgspec.Raw, found: Objects) -> bool:
         found_type = msgspec.json.decode(document, type=_Type)
         if not _counts(found_type.api_version, found_type.kind):
             return False
-        if found_type.kind == "Node":
+        if found_type.kind == "Node" and WHOLE_NODES not in found.watched:
             found.nodes.append(_checked_node(msgspec.json.decode(document, type=Node)))
             return True
         if found_type.kind == "Pod":
@@ -195,6 +197,8 @@ def _take(document: Mapping[str, Any], source: str, found: Objects) -> None:
     if not kind:
         raise ManifestError(f"{source}: Object 'Kind' is missing in {_shown(document)}")
     its_kind = next((each for each in found.watched if each.describes(api_version, kind)), None)
+    if its_kind == NATIVE_GROUPS and not api_version:
+        its_kind = None  # of two kinds of one name the other is meant
     if its_kind is None and not _counts(api_version, kind):
         found.skipped[f"{api_version} {kind}".strip()] += 1
         return
@@ -207,11 +211,13 @@ def _take(document: Mapping[str, Any], source: str, found: Objects) -> None:
             found.watched[its_kind].append(_watched(document, its_kind))
         if kind == "Node":
             found.nodes.append(_checked_node(from_plain(document, Node)))
-        elif kind == "PodGroup":
+        elif kind == "PodGroup" and its_kind is None:
             found.groups.append(_pod_group(document))
         elif kind == "Pod":
             _take_pod(document, name, found)
         elif kind in _REPLICAS:
+            if kind == "Job":
+                _take_group_of_job(document, name, found)
             for replica in _replicas(document, kind, name):
                 _take_pod(replica, replica["metadata"]["name"], found)
     except (ValueError, LookupError, AttributeError, TypeError) as error:
@@ -264,6 +270,21 @@ def _take_pod(document: Mapping[str, Any], name: str, found: Objects) -> None:
         if "ephemeral" in volume:
             template = (volume["ephemeral"] or {}).get("volumeClaimTemplate") or {}
             claims.append(claim_from(template, f"{name}-{volume['name']}", meta.namespace, owner=meta.uid))
+
+
+def _take_group_of_job(document: Mapping[str, Any], name: str, found: Objects) -> None:
+    """Take the group that the Job controller makes for a Job which asks for one; all its pods join that."""
+    spec = document.get("spec") or {}
+    asked = spec.get("scheduling")
+    if not asked or NATIVE_GROUPS not in found.watched:
+        return
+    namespace = (document.get("metadata") or {}).get("namespace")
+    policy = {**(asked.get("schedulingPolicy") or {"basic": {}})}
+    if "gang" in policy:
+        policy["gang"] = {"minCount": spec.get("parallelism", 1), **(policy["gang"] or {})}
+    group = {"metadata": {"namespace": namespace, "name": name}, "spec": {**asked, "schedulingPolicy": policy}}
+    found.watched[NATIVE_GROUPS].append(_watched(group, NATIVE_GROUPS))
+    spec["template"]["spec"]["schedulingGroup"] = {"podGroupName": name}
 
 
 def _replicas(document: Mapping[str, Any], kind: str, name: str) -> Iterator[dict[str, Any]]:

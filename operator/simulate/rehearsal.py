@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -22,9 +22,11 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.engine import build_engine
 from muster.framework.scheduler.profile_handle import Ports, first_of_equals
+from muster.framework.scheduler.schedule_one import Feasible
+from muster.operator.podgroups.membership import group_key
 from muster.operator.process.settings import Assembly
 from muster.operator.process.tasks import TaskSet
-from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup, group_key
+from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
 
 from .clock import RehearsalClock
 from .controllers import bind_volumes
@@ -63,6 +65,21 @@ class Placement:
     reason: str
     lacks_nodes: bool
     evicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of trying pods one after another.
+
+    Attributes:
+        placed: the node of each pod that found one, by the pod's key.
+        blocked: the key of the first that found none; "" when all did.
+        reasons: why each node did not take that one.
+    """
+
+    placed: dict[str, str]
+    blocked: str
+    reasons: Mapping[str, str]
 
 
 class Rehearsal:
@@ -118,17 +135,34 @@ class Rehearsal:
 
     def misfits(self, pods: Iterable[PodInfo]) -> list[PodInfo]:
         """Those of `pods`, which wait, that find no node when all are tried one after another; nothing changes."""
-        snapshot, found_none = self._engine.cache.snapshot, []
-        with snapshot.trial():
+        with self._engine.cache.snapshot.trial():
+            return [pod for pod in pods if not self._add_in_trial(pod)[0]]
+
+    def one_after_another(self, pods: Iterable[PodInfo]) -> Tried:
+        """Try `pods`, which wait, each with those before it on their nodes, up to the first that finds none.
+
+        Nothing changes.
+        """
+        tried = Tried({}, "", {})
+        with self._engine.cache.snapshot.trial():
             for pod in pods:
-                algorithm, state = self._engine.algorithms[pod.pod.spec.scheduler_name], CycleState()
-                found = algorithm.find_nodes_that_fit(state, pod)
-                row = algorithm.select_host(state, pod, found, first_of_equals) if len(found.rows) else None
-                if isinstance(row, int):
-                    snapshot.add_pod(pod, snapshot.names[row])
-                else:
-                    found_none.append(pod)
-        return found_none
+                node, found = self._add_in_trial(pod)
+                if not node:
+                    return Tried(tried.placed, pod.key, _reasons(found))
+                tried.placed[pod.key] = node
+        return tried
+
+    def _add_in_trial(self, pod: PodInfo) -> tuple[str, Feasible]:
+        """The node that the pod was put on, "" for none, and what filtering came to."""
+        snapshot, algorithm = self._engine.cache.snapshot, self._engine.algorithms[pod.pod.spec.scheduler_name]
+        state = CycleState()
+        state.group = group_key(pod) or ""
+        found = algorithm.find_nodes_that_fit(state, pod)
+        row = algorithm.select_host(state, pod, found, first_of_equals) if len(found.rows) else None
+        if not isinstance(row, int):
+            return "", found
+        snapshot.add_pod(pod, snapshot.names[row])
+        return snapshot.names[row], found
 
     def add_nodes(self, nodes: Iterable[Node]) -> None:
         """Nodes come."""
@@ -204,6 +238,13 @@ class Rehearsal:
         return Placement(pod, group, "", reason, lacks_nodes=last is not None and last.code in _UNSCHEDULABLE)
 
 
+def _reasons(found: Feasible) -> dict[str, str]:
+    """Why each node was turned down; nothing where the pod was turned away before any was looked at."""
+    if found.diagnosis is None or found.diagnosis.prefilter_message:
+        return {}
+    return {name: status.message for name, status in found.diagnosis.statuses() if status is not None}
+
+
 def as_new(pod: Pod, scheduler_name: str) -> Pod:
     """The pod as if just created for this scheduler: without node and status."""
     spec = msgspec.structs.replace(pod.spec, scheduler_name=scheduler_name, node_name="")
@@ -275,6 +316,9 @@ class _Stage(NoApi):
     async def patch(self, path: str, body: bytes, *, content_type: str = MERGE_PATCH) -> bytes:
         """Accepts what is said of an object, and changes nothing."""
         return b"{}"
+
+    def nominated(self, pod: PodInfo, node_name: str) -> None:
+        pass
 
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
         self.told[pod.uid] = message

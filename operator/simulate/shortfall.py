@@ -30,6 +30,13 @@ class Shortfall:
     like: str
     allocatable: dict[str, str]
 
+    @property
+    def sentence(self) -> str:
+        """The same for people."""
+        offer = ", ".join(f"{amount} {name}" for name, amount in self.allocatable.items())
+        nodes = "1 more node" if self.nodes == 1 else f"{self.nodes} more nodes"
+        return f"{nodes} like {self.like} ({offer}) would make the rest fit."
+
 
 async def shortfall(rehearsal: Rehearsal, placements: Sequence[Placement]) -> Shortfall | None:
     """The least addition of nodes of one shape after which all that lack nodes are placed, with the others in place.

@@ -23,6 +23,10 @@ from muster.framework.model.meta import ObjectMeta, Wire
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError, nanos
 
+from .disruption import MODE
+from .disruption import fault as disruption_fault
+from .topology import ANNOTATIONS, AnnotationError, topology_of
+
 NAME = "Coscheduling"
 """The plugin's name."""
 
@@ -140,13 +144,27 @@ class PodGroupStatus(Wire):
         return next((condition for condition in self.conditions or () if condition.type == kind), None)
 
 
+_READ = frozenset({*ANNOTATIONS, MODE})
+
+
+class PodGroupMeta(ObjectMeta):
+    """`metadata`, with the annotations that are read; others' may be large."""
+
+    annotations: dict[str, str] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.annotations:
+            read = {name: text for name, text in self.annotations.items() if name in _READ}
+            msgspec.structs.force_setattr(self, "annotations", read)
+
+
 class PodGroup(Wire):
     """A group of pods that start together or not at all.
 
     The status stays JSON until it is asked for: the scheduler never does, and there may be many groups.
     """
 
-    metadata: ObjectMeta
+    metadata: PodGroupMeta
     spec: PodGroupSpec = PodGroupSpec()
     status: msgspec.Raw = msgspec.Raw(b"{}")
 
@@ -173,8 +191,11 @@ POD_GROUPS = WatchedKind(EventResource.POD_GROUP, LIST_PATH, PodGroup, optional=
 
 
 def group_key(pod: PodInfo) -> str | None:
-    """`namespace/name` of the group that the pod's labels name; None for a pod of no group."""
-    return _group_named_in(pod.label_set)
+    """`namespace/name` of the group that the pod's labels name; None for a pod of no group.
+
+    `spec.schedulingGroup` goes before labels: a pod that has both is a member of Kubernetes' own group alone.
+    """
+    return None if pod.pod.spec.scheduling_group is not None else _group_named_in(pod.label_set)
 
 
 @lru_cache(maxsize=4096)  # every extension point asks, and most pods share their labels
@@ -192,14 +213,21 @@ def group_named(namespace: str, labels: Mapping[str, str]) -> str | None:
 
 
 def problems(group: Mapping[str, Any]) -> list[str]:
-    """What is wrong with the spec of a PodGroup in its JSON form: a line for each field, in the API server's style."""
+    """What is wrong with a PodGroup in its JSON form: a line for each field, in the API server's style."""
     spec = group.get("spec") or {}
     found = [
         *_integer(spec, "minMember", least=1),
         *_quantities(spec, "minResources"),
         *_integer(spec, "scheduleTimeoutSeconds", least=0),
     ]
-    return [f"spec.{path}: Invalid value: {json.dumps(value)}: {fault}" for path, value, fault in found]
+    lines = [f"spec.{path}: Invalid value: {json.dumps(value)}: {fault}" for path, value, fault in found]
+    annotations = (group.get("metadata") or {}).get("annotations") or {}
+    try:
+        topology_of(annotations)
+    except AnnotationError as error:
+        lines.append(str(error))
+    mode = disruption_fault(annotations)
+    return [*lines, mode] if mode else lines
 
 
 def _integer(spec: Mapping[str, Any], field: str, *, least: int) -> Iterator[tuple[str, object, str]]:

@@ -11,20 +11,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 
 from cachetools import TTLCache
 
-from muster.framework.contract import MAX_WAIT_SECONDS, Clock, WaitingPods
+from muster.framework.contract import MAX_WAIT_SECONDS, Clock, Disruption, Topology, WaitingPods
+from muster.framework.contract.members import EndedMember, Members
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.times import parse_time
 
 from . import messages
 from .announcements import Announcement, Announcements, Reason
 from .api import PodGroup, group_key
 from .args import DEFAULT_WAIT_SECONDS, CoschedulingArgs
-from .members import EndedMember, Members
+from .disruption import DisruptionMode, mode_of
 from .reservations import Reservations
+from .topology import topology_of
 from .waiting_members import WaitingMembers
 
 _GROUPS_CACHED = 100_000
@@ -96,7 +98,7 @@ class PodGroups:
     def __init__(self, args: CoschedulingArgs, clock: Clock, waiting: WaitingPods) -> None:
         self._clock = clock
         self.args = args
-        self.members = Members()
+        self.members = Members(group_key)
         self.announcements = Announcements(self._changed, clock)
         self.waiting = WaitingMembers(waiting, self.members.displace)
         self.may_tell: Callable[[], bool] = lambda: True
@@ -205,6 +207,11 @@ class PodGroups:
         found = self._groups.get(group)
         return found.spec.min_member if found is not None else 0
 
+    def topology(self, group: str) -> Topology | None:
+        """Where its members have to be together; None for anywhere. Raises AnnotationError."""
+        found = self._groups.get(group)
+        return topology_of(found.metadata.annotations) if found is not None else None
+
     def missing(self, group: str) -> int:
         """How many more members must get a node for the quorum."""
         return self.min_member(group) - self.members.placed(group)
@@ -224,6 +231,22 @@ class PodGroups:
         failed_at = self.state(group).failed_at
         created = _FIRST if 0 < self.members.bound(group) < self.min_member(group) else self._created[group]
         return created, _FIRST if failed_at is None else failed_at
+
+    def disruption(self, pod: PodInfo) -> Disruption | None:
+        """The group that the pod runs with, and how many of its members that run it can spare.
+
+        None for a pod of no group, and where the PodGroup says that its pods may be evicted one by one.
+        """
+        group = self.members.group_of(pod)
+        found = self._groups.get(group) if group is not None else None
+        if group is None or found is None:
+            return None
+        mode = mode_of(found.metadata.annotations)
+        if mode is DisruptionMode.SINGLE:
+            return None
+        pods = [*self.members.placed_pods(group)]
+        spare = 0 if mode is DisruptionMode.ALL else max(0, len(pods) - found.spec.min_member)
+        return Disruption(group, pods, self.members.priority(group), spare)
 
     def left_to_others(self, group: str) -> Counter[str]:
         """How many members without a node name which scheduler that is none of ours."""
@@ -245,6 +268,11 @@ class PodGroups:
     def waiting_groups(self) -> int:
         """How many groups with members lack their quorum."""
         return sum(1 for group in self._groups if self.members.of(group) and self.missing(group) > 0)
+
+    def oldest_waiting(self) -> float:
+        """For how many seconds the group that has waited longest for its quorum has; 0.0 when none waits."""
+        waiting = (group for group in self._groups if self.members.of(group) and self.missing(group) > 0)
+        return max((self.age(group) for group in waiting), default=0.0)
 
     # Who gets a node.
 
@@ -332,7 +360,7 @@ class PodGroups:
     def _creation_of(self, group: PodGroup) -> float:
         """When the PodGroup was created, seconds on the engine's clock."""
         stamp = group.metadata.creation_timestamp
-        return self._clock.now() if stamp is None else datetime.fromisoformat(stamp).timestamp() + self._epoch
+        return self._clock.now() if stamp is None else parse_time(stamp) + self._epoch
 
     def _default_wait(self) -> float:
         return min(MAX_WAIT_SECONDS, float(self.args.permit_waiting_time_seconds or DEFAULT_WAIT_SECONDS))

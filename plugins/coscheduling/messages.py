@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from muster.framework.config import format_duration
+from muster.framework.contract import NoDomain
 from muster.framework.model.pod_info import PodInfo
 
 NOT_FOUND = "PodGroup not found"
@@ -53,9 +54,33 @@ def resource_gap(missing: str) -> str:
     return f"resource gap: {missing}"
 
 
-def group_unschedulable(group: str, placed: int, missing: int, cause: str) -> str:
-    """The members that the group lacks do not fit together."""
-    return f"pod group {group} is unschedulable, {placed} of the {missing} members that it needs fit: {cause}"
+def group_unschedulable(group: str, placed: int, missing: int, cause: str, no_domain: NoDomain | None = None) -> str:
+    """The members that the group lacks do not fit together, or in no topology domain: the numbers are of the best.
+
+    `cause` is why the next member finds no node, with `placed` of them where they fit.
+    """
+    if no_domain is not None and not no_domain.domains:
+        return f"pod group {group} is unschedulable, no node has the {_labels(no_domain.levels)}"
+    where = ""
+    if no_domain is not None:
+        where = f" in {no_domain.where}, the best of {_domains(no_domain.domains)}" if no_domain.where else ""
+        where += f", in {no_domain.slices}" if no_domain.slices else ""
+    fit = f"{placed} of the {missing} members that it needs fit{where}"
+    beside = f"; with {'that one' if placed == 1 else f'those {placed}'} placed" if placed else ""
+    return f"pod group {group} is unschedulable, {fit}{beside}: {cause}"
+
+
+def _labels(keys: Sequence[str]) -> str:
+    return f"label {keys[0]}" if len(keys) == 1 else f"labels {', '.join(keys[:-1])} and {keys[-1]}"
+
+
+def _domains(count: int) -> str:
+    return "1 domain" if count == 1 else f"{count} domains"
+
+
+def joined(text: str, post_filter: str) -> str:
+    """A group's reason, with what preemption does about it."""
+    return f"{text} {post_filter}" if post_filter else text
 
 
 def rejected_after_post_filter(group: str, pod: PodInfo) -> str:

@@ -19,32 +19,11 @@ group is judged by them, whatever phase it was in.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
+from muster.framework.contract.members import Counts
+
 from .api import Phase
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """A group's members, of which none counts that is alive and being deleted.
-
-    Attributes:
-        pods: all of them, those that have ended included.
-        scheduled: who have a node and have not failed.
-        running, succeeded, failed: by the phase of the pod.
-    """
-
-    pods: int = 0
-    scheduled: int = 0
-    running: int = 0
-    succeeded: int = 0
-    failed: int = 0
-
-    @property
-    def alive(self) -> int:
-        """Members that have not ended."""
-        return self.pods - self.succeeded - self.failed
 
 
 class Situation(StrEnum):

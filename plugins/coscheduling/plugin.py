@@ -6,21 +6,25 @@ decision is done where the plugin is told of it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from pydantic import BaseModel
 
 from muster.framework.contract import (
+    PROMISES,
     Code,
     CycleState,
     DecisionFollower,
     Diagnosis,
+    Disruption,
+    DisruptionPlugin,
     EnqueueExtensions,
     EventRegistration,
     GroupDecision,
     GroupPlugin,
     Handle,
     NodeView,
+    NoDomain,
     ObjectFollower,
     PermitPlugin,
     PodDecision,
@@ -34,6 +38,7 @@ from muster.framework.contract import (
     QueueSortPlugin,
     ReservePlugin,
     Status,
+    Topology,
 )
 
 from . import messages
@@ -44,6 +49,8 @@ from .args import POD_BY_POD, CoschedulingArgs
 from .groups import PodGroups
 from .missing_groups import MissingGroups
 from .prefilter import Finding, GroupPreFilter
+from .promises import promise_ended
+from .topology import AnnotationError
 
 SHARED = NAME
 """The key under which the plugins of all profiles, whose arguments are the same, share one `PodGroups`."""
@@ -64,6 +71,7 @@ class Coscheduling(
     PostBindPlugin,
     EnqueueExtensions,
     GroupPlugin,
+    DisruptionPlugin,
     PodFollower,
     ObjectFollower,
     DecisionFollower,
@@ -83,6 +91,7 @@ class Coscheduling(
         self._pod_by_pod = self._groups.args.placement == POD_BY_POD
         self._pre_filter = GroupPreFilter(self._groups, handle)
         self._missing = MissingGroups(self._groups, handle)
+        self._promises: dict[str, str] = handle.shared(PROMISES, dict)
 
     # The queue.
 
@@ -93,20 +102,53 @@ class Coscheduling(
         """
         pod, group = queued.info, self._group(queued.info)
         if group is None:
-            return -pod.priority, queued.timestamp, _NEVER, "", queued.timestamp, pod.key, pod.uid
+            return -queued.priority, queued.timestamp, _NEVER, "", queued.timestamp, pod.key, pod.uid
         created, failed = self._groups.order(group)
         return -self._groups.members.priority(group), created, failed, group, queued.timestamp, pod.key, pod.uid
 
     def group_of(self, pod: PodInfo) -> str | None:
-        """The group, as long as it lacks its quorum; later members are scheduled one by one."""
+        """The group, as long as it lacks its quorum; later members are scheduled one by one.
+
+        A group that has to be together in a topology domain is named also then: its place says where they may go.
+        """
         if self._pod_by_pod:
             return None
         group = self._group(pod)
-        return group if group is not None and self._groups.missing(group) > 0 else None
+        if group is None:
+            return None
+        return group if self._groups.missing(group) > 0 or self.topology(group) is not None else None
+
+    def topology(self, group: str) -> Topology | None:
+        """As the annotations of the PodGroup say; PreFilter turns members away while they cannot be read."""
+        try:
+            return self._groups.topology(group)
+        except AnnotationError:
+            return None
+
+    def placed_members(self, group: str) -> Iterable[PodInfo]:
+        """Members that hold a node."""
+        return self._groups.members.placed_pods(group)
 
     def missing(self, group: str) -> int:
         """How many members must get a node at once."""
         return self._groups.missing(group)
+
+    def preemption_priority(self, group: str, waiting: Sequence[PodInfo]) -> int:
+        """The highest of all its members', those that run included."""
+        return self._groups.members.priority(group)
+
+    def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
+        """Whether no member has `preemptionPolicy: Never`."""
+        return self._groups.members.may_preempt(group)
+
+    def uid(self, group: str) -> str:
+        """The PodGroup's UID."""
+        found = self._groups.get(group)
+        return group if found is None else found.metadata.uid
+
+    def disruption(self, pod: PodInfo) -> Disruption | None:
+        """A member's group, and how many of its members it can spare."""
+        return self._groups.disruption(pod)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """Keeps a pod out whose label names no PodGroup."""
@@ -171,10 +213,19 @@ class Coscheduling(
         if reserved is not None:
             self._activation.room_made()
         if new is None:
+            self._take_back([*self._promised(key)])
             return
         if self._groups.missing(key) <= 0:
             self._groups.waiting.allow(key)
         self._activation.activate(key)
+
+    def _take_back(self, pods: Sequence[PodInfo]) -> None:
+        """The pods' group is gone: others may have the room that was made for it."""
+        for pod in pods:
+            if pod.pod.status.nominated_node_name:
+                self.handle.spawn(promise_ended(self.handle, pod))
+            else:
+                self.handle.nominator.clear(pod.uid)
 
     # Deciding.
 
@@ -202,13 +253,15 @@ class Coscheduling(
         state.write(_GIVEN_UP, text)
         return None, Status.unschedulable(text)
 
-    def reject_group(self, group: str, cause: Status, *, placed: int, missing: int) -> Status:
+    def reject_group(
+        self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
+    ) -> Status:
         """One reason for all members. PreFilter's own reasons stand as they are."""
         if cause.plugin == self.name:
             return cause
         if cause.code is Code.PENDING:
             return Status.pending(*cause.reasons or (messages.NOT_ENOUGH_WAITING,))
-        text = messages.group_unschedulable(group, placed, missing, cause.message)
+        text = self._unschedulable(group, placed, missing, cause, no_domain)
         return Status.unschedulable(text) if cause.rejected else Status.failure(text)
 
     # What follows from decisions.
@@ -234,10 +287,12 @@ class Coscheduling(
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Acts on what PreFilter found out, and says why the group was refused if that was not by PreFilter."""
+        if decision.plugin != self.name:
+            return
         group, cause = decision.group, decision.cause
         state = self._groups.state(group)
         state.tried()
-        self._act_on_findings(group, decision.members)
+        self._act_on_findings(group, decision.members, decision)
         if decision.status is None:
             self._groups.reservations.placed(group)
         elif cause is None or cause.plugin == self.name:
@@ -249,10 +304,10 @@ class Coscheduling(
         else:
             if cause.code is Code.PENDING:
                 state.was_incomplete = True
-            else:
+            elif decision.evictions is None:
                 self._activation.failed(group)
-            text = messages.group_unschedulable(group, decision.placed, decision.missing, cause.message)
-            self._groups.announce(group, Reason.UNSCHEDULABLE, text)
+            text = self._unschedulable(group, decision.placed, decision.missing, cause, decision.no_domain)
+            self._groups.announce(group, Reason.UNSCHEDULABLE, messages.joined(text, decision.post_filter))
 
     def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """Counts the member in."""
@@ -309,17 +364,22 @@ class Coscheduling(
         if group is not None:
             quorum = self._groups.min_member(group)
             self._groups.announce(group, Reason.SCHEDULED, messages.scheduled(quorum, quorum))
-            self.handle.observer.group_bound(self._groups.age(group))
+            self.handle.observer.group_bound(self._groups.age(group), members=self._groups.min_member(group))
 
-    def _act_on_findings(self, group: str, decisions: Iterable[PodDecision]) -> None:
+    def _act_on_findings(
+        self, group: str, decisions: Iterable[PodDecision], of_group: GroupDecision | None = None
+    ) -> None:
         found = [note for decision in decisions if isinstance(note := decision.state.get(NAME), Finding)]
         if any(finding.denied for finding in found):
             self.handle.observer.group_denied()
+        helped = of_group.post_filter if of_group is not None else ""
         for finding in found:
             if finding.reason is not None:
-                self._groups.announce(group, finding.reason, finding.message)
+                self._groups.announce(group, finding.reason, messages.joined(finding.message, helped))
             if finding.has_resources:
                 self._groups.permit(group)
+            elif finding.has_resources is not None and of_group is not None and of_group.evictions is not None:
+                self._groups.state(group).is_short = True
             elif finding.has_resources is not None:
                 self._activation.short_of_resources(group, reserved_until=finding.reserved_until)
 
@@ -335,8 +395,19 @@ class Coscheduling(
         (enough, missing), (was_enough, was_missing) = self._standing(group), before
         if missing == 0:
             self._groups.waiting.allow(group)
-        if (enough and not was_enough) or missing < was_missing:
+        lost = was_enough and not enough and any(self._promised(group))
+        if (enough and not was_enough) or missing < was_missing or lost:
             self._activation.activate(group)
+
+    def _unschedulable(self, group: str, placed: int, missing: int, cause: Status, no_domain: NoDomain | None) -> str:
+        text = messages.group_unschedulable(group, placed, missing, cause.message, no_domain)
+        promise = self._promises.get(f"{self.name}/{group}")
+        return text if promise is None else f"{text} {promise}"
+
+    def _promised(self, group: str) -> Iterator[PodInfo]:
+        """Members that room is made for."""
+        nominator = self.handle.nominator
+        return (pod for pod in self._groups.members.unplaced_pods(group) if nominator.nominated_node(pod.uid))
 
     def _too_few_tried(self, group: str, tried: int, missing: int) -> str:
         elsewhere = self._groups.left_to_others(group)
@@ -353,6 +424,6 @@ class Coscheduling(
         self._activation.denied(group)
 
 
-def _essence(group: PodGroup) -> tuple[str, PodGroupSpec]:
+def _essence(group: PodGroup) -> tuple[str, PodGroupSpec, Mapping[str, str]]:
     """What of a PodGroup decides; its status is written all the time."""
-    return group.metadata.uid, group.spec
+    return group.metadata.uid, group.spec, group.metadata.annotations

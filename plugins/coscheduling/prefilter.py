@@ -2,8 +2,9 @@
 
 1. Was it denied, or did it fail, a moment ago?
 2. Are there as many members as it needs, and none of those that it needs gated?
-3. Was minResources found to be free a moment ago?
-4. Is minResources free on nodes that the group may use?
+3. Can its annotations be read?
+4. Was minResources found to be free a moment ago?
+5. Is minResources free on nodes that the group may use?
 
 Asking changes nothing, so `why`, `explain` and `simulate` may ask as often as they like. What follows from the answers
 of a real attempt, that the group is denied or permitted for a while and what people are told, the plugin does when it
@@ -25,6 +26,7 @@ from .announcements import Reason
 from .capacity import Mask, describe, fault, free, gap, requested, usable_rows
 from .groups import PodGroups
 from .reservations import Reservation
+from .topology import AnnotationError
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class GroupPreFilter:
 
     def examine(self, group: str, pod: PodInfo) -> Finding:
         """Whether members of `group` may be tried; `pod` is the one that is being tried."""
-        turned_away = self._recently_failed(group) or self._too_few(group, pod)
+        turned_away = self._recently_failed(group) or self._too_few(group, pod) or self._unreadable(group)
         if turned_away is not None:
             return turned_away
         if self._groups.is_permitted(group) or self._handle.snapshot.tentative:
@@ -80,6 +82,13 @@ class GroupPreFilter:
         if members.ready(group) < min_member:
             text = messages.gated_siblings(pod, members.gated(group))
             return Finding(Status.pending(text), Reason.GATED_PODS, text)
+        return None
+
+    def _unreadable(self, group: str) -> Finding | None:
+        try:
+            self._groups.topology(group)
+        except AnnotationError as error:
+            return Finding(Status.unresolvable(str(error)), Reason.UNSCHEDULABLE, str(error))
         return None
 
     def _resources(self, group: str) -> Finding:

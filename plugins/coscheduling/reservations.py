@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import NamedTuple
 
 from muster.framework.contract import Clock
+from muster.framework.contract.members import Members
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError
+from muster.framework.model.times import parse_time
 
 from .api import PodGroup
 from .capacity import requested, wanted
-from .members import Members
 
 
 class Reservation(NamedTuple):
@@ -138,4 +138,4 @@ class Reservations:
     def _created(self, pod: PodInfo) -> float:
         """When the pod was created, seconds on the engine's clock."""
         now, stamp = self._clock.now(), pod.pod.metadata.creation_timestamp
-        return now if stamp is None else min(now, now + datetime.fromisoformat(stamp).timestamp() - self._clock.wall())
+        return now if stamp is None else min(now, now + parse_time(stamp) - self._clock.wall())

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from muster.framework.model.meta import rfc3339
+from muster.framework.contract.members import Counts
+from muster.framework.model.times import rfc3339
 
 from . import messages
 from .announcements import Announcement, Reason
 from .api import SCHEDULED, Condition, PodGroupStatus
-from .phases import ENDED, STARTED, TABLE, Counts, phase_of, situation
+from .phases import ENDED, STARTED, TABLE, phase_of, situation
 
 REFUSALS = frozenset(
     {

@@ -43,11 +43,16 @@ POD_DISRUPTION_BUDGETS = WatchedKind(
 
 
 class Budgets:
-    """The budgets of a cluster as of one decision. One whose selector cannot be read is about no pod."""
+    """The budgets of a cluster as of one decision. One whose selector cannot be read is about no pod.
+
+    Attributes:
+        all: each of them.
+    """
 
     def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
         self._by_namespace: dict[str, list[tuple[PodDisruptionBudget, Selector]]] = {}
-        for budget in budgets:
+        self.all = [*budgets]
+        for budget in self.all:
             with suppress(SelectorError):
                 selector = read_selector(budget.spec.selector)
                 if not selector.empty:
@@ -56,17 +61,27 @@ class Budgets:
     def violations(self, units: Sequence[Sequence[PodInfo]]) -> list[int]:
         """For each unit of pods, evicted in this order, how many of its pods would violate a budget."""
         left: dict[str, int] = {}
-        return [sum(self._violates(pod, left) for pod in pods) for pods in units]
+        return [sum(bool(self._violated(pod, left)) for pod in pods) for pods in units]
 
-    def _violates(self, pod: PodInfo, left: dict[str, int]) -> bool:
-        """Uses up one disruption of each budget that is about the pod, up to the first that has none left."""
+    def forbidding(self, pods: Iterable[PodInfo]) -> dict[str, str]:
+        """Of pods that are evicted in this order, by UID, the budget (`namespace/name`) that forbids it."""
+        left: dict[str, int] = {}
+        found = {pod.uid: self._violated(pod, left) for pod in pods}
+        return {uid: budget for uid, budget in found.items() if budget}
+
+    def protect(self, pod: PodInfo) -> bool:
+        """Whether its eviction alone would violate a budget."""
+        return bool(self._violated(pod, {}))
+
+    def _violated(self, pod: PodInfo, left: dict[str, int]) -> str:
+        """Uses up one disruption of each budget that is about the pod, up to the first that has none left: that one."""
         if not pod.labels:
-            return False
+            return ""
         for budget, selector in self._by_namespace.get(pod.namespace, ()):
             if not selector.picks(pod.labels) or pod.name in budget.status.disrupted_pods:
                 continue
             key = f"{pod.namespace}/{budget.metadata.name}"
             left[key] = left.get(key, budget.status.disruptions_allowed) - 1
             if left[key] < 0:
-                return True
-        return False
+                return key
+        return ""

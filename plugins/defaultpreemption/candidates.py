@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from muster.framework.contract import Placed
 from muster.framework.model.pod_info import PodInfo
 
-from .victims import Placed
-
-_LOWEST_PRIORITY = 1 << 31
+LOWEST_PRIORITY = 1 << 31
 """Added to every priority in a sum, so that more victims of negative priority never look cheaper than fewer."""
 
 
@@ -56,7 +55,7 @@ def _highest_priority(candidate: Candidate) -> int:
 
 
 def _sum_of_priorities(candidate: Candidate) -> int:
-    return sum(victim.pod.priority + _LOWEST_PRIORITY for victim in candidate.victims)
+    return sum(victim.pod.priority + LOWEST_PRIORITY for victim in candidate.victims)
 
 
 def _pods(candidate: Candidate) -> int:

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from muster.framework.contract import CycleState, Handle, NodeView, Status, Trial
+from muster.framework.contract import Code, CycleState, Handle, NodeView, Placed, Status, Trial
 from muster.framework.model.pod_info import PodInfo
 
 from .budgets import Budgets
 from .candidates import Candidate
-from .victims import Placed, Reprieve, Victim, by_importance, reprieve_order
+from .memory import DryRunMemory
+from .victims import Reprieve, Victim, by_importance, reprieve_order
 
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
 
@@ -54,23 +55,47 @@ class _Node:
 class VictimSearch:
     """Dry runs for one pod. `state` is that of the attempt whose Filter found no node."""
 
-    def __init__(self, handle: Handle, state: CycleState, pod: PodInfo, budgets: Budgets) -> None:
+    def __init__(self, handle: Handle, state: CycleState, pod: PodInfo, budgets: Budgets, memory: DryRunMemory) -> None:
         self._handle = handle
         self._state = state
         self._pod = pod
         self._budgets = budgets
+        self._memory = memory
+        self._remote = handle.filters_depend_on_cluster(state)
+        """Whether what happens to a group's pods on other nodes matters to a verdict."""
 
     def run(self, victims_of: Mapping[str, Sequence[Victim]]) -> DryRun:
         """Try the nodes named, each with the victims that it may lose."""
         found = DryRun()
         names = [name for name, victims in victims_of.items() if victims]
         found.statuses.update({name: NO_VICTIMS for name, victims in victims_of.items() if not victims})
-        if self._handle.filters_depend_on_cluster(self._state):
+        if self._remote:
             for name in names:
                 self._run_together({name: victims_of[name]}, found)
         elif names:
-            self._run_together({name: victims_of[name] for name in names}, found)
+            self._run_unless_known({name: victims_of[name] for name in names}, found)
         return found
+
+    def _run_unless_known(self, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> None:
+        """Try those nodes that may have changed since such a pod asked about them, and recall what came of the rest.
+
+        Victims that stand for a group depend on what happens elsewhere, so a node that has such is tried anew.
+        """
+        recollection = self._memory.of(self._state, self._pod, self._budgets)
+        alone = {name for name, victims in victims_of.items() if not any(victim.group for victim in victims)}
+        known = {name: recollection.get(name, victims_of[name]) for name in alone}
+        fresh = DryRun()
+        if left := {name: victims for name, victims in victims_of.items() if known.get(name) is None}:
+            self._run_together(left, fresh)
+        new = {candidate.node_name: candidate for candidate in fresh.candidates}
+        for name in victims_of:
+            outcome = known.get(name) or new.get(name) or fresh.statuses[name]
+            if name in left and name in alone and not (isinstance(outcome, Status) and outcome.code is Code.ERROR):
+                recollection.keep(name, victims_of[name], outcome)
+            if isinstance(outcome, Candidate):
+                found.candidates.append(outcome)
+            else:
+                found.statuses[name] = outcome
 
     def _run_together(self, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> None:
         nodes = [_Node(name, reprieve_order(victims, self._budgets)) for name, victims in victims_of.items()]
@@ -78,7 +103,7 @@ class VictimSearch:
         with self._handle.trial() as trial:
             for node in nodes:
                 for victim in node.reprieve.order:
-                    self._remove(trial, state, victim)
+                    self._remove(trial, state, victim.pods, node)
             failures = self._failures(state, nodes)
             found.statuses.update(failures)
             left = [node for node in nodes if node.name not in failures]
@@ -86,6 +111,8 @@ class VictimSearch:
             while trying := [node for node in left if turn < len(node.reprieve.order)]:
                 self._reprieve(trial, state, trying, turn)
                 turn += 1
+            for node in left:
+                self._spare(trial, state, node)
         for node in left:
             if node.lost:
                 found.candidates.append(Candidate(node.name, node.victims(), node.violations))
@@ -96,12 +123,12 @@ class VictimSearch:
     def _reprieve(self, trial: Trial, state: CycleState, nodes: Sequence[_Node], turn: int) -> None:
         """Let the victim whose turn it is on each node stay, unless the pod does not fit there then."""
         for node in nodes:
-            self._add(trial, state, node.reprieve.order[turn])
+            self._add(trial, state, node.reprieve.order[turn].pods, node)
         failures = self._failures(state, nodes)
         for node in nodes:
             if node.name in failures:
                 victim = node.reprieve.order[turn]
-                self._remove(trial, state, victim)
+                self._remove(trial, state, victim.pods, node)
                 node.lost.append(victim)
                 node.violations += node.reprieve.violations[turn]
 
@@ -113,10 +140,30 @@ class VictimSearch:
         diagnosis = self._handle.run_filter_plugins_with_nominated_pods(state, self._pod, view)
         return {name: status for name, status in diagnosis.statuses() if status is not None}
 
-    def _add(self, trial: Trial, state: CycleState, victim: Victim) -> None:
-        for pod, node_name in victim.pods:
-            trial.add_pod(state, self._pod, pod, node_name)
+    def _spare(self, trial: Trial, state: CycleState, node: _Node) -> None:
+        """Where a whole group would go and pods that it can spare are enough, only these go."""
+        for victim in [victim for victim in node.lost if victim.spare]:
+            going, staying = victim.spared({node.name})
+            self._add(trial, state, staying, node)
+            if self._failures(state, [node]):
+                self._remove(trial, state, staying, node)
+                continue
+            node.lost.remove(victim)
+            node.violations -= node.reprieve.violations[node.reprieve.order.index(victim)]
+            for each in going:
+                self._add(trial, state, each.pods, node)
+                if self._failures(state, [node]):
+                    self._remove(trial, state, each.pods, node)
+                    node.lost.append(each)
+                    node.violations += sum(self._budgets.violations([[each.pods[0].pod]]))
+            node.lost = by_importance(node.lost)
 
-    def _remove(self, trial: Trial, state: CycleState, victim: Victim) -> None:
-        for pod, node_name in victim.pods:
-            trial.remove_pod(state, self._pod, pod, node_name)
+    def _add(self, trial: Trial, state: CycleState, pods: Sequence[Placed], node: _Node) -> None:
+        for pod, node_name in pods:
+            if self._remote or node_name == node.name:
+                trial.add_pod(state, self._pod, pod, node_name)
+
+    def _remove(self, trial: Trial, state: CycleState, pods: Sequence[Placed], node: _Node) -> None:
+        for pod, node_name in pods:
+            if self._remote or node_name == node.name:
+                trial.remove_pod(state, self._pod, pod, node_name)

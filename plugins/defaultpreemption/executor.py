@@ -11,21 +11,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 
-from muster.framework.contract import STRATEGIC_MERGE_PATCH, ApiError, Handle
-from muster.framework.model.meta import rfc3339
+from muster.framework.contract import STRATEGIC_MERGE_PATCH, ApiError, Handle, Placed
 from muster.framework.model.pod_info import PodInfo
-
-from .candidates import Candidate
-from .victims import Placed
+from muster.framework.model.times import rfc3339
 
 log = logging.getLogger(__name__)
 
 _NOT_FOUND = 404
+_RETRY_SECONDS = 1.0
 _DISRUPTION_TARGET = "DisruptionTarget"
 _BY_SCHEDULER = "PreemptionByScheduler"
+_SEEN_SECONDS = 30.0
+"""By then the watch has told of a pod that was deleted."""
 
 
 def terminating_by_preemption(pod: PodInfo) -> bool:
@@ -36,77 +38,151 @@ def terminating_by_preemption(pod: PodInfo) -> bool:
     )
 
 
-class Executor:
-    """Evictions under way. `plugin` is the name that waiting victims are turned away in."""
+@dataclass(frozen=True, slots=True)
+class Preemptor:
+    """For whom pods are evicted: a pod, or the waiting members of a group.
 
-    def __init__(self, handle: Handle, plugin: str) -> None:
+    Attributes:
+        pods: who waits.
+        priority: victims and nominated pods that yield are below it.
+        kind: `pod` or `podgroup`, as people are told.
+        uid: of the pod, or of the group's object.
+        place: where room is made, as people are told.
+        nodes: where it is made.
+    """
+
+    pods: Sequence[PodInfo]
+    priority: int
+    kind: str
+    uid: str
+    place: str
+    nodes: Sequence[str]
+
+
+@dataclass(slots=True)
+class _Run:
+    """Evictions under way. `last` is the victim whose turn it is when all others have had theirs."""
+
+    last: Placed | None = None
+
+
+class Executor:
+    """Evictions under way. `plugin` is the name that waiting victims are turned away in.
+
+    Attributes:
+        leaving: UIDs of pods whose eviction was decided, until their termination is sure to have been seen.
+    """
+
+    def __init__(self, handle: Handle, plugin: str, leaving: set[str]) -> None:
         self._handle = handle
         self._plugin = plugin
-        self._last_victim: dict[str, Placed | None] = {}
+        self.leaving = leaving
+        self._runs: dict[str, _Run] = {}
 
     def is_running(self, uid: str) -> bool:
         """Whether evictions for the pod with this UID are still to be asked for."""
-        if uid not in self._last_victim:
+        run = self._runs.get(uid)
+        if run is None:
             return False
-        last = self._last_victim[uid]
-        if last is None:
+        if run.last is None:
             return True
         snapshot = self._handle.snapshot
-        row = snapshot.row_of(last.node_name)
-        current = None if row is None else snapshot.pods[row].get(last.pod.uid)
+        row = snapshot.row_of(run.last.node_name)
+        current = None if row is None else snapshot.pods[row].get(run.last.pod.uid)
         return current is not None and not current.terminating
 
-    def start(self, preemptor: PodInfo, candidate: Candidate) -> None:
-        """Evict the candidate's victims for the preemptor. Those on their way out already are left alone."""
-        self._handle.observer.preemption_victims(len(candidate.victims), violations=candidate.violations)
-        victims = [victim for victim in candidate.victims if not victim.pod.terminating]
+    def start(self, preemptor: Preemptor, victims: Sequence[Placed], *, violations: int) -> None:
+        """Evict the victims for the preemptor. Those on their way out already are left alone."""
+        self._handle.observer.preemption_victims(len(victims), violations=violations)
+        victims = [victim for victim in victims if not victim.pod.terminating]
         if victims:
-            self._last_victim[preemptor.uid] = None
-            self._handle.spawn(self._run(preemptor, candidate.node_name, victims))
+            run = _Run()
+            self._runs.update((pod.uid, run) for pod in preemptor.pods)
+            self.leaving.update(victim.pod.uid for victim in victims)
+            self._handle.spawn(self._run(run, preemptor, victims))
 
-    async def _run(self, preemptor: PodInfo, node_name: str, victims: Sequence[Placed]) -> None:
+    async def _run(self, run: _Run, preemptor: Preemptor, victims: Sequence[Placed]) -> None:
         failed = in_memory = False
         since = self._handle.clock.now()
         try:
-            for pod in self._handle.nominator.nominated_pods(node_name):
-                if pod.priority < preemptor.priority:
-                    self._handle.nominator.clear(pod.uid)
+            nodes = preemptor.nodes
+            nominees = [pod for node_name in nodes for pod in self._handle.nominator.nominated_pods(node_name)]
+            failed = not await self._take_back([pod for pod in nominees if pod.priority < preemptor.priority])
             *others, last = victims
             outcomes = await asyncio.gather(
-                *(self._evict(preemptor, node_name, victim) for victim in others), return_exceptions=True
+                *(self._evict(preemptor, victim) for victim in others), return_exceptions=True
             )
             errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
             if errors:
+                self.leaving.discard(last.pod.uid)
                 raise errors[0]
-            self._last_victim[preemptor.uid] = last
-            in_memory = await self._evict(preemptor, node_name, last)
+            run.last = last
+            in_memory = await self._evict(preemptor, last)
         except ApiError as error:
             failed = True
-            log.error("Preemption failed", extra={"pairs": {"preemptor": preemptor.key, "error": str(error)}})
+            pairs = {"preemptor": preemptor.uid, "error": str(error)}
+            log.error("Preemption failed", extra={"pairs": pairs})
         finally:
-            del self._last_victim[preemptor.uid]
+            for pod in preemptor.pods:
+                if self._runs.get(pod.uid) is run:
+                    del self._runs[pod.uid]
+            uids = [victim.pod.uid for victim in victims]
+            self._handle.clock.call_later(_SEEN_SECONDS, partial(self.leaving.difference_update, uids))
             seconds = self._handle.clock.now() - since
             self._handle.observer.preemption_executed("error" if failed else "success", seconds=seconds)
-            if failed or in_memory:
-                self._handle.activate({preemptor.key: preemptor})
+            if failed:
+                self._try_again_later(preemptor)
+            elif in_memory:
+                self._handle.activate({pod.key: pod for pod in preemptor.pods})
 
-    async def _evict(self, preemptor: PodInfo, node_name: str, victim: Placed) -> bool:
+    def _try_again_later(self, preemptor: Preemptor) -> None:
+        """No event may come that wakes it; tried at once it would storm an API that fails."""
+        seconds = _RETRY_SECONDS * (1.0 + self._handle.random())
+        again = partial(self._handle.activate, {pod.key: pod for pod in preemptor.pods})
+        self._handle.clock.call_later(seconds, again)
+
+    async def _take_back(self, nominees: Sequence[PodInfo]) -> bool:
+        """End the nominations of these pods, which are tried again at once; whether the API has heard of each."""
+        for pod in nominees:
+            self._handle.nominator.clear(pod.uid)
+        told = await asyncio.gather(*(self._tell_taken_back(pod) for pod in nominees))
+        self._handle.activate({pod.key: pod for pod in nominees})
+        return all(told)
+
+    async def _tell_taken_back(self, nominee: PodInfo) -> bool:
+        patch = msgspec.json.encode({"metadata": {"uid": nominee.uid}, "status": {"nominatedNodeName": None}})
+        path = f"{_path(nominee)}/status"
+        try:
+            await self._handle.api.patch(path, patch, content_type=STRATEGIC_MERGE_PATCH)
+        except ApiError as error:
+            pairs = {"pod": nominee.key, "error": str(error)}
+            log.error("A nomination was not taken back", extra={"pairs": pairs})
+            return error.status == _NOT_FOUND
+        return True
+
+    async def _evict(self, preemptor: Preemptor, victim: Placed) -> bool:
         """Whether it was enough to turn the victim away in memory, because it is not bound yet. Raises ApiError."""
         pod = victim.pod
-        note = f"Preempted by pod {preemptor.uid} on node {node_name}"
+        note = f"Preempted by {preemptor.kind} {preemptor.uid} on node {preemptor.place}"
         in_memory = self._handle.preempt(pod.uid, self._plugin)
         if in_memory:
             note += " (in kube-scheduler memory)."
-        elif not await self._delete(preemptor, pod):
-            return False
+        else:
+            try:
+                deleted = await self._delete(preemptor, pod)
+            except BaseException:
+                self.leaving.discard(pod.uid)
+                raise
+            if not deleted:
+                return False
         self._handle.events.event(
-            pod, kind="Normal", reason="Preempted", action="Preempting", note=note, related=preemptor
+            pod, kind="Normal", reason="Preempted", action="Preempting", note=note, related=preemptor.pods[0]
         )
         return in_memory
 
-    async def _delete(self, preemptor: PodInfo, pod: PodInfo) -> bool:
+    async def _delete(self, preemptor: Preemptor, pod: PodInfo) -> bool:
         """Say why, then delete. False when the pod is gone already."""
-        path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
+        path = _path(pod)
         options = msgspec.json.encode({"preconditions": {"uid": pod.uid}})
         try:
             await self._handle.api.patch(
@@ -119,13 +195,17 @@ class Executor:
             raise
         return True
 
-    def _disruption(self, preemptor: PodInfo, pod: PodInfo) -> bytes:
-        profile = preemptor.pod.spec.scheduler_name
+    def _disruption(self, preemptor: Preemptor, pod: PodInfo) -> bytes:
+        profile = preemptor.pods[0].pod.spec.scheduler_name
         condition = {
             "type": _DISRUPTION_TARGET,
             "status": "True",
             "reason": _BY_SCHEDULER,
-            "message": f"{profile}: preempting to accommodate a higher priority pod",
+            "message": f"{profile}: preempting to accommodate a higher priority {preemptor.kind}",
             "lastTransitionTime": rfc3339(self._handle.clock.wall()),
         }
         return msgspec.json.encode({"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}})
+
+
+def _path(pod: PodInfo) -> str:
+    return f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"

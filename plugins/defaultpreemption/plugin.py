@@ -7,7 +7,8 @@ it has. The rules are those of kube-scheduler's plugin of this name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -19,25 +20,34 @@ from muster.framework.contract import (
     CycleState,
     DecisionFollower,
     Diagnosis,
+    DisruptionUnit,
     EnqueueExtensions,
     EventRegistration,
     EventResource,
     Evictions,
+    GroupDecision,
     Handle,
-    Hint,
+    Placed,
     PodDecision,
+    PodGroupInfo,
+    PodGroupPostFilterPlugin,
+    PodGroupTrial,
     PodInfo,
     PostFilterPlugin,
     PreEnqueuePlugin,
     Status,
+    Steps,
     fit_error,
 )
 
 from .budgets import POD_DISRUPTION_BUDGETS, Budgets, PodDisruptionBudget
 from .candidates import pick_one_node
 from .dry_run import NO_VICTIMS, DryRun, VictimSearch
-from .executor import Executor, terminating_by_preemption
-from .victims import Victim, single, start_time
+from .executor import Executor, Preemptor, terminating_by_preemption
+from .extenders import left_by_extenders, still_in_question
+from .group_search import GroupPlan, GroupSearch
+from .memory import DryRunMemory
+from .victims import Victim, start_time, victims_among
 
 _NEVER = Status.unschedulable("preemption: not eligible due to preemptionPolicy=Never.")
 _TERMINATING = Status.unschedulable("preemption: not eligible due to a terminating pod on the nominated node.")
@@ -48,6 +58,7 @@ _NOT_HELPFUL = Status.unresolvable("Preemption is not helpful for scheduling")
 class DefaultPreemption(
     PreEnqueuePlugin[DefaultPreemptionArgs],
     PostFilterPlugin[DefaultPreemptionArgs],
+    PodGroupPostFilterPlugin[DefaultPreemptionArgs],
     DecisionFollower[DefaultPreemptionArgs],
     EnqueueExtensions[DefaultPreemptionArgs],
 ):
@@ -60,15 +71,16 @@ class DefaultPreemption(
     def __init__(self, args: DefaultPreemptionArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._args = args
-        self._executor = Executor(handle, self.name)
+        self._executor = Executor(handle, self.name, handle.shared(f"{self.name}.leaving", set[str]))
+        self._memory = DryRunMemory(handle)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """A pod whose victims are still being evicted waits for that."""
         return _EVICTING if self._executor.is_running(pod.uid) else None
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """Pods that leave, so that PreEnqueue is asked again; which of them makes room is for other plugins to say."""
-        return [EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE), _never, by_signature=True)]
+        """Pods that leave, so that PreEnqueue is asked again about a pod that it kept out."""
+        return [EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE))]
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
         """Nominate the node where least is lost, with whom it loses, or say why no eviction helps."""
@@ -76,6 +88,10 @@ class DefaultPreemption(
         refused = self._ineligible(pod, diagnosis)
         if refused is not None:
             return None, refused
+        if not any(priority < pod.priority for priority in self.handle.snapshot.priorities):
+            tried = diagnosis.with_code(Code.UNSCHEDULABLE)
+            unhelpful = fit_error(Diagnosis.of_two(diagnosis.node_names, tried, NO_VICTIMS, _NOT_HELPFUL))
+            return "", Status.unschedulable(f"preemption: {unhelpful}")
         run = self._dry_run(state, pod, diagnosis)
         if not run.candidates:
             errors = [status for status in run.statuses.values() if status.code is Code.ERROR]
@@ -84,10 +100,13 @@ class DefaultPreemption(
             # The FitError of the dry run: why each node does not do, also after every eviction.
             unhelpful = fit_error(Diagnosis.of_statuses(diagnosis.node_names, run.statuses, _NOT_HELPFUL))
             return "", Status.unschedulable(f"preemption: {unhelpful}")
-        best = pick_one_node(run.candidates, partial(start_time, now=self.handle.clock.wall()))
+        candidates = left_by_extenders(self.handle, state, pod, run.candidates)
+        if isinstance(candidates, Status):
+            return None, candidates
+        best = pick_one_node(candidates, partial(start_time, now=self.handle.clock.wall()))
         state.write(self.name, (best,))
         evicted = tuple(placed.pod for placed in best.victims if not placed.pod.terminating)
-        state.write(Evictions.KEY, Evictions(best.node_name, evicted))
+        state.write(Evictions.KEY, Evictions(best.node_name, evicted, self._budgets().forbidding(evicted)))
         text = f"found a potential placement for pod on node {best.node_name}, preempting {len(best.victims)} victims"
         return best.node_name, Status(Code.SUCCESS, (f"preemption: {text}",))
 
@@ -97,13 +116,76 @@ class DefaultPreemption(
         if isinstance(candidates, tuple):
             self.handle.observer.preemption_attempted()
             for candidate in candidates:
-                self._executor.start(decision.pod, candidate)
+                pod, node = decision.pod, candidate.node_name
+                preemptor = Preemptor((pod,), pod.priority, "pod", pod.uid, node, (node,))
+                self._executor.start(preemptor, candidate.victims, violations=candidate.violations)
+
+    # For whole groups.
+
+    def pod_group_post_filter(
+        self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
+    ) -> Steps[tuple[Mapping[str, str] | None, Status | None]]:
+        """Promise all members that the group lacks a node each, with whom it loses, or say why no eviction helps."""
+        state.write(self.name, ())
+        if not group.may_preempt:
+            return None, Status.unschedulable("not eligible due to preemptionPolicy=Never.")
+        if self._is_clearing(group):
+            return None, Status(Code.SUCCESS, ("ongoing preemption on nominated nodes",))
+        if not any(priority < group.priority for priority in self.handle.snapshot.priorities):
+            return {}, Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)  # there is nobody: not worth a word to each member
+        search = GroupSearch(self.handle, group, trial, self._budgets(), self._unit_of)
+        plan = yield from search.run()
+        if isinstance(plan, Status):
+            return {}, plan
+        state.write(self.name, (plan, group))
+        going = tuple(placed.pod for placed in plan.victims if not placed.pod.terminating)
+        placement = {placed.pod.key: placed.node_name for placed in plan.placement}
+        state.write(Evictions.KEY, Evictions("", going, self._budgets().forbidding(going), placement))
+        text = f"found a placement for podgroup, preempting {len(plan.victims)} victims"
+        return {placed.pod.uid: placed.node_name for placed in plan.placement}, Status(Code.SUCCESS, (text,))
+
+    def on_group_decision(self, decision: GroupDecision) -> None:
+        """Evict those whom the decision named. All waiting members are held until it is done."""
+        match decision.state.get(self.name):
+            case (GroupPlan() as plan, PodGroupInfo() as group):
+                self.handle.observer.preemption_attempted()
+                nodes = [*dict.fromkeys(placed.node_name for placed in plan.placement)]
+                preemptor = Preemptor(group.members, group.priority, "podgroup", group.uid, "cluster", nodes)
+                self._executor.start(preemptor, plan.victims, violations=plan.violations)
+            case ():
+                self.handle.observer.preemption_attempted()
+
+    def _is_clearing(self, group: PodGroupInfo) -> bool:
+        """Whether room that was made for the group is still being cleared."""
+        nominator = self.handle.nominator
+        nodes = {node for pod in group.members if (node := nominator.nominated_node(pod.uid))}
+        return any(
+            other.priority < group.priority and terminating_by_preemption(other)
+            for node in nodes
+            for other in self._on(node)
+        )
+
+    def _unit_of(self, pod: PodInfo) -> DisruptionUnit | None:
+        """The pods that need this one. Of those it can spare, some may have been told to go a moment ago."""
+        unit = self.handle.disruption_unit(pod)
+        if unit is None or not self._executor.leaving:
+            return unit
+        leaving = self._executor.leaving
+        staying = [placed for placed in unit.pods if placed.pod.uid not in leaving]
+        if len(staying) == len(unit.pods):
+            return unit
+        if pod.uid in leaving:
+            return None
+        return replace(unit, pods=staying, spare=max(0, unit.spare - len(unit.pods) + len(staying)))
+
+    # What both look at.
 
     def _ineligible(self, pod: PodInfo, diagnosis: Diagnosis) -> Status | None:
         """Why the pod may not preempt now: it never may, or room that was made for it is still being cleared."""
         if pod.pod.spec.preemption_policy == "Never":
             return _NEVER
-        nominated = pod.pod.status.nominated_node_name
+        # The pod's status may be older than its nomination, or than the end of that.
+        nominated = self.handle.nominator.nominated_node(pod.uid)
         if not nominated:
             return None
         status = diagnosis.status_of(nominated)
@@ -116,14 +198,11 @@ class DefaultPreemption(
 
     def _dry_run(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> DryRun:
         """Try nodes in turn from a random one on, until enough candidates are found and one violates no budget."""
-        names = diagnosis.nodes_with(Code.UNSCHEDULABLE)
-        if not any(priority < pod.priority for priority in self.handle.snapshot.priorities):
-            return DryRun(statuses=dict.fromkeys(names, NO_VICTIMS))
+        names = still_in_question(state, diagnosis.nodes_with(Code.UNSCHEDULABLE))
         first = int(self.handle.random() * len(names))
         names = [*names[first:], *names[:first]]
         wanted = max(self._candidates_wanted(len(names)), 1)
-        budgets = self.handle.lister(POD_DISRUPTION_BUDGETS.resource).list()
-        search = VictimSearch(self.handle, state, pod, Budgets(cast("Iterable[PodDisruptionBudget]", budgets)))
+        search = VictimSearch(self.handle, state, pod, self._budgets(), self._memory)
         found = DryRun()
         for start in range(0, len(names), wanted):
             part = search.run({name: self._victims_on(name, pod) for name in names[start : start + wanted]})
@@ -134,19 +213,19 @@ class DefaultPreemption(
         found.candidates.sort(key=lambda candidate: candidate.violations > 0)
         return found
 
+    def _budgets(self) -> Budgets:
+        listed = self.handle.lister(POD_DISRUPTION_BUDGETS.resource).list()
+        return Budgets(cast("Iterable[PodDisruptionBudget]", listed))
+
     def _candidates_wanted(self, nodes: int) -> int:
         share = nodes * self._args.min_candidate_nodes_percentage // 100
         return min(max(share, self._args.min_candidate_nodes_absolute), nodes)
 
     def _victims_on(self, node_name: str, pod: PodInfo) -> list[Victim]:
-        now = self.handle.clock.wall()
-        return [single(other, node_name, now) for other in self._on(node_name) if other.priority < pod.priority]
+        placed = (Placed(other, node_name) for other in self._on(node_name))
+        return victims_among(placed, self._unit_of, pod.priority, self.handle.clock.wall())
 
     def _on(self, node_name: str) -> Iterator[PodInfo]:
         snapshot = self.handle.snapshot
         row = snapshot.row_of(node_name)
         return iter(() if row is None else tuple(snapshot.pods[row].values()))
-
-
-def _never(pod: PodInfo, old: object, new: object) -> Hint:
-    return Hint.SKIP

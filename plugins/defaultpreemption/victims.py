@@ -5,22 +5,15 @@ The dry run asks who comes first; the plugin reads off the result what is told a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from operator import attrgetter
-from typing import NamedTuple
 
+from muster.framework.contract import DisruptionUnit, Placed
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.times import parse_time
 
 from .budgets import Budgets
-
-
-class Placed(NamedTuple):
-    """A pod and the node that it is counted on, which one that is only assumed does not name itself."""
-
-    pod: PodInfo
-    node_name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +25,14 @@ class Victim:
         priority: what the preemptor's has to exceed: the highest of a group's members.
         group: whether it stands for a group; a group is more important than a pod of its priority.
         started: when the earliest of them began to run, seconds since the epoch.
+        spare: for a whole group, so many of its pods could go and the others stay.
     """
 
     pods: tuple[Placed, ...]
     priority: int
     group: bool
     started: float
+    spare: int = 0
 
     @property
     def importance(self) -> tuple[int, bool, int, float]:
@@ -47,16 +42,65 @@ class Victim:
         """
         return (-self.priority, not self.group, -len(self.pods), self.started)
 
+    def spared(self, nodes: Collection[str]) -> tuple[list[Victim], list[Placed]]:
+        """For a whole group: as many of its pods as it can spare, on `nodes` before others, and all the rest.
+
+        Of those on these nodes the least important go.
+        """
+        singles = by_importance(
+            Victim((placed,), self.priority, True, start_time(placed.pod, self.started)) for placed in self.pods
+        )
+        singles.sort(key=lambda each: each.pods[0].node_name in nodes)
+        staying, going = singles[: len(singles) - self.spare], singles[len(singles) - self.spare :]
+        return by_importance(going), [placed for each in staying for placed in each.pods]
+
 
 def start_time(pod: PodInfo, now: float) -> float:
     """When the pod began to run, seconds since the epoch; `now` for one that has not yet."""
     started = pod.pod.status.start_time
-    return now if started is None else datetime.fromisoformat(started).timestamp()
+    return now if started is None else parse_time(started)
 
 
 def single(pod: PodInfo, node_name: str, now: float) -> Victim:
     """The pod by itself."""
     return Victim((Placed(pod, node_name),), pod.priority, False, start_time(pod, now))
+
+
+def member(placed: Placed, unit: DisruptionUnit, now: float) -> Victim:
+    """A pod of a group that can spare it."""
+    return Victim((placed,), unit.priority, True, start_time(placed.pod, now))
+
+
+def whole(unit: DisruptionUnit, now: float) -> Victim:
+    """All pods of a group that run."""
+    started = min(start_time(placed.pod, now) for placed in unit.pods)
+    return Victim(tuple(unit.pods), unit.priority, True, started, unit.spare)
+
+
+UnitOf = Callable[[PodInfo], DisruptionUnit | None]
+
+
+def victims_among(pods: Iterable[Placed], unit_of: UnitOf, below: int, now: float) -> list[Victim]:
+    """What it takes to evict all of these pods that a preemptor of priority `below` may evict.
+
+    Pods by themselves come in their order. More pods of a group than it can spare take all of its others along.
+    """
+    victims: list[Victim] = []
+    in_groups: dict[str, tuple[DisruptionUnit, list[Placed]]] = {}
+    for placed in pods:
+        if placed.pod.priority >= below:
+            continue
+        unit = unit_of(placed.pod)
+        if unit is None:
+            victims.append(single(placed.pod, placed.node_name, now))
+        elif unit.priority < below:
+            in_groups.setdefault(unit.key, (unit, []))[1].append(placed)
+    for unit, mine in in_groups.values():
+        if len(mine) <= unit.spare:
+            victims += [member(placed, unit, now) for placed in mine]
+        else:
+            victims.append(whole(unit, now))
+    return victims
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from muster.framework.contract import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiError, Clock, Handle, PodInfo, Status
+from muster.framework.contract.observer import DevicesResult
 from muster.framework.model.devices import (
     DEVICES_API,
     EXTENDED_RESOURCE_CLAIM,
@@ -21,11 +22,11 @@ from muster.framework.model.devices import (
     ConsumerReference,
     ResourceClaim,
 )
-from muster.framework.model.meta import rfc3339
+from muster.framework.model.times import rfc3339
 
 from .claiming import Claiming
 from .extended import Mapping, in_memory
-from .readiness import TIMED_OUT, failure, has_conditions, ready, timed_out
+from .readiness import TIMED_OUT, allocated_devices, failure, has_conditions, ready, result_of, timed_out
 from .tracker import ClaimTracker
 
 log = logging.getLogger(__name__)
@@ -52,7 +53,8 @@ class ClaimWriter:
         plan = claiming.plan
         try:
             for at, claim in enumerate(claiming.claims):
-                if not claim.reserved_for(pod.uid):
+                written = {claiming.claims[other].metadata.uid for other in claiming.written}
+                if claim.metadata.uid not in written and not claim.reserved_for(pod.uid):
                     await self._bind(pod, claiming, at)
             await self._until_ready(pod, claiming, node_name)
         except (ApiError, BindingFailed) as error:
@@ -147,7 +149,9 @@ class ClaimWriter:
         try:
             created = await self._handle.api.post(_collection(claim), msgspec.json.encode(body))
         except ApiError as error:
+            self._handle.observer.claim_created("failure")
             raise BindingFailed(f"create claim for extended resources {claim.key}: {error}") from error
+        self._handle.observer.claim_created("success")
         return _decode(created)
 
     async def _tell_pod(self, pod: PodInfo, claim: ResourceClaim, mappings: Iterable[Mapping]) -> None:
@@ -171,11 +175,24 @@ class ClaimWriter:
         note = f"waiting for binding conditions for device on node {node_name}"
         self._handle.events.event(pod, kind="Normal", reason="BindingConditionsPending", action="Scheduling", note=note)
         clock = self._handle.clock
-        until = clock.now() + self._binding_seconds
-        while not self._all_ready(claiming):
-            if clock.now() >= until:
-                raise BindingFailed(f"{TIMED_OUT}: context deadline exceeded")
-            await _sleep(clock, _POLL_SECONDS)
+        since = clock.now()
+        result: DevicesResult = "success"
+        try:
+            while not self._all_ready(claiming):
+                if clock.now() >= since + self._binding_seconds:
+                    raise BindingFailed(f"{TIMED_OUT}: context deadline exceeded")
+                await _sleep(clock, _POLL_SECONDS)
+        except BindingFailed as error:
+            result = result_of(str(error))
+            raise
+        finally:
+            self._handle.observer.devices_awaited(
+                result,
+                profile=pod.pod.spec.scheduler_name,
+                drivers=[each.driver for each in allocated_devices(claiming.claims)],
+                conditional=[each.driver for each in allocated_devices(claiming.claims) if each.binding_conditions],
+                seconds=clock.now() - since,
+            )
 
     def _all_ready(self, claiming: Claiming) -> bool:
         for at, claim in enumerate(claiming.claims):

@@ -187,7 +187,13 @@ class DynamicResources(
                 variant.claims, variant.answers.problem.claims, solution, strict=True
             ):
                 allocations[at] = allocation_of(claim, asked, choices, site)
-        uids = {at: claiming.claims[at].metadata.uid for at in allocations}
+        uids: dict[int, str] = {}
+        for at in sorted(allocations):  # a claim that the pod names twice is allocated once
+            uid = claiming.claims[at].metadata.uid
+            if uid in uids.values():
+                del allocations[at]
+            else:
+                uids[at] = uid
         claiming.plan = Plan(allocations, uids, variant)
         for at, allocation in allocations.items():
             self._devices.claims.reserve(uids[at], allocation, pod.uid, state.group)

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterable
 
-from muster.framework.model.devices import AllocatedDeviceStatus, ResourceClaim
+from muster.framework.contract.observer import DevicesResult
+from muster.framework.model.devices import AllocatedDeviceStatus, DeviceRequestAllocationResult, ResourceClaim
+from muster.framework.model.times import parse_time
 
 FAILED = "device binding failed"
 TIMED_OUT = "device binding timeout"
+
+
+def result_of(reason: str) -> DevicesResult:
+    """What the wait for devices came to, by why it failed."""
+    return "timeout" if reason.startswith(TIMED_OUT) else "failure" if reason.startswith(FAILED) else "error"
+
+
+def allocated_devices(claims: Iterable[ResourceClaim]) -> list[DeviceRequestAllocationResult]:
+    """The devices of all claims."""
+    return [each for claim in claims if claim.allocation is not None for each in claim.allocation.devices.results]
 
 
 def has_conditions(claim: ResourceClaim) -> bool:
@@ -41,8 +53,7 @@ def timed_out(claim: ResourceClaim, now: float, timeout: float) -> bool:
     """Whether the devices were allocated too long ago. `now` is in seconds since the epoch."""
     if not has_conditions(claim) or claim.allocation is None or claim.allocation.allocation_timestamp is None:
         return False
-    since = datetime.fromisoformat(claim.allocation.allocation_timestamp)
-    return since.timestamp() + timeout < now
+    return parse_time(claim.allocation.allocation_timestamp) + timeout < now
 
 
 def _status(claim: ResourceClaim, driver: str, pool: str, device: str) -> AllocatedDeviceStatus | None:

@@ -95,7 +95,7 @@ class InterPodAffinity(
             _raise_to(by_key, key, ~near_enough * _NOT_NEAR)
         codes = np.zeros(len(nodes), np.int32)
         for index, (key, by_domain) in enumerate(by_key.items()):
-            found = by_domain[nodes.of(snapshot.labels.column(key).ids)]
+            found = by_domain.take(nodes.of(snapshot.labels.column(key).ids))
             codes = found if index == 0 else np.maximum(codes, found)
         return Verdicts(codes, self._table)
 
@@ -124,7 +124,7 @@ class InterPodAffinity(
         scores = np.zeros(len(nodes), np.int64)
         weights = state.get(self.name)
         for key, sums in weights.items() if isinstance(weights, dict) else ():
-            scores += sums[nodes.of(nodes.snapshot.labels.column(key).ids)]
+            scores += sums.take(nodes.of(nodes.snapshot.labels.column(key).ids))
         return scores
 
     def normalize_score(self, state: CycleState, pod: PodInfo, scores: Scores) -> Scores:

@@ -1,4 +1,4 @@
-"""PrioritySort: pods of higher priority first, then those that have waited longer."""
+"""PrioritySort: pods and groups of higher priority first, then those that have waited longer."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ class PrioritySort(QueueSortPlugin):
     def sort_key(self, queued: QueuedPod) -> tuple[int, float, str, str]:
         """Priority descending, time of entering the queue, then `namespace/name` and UID, which differ for any two."""
         info = queued.info
-        return -info.priority, queued.timestamp, info.key, info.uid
+        return -queued.priority, queued.timestamp, info.key, info.uid

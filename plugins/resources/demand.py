@@ -41,6 +41,7 @@ class Demand:
 
     Attributes:
         table: the statuses of nodes that do not fit.
+        wanted: each resource that is looked at, and how much of it.
         selection: the columns of what is offered.
         amounts: int64, shape (offered resources, 1).
         devices: bool, shape (offered resources, 1): whether devices provide the resource where a node offers none.
@@ -63,11 +64,13 @@ class Demand:
         "hopeless",
         "selection",
         "table",
+        "wanted",
     )
 
     def __init__(self, requests: Mapping[str, int], ignored: Ignored) -> None:
         scalars = sorted(name for name, n in requests.items() if n > 0 and is_scalar(name) and name not in ignored)
         self._names = [*(name for name in STANDARD if requests.get(name, 0) > 0), *scalars]
+        self.wanted = tuple((name, requests[name]) for name in self._names)
         self._requests = np.array([requests[name] for name in self._names], np.int64)
         self._reasons = [f"Insufficient {name}" for name in self._names]
         self._numbers: dict[bytes, int] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from functools import partial
 
@@ -21,7 +22,9 @@ from muster.framework.contract import (
     Handle,
     NodeView,
     ObjectFollower,
+    Partition,
     PerSignature,
+    PlacementScorePlugin,
     PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
@@ -34,20 +37,28 @@ from muster.framework.contract.verdicts import Mask
 from muster.framework.model.devices import DEVICES_API, DeviceClass
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import MAX_VALUE
-from muster.framework.snapshot.resources import Amounts
+from muster.framework.snapshot.resources import Amounts, ResourceColumns
 
 from .demand import Demand, Ignored
 from .device_backing import DeviceBacking, class_serves
-from .fit_hints import grew, shrank
+from .fit_hints import freed, grew, shrank
 from .scored import ScoredUse, scored_resources
 from .selection import pick
-from .strategies import strategy_of
+from .strategies import most_allocated, strategy_of
 
 _ENOUGH = MAX_VALUE
 _CLASSES = WatchedKind(EventResource.DEVICE_CLASS, f"{DEVICES_API}/deviceclasses", DeviceClass, optional=True)
 
 
-class NodeResourcesFit(PreFilterPlugin, CapacityPlugin, PreScorePlugin, ScorePlugin, EnqueueExtensions, ObjectFollower):
+class NodeResourcesFit(
+    PreFilterPlugin,
+    CapacityPlugin,
+    PreScorePlugin,
+    ScorePlugin,
+    PlacementScorePlugin,
+    EnqueueExtensions,
+    ObjectFollower,
+):
     """Filters by every requested resource and by the number of pods; scores by the configured strategy."""
 
     name = "NodeResourcesFit"
@@ -85,6 +96,8 @@ class NodeResourcesFit(PreFilterPlugin, CapacityPlugin, PreScorePlugin, ScorePlu
         demand = self._demands.of(pod)
         columns = nodes.snapshot.resources
         demand.arrange(columns, self._devices)
+        if len(nodes) == 1:
+            return np.array([self._room_on(demand, columns, int(nodes.indices()[0]))], np.int64)
         room = nodes.of(columns.allowed_pods) - nodes.of(columns.pod_count)
         if demand.hopeless:
             return np.zeros(len(nodes), np.int64)
@@ -93,6 +106,17 @@ class NodeResourcesFit(PreFilterPlugin, CapacityPlugin, PreScorePlugin, ScorePlu
             room = np.minimum(room, (free // demand.amounts).min(axis=0))
         counted: Scores = np.maximum(room, 0).astype(np.int64)
         return counted
+
+    def _room_on(self, demand: Demand, columns: ResourceColumns, row: int) -> int:
+        """The same of one node, which is asked about whenever a pod comes or goes."""
+        room = int(columns.allowed_pods[row] - columns.pod_count[row])
+        if demand.hopeless or room <= 0:
+            return 0
+        for name, wanted in demand.wanted:
+            offered = columns.amount(columns.allocatable, name, row)
+            if offered or name not in self._devices:
+                room = min(room, (offered - columns.amount(columns.requested, name, row)) // wanted)
+        return max(room, 0)
 
     def filter_epoch(self, snapshot: SnapshotReader) -> Hashable:
         """Changes with the resources that device classes stand for."""
@@ -111,10 +135,23 @@ class NodeResourcesFit(PreFilterPlugin, CapacityPlugin, PreScorePlugin, ScorePlu
         used, offered = use.on(nodes)
         return self._strategy(used, offered, use.weights)
 
+    def score_placements(self, pods: Sequence[PodInfo], domains: Partition, snapshot: SnapshotReader) -> Scores:
+        """How full the nodes of the domain are together, whatever the strategy for single nodes (ScorePlacement)."""
+        requests = Counter[str]()
+        for pod in pods:
+            requests.update(pod.signature.scoring)
+        use = ScoredUse(scored_resources(self._configured, requests))
+        used, offered = use.in_domains(domains, snapshot)
+        return most_allocated(used, offered, use.weights)
+
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Pods that leave or shrink, nodes that come or grow, the pod asking for less, devices that may provide it."""
         return [
-            EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE)),
+            EventRegistration(
+                ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE),
+                partial(freed, self.handle.snapshot, self._devices, self._ignored),
+                by_signature=True,
+            ),
             EventRegistration(
                 ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE),
                 partial(grew, self._devices),

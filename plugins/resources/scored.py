@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from muster.framework.config.args import ResourceSpec
-from muster.framework.contract import NodeView
+from muster.framework.contract import NodeView, Partition, SnapshotReader
 from muster.framework.snapshot.resources import Amounts, ResourceColumns
 
 from .names import STANDARD, is_scalar
@@ -48,13 +48,23 @@ class ScoredUse:
 
     def on(self, nodes: NodeView) -> tuple[Amounts, Amounts]:
         """`(used, offered)`, both int64 of shape (resources, nodes), with the pod on each node."""
+        used, offered = self.without(nodes)
+        return used + self._amounts, offered
+
+    def in_domains(self, domains: Partition, snapshot: SnapshotReader) -> tuple[Amounts, Amounts]:
+        """The same for the nodes of each domain together, with the pod in it: shape (resources, domains)."""
+        used, offered = self.without(NodeView(snapshot, None))
+        return domains.sums(used) + self._amounts, domains.sums(offered)
+
+    def without(self, nodes: NodeView) -> tuple[Amounts, Amounts]:
+        """`(used, offered)` as things are, without the pod."""
         columns = nodes.snapshot.resources
         if columns.layout != self._layout:
             self._arrange(columns)
         used = pick(columns.nonzero, self._defaulted, nodes)
         if self._plain is not None:
             used = np.concatenate([used, pick(columns.requested, self._plain, nodes)])
-        return used + self._amounts, pick(columns.allocatable, self._offered, nodes)
+        return used, pick(columns.allocatable, self._offered, nodes)
 
     def _arrange(self, columns: ResourceColumns) -> None:
         offered = ((columns.index(resource.name), resource) for resource in self._resources)

@@ -78,9 +78,11 @@ def rank(reading: Reading, constraints: Sequence[Weighed], nodes: NodeView) -> R
         if each.sums is None:
             counts = nodes.of(snapshot.relations.labels.tally(each.constraint.question).counts)
             part = counts * each.weight + (rule.max_skew - 1)
+            part[ids == ABSENT] = 0
         else:
-            part = (each.sums * each.weight + (rule.max_skew - 1))[ids]
-        part[ids == ABSENT] = 0
+            by_domain = each.sums * each.weight + (rule.max_skew - 1)
+            by_domain[ABSENT] = 0
+            part = by_domain.take(ids)
         total += part
     if ignored is not None:
         total[ignored] = 0

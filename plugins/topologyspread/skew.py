@@ -68,7 +68,7 @@ def judge(constraints: Sequence[Constraint], nodes: NodeView, tried: Tried | Non
         skews = sums + (constraint.self_match - _least(constraint, domains, sums))
         by_domain = (skews > constraint.rule.max_skew).astype(np.int32)
         by_domain[ABSENT] = NO_KEY
-        found = by_domain[nodes.of(domains.ids)]
+        found = by_domain.take(nodes.of(domains.ids))
         codes = found if index == 0 else np.where(codes == PASSES, found, codes)
     return codes
 

@@ -130,6 +130,11 @@ class VolumeBinding(
         codes = np.array([self._number(each) for each in bits.tolist()], np.int32)[numbers]
         for text, where in reversed(found.errors):
             codes[where] = self._table.number(Status.failure(text))
+        if found.errors:
+            failed = np.zeros(len(codes), np.bool_)
+            for _, where in found.errors:
+                failed[where] = True
+            self.handle.observer.volume_stage_failed("predicate", times=int(failed.sum()))
         return Verdicts(codes.astype(np.int32), self._table)
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
@@ -159,6 +164,7 @@ class VolumeBinding(
         try:
             attempt.reservation = assume(self._ledger, pod, node_name, found)
         except OutOfSync as error:
+            self.handle.observer.volume_stage_failed("assume")
             return Status.failure(str(error))
         return None
 
@@ -182,6 +188,7 @@ class VolumeBinding(
             try:
                 await self._binder.bind(pod, node_name, attempt.reservation)
             except BindingFailed as error:
+                self.handle.observer.volume_stage_failed("bind")
                 return Status.failure(str(error))
         return None
 

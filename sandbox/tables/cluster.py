@@ -1,6 +1,6 @@
 """The columns of nodes, events and the other kinds that make up a cluster or configure it."""
 
-from muster.sandbox.clock import age
+from muster.framework.model.times import age
 from muster.sandbox.objects import Object, get_in, metadata
 from muster.sandbox.tables.columns import AGE, NAME, NONE, Cell, Column, count, field, wide
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from muster.sandbox.clock import age
+from muster.framework.model.times import age
 from muster.sandbox.objects import Object, get_in, metadata
 
 Cell = Callable[[Object, float], Any]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from muster.sandbox.clock import age, parse_time
+from muster.framework.model.times import age, parse_time
 from muster.sandbox.objects import Object, get_in, metadata
 from muster.sandbox.tables.columns import AGE, NAME, NONE, Column, field, wide
 

@@ -1,6 +1,6 @@
 """The columns of volumes, claims, storage drivers, and of devices and their claims."""
 
-from muster.sandbox.clock import age
+from muster.framework.model.times import age
 from muster.sandbox.objects import Object, get_in, metadata
 from muster.sandbox.tables.columns import AGE, NAME, NONE, UNSET, Column, count, field, joined, phase, wide
 

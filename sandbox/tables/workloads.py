@@ -1,6 +1,6 @@
 """The columns of workloads, of the services in front of them, and of what protects and groups their pods."""
 
-from muster.sandbox.clock import human_duration, parse_time
+from muster.framework.model.times import human_duration, parse_time
 from muster.sandbox.objects import Object, get_in, metadata
 from muster.sandbox.tables.columns import (
     AGE,

@@ -2,12 +2,17 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from muster.operator.cli import main
@@ -18,19 +23,24 @@ from muster.sandbox.contents import NodeShape
 from muster.sandbox.kinds import PODS
 from tests.builders import PodDict, make_pod
 
+MUSTER = Path(sys.executable).with_name("muster")
 FULL = (
     "0/4 nodes are available: 4 Insufficient cpu. "
     "preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling."
 )
 
+TOO_FEW = (
+    "0/4 nodes are available: pre-filter pod train-0 cannot find enough sibling pods, current pods number: 1, "
+    "minMember of group: 3."
+)
 _GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 
 
-def _group(name: str, min_member: int) -> dict[str, Any]:
+def _group(name: str, min_member: int, labels: Mapping[str, str]) -> dict[str, Any]:
     return {
         "apiVersion": "scheduling.x-k8s.io/v1alpha1",
         "kind": "PodGroup",
-        "metadata": {"name": name, "namespace": "default"},
+        "metadata": {"name": name, "namespace": "default", "labels": dict(labels)},
         "spec": {"minMember": min_member},
     }
 
@@ -59,7 +69,8 @@ async def _serve(folder: Path, ready: Event, over: Event) -> None:
     async with sandbox:
         sandbox.kubeconfig(folder / "kubeconfig")
         for name, min_member in _GROUPS.items():
-            sandbox.store.create(group, _group(name, min_member), namespace="default")
+            labels = {"team": "blue"} if name == "train" else {}
+            sandbox.store.create(group, _group(name, min_member, labels), namespace="default")
         for pod in _PODS:
             sandbox.store.create(PODS, dict(pod), namespace="default")
         ready.set()
@@ -85,6 +96,10 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     thread.join()
 
 
+def kubectl(kubeconfig: Path, *words: str) -> None:
+    subprocess.run(["kubectl", "--kubeconfig", str(kubeconfig), *words], check=True, stdout=subprocess.DEVNULL)
+
+
 def _ask(*words: str) -> Result:
     return CliRunner().invoke(main, list(words), catch_exceptions=False)
 
@@ -92,13 +107,54 @@ def _ask(*words: str) -> Result:
 def test_why_tells_of_a_group_by_its_bare_name(kubeconfig: Path) -> None:
     told = _ask("why", "train", "--kubeconfig", str(kubeconfig))
     assert told.exit_code == 0
-    assert "default/train needs 3 pods, 1 exist" in told.output
+    assert "default/train needs 3 pods, 1 exist, 0 have nodes" in told.output
     assert "train-0" in told.output
 
 
 def test_why_tells_of_a_group_for_programs(kubeconfig: Path) -> None:
     told = json.loads(_ask("why", "pg/train", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
-    assert (told["podGroup"], told["minMember"], told["members"]) == ("default/train", 3, {"train-0": ""})
+    assert told == {
+        "podGroup": "default/train",
+        "minMember": 3,
+        "phase": "",
+        "scheduled": 0,
+        "running": 0,
+        "succeeded": 0,
+        "failed": 0,
+        "reason": "",
+        "message": "",
+        "members": [{"pod": "train-0", "phase": "Pending", "node": "", "message": ""}],
+        "scheduleStartTime": "",
+        "now": {
+            "reason": TOO_FEW,
+            "blocked": "default/train-0",
+            "nodes": [],
+            "help": None,
+            "place": 2,
+            "ahead": ["default/many"],
+            "waiting": 3,
+        },
+    }
+
+
+def test_why_tells_where_members_of_a_group_fit_what_stops_the_next_and_what_would_help(kubeconfig: Path) -> None:
+    told = _ask("why", "pg/many", "--kubeconfig", str(kubeconfig)).output.splitlines()
+    assert told[:8] == [
+        "default/many needs 5 pods, 5 exist, 0 have nodes",
+        "pod group default/many is unschedulable, 4 of the 5 members that it needs fit; with those 4 placed: "
+        "0/4 nodes are available: 4 Insufficient cpu.",
+        "1 more node like node-1 (2 cpu, 32Gi memory, 110 pods, 100Gi ephemeral-storage) would make the rest fit.",
+        "Place 1 of 3 waiting groups.",
+        "",
+        "NODES   TAKE   THEN               WHICH",
+        "4       4      Insufficient cpu   node-1, node-2, node-3 and 1 more",
+        "",
+    ]
+    wide = _ask("why", "pg/many", "-o", "wide", "--kubeconfig", str(kubeconfig)).output
+    assert "node-1, node-2, node-3, node-4" in wide
+    programs = json.loads(_ask("why", "pg/many", "-o", "json", "--kubeconfig", str(kubeconfig)).output)["now"]
+    assert (programs["blocked"], programs["place"], programs["ahead"]) == ("default/many-4", 1, [])
+    assert programs["nodes"] == [{"reason": "Insufficient cpu", "took": 4, "nodes": [f"node-{n}" for n in range(1, 5)]}]
 
 
 def test_why_explains_a_pod(kubeconfig: Path) -> None:
@@ -131,7 +187,7 @@ def test_why_finds_what_nodes_lack_for_a_member_of_a_complete_group(kubeconfig: 
 
 def test_why_tells_of_a_member_that_fits_alone_what_its_group_lacks(kubeconfig: Path) -> None:
     verdict = (
-        "pod group default/many is unschedulable, 4 of the 5 members that it needs fit: "
+        "pod group default/many is unschedulable, 4 of the 5 members that it needs fit; with those 4 placed: "
         "0/4 nodes are available: 4 Insufficient cpu."
     )
     told = _explained(kubeconfig, "many-0")
@@ -180,11 +236,124 @@ def test_why_says_what_is_not_there(kubeconfig: Path, name: str, code: int, text
     assert text in told.output
 
 
-def test_groups_lists_every_group_of_the_namespace(kubeconfig: Path) -> None:
+def test_groups_lists_every_group_of_the_namespace_as_the_api_has_it(kubeconfig: Path) -> None:
     told = json.loads(_ask("groups", "-A", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
-    assert [(each["metadata"]["name"], each["spec"]["minMember"]) for each in told] == list(_GROUPS.items())
-    assert "train" in _ask("groups", "--kubeconfig", str(kubeconfig)).output
-    assert "train" not in _ask("groups", "-n", "kube-system", "--kubeconfig", str(kubeconfig)).output
+    assert (told["kind"], told["apiVersion"]) == ("List", "v1")
+    found = [(each["kind"], each["metadata"]["name"], each["spec"]["minMember"]) for each in told["items"]]
+    assert found == [("PodGroup", name, count) for name, count in _GROUPS.items()]
+    assert yaml.safe_load(_ask("groups", "-A", "-o", "yaml", "--kubeconfig", str(kubeconfig)).output) == told
+
+
+def test_groups_are_kubectls_columns(kubeconfig: Path) -> None:
+    first, second, *_ = _ask("groups", "many", "train", "--kubeconfig", str(kubeconfig)).output.splitlines()
+    assert first.split() == ["NAME", "PHASE", "MINMEMBER", "SCHEDULED", "RUNNING", "AGE", "REASON", "MESSAGE"]
+    assert second.split()[:4] == ["many", "5", "0", "0"]
+    wide = _ask("groups", "-A", "-o", "wide", "--kubeconfig", str(kubeconfig)).output.splitlines()[0].split()
+    assert (wide[0], wide[6:9]) == ("NAMESPACE", ["SUCCEEDED", "FAILED", "OCCUPIED-BY"])
+
+
+def test_groups_are_chosen_by_name_and_by_label(kubeconfig: Path) -> None:
+    by_name = _ask("groups", "wide", "many", "-o", "name", "--kubeconfig", str(kubeconfig))
+    assert by_name.output == "podgroup.scheduling.x-k8s.io/wide\npodgroup.scheduling.x-k8s.io/many\n"
+    by_label = _ask("groups", "-l", "team=blue", "-o", "name", "--kubeconfig", str(kubeconfig))
+    assert by_label.output == "podgroup.scheduling.x-k8s.io/train\n"
+    missing = _ask("groups", "nothing", "--kubeconfig", str(kubeconfig))
+    assert (missing.exit_code, missing.output) == (1, 'Error: podgroups.scheduling.x-k8s.io "nothing" not found\n')
+
+
+def test_an_empty_list_says_so_beside_the_output(kubeconfig: Path) -> None:
+    told = _ask("groups", "-n", "kube-system", "--kubeconfig", str(kubeconfig))
+    assert (told.exit_code, told.stdout) == (0, "")
+    assert told.stderr == "No resources found in kube-system namespace.\n"
+    everywhere = _ask("groups", "-A", "-l", "team=green", "--kubeconfig", str(kubeconfig))
+    assert everywhere.stderr == "No resources found.\n"
+
+
+def test_a_watch_prints_what_there_is_and_then_what_changes(kubeconfig: Path) -> None:
+    command = [str(MUSTER), "groups", "train", "-w", "--kubeconfig", str(kubeconfig)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout is not None
+        try:
+            assert watching.stdout.readline().startswith("NAME")
+            assert watching.stdout.readline().split()[:2] == ["train", "3"]
+            kubectl(kubeconfig, "patch", "podgroup", "train", "--type=merge", "-p", '{"spec":{"minMember":4}}')
+            assert watching.stdout.readline().split()[:2] == ["train", "4"]
+            kubectl(kubeconfig, "patch", "podgroup", "train", "--type=merge", "-p", '{"spec":{"minMember":3}}')
+        finally:
+            watching.send_signal(signal.SIGINT)
+    assert watching.returncode == 0
+
+
+@pytest.mark.parametrize("words", [("pod", "huge"), ("po/huge",)])
+def test_why_takes_a_kind_and_a_name_as_kubectl_does(kubeconfig: Path, words: Sequence[str]) -> None:
+    assert _ask("why", *words, "-o", "name", "--kubeconfig", str(kubeconfig)).output == "pod/huge\n"
+    group = _ask("why", "podgroup", "train", "-o", "name", "--kubeconfig", str(kubeconfig))
+    assert group.output == "podgroup.scheduling.x-k8s.io/train\n"
+
+
+def test_another_context_and_another_user_are_chosen_as_with_kubectl(kubeconfig: Path) -> None:
+    words = ("groups", "-A", "-o", "name", "--kubeconfig", str(kubeconfig))
+    refused = _ask(*words, "--context", "elsewhere")
+    assert refused.exit_code == 2
+    assert "context 'elsewhere' does not exist" in refused.output
+    assert _ask(*words, "--context", "sandbox", "--as", "jane", "--as-group", "dev").exit_code == 0
+    assert _ask(*words, "--as-group", "dev").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("groups", "tr"), ["train", ":4"]),
+        (("why", "hu"), ["huge", ":4"]),
+        (("why", "pod", "wide"), ["wide-0", "wide-1", ":4"]),
+        (("why", "pg/wi"), ["pg/wide", ":4"]),
+        (("explain", "pl"), ["placed", ":4"]),
+        (("groups", "-n", "kube-s"), ["kube-system", ":4"]),
+        (("groups", "--context", "s"), ["sandbox", ":4"]),
+        (("simulate", "-f", "any"), [":0"]),
+    ],
+)
+def test_the_shell_offers_what_the_cluster_has(
+    kubeconfig: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: Sequence[str],
+    offered: list[str],
+) -> None:
+    command, *rest = words
+    monkeypatch.setattr("sys.argv", ["kubectl_complete-muster", command, "--kubeconfig", str(kubeconfig), *rest])
+    complete_for_kubectl()
+    assert capsys.readouterr().out.splitlines() == offered
+
+
+@pytest.mark.parametrize(
+    ("sink", "code", "message"),
+    [("closed pipe", -signal.SIGPIPE, ""), ("/dev/full", 1, "No space left on device")],
+)
+@pytest.mark.parametrize("words", [("groups", "-A"), ("why", "pod/huge"), ("simulate", "-f", "-")])
+def test_output_that_nobody_takes_ends_a_command_without_a_traceback(
+    kubeconfig: Path, sink: str, code: int, message: str, words: Sequence[str]
+) -> None:
+    if sink == "closed pipe":
+        reader, output = os.pipe()
+        os.close(reader)
+    else:
+        output = os.open(sink, os.O_WRONLY)
+    wanted = json.dumps(make_pod("wanted").requests(cpu="99"))
+    try:
+        ended = subprocess.run(
+            [str(MUSTER), *words, "--kubeconfig", str(kubeconfig)],
+            input=wanted,
+            stdout=output,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(output)
+    assert ended.returncode == code
+    expected = f"Error: standard output cannot be written: {message}\n" if message else ""
+    assert ended.stderr == expected
 
 
 def test_a_kubeconfig_that_is_not_there_is_bad_input(tmp_path: Path) -> None:

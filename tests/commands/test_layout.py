@@ -1,83 +1,91 @@
-"""Tables at the width of a terminal, and in a pipe."""
+"""Tables: kubectl's plain columns, at the width of a terminal and in a pipe the same."""
 
-from io import StringIO
+from datetime import UTC, datetime
 
 import msgspec
-import pytest
-from click.testing import CliRunner
-from rich.console import Console, RenderableType
 
 from muster.framework.contract import Status
+from muster.framework.contract.decision import Evictions
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.explain import Explanation
-from muster.operator.commands import groups
-from muster.operator.explain.groups import GroupReport, render_groups, render_report
+from muster.operator.explain.groups import GroupReport, render_report
+from muster.operator.explain.layout import lines
 from muster.operator.explain.live import Explained
 from muster.operator.explain.tables import render
 from muster.plugins.coscheduling.api import PodGroup
 from tests.builders import make_pod
 
-_WIDTH = 80
 _WHY = (
     "pod group team-of-nine/first-gang is unschedulable, 0 of the 3 members that it needs fit: "
     "0/5 nodes are available: 5 Insufficient cpu."
 )
+_NOW = datetime(2026, 11, 21, 9, 5, tzinfo=UTC).timestamp()
 _DOCUMENT = {
     "metadata": {"name": "first-gang", "namespace": "team-of-nine"},
     "spec": {"minMember": 3},
     "status": {
         "phase": "Scheduling",
+        "scheduleStartTime": "2026-11-21T09:00:00Z",
         "conditions": [{"type": "Scheduled", "status": "False", "reason": "Unschedulable", "message": _WHY}],
     },
 }
 _GROUP = msgspec.json.decode(msgspec.json.encode(_DOCUMENT), type=PodGroup)
 
 
-def _printed(*parts: RenderableType) -> list[str]:
-    file = StringIO()
-    for part in parts:
-        Console(file=file, width=_WIDTH).print(part)
-    return file.getvalue().splitlines()
+def test_columns_are_three_spaces_apart_and_no_line_has_trailing_space() -> None:
+    rows = [("a", "Pending", ""), ("a-much-longer-name", "Running", "on the way")]
+    assert list(lines(("NAME", "PHASE", "MESSAGE"), rows)) == [
+        "NAME                 PHASE     MESSAGE",
+        "a                    Pending",
+        "a-much-longer-name   Running   on the way",
+    ]
 
 
-def _column(lines: list[str], index: int) -> str:
-    """What stands in one column, without spaces, which may stand where a line ends."""
-    return "".join(line.split("│")[index + 1] for line in lines if line.startswith("│")).replace(" ", "")
+def test_nothing_that_a_cluster_says_reaches_the_terminal_as_a_control_sequence() -> None:
+    *_, line = lines(("NAME",), [("red \x1b[31m\nand a second line",)])
+    assert line == r"red \x1b[31m\nand a second line"
 
 
-def test_a_terminal_shows_groups_by_whole_names_and_whole_messages() -> None:
-    lines = _printed(render_groups([_GROUP]))
-    assert any("│ team-of-nine │ first-gang │" in line for line in lines)
-    assert _column(lines, 7) == _WHY.replace(" ", "")
-
-
-def test_a_terminal_shows_members_by_whole_names_and_whole_messages() -> None:
+def test_a_group_and_its_members_have_a_line_each_with_whole_names_and_messages() -> None:
     member = make_pod("first-gang-worker-0")
-    member["status"] = {"conditions": [{"type": "PodScheduled", "status": "False", "message": _WHY}]}
-    lines = _printed(*render_report(GroupReport(_GROUP, [msgspec.convert(dict(member), Pod)])))
-    assert any("│ first-gang-worker-0 │" in line for line in lines)
-    assert _column(lines, 3) == _WHY.replace(" ", "")
+    member["status"] = {
+        "phase": "Pending",
+        "conditions": [{"type": "PodScheduled", "status": "False", "message": _WHY}],
+    }
+    told = list(render_report(GroupReport(_GROUP, [msgspec.convert(dict(member), Pod)]), now=_NOW))
+    assert told == [
+        "team-of-nine/first-gang needs 3 pods, 1 exist, 0 have nodes",
+        f"Unschedulable: {_WHY}",
+        "It has waited for 5m.",
+        "",
+        "POD                   PHASE     NODE     MESSAGE",
+        f"first-gang-worker-0   Pending   <none>   {_WHY}",
+    ]
 
 
-def test_a_terminal_shows_which_plugin_a_score_is_of() -> None:
-    plugins = ["NodeResourcesFit", "NodeResourcesBalancedAllocation", "TaintToleration", "NodeAffinity", "PodTopology"]
+def test_a_table_says_which_plugin_a_score_is_of_and_why_nodes_are_rejected() -> None:
+    plugins = ["NodeResourcesFit", "NodeResourcesBalancedAllocation"]
     scores = {"node-1": dict.fromkeys(plugins, 1)}
-    found = Explanation(("node-1",), {"n": Status.unschedulable(_WHY)}, scores, {"node-1": 5}, chosen="node-1")
+    rejected = {f"n{index}": Status.unschedulable(_WHY).by("Own") for index in range(5)}
+    found = Explanation(("node-1",), rejected, scores, {"node-1": 5}, chosen="node-1")
     pod = PodInfo(msgspec.convert(dict(make_pod("web")), Pod))
-    _, rejected, best, *_ = render(Explained(pod, "muster", 2, found, "", ""))
-    heads = _printed(best)
-    top = next(index for index, line in enumerate(heads) if line.startswith("┡"))
-    names = ["".join(line.split("┃")[index + 2].strip() for line in heads[2:top]) for index in range(len(plugins))]
-    assert names == plugins
-    assert _column(_printed(rejected), 2) == _WHY.replace(" ", "")
+    told = list(render(Explained(pod, "muster", 6, found, "", "")))
+    assert told[3:] == [
+        f"REJECTED   PLUGIN   {'REASON'.ljust(len(_WHY))}   WHICH",
+        f"5          Own      {_WHY}   n0, n1, n2 and 2 more",
+        "",
+        "NODE     TOTAL   NodeResourcesFit   NodeResourcesBalancedAllocation",
+        "node-1   5       1                  1",
+    ]
+    assert "n0, n1, n2, n3, n4" in "\n".join(render(Explained(pod, "muster", 6, found, "", ""), wide=True))
 
 
-def test_a_pipe_gets_every_row_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def listed(*_: object) -> list[PodGroup]:
-        return [_GROUP]
-
-    monkeypatch.setattr(groups, "list_groups", listed)
-    monkeypatch.setattr(groups, "load_connection", lambda _: None)
-    printed = CliRunner().invoke(groups.command, ["-A"], catch_exceptions=False).output
-    assert any("first-gang" in line and _WHY in line for line in printed.splitlines())
+def test_why_tells_whom_a_pod_would_evict_where_and_which_budget_forbids_it() -> None:
+    web, guarded, free = (PodInfo(msgspec.convert(make_pod(name), Pod)) for name in ("web", "guarded", "free"))
+    evictions = Evictions("one", (guarded, free), {guarded.uid: "default/db"})
+    explained = Explained(web, "muster", 1, Explanation(feasible=(), evictions=evictions), gated="", group="")
+    assert list(render(explained))[1:] == [
+        "Would be evicted on one: default/guarded (priority 0), default/free (priority 0)",
+        "PodDisruptionBudget default/db does not let default/guarded go, and is overruled",
+    ]

@@ -101,11 +101,12 @@ class ControlPlane:
             self.stop()
             raise
 
-    def start_scheduler(self, config: Mapping[str, object] = {}) -> Api:
+    def start_scheduler(self, config: Mapping[str, object] = {}, *arguments: str) -> Api:
         """Starts kube-scheduler and waits until it is ready; returns a client for its health and metrics pages.
 
         `config` holds fields of a `KubeSchedulerConfiguration`; connection and leader election are filled in where
         they are absent. The scheduler logs in as `system:kube-scheduler`, with the rights that Kubernetes gives it.
+        `arguments` are added to its command line.
         """
         kubeconfig = self.kubeconfig(SCHEDULER)
         path = self.files.folder / "kube-scheduler.yaml"
@@ -118,7 +119,7 @@ class ControlPlane:
         path.write_text(json.dumps(defaults | dict(config)))
         port = free_port()
         command = commands.kube_scheduler(self.files, port=port, kubeconfig=kubeconfig, config=path)
-        return self._run_component([*command, *self._feature_gates], port, page="/readyz")
+        return self._run_component([*command, *self._feature_gates, *arguments], port, page="/readyz")
 
     def start_controller_manager(self, *controllers: str) -> Api:
         """Starts kube-controller-manager with the named controllers, by default all, and waits until it is ready."""

@@ -20,13 +20,14 @@ def make_group(
     namespace: str = "default",
     min_resources: Mapping[str, object] | None = None,
     timeout: int | None = None,
+    annotations: Mapping[str, str] = {},
 ) -> dict[str, Any]:
     """A PodGroup; what is None is absent."""
     spec = {"minMember": min_member, "minResources": min_resources, "scheduleTimeoutSeconds": timeout}
     return {
         "apiVersion": "scheduling.x-k8s.io/v1alpha1",
         "kind": "PodGroup",
-        "metadata": {"name": name, "namespace": namespace},
+        "metadata": {"name": name, "namespace": namespace, **({"annotations": {**annotations}} if annotations else {})},
         "spec": {field: value for field, value in spec.items() if value is not None},
     }
 

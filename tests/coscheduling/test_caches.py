@@ -204,7 +204,7 @@ async def test_a_group_that_found_no_place_counts_its_resources_again(world: Wor
     await world.run(1)
 
     assert world.notes(keys[0]) == [
-        "pod group default/g is unschedulable, 1 of the 2 members that it needs fit: "
+        "pod group default/g is unschedulable, 1 of the 2 members that it needs fit; with that one placed: "
         "0/2 nodes are available: 2 Insufficient cpu."
     ]
     assert said(world, keys[0]) == "resource gap: map[cpu:1]"

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.framework.contract.members import Counts, EndedMember, Members
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.store import Store
-from muster.operator.podgroups.ended_pods import EndedPod, EndedPods
+from muster.operator.podgroups.ended_pods import EndedPod, EndedPods, group_by_label
 from muster.plugins.coscheduling.api import GROUP_LABELS, group_key
-from muster.plugins.coscheduling.members import EndedMember, Members
-from muster.plugins.coscheduling.phases import Counts
 
 CURRENT, SIGS, MING = GROUP_LABELS
 TRAIN = "ml/train"
@@ -45,7 +44,7 @@ def ended(version: int = 1, **more: Any) -> EndedPod:
 
 
 def book(*pods: PodInfo) -> Members:
-    members = Members()
+    members = Members(group_key)
     for each in pods:
         members.follow(None, each)
     return members
@@ -53,7 +52,7 @@ def book(*pods: PodInfo) -> Members:
 
 def endings(members: Members) -> Store[Any]:
     """What the watch of ended pods knows, told to the book."""
-    return Store(EndedPods(members.follow_ended))
+    return Store(EndedPods(group_by_label, members.follow_ended))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +74,7 @@ def test_a_pod_that_has_not_ended_counts_by_node_and_phase(of: PodInfo, counts: 
     ("phase", "counts"), [("Succeeded", Counts(pods=1, scheduled=1, succeeded=1)), ("Failed", Counts(pods=1, failed=1))]
 )
 def test_a_pod_that_has_ended_counts_until_it_is_gone(phase: str, counts: Counts, deleting: bool) -> None:
-    members = Members()
+    members = Members(group_key)
     store = endings(members)
     store.put(ended(phase=phase, node="n1", deleting=deleting))
     assert members.counts(TRAIN) == counts
@@ -120,7 +119,7 @@ def test_a_pod_that_was_being_deleted_is_never_unaccounted_for() -> None:
 
 
 def test_only_changes_that_count_are_told() -> None:
-    members, first, second = Members(), pod(1), pod(2)
+    members, first, second = Members(group_key), pod(1), pod(2)
     running = pod(3, phase="Running", node="n1")
     assert members.follow(None, first)
     assert not members.follow(first, second)
@@ -131,7 +130,7 @@ def test_only_changes_that_count_are_told() -> None:
 
 @given(st.dictionaries(st.sampled_from(GROUP_LABELS), st.sampled_from(["", "a", "b"])))
 def test_a_pod_that_ended_is_a_member_of_the_group_that_it_was_in(labels: dict[str, str]) -> None:
-    members = Members()
+    members = Members(group_key)
     endings(members).put(ended(labels=labels, phase="Failed"))
     group = group_key(pod(labels=labels))
     counted = [each for each in ("ml/a", "ml/b") if members.counts(each) == Counts(pods=1, failed=1)]
@@ -152,7 +151,7 @@ def test_a_member_that_was_bound_and_is_never_reported_has_no_node_any_more(repo
 
 
 def test_a_pod_of_the_same_name_is_another_member() -> None:
-    members = Members()
+    members = Members(group_key)
     store = endings(members)
     store.put(ended(1, phase="Failed"))
     members.follow(None, pod(2, uid="v"))
@@ -161,7 +160,7 @@ def test_a_pod_of_the_same_name_is_another_member() -> None:
 
 @pytest.mark.parametrize("phase", ["Pending", "Failed"])
 def test_a_pod_may_change_its_group(phase: str) -> None:
-    members = Members()
+    members = Members(group_key)
     store = endings(members)
     moved = {"labels": {CURRENT: "other"}, "phase": phase}
     if phase == "Failed":
@@ -206,7 +205,7 @@ steps = st.tuples(
 
 @given(st.lists(steps, max_size=30))
 def test_the_book_is_what_a_recount_gives(life: list[tuple[str, str, bool, str]]) -> None:
-    members, alive, gone = Members(), dict[str, PodInfo](), dict[str, EndedMember]()
+    members, alive, gone = Members(group_key), dict[str, PodInfo](), dict[str, EndedMember]()
     for version, (uid, phase, placed, group) in enumerate(life):
         old, over = alive.get(uid), gone.get(uid)
         if phase in ("Succeeded", "Failed"):

@@ -1,6 +1,6 @@
 """The engine with gangs in its cluster: what a test does to PodGroups, and what the plugin knows of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from muster.framework.contract import Observer, Plugin
@@ -35,9 +35,10 @@ class World(VirtualScheduler):
         without: Mapping[str, Sequence[str]] = {},
         observer: Observer | None = None,
         seed: int = 0,
+        stopwatch: Callable[[], float] = lambda: 0.0,
     ) -> None:
         document = configuration(args, names, tuple(plugins), without)
-        super().__init__(*plugins.values(), configuration=document, observer=observer, seed=seed)
+        super().__init__(*plugins.values(), configuration=document, observer=observer, seed=seed, stopwatch=stopwatch)
 
     @property
     def groups(self) -> PodGroups:

@@ -106,3 +106,12 @@ def test_switching_the_election_off_in_the_configuration_counts(assembled: Assem
 def test_what_only_muster_can_judge_is_refused_by_it(assembled: Assembled) -> None:
     with pytest.raises(ConfigurationError, match="NoSuchPlugin"):
         assembled({"plugins.enabled": ["NoSuchPlugin"]})
+
+
+def test_pods_may_be_read_where_extenders_are_told_of_them(assembled: Assembled, helm: Helm) -> None:
+    values = {"config.extenders": [{"urlPrefix": "http://10.0.0.1/scheduler", "filterVerb": "filter"}]}
+    [extender] = assembled(values).configuration.extenders
+    assert extender.filter_verb == "filter"
+    reading = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
+    assert reading in pick(helm.template(nested(values)), "ClusterRole/muster")["rules"]
+    assert reading not in pick(helm.template(), "ClusterRole/muster")["rules"]

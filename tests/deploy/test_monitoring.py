@@ -47,6 +47,7 @@ def exercise(metrics: EngineMetrics) -> None:
     metrics.permit_wait(Code.UNSCHEDULABLE, seconds=1)
     metrics.queue_incoming("active", "e", entity="pod", pods=1)
     metrics.unschedulable_pods("a", profile="p", change=1)
+    metrics.group_bound(1, members=8)
 
 
 def selectors(expression: str) -> Iterator[tuple[str, set[str]]]:

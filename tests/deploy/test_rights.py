@@ -30,9 +30,11 @@ UNSEEN = {
     Right(_DEVICES, "resourceclaims", "delete"),
     Right(_DEVICES, "resourceclaims", "get"),
     Right(_DEVICES, "resourceclaims/binding", "patch"),
+    Right("scheduling.k8s.io", "podgroups", "watch"),
+    Right("scheduling.k8s.io", "podgroups/status", "patch"),
 }
 """Rights that are used when words are repeated half a minute later, when writes collide or are taken back, for extended
-resources, or within the API server."""
+resources, within the API server, or where that serves PodGroups of its own."""
 _NO_PREEMPTION = "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
 _ON_TWO = {"kubernetes.io/hostname": "two"}
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"

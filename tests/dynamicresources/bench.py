@@ -12,10 +12,12 @@ from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.framework.snapshot.view import NodeView
+from muster.operator.metrics import EngineMetrics, blocks, registry_of
 from muster.plugins.dynamicresources.plugin import DynamicResources
 from muster.plugins.dynamicresources.shared import Devices
 from muster.testing.clock import VirtualClock
 from tests.builders import NodeDict, PodDict
+from tests.serving.scraping import Scrape, scrape
 
 Object = dict[str, Any]
 T = TypeVar("T")
@@ -94,6 +96,7 @@ class _Handle:
     spawned: list[Coroutine[Any, Any, None]] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     kept: dict[str, object] = field(default_factory=dict)
+    observer: EngineMetrics = field(default_factory=EngineMetrics)
 
     @property
     def events(self) -> "_Handle":
@@ -120,6 +123,11 @@ class Bench:
         self.api = KeptApi()
         self.handle = _Handle(self.snapshot, self.api)
         self.plugin = DynamicResources(None, cast("Handle", self.handle))  # type: ignore[arg-type]  # no arguments given
+
+    @property
+    def metrics(self) -> Scrape:
+        """What has been counted so far."""
+        return scrape(blocks(registry_of(self.handle.observer)))
 
     @property
     def devices(self) -> Devices:

@@ -67,6 +67,18 @@ async def test_an_allocated_claim_is_reserved_for_one_pod_more() -> None:
     assert [each["uid"] for each in world.claim("wanted")["status"]["reservedFor"]] == ["other", UID]
 
 
+async def test_a_claim_that_the_pod_names_twice_is_allocated_once() -> None:
+    world = bench(claim(), devices=(device("a"), device("b")))
+    attempt = start(world, "user", "wanted", "wanted")
+    assert attempt.nodes() == ["one"]
+    assert attempt.reserve("one") is None
+    assert [each["device"] for each in attempt.planned("one")["allocation"]["claims"]["wanted"]] == ["a"]
+    assert await attempt.bind("one") is None
+    status = world.claim("wanted")["status"]
+    assert [each["device"] for each in status["allocation"]["devices"]["results"]] == ["a"]
+    assert [each["uid"] for each in status["reservedFor"]] == [UID]
+
+
 async def test_nothing_is_written_into_a_claim_that_is_reserved_already() -> None:
     world = bench(allocated(claim(), (GPU, "one", "a"), node="one", reserved=[UID]))
     attempt = start(world)
@@ -216,6 +228,9 @@ async def test_a_claim_is_made_for_extended_resources_and_the_pod_told_of_it() -
     assert made["status"]["allocation"]["devices"]["results"][0]["device"] == "a"
     told = world.api.objects["/api/v1/namespaces/default/pods/user"]["status"]["extendedResourceClaimStatus"]
     assert told["resourceClaimName"] == "user-extended-resources-x"
+    made_for = {"admin_access": "false", "owner_api_group": "", "owner_api_kind": "Pod"}
+    name = "dynamic_resource_allocation_resourceclaim_creates_total"
+    assert world.metrics.value(name, status="success", **made_for) == 1
     attempt.unreserve("one")
     await world.do_what_was_spawned()
     assert f"{CLAIMS}/user-extended-resources-x" not in world.api.objects
@@ -251,6 +266,32 @@ async def test_a_pod_is_bound_once_its_devices_are_ready() -> None:
     assert await binding is None
     assert world.handle.told == ["waiting for binding conditions for device on node one"]
     assert world.handle.clock.now() == began + 10
+    labels = {"profile": "muster", "driver": GPU, "status": "success"}
+    assert world.metrics.value("scheduler_dra_bindingconditions_allocations_total", **labels) == 1
+    assert world.metrics.value("scheduler_dra_bindingconditions_wait_duration_seconds_sum", **labels) == 10
+
+
+@pytest.mark.parametrize(
+    ("says", "result"), [("broken", "failure"), ("other", "timeout")], ids=["fail", "are not ready in time"]
+)
+async def test_devices_that_make_binding_fail_are_counted_when_they(says: str, result: str) -> None:
+    world = bench(claim(), devices=(device("a") | CONDITIONS,))
+    attempt = start(world)
+    attempt.nodes()
+    attempt.reserve("one")
+    binding = asyncio.ensure_future(attempt.bind("one"))
+    await asyncio.sleep(0)
+    while not binding.done():
+        known = world.claim("wanted")
+        known["status"] |= reported(says)
+        known["metadata"]["resourceVersion"] = "99"
+        world.put(known)
+        if (due := world.handle.clock.next_due()) is not None:
+            world.handle.clock.move_to(due)
+        await asyncio.sleep(0)
+    assert await binding is not None
+    labels = {"profile": "muster", "driver": GPU, "status": result}
+    assert world.metrics.value("scheduler_dra_bindingconditions_allocations_total", **labels) == 1
 
 
 READINESS: dict[str, tuple[str, str]] = {

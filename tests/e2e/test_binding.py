@@ -96,7 +96,7 @@ def test_a_pod_of_higher_priority_goes_first(
     add_nodes(make_node("one", cpu="4"))
 
     cluster.wait_until_bound("high")
-    assert cluster.wait_until_turned_away("low") == "0/1 nodes are available: 1 Insufficient cpu."
+    eventually(lambda: cluster.wait_until_turned_away("low") == "0/1 nodes are available: 1 Insufficient cpu.")
     assert cluster.node_of("low") == ""
 
 

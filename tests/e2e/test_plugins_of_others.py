@@ -64,12 +64,11 @@ def test_a_place_that_another_scheduler_takes_while_permit_holds_the_pod_is_give
 ) -> None:
     name = unique_name()
     held = start_muster(name, config=write_config("Doorman", name=name), environment=with_example_plugins)
-    other = start_muster()
     add_nodes(make_node("one", cpu="1"))
     cluster.create(make_pod("slow").requests(cpu="700m").annotations({"example.com/hold": ""}), scheduler=name)
     eventually(lambda: held.metric('scheduler_cache_size{type="assumed_pods"}') == 1)
-    cluster.create(make_pod("quick").requests(cpu="700m"), scheduler=other.name)
-    cluster.wait_until_bound("quick")
+    cluster.create(make_pod("quick").requests(cpu="700m"), scheduler="nobody")
+    cluster.bind("quick", "one")
     eventually(lambda: held.metric('scheduler_cache_size{type="pods"}') == 2)
 
     cluster.kubectl("annotate", "pod", "slow", "example.com/hold-")

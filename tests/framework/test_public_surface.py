@@ -8,7 +8,9 @@ import pytest
 from muster.framework import contract
 from muster.framework.contract.plugin import POINTS
 
-_COMMON = frozenset({"Any", "Args", "Callable", "Hashable", "Iterable", "Iterator", "Mapping", "None", "Sequence", "T"})
+_COMMON = frozenset(
+    {"Any", "Args", "Callable", "Generator", "Hashable", "Iterable", "Iterator", "Mapping", "None", "Sequence", "T"}
+)
 _EXTENDED = sorted(
     name
     for name, found in vars(contract).items()

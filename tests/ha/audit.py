@@ -4,9 +4,10 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
+
+from muster.framework.model.times import parse_time
 
 POLICY = {
     "apiVersion": "audit.k8s.io/v1",
@@ -80,6 +81,6 @@ def _read(log: Path) -> Iterator[Write]:
                 user=entry["user"]["username"],
                 what=about["resource"] + subresource,
                 name=about.get("name", ""),
-                received=datetime.fromisoformat(entry["requestReceivedTimestamp"]).timestamp(),
+                received=parse_time(entry["requestReceivedTimestamp"]),
                 code=entry["responseStatus"]["code"],
             )

@@ -5,10 +5,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
+import kopf
 import pytest
 
 from muster.operator.kube.auth import StaticAuth
 from muster.operator.kube.credentials import Connection
+from muster.operator.kube.errors import CredentialsError
 from muster.operator.kube.proxy import Proxy, parse_proxy
 from muster.operator.kube.tls import ClientTls
 from muster.operator.process.kopf_login import KopfLogin
@@ -65,3 +67,16 @@ async def test_a_proxy_is_told_who_asks_a_plain_server_too(fake: FakeApi) -> Non
     connection = Connection("http://api.corp", auth=StaticAuth(), proxy=proxy_at(int(fake.url.rpartition(":")[2])))
     assert await get_version(fake, connection) == 200
     assert fake.asked[0].headers["Proxy-Authorization"] == LOGIN
+
+
+async def test_credentials_that_cannot_be_had_are_told_in_a_line_and_asked_for_later() -> None:
+    class Broken(StaticAuth):
+        def current(self) -> None:  # type: ignore[override]
+            return None
+
+        async def renew(self, rejected: object) -> bool:
+            raise CredentialsError("exec plugin 'login' failed")
+
+    with pytest.raises(kopf.TemporaryError, match=r"exec plugin 'login' failed$") as caught:
+        await KopfLogin(Connection("http://api.corp", auth=Broken()))()
+    assert caught.value.delay == 60

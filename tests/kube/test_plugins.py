@@ -156,10 +156,9 @@ async def test_a_plugin_that_fails_is_named_with_the_reason(plugin: Plugin, scri
     assert f"config: user 'u': {problem}" in str(caught.value)
 
 
-async def test_a_plugin_that_is_not_installed_is_named_with_the_hint(plugin: Plugin) -> None:
-    connection = plugin.connection(command="no-such-command-at-all", installHint="Install it from the shop.\n")
+def test_a_plugin_that_is_not_installed_is_named_with_the_hint(plugin: Plugin) -> None:
     with pytest.raises(CredentialsError, match=r"'no-such-command-at-all' was not found\. Install it from the shop\.$"):
-        await connection.auth.renew(None)
+        plugin.connection(command="no-such-command-at-all", installHint="Install it from the shop.\n")
 
 
 def oidc_connection(folder: Path, **config: str) -> Connection:

@@ -8,6 +8,7 @@ import pytest
 
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.standstill import Standstill
 from muster.operator.kube.bindings import BindingWriter
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.pod_status import StatusWriter
@@ -36,7 +37,7 @@ def tasks() -> TaskSet:
 
 @pytest.fixture
 def conditions(client: ApiClient, tasks: TaskSet) -> PodConditionWriter:
-    return PodConditionWriter(StatusWriter(client, Retrier()), tasks, LoopClock())
+    return PodConditionWriter(StatusWriter(client, Retrier()), tasks, LoopClock(), Standstill())
 
 
 @pytest.fixture
@@ -135,3 +136,27 @@ async def test_a_condition_that_a_binding_has_overtaken_is_no_warning(
     await until(lambda: fake.asked)
     assert await binder.bind(pod, "node-1") is None
     assert not caplog.records
+
+
+async def test_a_nomination_is_taken_back_before_the_watch_has_shown_it(
+    fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter, tasks: TaskSet
+) -> None:
+    fake.on("PATCH", f"{POD}/status", Json({}), Json({}))
+    conditions.nominated(pod, "one")
+    await tasks.drain(within=5)
+    conditions.nominated(pod, "")
+    await tasks.drain(within=5)
+    written = [asked.json["status"] for asked in fake.asked]
+    assert written == [{"nominatedNodeName": "one"}, {"nominatedNodeName": None}]
+
+
+async def test_a_nomination_and_the_condition_after_it_are_one_write(
+    fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter, tasks: TaskSet
+) -> None:
+    fake.on("PATCH", f"{POD}/status", Json({}))
+    conditions.nominated(pod, "one")
+    say(conditions, pod)
+    await tasks.drain(within=5)
+    [asked] = fake.asked
+    status = asked.json["status"]
+    assert (status["nominatedNodeName"], status["conditions"][0]["status"]) == ("one", "False")

@@ -24,7 +24,7 @@ POINTS = {
     "TaintToleration": {"preFilter", "filter", "preScore", "score"},
     "NodeAffinity": {"preFilter", "filter", "preScore", "score"},
     "NodePorts": {"preFilter", "filter"},
-    "NodeResourcesFit": {"preFilter", "filter", "preScore", "score"},
+    "NodeResourcesFit": {"preFilter", "filter", "preScore", "score", "placementScore"},
     "VolumeRestrictions": {"preFilter", "filter"},
     "NodeVolumeLimits": {"preFilter", "filter"},
     "VolumeBinding": {"preFilter", "filter", "preScore", "score", "reserve", "preBind"},
@@ -40,11 +40,12 @@ POINTS = {
         "reserve",
         "preBind",
     },
-    "DefaultPreemption": {"preEnqueue", "postFilter"},
+    "DefaultPreemption": {"podGroupPostFilter", "postFilter", "preEnqueue"},
     "NodeResourcesBalancedAllocation": {"preScore", "score"},
     "ImageLocality": {"score"},
     "DefaultBinder": {"bind"},
     "NodeDeclaredFeatures": {"preFilter", "filter"},
+    "GangScheduling": {"preEnqueue", "preFilter", "reserve", "postBind"},
 }
 """Default plugins in kube-scheduler's order with the points they extend."""
 

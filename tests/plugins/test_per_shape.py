@@ -32,7 +32,7 @@ def test_pods_of_other_shapes_have_values_of_their_own() -> None:
 
 
 def test_a_value_is_forgotten_with_the_last_pod_of_its_shape() -> None:
-    derive = Deriving()
-    values = PerSignature(derive)
-    values.of(info(make_pod("a").requests(cpu="1")))
-    assert values.of(info(make_pod("b").requests(cpu="1"))) == "worked out for b"
+    values = PerSignature(Deriving())
+    only_here = {"cpu": "4711m"}  # all pods of one shape share a signature, those that other tests left behind included
+    values.of(info(make_pod("a").requests(**only_here)))
+    assert values.of(info(make_pod("b").requests(**only_here))) == "worked out for b"

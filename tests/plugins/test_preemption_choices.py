@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from muster.framework.contract import Placed
 from muster.framework.model.meta import from_plain
 from muster.plugins.defaultpreemption.budgets import Budgets, PodDisruptionBudget
 from muster.plugins.defaultpreemption.candidates import Candidate, pick_one_node
 from muster.plugins.defaultpreemption.victims import (
-    Placed,
     Victim,
     by_importance,
     reprieve_order,

@@ -3,12 +3,14 @@
 import pytest
 
 from muster.framework.config.args import NodeResourcesFitArgs
-from muster.framework.contract import CycleState, EventResource, Hint, Status
+from muster.framework.contract import Action, ClusterEvent, CycleState, EventResource, Hint, Status
+from muster.framework.contract.events import ASSIGNED_POD_DELETE, NODE_ADD
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 from tests.plugins.cluster import Cluster, info, typed
 
 GPU = "example.com/gpu"
+SCALE_DOWN = ClusterEvent(EventResource.ASSIGNED_POD, Action.UPDATE_POD_SCALE_DOWN)
 
 
 @pytest.fixture
@@ -114,9 +116,9 @@ def test_the_nodes_of_a_growing_cluster_are_all_judged() -> None:
     assert rejected.keys() == {f"n{index}" for index in range(200) if index % 3 < 2}
 
 
-def hint(kind: EventResource, pod: PodDict, old: object, new: object) -> Hint:
-    registrations = Cluster().plugin(NodeResourcesFit).events_to_register()
-    (function,) = (each.hint for each in registrations if each.event.resource is kind and each.hint is not None)
+def hint(event: ClusterEvent, pod: PodDict, old: object, new: object, cluster: Cluster | None = None) -> Hint:
+    registrations = (cluster or Cluster()).plugin(NodeResourcesFit).events_to_register()
+    (function,) = (each.hint for each in registrations if each.event.matches(event) and each.hint is not None)
     return function(info(pod), old, new)
 
 
@@ -147,7 +149,7 @@ WEB = make_pod("web").requests({"cpu": "2", GPU: "1"})
 def test_a_node_helps_if_it_offers_more_of_what_is_wanted_and_enough(
     old: NodeDict | None, new: NodeDict, expected: Hint
 ) -> None:
-    assert hint(EventResource.NODE, WEB, None if old is None else typed(old), typed(new)) is expected
+    assert hint(NODE_ADD, WEB, None if old is None else typed(old), typed(new)) is expected
 
 
 @pytest.mark.parametrize(
@@ -158,7 +160,34 @@ def test_a_pod_that_shrinks_helps_if_it_gives_back_what_is_wanted(
     before: dict[str, str], after: dict[str, str], expected: Hint
 ) -> None:
     old, new = (info(make_pod("other").requests(requests).node("n")) for requests in (before, after))
-    assert hint(EventResource.ASSIGNED_POD, WEB, old, new) is expected
+    assert hint(SCALE_DOWN, WEB, old, new) is expected
+
+
+@pytest.mark.parametrize(
+    ("left", "more", "expected"),
+    [
+        (make_pod("web").requests({"cpu": "2", GPU: "1"}), {}, Hint.QUEUE),
+        (make_pod("web").requests({"cpu": "3", GPU: "1"}), {}, Hint.SKIP),
+        (make_pod("web").requests({"cpu": "2", GPU: "2"}), {}, Hint.SKIP),
+        (make_pod("web").requests({"cpu": "1", "example.com/none": "1"}), {}, Hint.SKIP),
+        (make_pod("web").requests({"cpu": "1"}), {"pods": "1"}, Hint.SKIP),
+        (make_pod("web").requests({"cpu": "3"}).priority(1), {}, Hint.QUEUE),
+        (make_pod("web").requests({"cpu": "3", "example.com/none": "0"}).priority(-1), {}, Hint.SKIP),
+    ],
+    ids=["enough", "too little cpu", "too few devices", "not offered", "full", "may evict others", "may not"],
+)
+def test_a_pod_that_leaves_helps_if_what_is_free_on_its_node_is_enough(
+    left: PodDict, more: dict[str, str], expected: Hint
+) -> None:
+    cluster = Cluster(make_node("n", cpu="4", **more).resources({GPU: "1"}))
+    cluster.place("n", make_pod("stays").requests(cpu="2"))
+    gone = info(make_pod("gone").requests(cpu="1").node("n"))
+    assert hint(ASSIGNED_POD_DELETE, left, gone, None, cluster) is expected
+
+
+def test_room_given_back_on_a_node_that_is_not_named_helps() -> None:
+    pod = make_pod("web").requests(cpu="9")
+    assert hint(ASSIGNED_POD_DELETE, pod, info(make_pod("reserved")), None) is Hint.QUEUE
 
 
 def test_resources_that_no_node_offers_take_no_column_and_leave_nothing_behind(cluster: Cluster) -> None:

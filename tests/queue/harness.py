@@ -89,6 +89,7 @@ class Harness:
         unknown: groups that do not exist yet; their pods are pods by themselves.
         asked: each question to PreEnqueue: the pod's name and the plugin to ask first.
         woken: how often the queue said that it is ready.
+        has_room: whether anybody could find room at all.
         sort_key, gate, group_of: what plugins answer; `gate` is asked besides what is `closed`.
         told: the name of each pod that an error kept out, and the message.
     """
@@ -108,6 +109,7 @@ class Harness:
         self.sort_key: Callable[[QueuedPod], tuple[int, float, str]] = sort_key
         self.gate: Callable[[PodInfo], Status | None] = lambda info: None
         self.group_of: Callable[[PodInfo], str | None] = self._group_of
+        self.has_room = True
         self.observer = CountingObserver()
         self.queue = SchedulingQueue(
             QueueRules(
@@ -115,6 +117,7 @@ class Harness:
                 self._pre_enqueue,
                 lambda info: self.group_of(info),
                 {"muster": registrations or {}},
+                lambda group, pods, rejectors: self.has_room,
                 signature_plugins={"muster": frozenset({"Fit", "Taint"})},
                 class_plugins={"muster": frozenset({"Labels"})},
                 sort_plugin="Sort",

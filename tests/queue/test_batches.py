@@ -59,6 +59,24 @@ def test_while_one_is_about_to_be_tried_an_event_brings_out_no_other() -> None:
     assert harness.queue.counts()["active"] == 1
 
 
+def test_one_whose_room_is_taken_by_now_waits_on_untried_until_the_next_event_or_its_time_is_up() -> None:
+    harness = backlog("a", "b")
+    harness.has_room = False
+    harness.queue.move_all(NODE_ADD, None, None)
+    assert harness.queue.pop() is None
+    assert harness.queue.counts()["unschedulable"] == 2
+    assert harness.observer.held["Fit"] == 2
+
+    harness.at(300.0)
+    entity = harness.pop()
+    assert [pod.info.name for pod in entity.pods.values()] == ["a"]
+    harness.fail(entity, no_node("Fit"))
+
+    harness.has_room = True
+    harness.queue.move_all(NODE_ADD, None, None)
+    assert harness.pop_names() == ["b"]
+
+
 def test_the_next_is_tried_when_the_first_ends_in_any_other_way() -> None:
     for end in ("error", "deleted", "deleted in flight", "done", "changed"):
         harness = backlog("a", "b")

@@ -1,15 +1,17 @@
 """Frameworks and algorithms over a snapshot that a test fills itself, with nothing remembered yet."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from muster.framework.config import ResolvedProfile
 from muster.framework.contract import Handle, Plugin
 from muster.framework.contract.observer import NullObserver
+from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.framework import Framework
 from muster.framework.runtime.nominator import PodNominator
 from muster.framework.runtime.plugin_calls import Watch
+from muster.framework.runtime.standstill import Standstill
 from muster.framework.runtime.waiting import WaitingPods
 from muster.framework.scheduler.schedule_one import Algorithm
 from muster.framework.snapshot.snapshot import Snapshot
@@ -26,6 +28,10 @@ class SnapshotHandle:
     profile_name: str
     clock: VirtualClock
     waiting_pods: WaitingPods
+    observer: NullObserver = field(default_factory=NullObserver)
+
+    def activate(self, pods: Mapping[str, PodInfo]) -> None:
+        """There is no queue."""
 
     def shared(self, key: str, make: Callable[[], T]) -> T:
         """Nothing is shared: there is but one profile."""
@@ -34,7 +40,7 @@ class SnapshotHandle:
 
 def algorithm_of(profile: ResolvedProfile, registry: Mapping[str, type[Plugin]], snapshot: Snapshot) -> Algorithm:
     """A profile that is about to look at the snapshot for the first time."""
-    nominator, waiting, clock = PodNominator(), WaitingPods(), VirtualClock()
+    nominator, waiting, clock = PodNominator(), WaitingPods(Standstill()), VirtualClock()
     framework = Framework(
         profile,
         registry,

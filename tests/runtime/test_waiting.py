@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from muster.framework.contract import MAX_WAIT_SECONDS, Status
+from muster.framework.runtime.standstill import Standstill
 from muster.framework.runtime.waiting import WaitingPod, WaitingPods
 from muster.testing.clock import VirtualClock
 from tests.builders import make_pod
@@ -98,7 +99,7 @@ async def test_an_end_of_the_engines_own_counts_unless_the_wait_is_over(clock: V
 
 
 def test_waiting_pods_may_be_rejected_while_iterating(clock: VirtualClock) -> None:
-    pods = WaitingPods()
+    pods = WaitingPods(Standstill())
     pods.add(hold(clock, a=10))
 
     for waiting in pods:

@@ -133,7 +133,7 @@ def test_kinds_come_and_go_with_their_definitions() -> None:
 
 
 def test_every_kind_that_a_plugin_watches_is_served() -> None:
-    kinds = Sandbox([definition()]).store.kinds
+    kinds = Sandbox([definition()], native_groups=True).store.kinds
     watched = {kind.path for plugin in IN_TREE.values() for kind in plugin.watches}
 
     assert watched - {f"{folder(kind)}/{kind.resource}" for kind in kinds} == set()

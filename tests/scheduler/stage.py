@@ -8,6 +8,7 @@ from types import MappingProxyType
 from muster.framework.cache.recount import differences
 from muster.framework.config import PluginRef, ResolvedProfile, default_configuration
 from muster.framework.contract import Observer, Plugin, PodInfo, Status
+from muster.framework.contract.extender import Extender
 from muster.framework.contract.plugin import POINTS, extension_points
 from muster.framework.scheduler.engine import Engine, build_engine
 from muster.framework.scheduler.profile_handle import Ports, first_of_equals
@@ -32,6 +33,7 @@ class Stage(VirtualScheduler):
         observer: Observer | None = None,
         assumed_ttl: float | None = None,
         choose: Callable[[int], int] = first_of_equals,
+        extenders: Sequence[Extender] = (),
     ) -> None:
         self.binds: list[tuple[str, str]] = []
         self._answers: list[Status | None] = []
@@ -40,6 +42,7 @@ class Stage(VirtualScheduler):
         self._profile = profile_of(plugins, weights=weights, percentage=percentage)
         self._assumed_ttl = assumed_ttl
         self._choose = choose
+        self._extenders = extenders
         super().__init__(*plugins, observer=observer)
         self.random = lambda: 1.0
 
@@ -47,7 +50,7 @@ class Stage(VirtualScheduler):
         """Of these plugins alone."""
         everyone: tuple[type[Plugin], ...] = (PrioritySort, DefaultBinder, *self._plugins)
         registry = {plugin.name: plugin for plugin in everyone}
-        ports = replace(ports, binder=self, choose=self._choose)
+        ports = replace(ports, binder=self, choose=self._choose, extenders=self._extenders)
         return build_engine(default_configuration(), [self._profile], registry, ports, assumed_ttl=self._assumed_ttl)
 
     # The cluster.
@@ -133,7 +136,7 @@ def profile_of(
     everyone: tuple[type[Plugin], ...] = (*plugins, PrioritySort, DefaultBinder)
     points = {
         point: tuple(
-            PluginRef(plugin.name, weights.get(plugin.name, 1) if point == "score" else 0)
+            PluginRef(plugin.name, weights.get(plugin.name, 1) if point in ("score", "placementScore") else 0)
             for plugin in everyone
             if point in extension_points(plugin)
         )

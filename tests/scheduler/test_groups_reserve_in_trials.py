@@ -3,7 +3,7 @@
 import copy
 from typing import ClassVar
 
-from muster.framework.contract import CycleState, GroupPlugin, PodInfo, ReservePlugin, Status
+from muster.framework.contract import CycleState, GroupPlugin, NoDomain, PodInfo, ReservePlugin, Status
 from tests.builders import make_node, make_pod
 from tests.scheduler.conftest import SetStage
 from tests.scheduler.scripted import permitting
@@ -24,7 +24,9 @@ class Trios(GroupPlugin, ReservePlugin):
     def missing(self, group: str) -> int:
         return 3 - len([uid for uid, of in self.seats.items() if of == group])
 
-    def reject_group(self, group: str, cause: Status, *, placed: int, missing: int) -> Status:
+    def reject_group(
+        self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
+    ) -> Status:
         return Status.unschedulable(f"{placed} of {missing}: {cause.message}")
 
     def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:

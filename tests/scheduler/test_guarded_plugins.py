@@ -2,13 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from muster.framework.config import ConfigurationError
-from muster.framework.contract import GroupPlugin, Plugin, Status
+from muster.framework.contract import Plugin, Status
 from muster.framework.contract.observer import NullObserver
 from muster.framework.runtime.plugin_calls import Running
 from tests.builders import make_node, make_pod
@@ -24,7 +22,6 @@ from tests.scheduler.scripted import (
     reserving,
     scoring,
 )
-from tests.scheduler.stage import Stage
 
 WEB = "default/web"
 PRE_FILTER = pre_filtering("P", None)
@@ -162,20 +159,6 @@ async def test_a_call_that_takes_too_long_is_named_once_in_ten_seconds(
     # What another thread would see while the calls run.
     running = {(by.name, point.name, pod.key) for by, point, pod, _ in filter(None, seen)}
     assert running == {("Slow", "Reserve", WEB), ("Slow", "Reserve", "default/next")}
-
-
-def test_two_plugins_that_place_groups_are_refused_by_name() -> None:
-    def groups(name: str) -> type[Plugin]:
-        members: dict[str, Callable[..., object]] = {
-            "group_of": lambda *_: None,
-            "missing": lambda *_: 0,
-            "reject_group": lambda *_, **__: Status.pending(),
-        }
-        return type(name, (GroupPlugin, reserving(name)), {**members, "name": name})
-
-    text = 'profile "muster": at most one plugin may place groups of pods, but "A", "B" do'
-    with pytest.raises(ConfigurationError, match=text):
-        Stage(groups("A"), groups("B"))
 
 
 async def test_a_pod_that_permit_holds_is_in_the_log_and_the_newest_decision(

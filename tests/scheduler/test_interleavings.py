@@ -403,6 +403,9 @@ class Interleavings(RuleBasedStateMachine):
     def event(self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
         pass
 
+    def nominated(self, pod: PodInfo, node_name: str) -> None:
+        pass
+
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
         pass
 
@@ -422,6 +425,9 @@ class Newcomer:
         return None
 
     def event(self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
+        pass
+
+    def nominated(self, pod: PodInfo, node_name: str) -> None:
         pass
 
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:

@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
-from muster.framework.contract import Status
+from muster.framework.contract import CycleState, NoDomain, PostBindPlugin, Status
 from muster.framework.contract.group import GroupPlugin
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.process.loop import SchedulingLoop
@@ -16,8 +17,8 @@ from tests.scheduler.doorman import HOLD, Doorman
 from tests.scheduler.stage import Stage
 
 
-class Groups(GroupPlugin):
-    """Pods with the same label `group`, three of which must be placed at once."""
+class Groups(GroupPlugin, PostBindPlugin):
+    """Pods with the same label `group`, three of which must be placed at once. A point makes it part of the profile."""
 
     name = "Groups"
 
@@ -27,8 +28,13 @@ class Groups(GroupPlugin):
     def missing(self, group: str) -> int:
         return 3
 
-    def reject_group(self, group: str, cause: Status, *, placed: int, missing: int) -> Status:
+    def reject_group(
+        self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
+    ) -> Status:
         return cause
+
+    def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        pass
 
 
 @pytest.fixture
@@ -55,6 +61,10 @@ def create(stage: Stage, count: int, change: Callable[[PodDict], object] = lambd
         pod = make_pod(f"{name}-{index}")
         change(pod)
         stage.put_pod(pod)
+
+
+def label(pod: PodDict, **labels: str) -> None:
+    pod.labels(**labels)
 
 
 async def test_no_more_pods_are_decided_for_than_may_be_bound_at_once(stage: Stage) -> None:
@@ -87,6 +97,38 @@ async def test_a_gang_that_is_being_bound_counts_as_its_members(stage: Stage) ->
         stage.release_bindings()
         await stage.breathe()
         assert len(stage.binds) == 5
+
+
+async def test_gangs_count_before_their_binding_has_begun(stage: Stage) -> None:
+    stage.hold_bindings()
+    for gang in range(8):
+        create(stage, 3, partial(label, group=str(gang)), name=f"member-{gang}")
+    with scheduling(stage, max_bindings=4):
+        await stage.breathe()
+        assert (len(stage.binds), stage.engine.cache.assumed_count) == (6, 6)
+        stage.release_bindings()
+        await stage.breathe()
+        assert len(stage.binds) == 24
+
+
+async def test_a_gang_that_waits_for_a_held_member_keeps_nobody_waiting(stage: Stage) -> None:
+    create(stage, 2, lambda pod: pod.labels(group="a"), name="member")
+    create(stage, 1, lambda pod: pod.labels(group="a", **{HOLD: ""}), name="held")
+    create(stage, 10)
+    with scheduling(stage, max_bindings=2):
+        await stage.breathe()
+        assert (len(stage.engine.waiting), len(stage.binds)) == (1, 10)
+
+
+async def test_a_pod_that_lost_its_node_before_it_was_bound_makes_room(stage: Stage) -> None:
+    create(stage, 2)
+    loop = SchedulingLoop(stage.engine, stage.clock, may_schedule=lambda: True, max_bindings=2)
+    assert [stage.engine.scheduler.step() for _ in range(2)] == [True, True]
+    assert stage.engine.scheduler.binding == 2
+    stage.drop_node("one")
+    await stage.breathe()
+    assert (stage.binds, stage.engine.scheduler.binding) == ([], 0)
+    assert loop.idles() is None
 
 
 async def test_gangs_that_permit_holds_make_no_room_for_others(stage: Stage) -> None:

@@ -11,6 +11,7 @@ from muster.framework.contract import (
     FilterPlugin,
     Handle,
     NodeView,
+    PodDecision,
     PodInfo,
     PostFilterPlugin,
     PreFilterExtensions,
@@ -20,6 +21,7 @@ from muster.framework.contract import (
     Verdicts,
 )
 from muster.framework.contract.verdicts import Diagnosis
+from muster.plugins.defaultpreemption.plugin import DefaultPreemption
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import PodDict, make_node, make_pod
 from tests.scheduler.conftest import SetStage
@@ -58,6 +60,18 @@ async def test_room_that_is_promised_is_left_alone_by_a_pod(set_stage: SetStage,
     assert stage.place(WEB) in (place, "assumed" if place == "bound" else place)
     if place == "unschedulable":
         assert stage.notes(WEB) == ["0/1 nodes are available: 1 Insufficient cpu."]
+
+
+async def test_a_pod_that_has_no_place_anyway_is_told_what_promised_room_lacks_as_well(set_stage: SetStage) -> None:
+    names = ("one", "two", "three")
+    stage = set_stage(NodeResourcesFit)
+    stage.put_node(*(make_node(name, cpu="1", memory="1Gi") for name in names))
+    stage.put_pod(*(make_pod(f"on-{name}").requests(cpu="1").node(name) for name in names))
+    stage.put_pod(*(nominee(f"for-{name}", name).requests(cpu="0", memory="1Gi") for name in names[:2]))
+    stage.put_pod(make_pod("web").requests(cpu="1", memory="64Mi"))
+    await stage.settle()
+
+    assert stage.notes(WEB) == ["0/3 nodes are available: 2 Insufficient memory, 3 Insufficient cpu."]
 
 
 def gone(stage: Stage) -> None:
@@ -195,3 +209,30 @@ async def test_post_filter_may_ask_what_would_be_and_leaves_no_trace(set_stage: 
 
     assert Evictor.found == [([True, False, True], [False, False, False])]
     assert [line for line in Loner.asked if line.startswith("-")] == ["-on-one", "-on-two", "-on-three"]
+
+
+class DecidesOnly(DefaultPreemption):
+    """Says whom it would evict, and evicts nobody."""
+
+    def on_pod_decision(self, decision: PodDecision) -> None:
+        pass
+
+
+async def test_a_pod_whose_promise_ended_may_preempt_elsewhere_before_its_status_says_so(set_stage: SetStage) -> None:
+    stage = set_stage(NodeResourcesFit, DecidesOnly)
+    evicted = make_pod("on-one").requests(cpu="1").node("one").terminating()
+    evicted["status"] = {
+        "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]
+    }
+    stage.put_node(*(make_node(name, cpu="1") for name in ("one", "two")))
+    stage.put_pod(evicted, make_pod("on-two").requests(cpu="1").node("two"))
+    web = make_pod("web").requests(cpu="1").priority(10)
+    web["status"] = {"phase": "Pending", "nominatedNodeName": "one"}
+    stage.put_pod(web)
+    await stage.settle()
+    full = "0/2 nodes are available: 2 Insufficient cpu. preemption: "
+    assert stage.conditions[WEB][1] == f"{full}not eligible due to a terminating pod on the nominated node."
+
+    stage.engine.nominator.clear(stage.uid(WEB))
+    await stage.wait(400)
+    assert "preemption: found a potential placement for pod on node" in stage.conditions[WEB][1]

@@ -43,7 +43,9 @@ class Reviewer:
 
     def _status(self, path: str, spec: dict[str, Any]) -> dict[str, Any]:
         if path == ACCESS:
-            return {"allowed": (spec["user"], spec["nonResourceAttributes"]["path"]) in self.grants}
+            asked = spec.get("nonResourceAttributes") or spec["resourceAttributes"]
+            what = asked.get("path") or f"{asked['verb']} {asked['resource']}/{asked['name']} in {asked['namespace']}"
+            return {"allowed": (spec["user"], what) in self.grants}
         user = self.users.get(spec["token"])
         return {"authenticated": False} if user is None else {"authenticated": True, "user": user}
 
@@ -217,3 +219,17 @@ async def test_made_up_tokens_are_asked_about_a_few_at_a_time(timer: Timer) -> N
     decisions = await asyncio.gather(*(authorizer.authorize(f"made up {n}", "/metrics") for n in range(100)))
     assert {decision.status for decision in decisions} == {HTTPStatus.UNAUTHORIZED}
     assert reviewer.most == 8
+
+
+async def test_whoever_may_get_a_pod_may_ask_why_it_waits_and_nobody_else(
+    authorizer: ReviewAuthorizer, reviewer: Reviewer
+) -> None:
+    reviewer.grants.add((str(PROMETHEUS["username"]), "get pods/web in shop"))
+    assert (await authorizer.authorize("good", "/namespaces/shop/pods/web/why")).allowed
+    assert await authorizer.authorize("good", "/namespaces/bank/pods/web/why") == Decision(
+        HTTPStatus.FORBIDDEN,
+        f'pods "web" is forbidden: User "{PROMETHEUS["username"]}" cannot get resource "pods" in API group "" '
+        'in the namespace "bank"',
+    )
+    assert not (await authorizer.authorize("good", "/namespaces/shop/pods/a/b/why")).allowed
+    assert "nonResourceAttributes" not in reviewer.asked[1][1]["spec"]

@@ -10,6 +10,8 @@ import pytest
 from muster.framework.contract.observer import NullObserver, Observer
 from muster.framework.contract.status import Code
 from muster.operator.metrics import EngineMetrics, State, StateMetrics, blocks, registry_of
+from muster.operator.metrics.requests import RequestMetrics
+from muster.operator.process.versions import build
 from tests.serving.scraping import Scrape, scrape
 
 
@@ -59,7 +61,30 @@ TABLE = (
     row("scheduler_podgroup_schedule_attempts_total", "counter", "ALPHA", "result profile"),
     row("scheduler_podgroup_scheduling_attempt_duration_seconds", "histogram", "ALPHA", "result profile", A),
     row("scheduler_podgroup_scheduling_algorithm_duration_seconds", "histogram", "ALPHA", "", A),
+    row("scheduler_volume_scheduling_stage_error_total", "counter", "ALPHA", "operation"),
+    row("scheduler_dra_bindingconditions_allocations_total", "counter", "ALPHA", "profile driver status"),
+    row(
+        "scheduler_dra_bindingconditions_wait_duration_seconds",
+        "histogram",
+        "ALPHA",
+        "profile driver status",
+        (0.1, 2, 14),
+    ),
+    row(
+        "dynamic_resource_allocation_resourceclaim_creates_total",
+        "counter",
+        "ALPHA",
+        "status admin_access owner_api_group owner_api_kind",
+    ),
     row("leader_election_master_status", "gauge", "ALPHA", "name"),
+    row("rest_client_requests_total", "counter", "ALPHA", "code method host"),
+    row("rest_client_request_duration_seconds", "histogram", "ALPHA", "verb host"),
+    row(
+        "kubernetes_build_info",
+        "gauge",
+        "BETA",
+        "major minor git_version git_commit git_tree_state build_date go_version compiler platform",
+    ),
 )
 
 
@@ -78,6 +103,11 @@ def everything_once(observer: Observer) -> None:
     observer.unschedulable_pods("NodeResourcesFit", profile="muster", change=1)
     observer.goroutines("binding", change=1)
     observer.event_handled("NodeAdd", seconds=0.1)
+    observer.group_bound(0.1, members=65)
+    observer.reservations(1)
+    observer.volume_stage_failed("predicate", times=2)
+    observer.claim_created("success")
+    observer.devices_awaited("timeout", profile="muster", drivers=["gpu"], conditional=["gpu"], seconds=0.1)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +121,9 @@ def exposed() -> Scrape:
         cache_size=lambda: {"nodes": 1},
         leading=lambda: {"muster": True},
     )
-    return scrape(blocks(registry_of(engine, StateMetrics(state))))
+    requests = RequestMetrics("api:6443", build())
+    requests.answered("GET", "200", 0.1)
+    return scrape(blocks(registry_of(engine, StateMetrics(state), requests)))
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.name)
@@ -121,13 +153,14 @@ def test_a_histogram_has_exactly_the_buckets_of_kube_scheduler(exposed: Scrape, 
 COUNTED = {
     "muster_event_loop_held_seconds",
     "muster_podgroup_denied_total",
-    "muster_podgroup_quorum_duration_seconds",
 }
 OWN = {
     "muster_api_writes_total": "counter",
     "muster_event_loop_held_seconds": "histogram",
+    "muster_oldest_waiting_podgroup_seconds": "gauge",
     "muster_plugin_slow_calls_total": "counter",
     "muster_podgroup_denied_total": "counter",
+    "muster_reservations": "gauge",
     "muster_podgroup_quorum_duration_seconds": "histogram",
     "muster_waiting_podgroups": "gauge",
 }
@@ -137,6 +170,19 @@ def test_no_metric_is_exposed_that_kube_scheduler_does_not_have_but_for_those_in
     found = {name for name in exposed.types if not name.startswith("process_")}
     assert found == {row.name for row in TABLE} | OWN.keys()
     assert {name: exposed.types[name] for name in OWN} == OWN
+
+
+def test_groups_are_timed_by_their_size(exposed: Scrape) -> None:
+    name = "muster_podgroup_quorum_duration_seconds_count"
+    assert [sample.labels for sample in exposed.samples if sample.name == name] == [{"size": "512"}]
+
+
+def test_requests_are_counted_as_client_go_counts_them(exposed: Scrape) -> None:
+    assert exposed.value("rest_client_requests_total", code="200", method="GET", host="api:6443") == 1
+    assert exposed.value("rest_client_request_duration_seconds_sum", verb="GET", host="api:6443") == 0.1
+    seconds = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, float("inf"))
+    bounds = [s.labels["le"] for s in exposed.samples if s.name == "rest_client_request_duration_seconds_bucket"]
+    assert tuple(map(float, bounds)) == seconds
 
 
 def test_no_created_series_are_exposed(exposed: Scrape) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
 import pytest
@@ -248,3 +248,35 @@ async def test_pages_are_served_over_tls() -> None:
     async with ClientSession() as http, http.get(f"https://127.0.0.1:{port}/livez", ssl=False) as response:
         assert (response.status, await response.text()) == (200, "ok")
     await server.stop()
+
+
+async def test_the_process_says_what_it_is_and_how_it_was_started() -> None:
+    content = replace(
+        sources(), statusz=lambda: {"Binary version": "v1"}, flagz=lambda: {"v": "2", "config": "/c.yaml"}
+    )
+    async with serving(content) as http:
+        async with http.get("/statusz") as response:
+            first, *_, version, paths = (await response.text()).strip().splitlines()
+        async with http.get("/flagz") as response:
+            told = (await response.text()).splitlines()[-2:]
+    assert (first, version) == ("muster statusz", "Binary version: v1")
+    assert paths == "Paths: /configz /debug/why /flagz /healthz /livez /metrics /metrics/resources /readyz"
+    assert told == ["config: /c.yaml", "v: 2"]
+
+
+@pytest.mark.parametrize("page", ["statusz", "flagz"])
+async def test_what_the_process_is_is_not_for_everybody(page: str) -> None:
+    gate = Gate(Decision(HTTPStatus.FORBIDDEN, "no"))
+    async with serving(sources(), gate) as http, http.get(f"/{page}") as response:
+        assert response.status == HTTPStatus.FORBIDDEN
+
+
+async def test_the_leader_says_why_a_pod_waits_and_a_standby_who_else_to_ask() -> None:
+    async with serving(sources()) as http, http.get("/namespaces/shop/pods/web/why") as response:
+        assert (await response.json())["message"] == "0/3 nodes are available: 3 Insufficient cpu."
+    async with serving(sources()) as http, http.get("/namespaces/shop/pods/other/why") as response:
+        assert response.status == HTTPStatus.NOT_FOUND
+    standby = replace(sources(), leads=lambda: False)
+    async with serving(standby) as http, http.get("/namespaces/shop/pods/web/why") as response:
+        assert response.status == HTTPStatus.SERVICE_UNAVAILABLE
+        assert (await response.json())["message"] == "this replica does not lead, ask again"

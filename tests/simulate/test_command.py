@@ -1,7 +1,10 @@
 """The command line of `muster simulate`."""
 
 import json
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from click.testing import CliRunner, Result
@@ -60,7 +63,7 @@ def test_what_does_not_fit_ends_with_1_and_says_what_is_missing(dump: Path) -> N
     assert answer["fits"] is False
     assert {pod["node"] for pod in answer["pods"]} == {""}
     assert {pod["reason"] for pod in answer["pods"]} == {
-        "pod group default/gang is unschedulable, 4 of the 7 members that it needs fit: "
+        "pod group default/gang is unschedulable, 4 of the 7 members that it needs fit; with those 4 placed: "
         "0/2 nodes are available: 2 Insufficient cpu."
     }
     allocatable = {"cpu": "2", "memory": "32Gi", "pods": "110"}
@@ -97,12 +100,54 @@ def test_people_read_a_table_and_a_verdict(dump: Path, wanted: dict[str, object]
     assert output.endswith(" ".join(ending))
 
 
-def test_the_table_loses_nothing_of_long_names_and_reasons(dump: Path) -> None:
+def test_the_table_is_plain_and_loses_nothing_of_long_names_and_reasons(dump: Path) -> None:
     pod = make_pod(f"a-{'very-' * 15}long-name").requests(cpu="3")
-    output = simulate("-f", "-", "--from", dump, stdin=pod).stdout
-    rows = [[cell.strip() for cell in line.split("│")] for line in output.splitlines() if line.startswith("│")]
-    assert "".join(row[1] for row in rows) == f"default/{pod.name}"
-    assert " ".join(row[4] for row in rows if row[4]) == FULL
+    title, row, *rest = simulate("-f", "-", "--from", dump, stdin=pod).stdout.splitlines()
+    assert title.split() == ["POD", "PODGROUP", "NODE"]
+    assert row.split() == [f"default/{pod.name}", "<none>", "<none>"]
+    assert f"default/{pod.name}: {FULL}" in rest
+    *_, reason = simulate("-f", "-", "--from", dump, "-o", "wide", stdin=pod).stdout.splitlines()[1].split("   ")
+    assert reason == FULL
+
+
+def test_what_keeps_the_members_of_a_group_is_told_once(dump: Path) -> None:
+    told = simulate("-f", "-", "--from", dump, stdin=gang(7)).stdout
+    assert told.count("is unschedulable") == 1
+    assert "default/m-0 and 6 more: pod group default/gang is unschedulable" in told
+
+
+def test_manifests_come_from_folders_and_from_urls(dump: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "wanted"
+    (folder / "deeper").mkdir(parents=True)
+    (folder / "a.yaml").write_text(json.dumps(make_pod("first")))
+    (folder / "b.json").write_text(json.dumps(make_pod("second")))
+    (folder / "notes.txt").write_text("no manifest: [")
+    (folder / "deeper" / "c.yml").write_text(json.dumps(make_pod("third")))
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        try:
+            fetched = simulate("-f", f"{url}/a.yaml", "--from", dump, "-o", "json")
+            missing = simulate("-f", f"{url}/nothing.yaml", "--from", dump)
+        finally:
+            server.shutdown()
+            thread.join()
+
+    def names(result: Result) -> list[str]:
+        return [each["pod"] for each in json.loads(result.stdout)["pods"]]
+
+    assert names(fetched) == ["default/first"]
+    assert (missing.exit_code, "the server answered 404" in missing.output) == (2, True)
+    flat = simulate("-f", folder, "--from", dump, "-o", "json")
+    assert names(flat) == ["default/first", "default/second"]
+    deep = simulate("-R", "-f", folder, "--from", dump, "-o", "json")
+    assert names(deep) == ["default/first", "default/second", "default/third"]
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_a_gang_that_does_not_fit_is_told_how_many_nodes_are_missing(dump: Path,
     answer = simulate(train(tmp_path, gpus=8), dump)
     assert not answer["fits"]
     assert {pod["reason"] for pod in answer["pods"]} == {
-        "pod group default/train is unschedulable, 500 of the 512 members that it needs fit: "
+        "pod group default/train is unschedulable, 500 of the 512 members that it needs fit; with those 500 placed: "
         "0/5000 nodes are available: 5000 Insufficient example.com/gpu."
     }
     assert (answer["missing"]["nodes"], answer["missing"]["like"]) == (12, "node-0")

@@ -64,7 +64,7 @@ async def test_a_gang_that_does_not_fit_takes_no_room_from_others() -> None:
     single = make_pod("single").requests(cpu="2")
     placements, _ = await simulate(objects(make_node("one", cpu="2")), objects(pod_group("gang", 3), *gang, single))
     assert placements["single"].node == "one"
-    reason = "pod group default/gang is unschedulable, 2 of the 3 members that it needs fit: "
+    reason = "pod group default/gang is unschedulable, 2 of the 3 members that it needs fit; with those 2 placed: "
     assert {each.reason for each in placements.values() if each.group} == {reason + FULL}
 
 

@@ -1,22 +1,27 @@
 """The engine on an API in memory: time, restarts, late informers, and objects of a kind that a plugin watches."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from muster.framework.contract import (
+    WHOLE_NODES,
     Action,
     ClusterEvent,
     CycleState,
     EnqueueExtensions,
     EventRegistration,
+    NodeInfo,
     NodeView,
     ObjectMeta,
+    PerNodeFilter,
     PodInfo,
     PreFilterPlugin,
     Status,
     WatchedKind,
     Wire,
+    whole_node,
 )
 from muster.testing import VirtualScheduler, make_node, make_pod
 
@@ -25,6 +30,27 @@ class Permit(Wire):
     """A kind of a plugin's own."""
 
     metadata: ObjectMeta
+
+
+class Thermometer(PerNodeFilter, EnqueueExtensions):
+    """Keeps pods off nodes that say that they are hot, or whose annotations or capacity it does not like."""
+
+    name = "Thermometer"
+    watches = (WHOLE_NODES,)
+
+    def filter_node(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
+        whole = whole_node(self.handle, node.name)
+        if whole is None:
+            return Status.unschedulable("node(s) were not known well enough")
+        hot = whole.condition("TooHot")
+        if hot is not None and hot.status == "True":
+            return Status.unschedulable("node(s) were too hot")
+        if whole.metadata.annotations.get("example.com/owner") != "us" or whole.status.capacity["cpu"] != "8":
+            return Status.unresolvable("node(s) were not ours")
+        return None
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        return [EventRegistration(ClusterEvent(WHOLE_NODES.resource, Action.ADD | Action.UPDATE_OTHER))]
 
 
 class Warden(PreFilterPlugin, EnqueueExtensions):
@@ -95,3 +121,25 @@ async def test_objects_of_a_watched_kind_are_listed_and_wake_pods() -> None:
 async def test_what_does_not_come_in_time_is_said() -> None:
     with pytest.raises(AssertionError, match="not so within 3 s"):
         await VirtualScheduler().until(lambda: False, within=3)
+
+
+async def test_a_plugin_that_asks_for_it_sees_annotations_conditions_and_capacity_of_nodes() -> None:
+    def whole(name: str, owner: str, hot: str) -> dict[str, Any]:
+        node = dict(make_node(name, cpu="8"))
+        node["metadata"] = {**node["metadata"], "annotations": {"example.com/owner": owner}}
+        conditions = [{"type": "TooHot", "status": hot, "lastHeartbeatTime": "2026-11-21T09:00:00Z"}]
+        node["status"] = {**node["status"], "capacity": {"cpu": "8"}, "conditions": conditions}
+        return node
+
+    scheduler = VirtualScheduler(Thermometer)
+    scheduler.api.put("nodes", whole("theirs", "them", "False"))
+    scheduler.api.put("nodes", whole("ours", "us", "True"))
+    [key] = scheduler.add(make_pod("web"))
+    await scheduler.settle()
+    [note] = scheduler.notes(key)
+    assert note.startswith("0/2 nodes are available: 1 node(s) were not ours, 1 node(s) were too hot.")
+
+    scheduler.api.put("nodes", whole("ours", "us", "False"))
+    await scheduler.run(5)
+    assert scheduler.node_of(key) == "ours"
+    await scheduler.kill()

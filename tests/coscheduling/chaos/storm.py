@@ -32,6 +32,7 @@ class Weather:
         ends: share of the started gangs that come to their end and make room.
         changes: how many PodGroups ask for more or for less, are deleted, or are made anew.
         placement: the plugin's way.
+        stopwatch: what decisions are cut into slices by; by default they are made in one step.
     """
 
     seed: int
@@ -44,6 +45,7 @@ class Weather:
     ends: float = 0.3
     changes: int = 0
     placement: str = "Transaction"
+    stopwatch: Callable[[], float] = lambda: 0.0
 
 
 class Storm:
@@ -52,7 +54,7 @@ class Storm:
     def __init__(self, weather: Weather) -> None:
         self.weather = weather
         self.random = Random(weather.seed)
-        self.world = World({"placement": weather.placement}, seed=weather.seed)
+        self.world = World({"placement": weather.placement}, seed=weather.seed, stopwatch=weather.stopwatch)
         self.watch = GangWatch(BIND_ROUND_SECONDS)
         self.faults: list[str] = []
         self._numbers = count()

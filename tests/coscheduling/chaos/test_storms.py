@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.coscheduling.chaos.storm import BIND_ROUND_SECONDS, Storm, Weather
+from tests.scheduler.test_long_decisions import Ticks
 
 
 def outlive(weather: Weather) -> Storm:
@@ -43,6 +44,13 @@ def test_two_hundred_gangs_on_a_cluster_with_room_for_sixty_per_cent_of_them() -
 @pytest.mark.parametrize("seed", range(5))
 def test_forty_gangs(seed: int, placement: str) -> None:
     storm = outlive(Weather(seed=seed, gangs=40, largest=20, deletions=40, node_losses=6, placement=placement))
+
+    assert storm.faults == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_gangs_that_are_decided_one_member_at_a_time(seed: int) -> None:
+    storm = outlive(Weather(seed=seed, gangs=12, largest=15, changes=4, stopwatch=Ticks()))
 
     assert storm.faults == []
 

@@ -7,8 +7,10 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from muster.framework.contract.members import EndedMember
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.standstill import Standstill
 from muster.framework.runtime.waiting import WaitingPods
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.errors import Forbidden, Rejected, TooManyRequests, Unreachable
@@ -17,7 +19,6 @@ from muster.plugins.coscheduling.announcements import Reason
 from muster.plugins.coscheduling.api import GROUP_LABELS, PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
 from muster.plugins.coscheduling.groups import PodGroups
-from muster.plugins.coscheduling.members import EndedMember
 
 from .groups import Clock, FakeClient, Recorder, pod_group, settle, told
 
@@ -32,7 +33,7 @@ class Stage:
         self.client = FakeClient()
         self.recorder = Recorder()
         self.clock = Clock()
-        self.groups = PodGroups(CoschedulingArgs(), self.clock, WaitingPods())
+        self.groups = PodGroups(CoschedulingArgs(), self.clock, WaitingPods(Standstill()))
         self.leads = True
         self.client.listen = self.hear
         self._uids = itertools.count()

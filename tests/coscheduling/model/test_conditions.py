@@ -2,9 +2,9 @@
 
 import pytest
 
+from muster.framework.contract.members import Counts
 from muster.plugins.coscheduling.announcements import Announcement, Reason
 from muster.plugins.coscheduling.api import SCHEDULED, Condition
-from muster.plugins.coscheduling.phases import Counts
 from muster.plugins.coscheduling.status import dated, refused, statement
 
 from .situations import NOW, members

@@ -2,9 +2,9 @@
 
 from hypothesis import given
 
+from muster.framework.contract.members import Counts
 from muster.plugins.coscheduling.announcements import Announcement, Reason
 from muster.plugins.coscheduling.api import SCHEDULED, Condition, Phase, PodGroupStatus
-from muster.plugins.coscheduling.phases import Counts
 from muster.plugins.coscheduling.status import Observation, next_status
 
 from .situations import NOW, members, observations, statuses

@@ -56,7 +56,8 @@ def test_a_gang_that_fits_in_sum_but_on_no_nodes_holds_nothing_and_is_not_tried_
     gangs.add_group("train", 3, min_resources={gpu: "12"})
     gangs.add(*(pod.requests({gpu: "4"}).limits({gpu: "4"}) for pod in make_members("train", 3)))
     assert gangs.wait_until_unschedulable("train-2").endswith(
-        "1 of the 3 members that it needs fit: 0/4 nodes are available: 4 Insufficient example.com/gpu."
+        "1 of the 3 members that it needs fit; with that one placed: "
+        "0/4 nodes are available: 4 Insufficient example.com/gpu."
     )
 
     tried = failures(muster)
@@ -142,6 +143,7 @@ def test_what_nodes_say_is_said_node_by_node_behind_the_word_of_the_group(
     gangs.add(*(pod.node_selector({"disk": "ssd"}) for pod in make_members("train", 2)))
 
     assert gangs.wait_until_unschedulable("train-1") == (
-        f"pod group {gangs.namespace}/train is unschedulable, 1 of the 2 members that it needs fit: "
-        "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector."
+        f"pod group {gangs.namespace}/train is unschedulable, 1 of the 2 members that it needs fit; "
+        "with that one placed: 0/2 nodes are available: "
+        "1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector."
     )

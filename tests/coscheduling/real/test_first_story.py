@@ -37,8 +37,8 @@ def test_three_pods_with_room_for_two_hold_nothing_that_a_smaller_pod_could_use(
     gangs.add_group("train", 3)
     gangs.add(*make_members("train", 3))
     said = (
-        f"pod group {gangs.namespace}/train is unschedulable, 2 of the 3 members that it needs fit: "
-        "0/1 nodes are available: 1 Insufficient cpu."
+        f"pod group {gangs.namespace}/train is unschedulable, 2 of the 3 members that it needs fit; "
+        "with those 2 placed: 0/1 nodes are available: 1 Insufficient cpu."
     )
     for number in range(3):
         assert gangs.wait_until_unschedulable(f"train-{number}") == said

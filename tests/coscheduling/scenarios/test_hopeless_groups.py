@@ -41,7 +41,7 @@ async def test_a_group_of_hundreds_that_does_not_fit_takes_two_searches_and_name
     assert searches.count <= 4
     assert world.conditions["default/g-0"][:2] == (
         "Unschedulable",
-        "pod group default/g is unschedulable, 200 of the 300 members that it needs fit: "
+        "pod group default/g is unschedulable, 200 of the 300 members that it needs fit; with those 200 placed: "
         "0/20 nodes are available: 20 Insufficient cpu.",
     )
     assert world.bound() == []

@@ -95,7 +95,7 @@ async def test_the_reason_of_another_plugin_is_what_all_members_are_told(make_wo
 
     for key in keys:
         assert world.notes(key) == [
-            "pod group default/g is unschedulable, 1 of the 3 members that it needs fit: "
+            "pod group default/g is unschedulable, 1 of the 3 members that it needs fit; with that one placed: "
             f"0/2 nodes are available: {MISSING_CLAIM}."
         ]
     assert word(world, "g") == ("Unschedulable", world.notes(keys[0])[0])
@@ -113,7 +113,7 @@ async def test_reasons_of_nodes_are_counted_node_by_node(world: World) -> None:
     await world.settle()
 
     assert world.notes(first) == [
-        "pod group default/g is unschedulable, 1 of the 2 members that it needs fit: "
+        "pod group default/g is unschedulable, 1 of the 2 members that it needs fit; with that one placed: "
         "0/4 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, "
         "2 Insufficient cpu."
     ]
@@ -141,7 +141,10 @@ async def test_a_member_beyond_the_quorum_is_told_its_own_reason(world: World) -
     await world.settle()
 
     assert len(world.bound("g")) == 2
-    assert world.notes("default/huge") == ["0/1 nodes are available: 1 Insufficient cpu."]
+    assert world.notes("default/huge") == [
+        "0/1 nodes are available: 1 Insufficient cpu. "
+        "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+    ]
 
 
 async def test_members_that_another_scheduler_does_not_bind_are_waited_for_and_that_is_said(world: World) -> None:
@@ -191,7 +194,7 @@ async def test_the_podgroup_shows_what_another_plugin_waits_for(make_world: Make
 
     assert word(world, "g") == (
         "Unschedulable",
-        "pod group default/g is unschedulable, 1 of the 2 members that it needs fit: "
+        "pod group default/g is unschedulable, 1 of the 2 members that it needs fit; with that one placed: "
         "0/1 nodes are available: a volume is being made.",
     )
 

@@ -48,7 +48,7 @@ async def test_what_is_missing_is_placed_together_when_the_room_has_shrunk_meanw
     assert len(world.bound("g")) == 3
     assert world.engine.cache.assumed_count == 0
     assert world.notes("default/g-5")[-1].startswith(
-        "pod group default/g is unschedulable, 2 of the 3 members that it needs fit: "
+        "pod group default/g is unschedulable, 2 of the 3 members that it needs fit; with those 2 placed: "
     )
 
     world.delete("default/rival")

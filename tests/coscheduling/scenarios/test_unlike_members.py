@@ -49,7 +49,7 @@ async def test_a_gang_that_fits_in_no_order_is_told_what_the_order_of_its_member
 
     assert world.bound() == []
     assert world.notes("default/g-1") == [
-        "pod group default/g is unschedulable, 2 of the 3 members that it needs fit: "
+        "pod group default/g is unschedulable, 2 of the 3 members that it needs fit; with those 2 placed: "
         "0/2 nodes are available: 2 Insufficient cpu."
     ]
     assert world.engine.cache.assumed_count == 0

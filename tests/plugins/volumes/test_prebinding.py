@@ -10,9 +10,11 @@ import pytest
 from muster.framework.config.args import VolumeBindingArgs
 from muster.framework.contract import ApiError, CycleState, Status
 from muster.framework.contract.api import MERGE_PATCH, NoApi
+from muster.operator.metrics import EngineMetrics, blocks, registry_of
 from muster.plugins.volumes.binding import VolumeBinding
 from tests.builders import ObjectDict, make_node, make_pod, require
 from tests.plugins.cluster import Cluster, info
+from tests.serving.scraping import scrape
 from tests.storage import BOUND, ZONE, ClaimDict, make_claim, make_class, make_csi_node, make_volume
 
 POD = make_pod("web").claim("made").claim("there")
@@ -62,7 +64,9 @@ class World:
     def __init__(self) -> None:
         self.api = FakeApi()
         self.cluster = Cluster(make_node("a").zone("zone-a"))
-        self.plugin = self.cluster.plugin(VolumeBinding, VolumeBindingArgs(bind_timeout_seconds=TIMEOUT), api=self.api)
+        self.metrics = EngineMetrics()
+        args = VolumeBindingArgs(bind_timeout_seconds=TIMEOUT)
+        self.plugin = self.cluster.plugin(VolumeBinding, args, api=self.api, observer=self.metrics)
         for obj in (
             make_claim("there", storage_class="local"),
             make_claim("made", storage_class="late"),
@@ -244,6 +248,8 @@ async def test_what_could_not_be_written_is_told_and_given_back(failing: str, wr
     world.api.fails_at = failing
     assert await world.begin() == Status.failure("the object has been modified")
     assert len(world.api.written) == written
+    counted = scrape(blocks(registry_of(world.metrics)))
+    assert counted.value("scheduler_volume_scheduling_stage_error_total", operation="bind") == 1
     world.plugin.unreserve(world.state, info(POD), "a")
     claim = world.plugin._ledger.claims.get("default/made")
     assert claim is not None

@@ -1,4 +1,4 @@
-"""The membership book: who belongs to which group, whoever schedules them. There is no other.
+"""The membership book: who belongs to which group, whoever schedules them. A group plugin has no other.
 
 The plugin feeds it from the pod informer and from Reserve, the operator with pods that have ended, which that informer
 leaves out. The plugin asks it for members that may be placed, the PodGroup controller for counts. Pods that are being
@@ -12,19 +12,38 @@ between it is unaccounted for, and the counts of its group are not to be told.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from muster.framework.model.pod_info import PodInfo
-
-from .api import group_key
-from .phases import Counts
+from ..model.pod_info import PodInfo
 
 _MOST_OWNERS = 16
 """Usually there is one. A status is not the place for a list of thousands."""
 
 _NEVER = "Never"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """A group's members, of which none counts that is alive and being deleted.
+
+    Attributes:
+        pods: all of them, those that have ended included.
+        scheduled: who have a node and have not failed.
+        running, succeeded, failed: by the phase of the pod.
+    """
+
+    pods: int = 0
+    scheduled: int = 0
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+
+    @property
+    def alive(self) -> int:
+        """Members that have not ended."""
+        return self.pods - self.succeeded - self.failed
 
 
 class EndedMember(NamedTuple):
@@ -61,9 +80,13 @@ _NOBODY = _Group()
 
 
 class Members:
-    """The members of all groups, by `namespace/name` of the group and by UID."""
+    """The members of all groups, by `namespace/name` of the group and by UID.
 
-    def __init__(self) -> None:
+    `group_of` tells from a pod alone which group it wants to belong to.
+    """
+
+    def __init__(self, group_of: Callable[[PodInfo], str | None]) -> None:
+        self._wanted = group_of
         self._groups: dict[str, _Group] = {}
         self._group_of: dict[str, str] = {}
 
@@ -74,7 +97,7 @@ class Members:
         gone = old is not None and (new is None or new.uid != old.uid) and self._leave(old, vanished=True)
         if new is None:
             return gone
-        group = None if new.terminating else group_key(new)
+        group = None if new.terminating else self._wanted(new)
         known_in, held, known = self._group_of.get(new.uid), False, None
         if known_in is not None:
             known = self._groups[known_in].pods[new.uid]
@@ -149,6 +172,10 @@ class Members:
         """How many members hold a node, reserved or bound."""
         return len(self._groups.get(group, _NOBODY).placed)
 
+    def succeeded(self, group: str) -> int:
+        """How many members have ended well."""
+        return sum(member.succeeded for member in self._groups.get(group, _NOBODY).ended.values())
+
     def bound(self, group: str) -> int:
         """How many members are bound."""
         return len(self._groups.get(group, _NOBODY).bound)
@@ -186,7 +213,7 @@ class Members:
         """All members in numbers, those that have ended included."""
         page = self._groups.get(group, _NOBODY)
         alive = page.pods.keys() - page.ended.keys()
-        succeeded = sum(member.succeeded for member in page.ended.values())
+        succeeded = self.succeeded(group)
         return Counts(
             pods=len(alive) + len(page.ended),
             scheduled=len(alive & page.bound) + succeeded,

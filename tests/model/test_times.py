@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.sandbox.clock import age, format_time, human_duration, parse_time
+from muster.framework.model.times import age, human_duration, parse_time, rfc3339
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
@@ -36,7 +36,7 @@ def test_durations_have_two_or_three_figures(seconds: float, expected: str) -> N
 
 
 def test_times_are_written_to_the_second_and_read_with_fractions() -> None:
-    assert format_time(1_767_268_800.9) == "2026-01-01T12:00:00Z"
+    assert rfc3339(1_767_268_800.9) == "2026-01-01T12:00:00Z"
     assert parse_time("2026-01-01T12:00:00.250000Z") == 1_767_268_800.25
 
 

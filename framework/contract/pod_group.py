@@ -1,0 +1,109 @@
+"""What preemption for a whole group works with: the group, a trial of all that it lacks, and groups as victims.
+
+The runtime implements `PodGroupTrial` and gives it to `PodGroupPostFilterPlugin`s; the plugins that know groups tell
+through `DisruptionPlugin` (see `group`) which pods may not be evicted without others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeVar
+
+from ..model.pod_info import PodInfo
+from ..snapshot.view import Rows
+from .status import Status
+
+T = TypeVar("T")
+Steps = Generator[bool, None, T]
+"""Work in steps. What it yields between two of them says whether it may be closed there, as if it had never begun."""
+
+
+class Placed(NamedTuple):
+    """A pod and the node that it is counted on, which one that is only assumed does not name itself."""
+
+    pod: PodInfo
+    node_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroupInfo:
+    """A group that does not fit as it is.
+
+    Attributes:
+        key: its id, as `GroupPlugin.group_of` names it.
+        uid: of its object.
+        members: those that wait for a node, in the order that they are tried in.
+        missing: how many of them must get one.
+        priority: what victims have to be below.
+        may_preempt: whether it may evict anybody.
+    """
+
+    key: str
+    uid: str
+    members: Sequence[PodInfo]
+    missing: int
+    priority: int
+    may_preempt: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DisruptionUnit:
+    """Pods that run and need one another.
+
+    Attributes:
+        key: tells it from others.
+        pods: all of them that hold a node, reserved or bound.
+        priority: what a preemptor's has to exceed to evict any of them.
+        spare: so many of them may be evicted and the others go on; one more, and all have to go.
+    """
+
+    key: str
+    pods: Sequence[Placed]
+    priority: int
+    spare: int
+
+
+class PodGroupTrial(Protocol):
+    """What would be if these pods were gone, asked for a whole group. Nothing that it does outlives `scenario`."""
+
+    @property
+    def assignments(self) -> Sequence[Placed]:
+        """What `schedule` found: as many members as the group lacks, in the order they were placed."""
+        ...
+
+    @property
+    def depends_on_cluster(self) -> bool:
+        """Whether a Filter plugin looks beyond each node for one of the assignments, see `fits`."""
+        ...
+
+    def scenario(self) -> AbstractContextManager[None]:
+        """Around the calls below: at the end all is as before. Nominations of the group's members do not count."""
+        ...
+
+    def remove_pod(self, pod: PodInfo, node_name: str) -> None:
+        """Take a pod off its node. Raises KeyError when it is not counted there."""
+        ...
+
+    def add_pod(self, pod: PodInfo, node_name: str) -> None:
+        """Put one back that was taken off."""
+        ...
+
+    def schedule(self) -> Steps[Status | None]:
+        """Find nodes for as many members as the group lacks, with all plugins; None, or why that many do not fit.
+
+        Leaves the members off the nodes again, and yields now and then. kube-scheduler's PodGroupSchedulingFunc.
+        """
+        ...
+
+    def fits(self, nodes: Collection[str] | None = None) -> bool:
+        """Whether the assignments still do, member by member, each with those before it on their nodes.
+
+        With `nodes` only those to these nodes are looked at.
+        """
+        ...
+
+    def rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
+        """Rows that could take the member as things are, and rows that could perhaps if pods were gone from them."""
+        ...

@@ -1,0 +1,65 @@
+"""Topology: where the members of a group have to be, or should be, together.
+
+A `GroupPlugin` says it of a group (`GroupPlugin.topology`), the group's cycle places the members accordingly. A domain
+of a level is all nodes that have the same values of its label and of the labels of all wider levels; nodes that lack
+one of them are in no domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Favour(Enum):
+    """Which of several domains that can take the group it gets."""
+
+    TIGHTEST = "tightest"
+    """The one in which least room is left over, so that large holes stay for large groups."""
+    PLACEMENT_SCORE = "placement score"
+    """The one that the PlacementScore plugins rank first, as kube-scheduler does; of equals any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """Where members have to be.
+
+    Attributes:
+        levels: label keys, the widest first.
+        required: how many of the levels, counted from the widest, must hold. The others are preferences: where no
+            domain of the narrowest level can take the group, the next wider one is tried, down to `required`.
+        favour: which domain of a level is taken.
+        slice_size: members in one slice; 0 for no slices. What is left over makes one more, smaller slice.
+        slice_level: the label key of the parts of a domain, each of which takes whole slices.
+    """
+
+    levels: tuple[str, ...]
+    required: int
+    favour: Favour = Favour.TIGHTEST
+    slice_size: int = 0
+    slice_level: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NoDomain:
+    """What the search for a domain came to when none could take the group.
+
+    Attributes:
+        levels: the labels whose domains were looked at, the widest first.
+        domains: how many of them there are.
+        best: the values of the labels in the domain that comes closest; empty when there is no domain.
+        room: at most so many of the members would find room there; None when nobody counts room.
+        slices: what members have to be together in besides, for people; "" for nothing.
+    """
+
+    levels: Sequence[str]
+    domains: int
+    best: Sequence[str] = ()
+    room: int | None = None
+    slices: str = ""
+
+    @property
+    def where(self) -> str:
+        """The best domain, for people: `zone=a, rack=r7`."""
+        return ", ".join(f"{key}={value}" for key, value in zip(self.levels, self.best, strict=False))

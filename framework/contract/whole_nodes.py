@@ -1,0 +1,59 @@
+"""Nodes with what scheduling itself does not read: annotations, conditions and capacity.
+
+A plugin that wants to know declares `watches = (WHOLE_NODES,)` and asks `whole_node`. Nodes are then listed and watched
+once more, with these fields; where no plugin asks, nothing of them is kept or decoded. The second watch may be a moment
+before or behind the first one, so a node that was just seen may not be known here yet.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..model.meta import ObjectMeta, Wire
+from ..model.quantity import Quantity
+from .handle import Handle, WatchedKind
+
+
+class AnnotatedMeta(ObjectMeta):
+    """`metadata` with annotations."""
+
+    annotations: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class NodeCondition(Wire):
+    """`status.conditions[]`, without its heartbeat."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+
+
+class WholeNodeStatus(Wire):
+    """`status`: what the node has and offers, by resource name, and how it is."""
+
+    capacity: dict[str, Quantity] = msgspec.field(default_factory=dict)
+    allocatable: dict[str, Quantity] = msgspec.field(default_factory=dict)
+    conditions: tuple[NodeCondition, ...] = ()
+
+
+class WholeNode(Wire):
+    """A node with what plugins alone may want to know."""
+
+    metadata: AnnotatedMeta
+    status: WholeNodeStatus = WholeNodeStatus()
+
+    def condition(self, kind: str) -> NodeCondition | None:
+        """The condition of this type."""
+        return next((each for each in self.status.conditions if each.type == kind), None)
+
+
+WHOLE_NODES = WatchedKind("WholeNode", "/api/v1/nodes", WholeNode, kind="Node")
+"""What to declare in `watches`, and in `events_to_register` to be asked again when one changes."""
+
+
+def whole_node(handle: Handle, name: str) -> WholeNode | None:
+    """The node as the second watch last told it; None while it is not known there."""
+    found = handle.lister(WHOLE_NODES.resource).get(name)
+    return found if isinstance(found, WholeNode) else None

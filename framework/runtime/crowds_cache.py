@@ -1,0 +1,68 @@
+"""Which nodes turn a pod away for those that are nominated to them, remembered from pod to pod, by pod signature.
+
+Where thousands wait for room that is being made, each would be tried together with hundreds of nominated pods.
+`Filtering` asks here first; what is remembered of a node holds while its object, the pods on it and those nominated to
+it in the pod's way are the same. Not to be used where a filter's verdict for one node depends on others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
+
+from cachetools import LRUCache
+
+from ..contract.verdicts import Diagnosis
+from ..model.node import Node
+from ..model.pod_info import PodInfo, PodSignature
+from ..snapshot.snapshot import Snapshot
+
+_SIGNATURES = 32
+
+
+class _Seen(NamedTuple):
+    node: Node | None
+    pods: Mapping[str, PodInfo]
+    nominated: Sequence[PodInfo]
+    diagnosis: Diagnosis | None
+
+
+class CrowdResults:
+    """By row, for pods of one signature."""
+
+    __slots__ = ("_seen",)
+
+    def __init__(self) -> None:
+        self._seen: dict[int, _Seen] = {}
+
+    def holds(self, snapshot: Snapshot, row: int, nominated: Sequence[PodInfo]) -> bool:
+        """Whether it is known what comes of the row with these nominated pods."""
+        seen = self._seen.get(row)
+        return (
+            seen is not None
+            and seen.node is snapshot.nodes[row]
+            and seen.nominated == nominated
+            and seen.pods == snapshot.pods[row]
+        )
+
+    def keep(self, snapshot: Snapshot, row: int, nominated: Sequence[PodInfo], diagnosis: Diagnosis | None) -> None:
+        """This comes of the row as it is now."""
+        self._seen[row] = _Seen(snapshot.nodes[row], dict(snapshot.pods[row]), nominated, diagnosis)
+
+    def diagnosis(self, row: int) -> Diagnosis | None:
+        """Why the row, of which it is known, turns the pod away; None when it does not."""
+        return self._seen[row].diagnosis
+
+
+class CrowdsCache:
+    """What is remembered of the signatures seen last, for one profile."""
+
+    def __init__(self) -> None:
+        self._by_signature: LRUCache[Hashable, CrowdResults] = LRUCache(_SIGNATURES)
+
+    def of(self, signature: PodSignature, skipped: frozenset[str], epoch: Hashable) -> CrowdResults:
+        """For pods of this signature, by the plugins that are not `skipped`, as of their epoch."""
+        found = self._by_signature.get((signature, skipped, epoch))
+        if found is None:
+            found = self._by_signature[signature, skipped, epoch] = CrowdResults()
+        return found

@@ -1,0 +1,190 @@
+"""The standstill: while a long decision is under way nothing else changes the picture that it is made on.
+
+A gang of thousands is decided in slices, so that probes, the lease and answers of the API have their turn in between.
+kube-scheduler decides on a snapshot; here the cluster itself stands still for as long. The scheduler begins and ends
+it. Whatever else would change nodes, pods, the queue or what plugins keep goes through here: tasks by `pace`, timers by
+`clock`, all other calls by `apply`. It is held up meanwhile, in order, and nothing of it is lost.
+
+Tasks share a turn of the event loop, too: when thousands can go on at once, those for which there was no time in this
+turn go on in the next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine, Generator
+from types import TracebackType
+from typing import Any, TypeVar
+
+from ..contract.handle import Clock, Timer
+
+log = logging.getLogger(__name__)
+
+SLICE_SECONDS = 0.005
+"""How long a slice of a decision may last, or paced tasks in one turn of the loop, before one more step."""
+_AT_ONCE = 16
+"""How many of the tasks that were held up are let go on in one turn of the loop, if there is time."""
+
+T = TypeVar("T")
+
+
+def _timeless() -> float:
+    return 0.0
+
+
+class Standstill:
+    """Whether the picture stands still.
+
+    `stopwatch` gives the seconds that slices are measured by. By default they never end, so that decisions are made in
+    one go and nothing is held up.
+
+    Attributes:
+        under_way: whether a decision is.
+    """
+
+    def __init__(self, stopwatch: Callable[[], float] = _timeless) -> None:
+        self.under_way = False
+        self._now = stopwatch
+        self._changes: deque[Callable[[], None]] = deque()
+        self._held_up: deque[asyncio.Future[None]] = deque()
+        self._once_more: deque[asyncio.Future[None]] = deque()
+        self._let_go = 0
+        self._turn_ends: float | None = None
+
+    @property
+    def crowded(self) -> bool:
+        """Whether tasks wait that are to go on before another decision begins."""
+        return bool(self._let_go or self._held_up or self._once_more)
+
+    def slice_end(self) -> Callable[[], bool]:
+        """Begin a slice. The answer tells whether it has lasted long enough."""
+        now, end = self._now, self._now() + SLICE_SECONDS
+        return lambda: now() >= end
+
+    def begin(self) -> None:
+        """From here on everything is held up."""
+        self.under_way = True
+
+    def end(self) -> None:
+        """Let happen what was held up. Timers and calls come before tasks."""
+        self.under_way = False
+        while self._changes:
+            change = self._changes.popleft()
+            try:
+                change()
+            except Exception:  # what comes after it has nothing to do with it
+                log.exception("what waited for the end of a decision failed")
+        self._let_go_on()
+
+    def apply(self, change: Callable[[], None]) -> None:
+        """Call `change`: now, or as soon as the decision under way has ended."""
+        if self.under_way or self._changes:
+            self._changes.append(change)
+        else:
+            change()
+
+    def pace(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+        """The same work, of which no step is taken while a decision is under way. To be run as a task."""
+        return _Paced(self, work)
+
+    def clock(self, clock: Clock) -> Clock:
+        """The same clock, whose timers do not go off while a decision is under way."""
+        return _Clock(self, clock)
+
+    def hold_up(self, waited_for: asyncio.Future[None] | None) -> asyncio.Future[None] | None:
+        """What a task that has `waited_for` this has to wait for before its next step; None if it may take it now."""
+        if waited_for is not None and not waited_for.cancelled():
+            self._let_go -= 1
+        if not self.under_way and self._has_time():
+            return None
+        waits = asyncio.get_running_loop().create_future()
+        (self._held_up if waited_for is None else self._once_more).append(waits)
+        return waits
+
+    def _has_time(self) -> bool:
+        if self._turn_ends is None:
+            self._turn_ends = self._now() + SLICE_SECONDS
+            asyncio.get_running_loop().call_soon(self._next_turn)
+            return True
+        return self._now() < self._turn_ends
+
+    def _next_turn(self) -> None:
+        self._turn_ends = None
+        if not self.under_way:
+            self._let_go_on()
+
+    def _let_go_on(self) -> None:
+        """Each turn begins with the first that goes on, so that one does in any case."""
+        while self._let_go < _AT_ONCE and (waiting := self._once_more or self._held_up):
+            waits = waiting.popleft()
+            if not waits.done():  # as that of a task that was cancelled is
+                waits.set_result(None)
+                self._let_go += 1
+
+
+class _Paced(Coroutine[Any, Any, T]):
+    """A coroutine as `pace` makes it: what its task sends or throws into it reaches `work` when that may go on."""
+
+    def __init__(self, standstill: Standstill, work: Coroutine[Any, Any, T]) -> None:
+        self._standstill = standstill
+        self._work = work
+        self._waits: asyncio.Future[None] | None = None
+        self._thrown: BaseException | None = None
+
+    def send(self, value: Any) -> Any:
+        """Go on, or wait for being allowed to. Called by the task."""
+        self._waits = self._standstill.hold_up(self._waits)
+        if self._waits is not None:
+            return next(iter(self._waits))
+        if self._thrown is None:
+            return self._work.send(value)
+        thrown, self._thrown = self._thrown, None
+        return self._work.throw(thrown)
+
+    def throw(
+        self, error: type[BaseException] | BaseException, value: object = None, trace: TracebackType | None = None
+    ) -> Any:
+        """The same with an exception. Called by the task, for a cancellation above all."""
+        self._thrown = error if isinstance(error, BaseException) else error()
+        return self.send(None)
+
+    def close(self) -> None:
+        """Give the work up."""
+        self._work.close()
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        return (yield from asyncio.ensure_future(self))
+
+
+class _Clock:
+    """Implements `contract.Clock`; see `Standstill.clock`."""
+
+    def __init__(self, standstill: Standstill, clock: Clock) -> None:
+        self.now = clock.now
+        self.wall = clock.wall
+        self._standstill = standstill
+        self._clock = clock
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        """Call back in so many seconds, or when the decision that is under way then has ended."""
+        return _Timer(self._standstill, self._clock, seconds, callback)
+
+
+class _Timer:
+    """A timer that can be cancelled as long as it has not called back."""
+
+    def __init__(self, standstill: Standstill, clock: Clock, seconds: float, callback: Callable[[], None]) -> None:
+        self._callback: Callable[[], None] | None = callback
+        self._timer = clock.call_later(seconds, lambda: standstill.apply(self._over))
+
+    def cancel(self) -> None:
+        """Do not call."""
+        self._callback = None
+        self._timer.cancel()
+
+    def _over(self) -> None:
+        callback, self._callback = self._callback, None
+        if callback is not None:
+            callback()

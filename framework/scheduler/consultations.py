@@ -1,0 +1,169 @@
+"""Consultations: pods that extenders are interested in are put aside while they are asked, and decided then.
+
+The scheduler gives them here before it decides, and takes them back by `next`. Between these two they are in flight:
+other pods are decided and bound, however long an extender takes. What is asked is found out within a step, when no
+trial is under way; what was answered is only written down until the next one. So many are asked about at once; who
+comes on top waits here, in the order of the queue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from ..contract.extender import Consultation, Extender
+from ..contract.status import Status
+from ..model.pod_info import PodInfo
+from .attempt import Attempt
+from .extenders import consult, interested, process_preemption
+from .profile_handle import Ports
+from .schedule_one import Algorithm, feasible_nodes_to_find, first_from
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 16
+_Ask = Callable[[PodInfo, Consultation], Awaitable[None]]
+
+
+@dataclass(slots=True, eq=False)
+class Consulted:
+    """Attempts that are decided together, with the group that they are of; None for a pod by itself."""
+
+    profile: str
+    group: str | None
+    attempts: Sequence[Attempt]
+
+
+class Consultations:
+    """Pods of all profiles that extenders are asked about. `algorithms` gives each profile's, by schedulerName."""
+
+    def __init__(self, algorithms: Mapping[str, Algorithm], ports: Ports) -> None:
+        self._algorithms = algorithms
+        self._ports = ports
+        self._extenders: Sequence[Extender] = [each for each in ports.extenders if _decides(each)]
+        self._waiting: list[tuple[object, int, Consulted]] = []
+        self._numbers = count()
+        self._under_way = 0
+        self._ready: deque[Consulted] = deque()
+
+    def are_due(self, attempts: Sequence[Attempt]) -> bool:
+        """Whether an extender has a say about one of these pods."""
+        return bool(self._extenders) and any(interested(self._extenders, attempt.pod) for attempt in attempts)
+
+    def add(self, consulted: Consulted) -> None:
+        """Put these pods aside until their extenders have been heard."""
+        first = consulted.attempts[0]
+        key = first.framework.plugins.queue_sort.sort_key(first.queued)
+        heapq.heappush(self._waiting, (key, next(self._numbers), consulted))
+
+    def next(self) -> Consulted | None:
+        """The next pods that may be decided now; None when there are none. Asks about those whose turn has come."""
+        while self._waiting and self._under_way < AT_ONCE:
+            _, _, consulted = heapq.heappop(self._waiting)
+            if self._begin(consulted):
+                continue
+            return consulted
+        while self._ready:
+            consulted = self._ready.popleft()
+            if not self._is_incomplete(consulted):
+                return consulted
+        return None
+
+    def reopened(self, attempt: Attempt) -> bool:
+        """Whether what was decided counts for nothing, because extenders have to be heard once more; they are, then."""
+        consultation = attempt.state.consultation
+        if consultation is None:
+            return False
+        if consultation.outdated:
+            attempt.begin_anew()
+            attempt.state.consultation = None
+            self.add(Consulted(attempt.profile, None, [attempt]))
+            return True
+        if consultation.preemption is None or consultation.evictions is not None:
+            return False
+        attempt.begin_anew()
+        self._spawn(Consulted(attempt.profile, None, [attempt]), [attempt], self._ask_about_evictions)
+        return True
+
+    def _begin(self, consulted: Consulted) -> bool:
+        """Ask about the nodes that fit each pod now. False when there is nothing to ask."""
+        about = [
+            attempt
+            for attempt in consulted.attempts
+            if attempt.state.consultation is None and interested(self._extenders, attempt.pod)
+        ]
+        return self._ask(consulted, about)
+
+    def _is_incomplete(self, consulted: Consulted) -> bool:
+        """Whether a nominated node was turned down, so that all others are being asked about now."""
+        turned_down = []
+        for attempt in consulted.attempts:
+            consultation = attempt.state.consultation
+            if consultation is not None and consultation.only_nominated and not consultation.node_names:
+                attempt.state.consultation = None
+                turned_down.append(attempt)
+        return self._ask(consulted, turned_down, nominated_first=False)
+
+    def _ask(self, consulted: Consulted, about: Sequence[Attempt], *, nominated_first: bool = True) -> bool:
+        for attempt in about:
+            attempt.state.consultation = self._question(attempt, consulted.group is not None, nominated_first)
+            attempt.begin_anew()
+        asked = any(attempt.state.consultation.asked for attempt in about if attempt.state.consultation is not None)
+        if asked:
+            self._spawn(consulted, about, self._ask_about_nodes)
+        return asked
+
+    def _question(self, attempt: Attempt, everywhere: bool, nominated_first: bool) -> Consultation:
+        """What to ask: about the nodes that fit the pod now, or as many of them as kube-scheduler would by itself."""
+        algorithm = self._algorithms[attempt.profile]
+        found = algorithm.find_nodes_that_fit(attempt.state, attempt.pod, nominated_first=nominated_first)
+        rows, algorithm.next_start = found.rows, found.next_start
+        if found.filtered is not None and everywhere:
+            rows = found.filtered.feasible
+        elif found.filtered is not None and algorithm.framework.percentage_of_nodes_to_score is None:
+            wanted = feasible_nodes_to_find(len(found.filtered.listed), 0)
+            if wanted < len(rows):
+                rows, algorithm.next_start = first_from(algorithm.next_start, found.filtered, wanted)
+        return Consultation(
+            nominated_first=nominated_first,
+            only_nominated=found.status is None and found.filtered is None,
+            asked=frozenset(algorithm.snapshot.names[row] for row in rows.tolist()),
+        )
+
+    def _spawn(self, consulted: Consulted, about: Sequence[Attempt], ask: _Ask) -> None:
+        self._under_way += 1
+        questions = [(each.pod, each.state.consultation) for each in about if each.state.consultation is not None]
+        self._ports.spawn(self._run(consulted, questions, ask))
+
+    async def _run(self, consulted: Consulted, questions: Sequence[tuple[PodInfo, Consultation]], ask: _Ask) -> None:
+        try:
+            await asyncio.gather(*(ask(pod, consultation) for pod, consultation in questions))
+        finally:
+            self._under_way -= 1
+            self._ready.append(consulted)
+            self._ports.wake()
+
+    async def _ask_about_nodes(self, pod: PodInfo, consultation: Consultation) -> None:
+        try:
+            await consult(self._extenders, pod, consultation, self._ports.observer)
+        except Exception as error:
+            log.exception("Asking extenders failed", extra={"pairs": {"pod": pod.key}})
+            consultation.error = Status.failure(error=error)
+
+    async def _ask_about_evictions(self, pod: PodInfo, consultation: Consultation) -> None:
+        if consultation.preemption is None:
+            return
+        try:
+            consultation.evictions = await process_preemption(self._extenders, pod, consultation.preemption)
+        except Exception as error:
+            log.exception("Asking extenders failed", extra={"pairs": {"pod": pod.key}})
+            consultation.evictions = Status.failure(error=error)
+
+
+def _decides(extender: Extender) -> bool:
+    return extender.is_filter or extender.is_prioritizer or extender.supports_preemption

@@ -1,0 +1,105 @@
+"""In which order domains are tried for a group: capacities in, order out. The search for a domain calls it.
+
+All functions are pure. Room is a bound that is never too small, so a domain that is left out cannot take the group,
+whatever is tried; one that is in the order may still turn out not to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Counts = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.intp]
+
+_MOST = 1 << 31
+"""More pods fit on no node, whatever a plugin says: sums of so many stay exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Members of one signature.
+
+    Attributes:
+        count: how many of them there are.
+        capacities: int64, shape (height,): how many such pods each row could take.
+    """
+
+    count: int
+    capacities: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class DomainRoom:
+    """Room in each domain.
+
+    Attributes:
+        members: int64, shape (domains,): how many of the members could fit, at most.
+        pods: int64, shape (domains,): how many pods like them could, beyond the members that there are: how large a
+            hole the domain is.
+    """
+
+    members: Counts
+    pods: Counts
+
+
+def room_of(numbers: Numbers, domains: int, demands: Sequence[Demand]) -> DomainRoom:
+    """Room by domain. `numbers` has each row's domain, negative for none."""
+    members, pods = np.zeros(domains, np.int64), np.zeros(domains, np.int64)
+    for demand in demands:
+        sums = _sums(numbers, domains, demand.capacities)
+        pods += sums
+        members += np.minimum(sums, demand.count)
+    return DomainRoom(members, pods)
+
+
+def in_slices(
+    numbers: Numbers, domains: int, within: Numbers, parts: int, demands: Sequence[Demand], size: int
+) -> DomainRoom:
+    """Room by domain where only whole slices of `size` members, and one smaller one, fit into each part of a domain.
+
+    `within` has each row's part, negative for none; no part is in two domains.
+    """
+    found = room_of(within, parts, demands)
+    inside = (numbers >= 0) & (within >= 0)
+    domain_of = np.full(parts, -1, np.intp)
+    domain_of[within[inside]] = numbers[inside]
+    placed = domain_of >= 0
+    whole = np.bincount(domain_of[placed], weights=(found.pods // size * size)[placed], minlength=domains)
+    rest = np.zeros(domains, np.int64)
+    np.maximum.at(rest, domain_of[placed], (found.pods % size)[placed])
+    of_all = room_of(numbers, domains, demands)
+    return DomainRoom(np.minimum(of_all.members, whole.astype(np.int64) + rest), of_all.pods)
+
+
+def tightest_first(room: DomainRoom, missing: int, members: int) -> list[int]:
+    """Domains that may take `missing` of `members`: first those with room for all of them, the smallest hole first.
+
+    After them those with room for the quorum alone, the most members first.
+    """
+    candidates = np.flatnonzero(room.members >= missing)
+    short = np.maximum(members - room.members[candidates], 0)
+    return candidates[np.lexsort((candidates, room.pods[candidates], short))].tolist()  # type: ignore[no-any-return]
+
+
+def highest_first(room: DomainRoom, missing: int, bounds: Counts, equals: Numbers) -> list[int]:
+    """Domains that may take `missing` members, those with the highest `bounds`, int64 of shape (domains,), first.
+
+    Of those with equal bounds the one with the smallest number in `equals`, of the same shape.
+    """
+    candidates = np.flatnonzero(room.members >= missing)
+    return candidates[np.lexsort((equals[candidates], -bounds[candidates]))].tolist()  # type: ignore[no-any-return]
+
+
+def closest(room: DomainRoom) -> int:
+    """The domain in which most members could fit, and of those the one with most room. There is at least one."""
+    return int(np.lexsort((-room.pods, -room.members))[0])
+
+
+def _sums(numbers: Numbers, domains: int, capacities: Counts) -> Counts:
+    inside = numbers >= 0
+    sums = np.bincount(numbers[inside], weights=np.minimum(capacities[inside], _MOST), minlength=domains)
+    return sums.astype(np.int64)

@@ -1,0 +1,130 @@
+"""Which domain a group gets of those that can take it: the order of trials, when to stop, and who wins.
+
+The search for a domain asks. A ranking knows before any trial how good each domain can be at most, so it stops as soon
+as no other can be better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from ..model.pod_info import PodInfo
+from .domain_order import Counts, DomainRoom, highest_first, tightest_first
+from .schedule_one import Choose
+
+_MOST = 100
+"""The highest score of PodGroupPodsCount."""
+
+
+class Fits(Protocol):
+    """A domain that took enough members."""
+
+    @property
+    def number(self) -> int:
+        """The domain."""
+        ...
+
+    @property
+    def placed(self) -> Sequence[PodInfo]:
+        """The members that fit."""
+        ...
+
+
+F = TypeVar("F", bound=Fits)
+
+
+class Ranking(Protocol):
+    """An order of domains, and a choice among them."""
+
+    def order(self, missing: int) -> list[int]:
+        """Domains to try, the most promising first, without those that have no room for `missing` members."""
+        ...
+
+    def is_best(self, number: int, placed: Sequence[PodInfo]) -> bool:
+        """Whether no other domain can be better than this one, in which `placed` fit. Asked in the order of trials."""
+        ...
+
+    def best(self, fitting: Sequence[F]) -> F:
+        """The one to take of those that took enough members."""
+        ...
+
+
+class Tightest:
+    """The first domain that takes the group: they are tried in the order of what is left over."""
+
+    def __init__(self, room: DomainRoom, members: int) -> None:
+        self._room = room
+        self._members = members
+
+    def order(self, missing: int) -> list[int]:
+        """The smallest hole first."""
+        return tightest_first(self._room, missing, self._members)
+
+    def is_best(self, number: int, placed: Sequence[PodInfo]) -> bool:
+        """It is the first."""
+        return True
+
+    def best(self, fitting: Sequence[F]) -> F:
+        """The only one."""
+        return fitting[0]
+
+
+class ByPlacementScore:
+    """As kube-scheduler: what the PlacementScore plugins say, and the share of members that have a node.
+
+    `score` gives the former for members in each domain; `members` are to be placed, `placed` have a node already.
+    """
+
+    def __init__(
+        self,
+        room: DomainRoom,
+        members: Sequence[PodInfo],
+        placed: int,
+        score: Callable[[Sequence[PodInfo]], Counts],
+        choose: Choose,
+    ) -> None:
+        self._room = room
+        self._members = members
+        self._placed = placed
+        self._score = score
+        self._choose = choose
+        self._highest = score(members)
+        fit = np.minimum(room.members, len(members))
+        self._bounds = self._highest + self._count(fit, placed + len(members))
+        self._left: list[int] = []
+        self._top = -1
+
+    def order(self, missing: int) -> list[int]:
+        """The highest bound first, equals in any order."""
+        mixed = np.arange(len(self._bounds))
+        for index in range(len(mixed) - 1, 0, -1):
+            other = self._choose(index + 1)
+            mixed[index], mixed[other] = mixed[other], mixed[index]
+        self._left = highest_first(self._room, missing, self._bounds, mixed)
+        return self._left
+
+    def is_best(self, number: int, placed: Sequence[PodInfo]) -> bool:
+        """Bounds hold once one domain has taken all members: until then the shares are of an unknown most."""
+        after = self._left[self._left.index(number) + 1 :]
+        if len(placed) == len(self._members):
+            self._top = max(self._top, int(self._highest[number]) + _MOST)
+        return self._top >= 0 and (not after or int(self._bounds[after[0]]) <= self._top)
+
+    def best(self, fitting: Sequence[F]) -> F:
+        """The highest total; of equals the first tried."""
+        most = self._placed + max(len(each.placed) for each in fitting)
+
+        def total(each: F) -> int:
+            whole = len(each.placed) == len(self._members)
+            scores = self._highest if whole else self._score(each.placed)
+            return int(scores[each.number]) + int(self._count(np.array(len(each.placed)), most))
+
+        return max(fitting, key=total)
+
+    def _count(self, fit: Counts, most: int) -> Counts:
+        """PodGroupPodsCount: members with a node, in per cent of those in the domain that has most."""
+        share: Counts = (self._placed + fit) * _MOST // most
+        return share

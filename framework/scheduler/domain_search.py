@@ -1,0 +1,330 @@
+"""The search for a topology domain that can take a group. The group's cycle asks, and tries members as it is told.
+
+The domains of the narrowest level come first; where none of them can take the group, the next wider level is tried as
+long as narrower ones are no more than preferences. Room is counted before anything is tried, so domains that cannot
+take the group cost next to nothing. Members that have a node already leave only the domain that they are in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+from ..contract.pod_group import Steps
+from ..contract.status import Status
+from ..contract.topology import Favour, NoDomain, Topology
+from ..model.pod_info import PodInfo
+from ..runtime.plugin_calls import Failed
+from ..snapshot.partitions import NONE, Partition, Partitions
+from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import Rows
+from .attempt import Attempt
+from .domain_order import Counts, Demand, DomainRoom, Numbers, closest, in_slices, room_of
+from .domain_ranking import ByPlacementScore, Ranking, Tightest
+from .group_room import GroupRoom
+from .schedule_one import Choose
+from .slices import assign, rank
+
+
+class Tried(Protocol):
+    """What came of trying members."""
+
+    @property
+    def placed(self) -> Sequence[Attempt]:
+        """Those that fit."""
+        ...
+
+
+T = TypeVar("T", bound=Tried)
+Try = Callable[[], Steps[T]]
+"""Try the members where their attempts' states say; yields where other work may be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Searched(Generic[T]):
+    """What the search came to.
+
+    Attributes:
+        trial: the trial in the domain that took the group, else in the one that came closest.
+        no_domain: why there is none, if the members had to be together in one.
+    """
+
+    trial: T
+    no_domain: NoDomain | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _InDomain(Generic[T]):
+    """A trial in a domain, and the attempts as they were after it."""
+
+    number: int
+    trial: T
+    attempts: Sequence[Attempt]
+
+    @property
+    def placed(self) -> Sequence[PodInfo]:
+        """The members that fit."""
+        return [attempt.pod for attempt in self.trial.placed]
+
+    def resume(self, attempts: Sequence[Attempt]) -> T:
+        """Have the attempts say again what they said after this trial."""
+        for attempt, kept in zip(attempts, self.attempts, strict=True):
+            attempt.resume(kept)
+        return self.trial
+
+
+class DomainSearch:
+    """Searches. `node_of` gives the node that a pod, by UID, is counted on; of equals one is taken by `choose`."""
+
+    def __init__(
+        self, snapshot: Snapshot, room: GroupRoom, node_of: Callable[[str], str | None], choose: Choose
+    ) -> None:
+        self._snapshot = snapshot
+        self._room = room
+        self._node_of = node_of
+        self._choose = choose
+        self._partitions = Partitions(snapshot)
+
+    def search(
+        self, topology: Topology, placed: Iterable[PodInfo], attempts: Sequence[Attempt], missing: int, try_: Try[T]
+    ) -> Steps[Searched[T] | Status]:
+        """Try `attempts`, of which `missing` must fit, in one domain after another; a Status when none can be named."""
+        holding = [*placed]
+        taken = self._rows_of(holding)
+        for depth in range(len(topology.levels), topology.required - 1, -1):
+            if not depth and not topology.slice_size:
+                break
+            partition = self._partitions.of(topology.levels[:depth])
+            only = _domains_at(partition, taken)
+            if len(only) > 1 or NONE in only:
+                if depth > topology.required:
+                    continue
+                return _undetermined(partition, only)
+            pinned = next(iter(only), None)
+            try:
+                found = yield from self._search_level(topology, partition, pinned, holding, attempts, missing, try_)
+            except Failed as failed:
+                return failed.status
+            if found.no_domain is None or depth == topology.required:
+                return found
+        _hold(attempts, None)
+        return Searched((yield from try_()))
+
+    def within(self, topology: Topology, placed: Iterable[PodInfo]) -> Rows | Status | None:
+        """Where a member that comes later may go: the narrowest domain that all placed members are in.
+
+        None for anywhere, a Status when none can be named.
+        """
+        holding = [*placed]
+        taken = self._rows_of(holding)
+        for depth in range(len(topology.levels) if len(taken) else 0, topology.required - 1, -1):
+            if not depth:
+                break
+            partition = self._partitions.of(topology.levels[:depth])
+            only = _domains_at(partition, taken)
+            if len(only) == 1 and NONE not in only:
+                return self._beside_open_slices(topology, partition, partition.rows[only.pop()], holding)
+            if depth == topology.required:
+                return _undetermined(partition, only)
+        return None
+
+    def _beside_open_slices(
+        self, topology: Topology, partition: Partition, rows: Rows, placed: Sequence[PodInfo]
+    ) -> Rows:
+        """Of the rows of a domain those of parts in which a slice is not whole; all of them where there is none."""
+        if not topology.slice_size:
+            return rows
+        parts = self._partitions.of((*partition.keys, topology.slice_level))
+        on = parts.numbers[self._rows_by_pod(placed)]
+        is_open = np.bincount(on[on >= 0], minlength=len(parts)) % topology.slice_size > 0
+        numbers = parts.numbers[rows]
+        found = rows[(numbers >= 0) & is_open[numbers]]
+        return found if len(found) else rows
+
+    def _search_level(
+        self,
+        topology: Topology,
+        partition: Partition,
+        only: int | None,
+        placed: Sequence[PodInfo],
+        attempts: Sequence[Attempt],
+        missing: int,
+        try_: Try[T],
+    ) -> Steps[Searched[T]]:
+        """`only` is the one domain that may be tried; None for all. `placed` members hold a node already."""
+        room = self._room_in(topology, partition, attempts)
+        ranking = self._ranking(topology, partition, len(placed), attempts, room)
+        order = ranking.order(missing)
+        if only is not None:
+            order = [number for number in order if number == only]
+        tried: list[_InDomain[T]] = []
+        for number in order:
+            trial = yield from self._try_in(topology, partition, number, placed, attempts, missing, try_)
+            enough = len(trial.placed) >= missing
+            is_best = enough and ranking.is_best(number, [attempt.pod for attempt in trial.placed])
+            if is_best and not tried:
+                return Searched(trial)
+            tried.append(_InDomain(number, trial, [copy(attempt) for attempt in attempts]))
+            if is_best:
+                break
+            yield True
+        fitting = [each for each in tried if len(each.trial.placed) >= missing]
+        if fitting:
+            return Searched(ranking.best(fitting).resume(attempts))
+        return (yield from self._closest(topology, partition, only, room, tried, placed, attempts, missing, try_))
+
+    def _try_in(
+        self,
+        topology: Topology,
+        partition: Partition,
+        number: int,
+        placed: Sequence[PodInfo],
+        attempts: Sequence[Attempt],
+        missing: int,
+        try_: Try[T],
+    ) -> Steps[T]:
+        """Try the members in one domain: anywhere in it, or each slice in one part of it.
+
+        A part that did not take what it had room for by the count is believed to take no more than it took.
+        """
+        rows = partition.rows[number]
+        if not topology.slice_size:
+            _hold(attempts, rows)
+            return (yield from try_())
+        parts = self._partitions.of((*partition.keys, topology.slice_level))
+        count, size = len(parts), topology.slice_size
+        within = np.full(len(parts.numbers), NONE, np.intp)
+        within[rows] = parts.numbers[rows]
+        in_parts = None if not count else self._count(within, count, attempts)
+        room = np.full(count, len(attempts), np.int64) if in_parts is None else in_parts.members
+        held_on = within[self._rows_by_pod(placed)]
+        held = np.bincount(held_on[held_on >= 0], minlength=count)
+        ranked = sorted(attempts, key=lambda attempt: rank(attempt.pod))
+        while True:
+            assigned = assign(len(ranked), size, room, held)
+            left = room - np.bincount(np.array(assigned, np.intp), minlength=count)
+            for attempt, part in zip(ranked, assigned, strict=False):
+                attempt.state.within = parts.rows[part]
+            unheld = ranked[len(assigned) :]
+            short = len(assigned) < missing and count
+            _hold(unheld, parts.rows[int(left.argmax())] if short else rows[:0])
+            trial = yield from try_()
+            if len(trial.placed) >= missing or short or not count:
+                return trial
+            took = {attempt.pod.uid for attempt in trial.placed}
+            full = {part for attempt, part in zip(ranked, assigned, strict=False) if attempt.pod.uid not in took}
+            before = room.copy()
+            for part in full:
+                fit = sum(part == at and each.pod.uid in took for each, at in zip(ranked, assigned, strict=False))
+                room[part] = min(int(room[part]) - 1, fit)
+            if (room == before).all():
+                return trial
+
+    def _closest(
+        self,
+        topology: Topology,
+        partition: Partition,
+        only: int | None,
+        room: DomainRoom | None,
+        tried: Sequence[_InDomain[T]],
+        placed: Sequence[PodInfo],
+        attempts: Sequence[Attempt],
+        missing: int,
+        try_: Try[T],
+    ) -> Steps[Searched[T]]:
+        """No domain can take the group: what comes of trying the one that comes closest."""
+        if tried:
+            best = max(tried, key=lambda each: len(each.trial.placed))
+            number, trial = best.number, best.resume(attempts)
+        else:
+            number = NONE
+            if len(partition):
+                number = only if only is not None else closest(room) if room is not None else 0
+            if number == NONE:
+                _hold(attempts, np.zeros(0, np.intp))
+                trial = yield from try_()
+            else:
+                trial = yield from self._try_in(topology, partition, number, placed, attempts, missing, try_)
+        values = partition.values[number] if number != NONE else ()
+        could = None if room is None or number == NONE else int(room.members[number])
+        slices = f"slices of {topology.slice_size} by {topology.slice_level}" if topology.slice_size else ""
+        return Searched(trial, NoDomain(partition.keys, len(partition), values, could, slices))
+
+    def _ranking(
+        self,
+        topology: Topology,
+        partition: Partition,
+        placed: int,
+        attempts: Sequence[Attempt],
+        room: DomainRoom | None,
+    ) -> Ranking:
+        if room is None:
+            everywhere = np.full(len(partition), len(attempts), np.int64)
+            room = DomainRoom(everywhere, everywhere)
+        if topology.favour is Favour.TIGHTEST:
+            return Tightest(room, len(attempts))
+        framework = attempts[0].framework
+
+        def score(pods: Sequence[PodInfo]) -> Counts:
+            return framework.run_placement_score_plugins(pods, partition)
+
+        return ByPlacementScore(room, [attempt.pod for attempt in attempts], placed, score, self._choose)
+
+    def _room_in(self, topology: Topology, partition: Partition, attempts: Sequence[Attempt]) -> DomainRoom | None:
+        """Room by domain; None when nobody counts it."""
+        demands = self._demands(attempts)
+        if demands is None:
+            return None
+        if not topology.slice_size:
+            return room_of(partition.numbers, len(partition), demands)
+        parts = self._partitions.of((*partition.keys, topology.slice_level))
+        return in_slices(partition.numbers, len(partition), parts.numbers, len(parts), demands, topology.slice_size)
+
+    def _count(self, numbers: Numbers, domains: int, attempts: Sequence[Attempt]) -> DomainRoom | None:
+        demands = self._demands(attempts)
+        return None if demands is None else room_of(numbers, domains, demands)
+
+    def _demands(self, attempts: Sequence[Attempt]) -> list[Demand] | None:
+        """What members could find where; None when nobody counts room."""
+        counts = Counter(attempt.pod.signature for attempt in attempts)
+        examples = {attempt.pod.signature: attempt for attempt in attempts}
+        demands = []
+        for signature, count in counts.items():
+            capacities = self._room.of(examples[signature].framework, examples[signature].pod)
+            if capacities is None:
+                return None
+            demands.append(Demand(count, capacities))
+        return demands
+
+    def _rows_of(self, placed: Iterable[PodInfo]) -> Rows:
+        """The rows of the nodes that these pods are on, each once."""
+        return np.unique(self._rows_by_pod(placed))
+
+    def _rows_by_pod(self, placed: Iterable[PodInfo]) -> Rows:
+        """The row of the node of each pod, as far as the node is there."""
+        names = (self._node_of(pod.uid) or pod.node_name for pod in placed)
+        return np.array([row for name in names if (row := self._snapshot.live_row_of(name)) is not None], np.intp)
+
+
+def _hold(attempts: Iterable[Attempt], within: Rows | None) -> None:
+    for attempt in attempts:
+        attempt.state.within = within
+
+
+def _domains_at(partition: Partition, taken: Rows) -> set[int]:
+    return set(partition.numbers[taken].tolist())
+
+
+def _undetermined(partition: Partition, domains: Iterable[int]) -> Status:
+    """kube-scheduler's text for members that run in several domains, or in none."""
+    named = sorted(domains)
+    if NONE in named:
+        what = f"no topology domain found for a pod: its node lacks {' or '.join(partition.keys)}"
+    else:
+        what = f"more than 1 domain found for pod group: {', '.join('/'.join(partition.values[n]) for n in named)}"
+    return Status.failure(f"cannot determine domain for already scheduled pods: {what}")

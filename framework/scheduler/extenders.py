@@ -1,0 +1,155 @@
+"""Asking extenders: filter and prioritize for the nodes that fit, preempt for those to evict, bind for a placed pod.
+
+`Consultations` asks between decisions, the binding cycle has pods bound; the rules are those of kube-scheduler's
+findNodesThatPassExtenders, prioritizeNodes, callExtenders and extendersBinding. Nothing here looks at the snapshot,
+which may be in the middle of a trial while an answer comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..contract.extender import (
+    MAX_EXTENDER_PRIORITY,
+    Consultation,
+    Extender,
+    ExtenderError,
+    MetaVictims,
+    PreemptionQuestion,
+    Victims,
+)
+from ..contract.observer import Observer
+from ..contract.plugin import MAX_NODE_SCORE
+from ..contract.status import Status
+from ..model.pod_info import PodInfo
+from .reports import DECISIONS
+
+log = logging.getLogger(__name__)
+
+_SCALE = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
+
+
+def interested(extenders: Iterable[Extender], pod: PodInfo) -> list[Extender]:
+    """Those that want to see the pod, in the order of asking."""
+    return [extender for extender in extenders if extender.is_interested(pod)]
+
+
+async def consult(extenders: Sequence[Extender], pod: PodInfo, consultation: Consultation, observer: Observer) -> None:
+    """Ask about the nodes `consultation.asked`, and write down the answers.
+
+    Filters are asked one after another, each about what the one before has left, then all prioritizers at once.
+    """
+    concerned = interested(extenders, pod)
+    left = sorted(consultation.asked)
+    statuses: dict[str, Status] = {}
+    for extender in concerned:
+        if not extender.is_filter or not left:
+            continue
+        try:
+            result = await extender.filter(pod, left)
+            unknown = set(result.node_names).difference(left)
+            if unknown:
+                raise ExtenderError(_unknown_node(extender, min(unknown)))
+        except ExtenderError as error:
+            if extender.ignorable:
+                _skipped(extender, "filter", pod, error)
+                continue
+            consultation.error = Status.failure(str(error))
+            return
+        for name, reason in result.failed.items():
+            statuses[name] = Status.unschedulable(reason)
+        for name, reason in result.failed_and_unresolvable.items():
+            statuses[name] = Status.unresolvable(reason)
+        left = list(dict.fromkeys(result.node_names))
+    consultation.node_names = frozenset(left)
+    consultation.statuses = statuses
+    if len(left) > 1:
+        prioritizers = [extender for extender in concerned if extender.is_prioritizer]
+        scores = await asyncio.gather(*(_prioritize(extender, pod, left, observer) for extender in prioritizers))
+        consultation.scores = {
+            extender.name: found for extender, found in zip(prioritizers, scores, strict=True) if found
+        }
+
+
+async def _prioritize(extender: Extender, pod: PodInfo, names: Sequence[str], observer: Observer) -> Mapping[str, int]:
+    """Its scores as they count; none when it fails."""
+    observer.goroutines("prioritizing_extender", change=1)
+    try:
+        scores = await extender.prioritize(pod, names)
+    except ExtenderError as error:
+        _skipped(extender, "prioritize", pod, error)
+        return {}
+    finally:
+        observer.goroutines("prioritizing_extender", change=-1)
+    return {name: score * extender.weight * _SCALE for name, score in scores.items()}
+
+
+async def process_preemption(
+    extenders: Sequence[Extender], pod: PodInfo, question: PreemptionQuestion
+) -> Mapping[str, Victims] | Status:
+    """Whom the pod may evict on which nodes, after every extender that has a say; a status when one failed."""
+    victims = question.victims
+    for extender in interested(extenders, pod):
+        if not extender.supports_preemption:
+            continue
+        try:
+            victims = _checked(extender, await extender.process_preemption(pod, victims), question)
+        except ExtenderError as error:
+            if extender.ignorable:
+                _skipped(extender, "preempt", pod, error)
+                continue
+            return Status.failure(str(error))
+        if not victims:
+            break
+    return victims
+
+
+def _checked(
+    extender: Extender, answer: Mapping[str, MetaVictims], question: PreemptionQuestion
+) -> Mapping[str, Victims]:
+    """The answer with pods for UIDs. Raises ExtenderError when it names what is not there, or nobody to evict."""
+    checked: dict[str, Victims] = {}
+    for node_name, named in answer.items():
+        pods = question.pods.get(node_name)
+        if pods is None:
+            raise ExtenderError(f'nodeinfo not found for node name "{node_name}"')
+        for uid in named.uids:
+            if uid not in pods:
+                raise ExtenderError(
+                    f"extender: {extender.name} claims to preempt pod (UID: &{{{uid}}}) on node: {node_name},"
+                    " but the pod is not found on that node"
+                )
+        checked[node_name] = Victims(tuple(pods[uid] for uid in named.uids), named.violations)
+    for node_name, victims in tuple(checked.items()):
+        if not victims.pods:
+            if not extender.ignorable:
+                raise ExtenderError(f'expected at least one victim pod on node "{node_name}"')
+            del checked[node_name]
+    return checked
+
+
+async def bind(extenders: Sequence[Extender], pod: PodInfo, node_name: str) -> Status | None:
+    """Have the first interested binder bind the pod: None when it did, SKIP when there is none, else why not."""
+    for extender in interested(extenders, pod):
+        if not extender.is_binder:
+            continue
+        try:
+            await extender.bind(pod, node_name)
+        except ExtenderError as error:
+            if extender.ignorable:
+                _skipped(extender, "bind", pod, error)
+                continue
+            return Status.failure(str(error))
+        return None
+    return Status.skip()
+
+
+def _unknown_node(extender: Extender, node_name: str) -> str:
+    return f'extender "{extender.name}" claims a filtered node "{node_name}" which is not found in the input node list'
+
+
+def _skipped(extender: Extender, verb: str, pod: PodInfo, error: ExtenderError) -> None:
+    pairs = {"extender": extender.name, "verb": verb, "pod": pod.key, "error": str(error)}
+    log.log(DECISIONS, "Skipped an extender that failed", extra={"pairs": pairs})

@@ -1,0 +1,173 @@
+"""PodGroupPostFilter: what is asked when a group does not fit, and the trial that its plugins work with.
+
+The group's cycle asks it after a trial that was refused for want of room. Whatever the plugins try is undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..contract.cycle_state import CycleState
+from ..contract.pod_group import Placed, PodGroupInfo, Steps
+from ..contract.status import Code, Status
+from ..model.pod_info import PodInfo
+from ..runtime.framework import Framework
+from ..runtime.nominator import PodNominator
+from ..runtime.plugin_calls import Failed
+from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import NodeView, Rows
+from .attempt import Attempt
+from .schedule_one import Algorithm
+
+PREFIX = "pod group preemption: "
+
+Tried = tuple[Sequence[Attempt], Status | None]
+"""The attempts that found a node, in the order they did, and why the first other one did not."""
+Place = Callable[[Sequence[Attempt]], Steps[Tried]]
+"""Tries attempts together on the snapshot as it is, and undoes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostFiltered:
+    """What the plugins made of a group's refusal.
+
+    Attributes:
+        nominations: by UID, the node that each member is promised, and no other member is; None to leave promises as
+            they are.
+        message: for people; "" when nobody was asked.
+    """
+
+    nominations: Mapping[str, str] | None = None
+    message: str = ""
+
+
+class GroupTrial:
+    """Implements `contract.PodGroupTrial` for one group's attempts. `place` is how its members are tried together."""
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        nominator: PodNominator,
+        attempts: Sequence[Attempt],
+        missing: int,
+        place: Place,
+    ) -> None:
+        self._algorithm = algorithm
+        self._snapshot: Snapshot = algorithm.snapshot
+        self._nominator = nominator
+        self._attempts = attempts
+        self._missing = missing
+        self._place = place
+        self._found: Sequence[Attempt] = ()
+
+    @property
+    def assignments(self) -> Sequence[Placed]:
+        """What `schedule` found."""
+        return [Placed(attempt.pod, attempt.node_name) for attempt in self._found]
+
+    @property
+    def depends_on_cluster(self) -> bool:
+        """Whether a Filter plugin looks beyond each node for one of the assignments."""
+        return any(attempt.framework.filters_depend_on_cluster(attempt.state) for attempt in self._found)
+
+    @contextmanager
+    def scenario(self) -> Iterator[None]:
+        """Everything inside is undone at the end."""
+        promised = {
+            attempt.pod.uid: (attempt.pod, node)
+            for attempt in self._attempts
+            if (node := self._nominator.nominated_node(attempt.pod.uid))
+        }
+        for uid in promised:
+            self._nominator.clear(uid)
+        try:
+            with self._snapshot.trial():
+                yield
+        finally:
+            self._found = ()
+            for pod, node in promised.values():
+                self._nominator.nominate(pod, node)
+
+    def remove_pod(self, pod: PodInfo, node_name: str) -> None:
+        """Take a pod off its node."""
+        self._snapshot.remove_pod(pod, node_name)
+        for attempt in self._found:
+            attempt.framework.run_pre_filter_extension_remove_pod(attempt.state, attempt.pod, pod, node_name)
+
+    def add_pod(self, pod: PodInfo, node_name: str) -> None:
+        """Put one back that was taken off."""
+        self._snapshot.add_pod(pod, node_name)
+        for attempt in self._found:
+            attempt.framework.run_pre_filter_extension_add_pod(attempt.state, attempt.pod, pod, node_name)
+
+    def schedule(self) -> Steps[Status | None]:
+        """Find nodes for as many members as the group lacks; None, or why that many do not fit."""
+        copies = [replace(attempt, state=_anew(attempt.state), group=attempt.group) for attempt in self._attempts]
+        placed, refused = yield from self._place(copies)
+        if len(placed) < self._missing:
+            return refused or Status.unschedulable()
+        self._found = placed[: self._missing]
+        return None
+
+    def fits(self, nodes: Collection[str] | None = None) -> bool:
+        """Whether the assignments still do."""
+        reserved: list[Attempt] = []
+        with self._snapshot.trial():
+            fitting = all(
+                self._fits(attempt, reserved) for attempt in self._found if nodes is None or attempt.node_name in nodes
+            )
+            for attempt in reversed(reserved):
+                attempt.framework.run_reserve_plugins_unreserve(attempt.state, attempt.pod, attempt.node_name)
+        return fitting
+
+    def _fits(self, attempt: Attempt, reserved: list[Attempt]) -> bool:
+        framework, state, pod, node_name = attempt.framework, attempt.state, attempt.pod, attempt.node_name
+        row = self._snapshot.live_row_of(node_name)
+        if row is None:
+            return False
+        try:
+            view = NodeView(self._snapshot, np.array([row]))
+            if not framework.run_filter_plugins_with_nominated_pods(state, pod, view).passes[0]:
+                return False
+        except Failed:
+            return False
+        self._snapshot.add_pod(pod, node_name)
+        reserved.append(attempt)
+        return framework.run_reserve_plugins_reserve(state, pod, node_name) is None
+
+    def rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
+        """Rows that could take the member as things are, and rows that could perhaps if pods were gone from them."""
+        snapshot = self._snapshot
+        found = self._algorithm.find_nodes_that_fit(CycleState(), pod, nominated_first=False)
+        if found.filtered is None:
+            return np.zeros(0, np.intp), snapshot.live_rows()
+        names = found.filtered.diagnose(snapshot).nodes_with(Code.UNSCHEDULABLE)
+        return found.filtered.feasible, np.array([snapshot.row_of(name) for name in names], np.intp)
+
+
+def post_filter(framework: Framework, state: CycleState, group: PodGroupInfo, trial: GroupTrial) -> Steps[PostFiltered]:
+    """Ask the plugins in order until one does not answer UNSCHEDULABLE (upstream: `RunPodGroupPostFilterPlugins`)."""
+    reasons: list[str] = []
+    nominations: Mapping[str, str] | None = None
+    for plugin in framework.plugins.pod_group_post_filter:
+        try:
+            promised, status = yield from plugin.pod_group_post_filter(state, group, trial)
+        except Exception as error:  # a plugin's bug fails the attempt's help, never the loop
+            framework.tell_failure(plugin, group.members[0], error)
+            reasons.append(f'running PodGroupPostFilter plugin "{plugin.name}" failed')
+            break
+        nominations = promised if promised is not None else nominations
+        reasons += [PREFIX + reason for reason in (status.reasons if status is not None else ())]
+        if status is None or status.code is not Code.UNSCHEDULABLE:
+            break
+    return PostFiltered(nominations, ", ".join(reasons))
+
+
+def _anew(state: CycleState) -> CycleState:
+    fresh = CycleState(sampled=state.sampled)
+    fresh.group = state.group
+    return fresh

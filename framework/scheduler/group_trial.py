@@ -1,0 +1,165 @@
+"""A group's trial: members are placed one after another on the snapshot under its undo log, and all of it is undone.
+
+The group's cycle asks for it, in each domain where the group has to be in one. Members that differ may fit in one order
+and not in another. Where they do not fit as they came, a few other orders are tried; that finds most of what fits, not
+all. Between two members other work may be done, and the trial may be given up there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..contract.group import GroupPlugin
+from ..contract.pod_group import Steps
+from ..snapshot.snapshot import Snapshot
+from .attempt import Attempt
+from .group_room import GroupRoom, alike, larger_first, to_the_front
+from .schedule_one import SchedulingCycle
+
+_TIMES_TO_THE_FRONT = 2
+
+
+@dataclass(slots=True)
+class Trial:
+    """What came of trying members in one order.
+
+    Attributes:
+        placed: who found a node.
+        refused: who did not.
+        untried: who was not tried any more.
+        hopeless: whether there is not enough room, in whatever order they are tried.
+    """
+
+    placed: list[Attempt] = field(default_factory=list)
+    refused: list[Attempt] = field(default_factory=list)
+    untried: Sequence[Attempt] = ()
+    hopeless: bool = False
+
+
+class GroupTrials:
+    """Tries groups."""
+
+    def __init__(self, cycle: SchedulingCycle, snapshot: Snapshot, room: GroupRoom) -> None:
+        self._cycle = cycle
+        self._snapshot = snapshot
+        self._room = room
+
+    def run(self, plugin: GroupPlugin, attempts: Sequence[Attempt], missing: int) -> Steps[Trial]:
+        """The trial of the first order in which enough members fit; where there is none, that of the order given."""
+        first = yield from self._try(attempts, missing)
+        if len(first.placed) >= missing or first.hopeless or not _order_matters(plugin, attempts, first):
+            return first
+        for order in self._orders(attempts, missing):
+            yield True
+            trial = yield from self._try(order, missing)
+            if len(trial.placed) >= missing:
+                return trial
+        return (yield from self._try(attempts, missing))
+
+    def _orders(self, attempts: Sequence[Attempt], missing: int) -> Iterator[Sequence[Attempt]]:
+        """Orders worth a trial. Each is to be tried before the next is asked for."""
+        offered = self._snapshot.resources.offered_in_all()
+        order = larger_first(attempts, offered)
+        smaller_first = order[::-1]
+        yield order
+        for _ in range(_TIMES_TO_THE_FRONT):
+            order = to_the_front([attempt for attempt in order if attempt.status is not None], order)
+            yield order
+        if len(attempts) > missing:
+            yield smaller_first
+
+    def _try(self, attempts: Sequence[Attempt], missing: int) -> Steps[Trial]:
+        """Place members one after another on a snapshot that has those before them; then undo it all, last first.
+
+        Stops as soon as the quorum is out of reach.
+        """
+        trial = Trial()
+        for attempt in attempts:
+            attempt.begin_anew()
+            yield True
+        reserved: list[Attempt] = []
+        with self._snapshot.trial():
+            try:
+                for index, attempt in enumerate(attempts):
+                    if trial.refused and len(trial.placed) + len(attempts) - index < missing:
+                        trial.untried = attempts[index:]
+                        break
+                    self._cycle.schedule_pod(attempt, post_filter=False)
+                    if index == 0 and attempt.status is None and self._is_hopeless(attempts, missing):
+                        yield from self._fill(trial, attempts)
+                        break
+                    fits = attempt.status is None and self._reserve_in_trial(attempt)
+                    (trial.placed if fits else trial.refused).append(attempt)
+                    if fits:
+                        reserved.append(attempt)
+                    yield True
+                while reserved:
+                    _unreserve(reserved.pop())
+                    yield True
+                while self._snapshot.take_back():
+                    yield True
+            finally:
+                while reserved:
+                    _unreserve(reserved.pop())
+        return trial
+
+    def _is_hopeless(self, attempts: Sequence[Attempt], missing: int) -> bool:
+        """Whether so many of them cannot find room, in whatever order they are tried."""
+        if any(attempt.state.within is not attempts[0].state.within for attempt in attempts):
+            return False
+        pods = {attempt.pod.signature: attempt.pod for attempt in attempts}.values()
+        return not self._room.enough(attempts[0].framework, pods, missing, attempts[0].state.within)
+
+    def _fill(self, trial: Trial, attempts: Sequence[Attempt]) -> Steps[None]:
+        """Put as many as there is room for on any nodes, and see what refuses the next one: that is the reason for all.
+
+        Those that have room count as placed. It is the quick way to what a trial of each of them would come to.
+        """
+        trial.hopeless = True
+        left = list(attempts)
+        while left:
+            signature = left[0].pod.signature
+            alike = [attempt for attempt in left if attempt.pod.signature is signature]
+            left = [attempt for attempt in left if attempt.pod.signature is not signature]
+            capacities = self._room.of(alike[0].framework, alike[0].pod)
+            if capacities is None:
+                raise LookupError("room was counted a moment ago")
+            within = alike[0].state.within
+            nodes = np.arange(len(capacities)) if within is None else within
+            rows = np.repeat(nodes, np.minimum(capacities[nodes], len(alike)))[: len(alike)]
+            for attempt, row in zip(alike, rows.tolist(), strict=False):
+                attempt.node_name = self._snapshot.names[row]
+                self._snapshot.add_pod(attempt.pod, attempt.node_name)
+                trial.placed.append(attempt)
+                yield True
+            if len(rows) < len(alike):
+                self._cycle.schedule_pod(alike[len(rows)], post_filter=False)
+                trial.refused.append(alike[len(rows)])
+                trial.untried = [*alike[len(rows) + 1 :], *left]
+                return
+
+    def _reserve_in_trial(self, attempt: Attempt) -> bool:
+        pod, state, node_name = attempt.pod, attempt.state, attempt.node_name
+        self._snapshot.add_pod(pod, node_name)
+        refused = attempt.framework.run_reserve_plugins_reserve(state, pod, node_name)
+        if refused is not None:
+            _unreserve(attempt)
+            self._snapshot.remove_pod(pod, node_name)
+            attempt.fail_on_node(refused)
+        return refused is None
+
+
+def _unreserve(attempt: Attempt) -> None:
+    attempt.framework.run_reserve_plugins_unreserve(attempt.state, attempt.pod, attempt.node_name)
+
+
+def _order_matters(plugin: GroupPlugin, attempts: Sequence[Attempt], trial: Trial) -> bool:
+    """Whether members differ, and it was nodes that refused them."""
+    by_nodes = all(
+        attempt.status is not None and attempt.status.rejected and plugin.name not in attempt.rejectors
+        for attempt in trial.refused
+    )
+    return by_nodes and not alike(attempts)

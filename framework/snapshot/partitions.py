@@ -1,0 +1,86 @@
+"""Partitions: the nodes parted by the values of some labels, as the search for a group's topology domain needs them.
+
+Worked out when first asked for, and again when a node object has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from cachetools import LRUCache
+
+from .labels import ABSENT
+from .reader import SnapshotReader
+
+Rows = npt.NDArray[np.intp]
+Numbers = npt.NDArray[np.intp]
+NONE = -1
+"""The number of nodes that are in no domain."""
+_KEPT = 64
+
+
+class Partition:
+    """The domains of one sequence of label keys, in the order of their values; without keys, all nodes are one.
+
+    Attributes:
+        keys: the label keys, the widest first.
+        values: of each domain, its value of each key.
+        numbers: intp, shape (height,): each row's domain; NONE where the node lacks a key or the row has no node.
+        rows: of each domain, its rows, ascending.
+    """
+
+    __slots__ = ("_members", "_starts", "keys", "numbers", "rows", "values")
+
+    def __init__(self, snapshot: SnapshotReader, keys: Sequence[str]) -> None:
+        live = snapshot.live_rows()
+        self.keys = tuple(keys)
+        self.numbers: Numbers = np.full(snapshot.height, NONE, np.intp)
+        columns = [snapshot.labels.column(key) for key in keys]
+        ids = np.stack([column.ids[live] for column in columns]) if columns else np.ones((1, len(live)), np.int32)
+        inside = (ids != ABSENT).all(axis=0)
+        distinct, which = np.unique(ids[:, inside], axis=1, return_inverse=True)
+        named = [
+            tuple(column.values[number] for column, number in zip(columns, each, strict=False))
+            for each in distinct.T.tolist()
+        ]
+        order = sorted(range(len(named)), key=named.__getitem__)
+        place = np.zeros(len(named), np.intp)
+        place[order] = np.arange(len(named))
+        self.values = [named[index] for index in order]
+        members = live[inside]
+        self.numbers[members] = place[which.reshape(-1)]
+        by_domain = np.argsort(self.numbers[members], kind="stable")
+        ends = np.cumsum(np.bincount(self.numbers[members], minlength=len(named)))[:-1]
+        self._members = members[by_domain]
+        self._starts = np.concatenate([np.zeros(min(1, len(named)), np.intp), ends])
+        self.rows: list[Rows] = np.split(self._members, ends) if named else []
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def sums(self, columns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Sums by domain over the last axis of columns of shape (n, height): int64, shape (n, domains)."""
+        if not self.values:
+            return np.zeros((len(columns), 0), np.int64)
+        found: npt.NDArray[np.int64] = np.add.reduceat(columns[:, self._members], self._starts, axis=1)
+        return found
+
+
+class Partitions:
+    """The partitions asked for last, each as the nodes are now."""
+
+    def __init__(self, snapshot: SnapshotReader) -> None:
+        self._snapshot = snapshot
+        self._by_keys: LRUCache[tuple[str, ...], tuple[tuple[int, int], Partition]] = LRUCache(_KEPT)
+
+    def of(self, keys: tuple[str, ...]) -> Partition:
+        """The domains of these label keys, the widest first. The same object for as long as no node changes."""
+        now = self._snapshot.node_journal.position, self._snapshot.layout
+        known = self._by_keys.get(keys)
+        if known is not None and known[0] == now:
+            return known[1]
+        partition = Partition(self._snapshot, keys)
+        self._by_keys[keys] = now, partition
+        return partition

@@ -1,0 +1,114 @@
+"""What the shell offers while a command is typed: contexts, namespaces, PodGroups and pods of the cluster.
+
+Called by completion alone, with the options that were typed so far. Whatever goes wrong, there is nothing to offer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+import click
+import msgspec
+from click.shell_completion import CompletionItem
+
+from muster.framework.contract import ApiError
+from muster.operator.kube.client import ApiClient
+from muster.operator.kube.credentials import Impersonated, current_namespace, load_connection
+from muster.operator.kube.errors import CredentialsError
+from muster.operator.kube.kubeconfig import context_names
+from muster.operator.kube.transport import Transport
+
+_SECONDS = 3.0
+_MOST = "500"
+_POD_KINDS = ("po", "pod", "pods")
+_GROUP_KINDS = ("pg", "pgs", "podgroup", "podgroups")
+_GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1"
+_CORE = "/api/v1"
+
+
+class _Metadata(msgspec.Struct):
+    name: str = ""
+
+
+class _Item(msgspec.Struct):
+    metadata: _Metadata
+
+
+class _Page(msgspec.Struct):
+    items: list[_Item] = []
+
+
+def contexts(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The contexts of the kubeconfig."""
+    try:
+        return _beginning(context_names(_kubeconfig(context)), incomplete)
+    except CredentialsError:
+        return []
+
+
+def namespaces(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The cluster's namespaces."""
+    return _beginning(_names(context, f"{_CORE}/namespaces"), incomplete)
+
+
+def groups(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The PodGroups of the namespace."""
+    return _beginning(_names(context, f"{_GROUPS}/namespaces/{_namespace(context)}/podgroups"), incomplete)
+
+
+def pods(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The pods of the namespace."""
+    return _beginning(_names(context, f"{_CORE}/namespaces/{_namespace(context)}/pods"), incomplete)
+
+
+def pods_and_groups(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What `why` takes: names of PodGroups and pods, after a kind those of that kind."""
+    kind, slash, rest = incomplete.rpartition("/")
+    typed: Sequence[str] = context.params.get(parameter.name or "") or ()
+    if not slash and len(typed) == 1:
+        kind, rest = typed[0], incomplete
+    prefix = f"{kind}{slash}" if slash else ""
+    found = [
+        *(groups(context, parameter, rest) if kind not in _POD_KINDS else ()),
+        *(pods(context, parameter, rest) if kind not in _GROUP_KINDS else ()),
+    ]
+    return [CompletionItem(f"{prefix}{item.value}") for item in found]
+
+
+def _beginning(names: list[str], incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def _kubeconfig(context: click.Context) -> Path | None:
+    path: Path | None = context.params.get("kubeconfig")
+    return path
+
+
+def _namespace(context: click.Context) -> str:
+    named: str | None = context.params.get("namespace")
+    try:
+        found = named or current_namespace(_kubeconfig(context), context=context.params.get("context_name"))
+    except CredentialsError:
+        found = "default"
+    return quote(found, safe="")
+
+
+def _names(context: click.Context, path: str) -> list[str]:
+    user = context.params.get("as_user")
+    other = Impersonated(user, tuple(context.params.get("as_groups") or ())) if user else None
+    try:
+        connection = load_connection(
+            _kubeconfig(context), context=context.params.get("context_name"), impersonated=other
+        )
+
+        async def listed() -> bytes:
+            async with Transport(connection) as transport:
+                return (await ApiClient(transport, timeout=_SECONDS).get(path, params={"limit": _MOST})).body
+
+        page = msgspec.json.decode(asyncio.run(listed()), type=_Page)
+    except (ApiError, CredentialsError, OSError, msgspec.MsgspecError):
+        return []
+    return [item.metadata.name for item in page.items]

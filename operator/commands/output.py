@@ -1,0 +1,56 @@
+"""`-o`: the forms in which commands print, as kubectl names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import Any
+
+import click
+import msgspec
+import yaml
+
+_INDENT = 4
+_ANY_LENGTH = 1_000_000
+
+
+class Output(StrEnum):
+    """What `-o` chooses; without it people get a table."""
+
+    TABLE = ""
+    WIDE = "wide"
+    YAML = "yaml"
+    JSON = "json"
+    NAME = "name"
+
+    @property
+    def document(self) -> bool:
+        """Whether programs get a document."""
+        return self in (Output.YAML, Output.JSON)
+
+
+def output_option(*forms: Output) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`-o`, for a command that has these forms besides its table."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice([form.value for form in forms]),
+        callback=lambda _context, _option, value: Output(value or ""),
+        help="How to print it. Default: a table.",
+    )
+
+
+def emit(document: object, output: Output) -> None:
+    """Print a document: anything that msgspec can encode."""
+    encoded = msgspec.json.encode(document)
+    if output is Output.JSON:
+        click.echo(msgspec.json.format(encoded, indent=_INDENT))
+    else:
+        plain = msgspec.json.decode(encoded)
+        click.echo(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=_ANY_LENGTH), nl=False)
+
+
+def emit_lines(lines: Iterable[str]) -> None:
+    """Print lines as they are."""
+    for line in lines:
+        click.echo(line)

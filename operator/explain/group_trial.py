@@ -1,0 +1,128 @@
+"""What a group that waits would come to now: its members tried on a picture, and its place in the queue.
+
+`muster why GROUP` asks. The sentence is that of the engine, which places all members or none; the table beneath it
+comes from members tried one after another, each with those before it on their nodes, as the engine tries them first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from muster.framework.model.pod import Pod
+from muster.operator.podgroups.membership import group_of, is_native
+from muster.operator.process.settings import Assembly
+from muster.operator.simulate.manifests import Objects
+from muster.operator.simulate.rehearsal import Rehearsal
+from muster.operator.simulate.shortfall import Shortfall, shortfall
+from muster.plugins.coscheduling.api import PodGroup
+from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
+
+from .native_groups import in_our_form
+
+
+@dataclass(frozen=True, slots=True)
+class Saturated:
+    """Nodes that take no more members, for one reason.
+
+    Attributes:
+        reason: why, as kube-scheduler says it.
+        took: how many members they would take before.
+        nodes: their names.
+    """
+
+    reason: str
+    took: int
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTrial:
+    """What came of it.
+
+    Attributes:
+        reason: why the group is not placed; "" when it would be placed now.
+        blocked: the first member for which there is no node; "" when there is none.
+        nodes: the nodes by what keeps that member off them, those that took most members first.
+        help: the nodes that would have to be added.
+        place: the group's place among those that wait, from 1.
+        ahead: the groups before it, in order.
+        waiting: how many groups wait.
+    """
+
+    reason: str
+    blocked: str
+    nodes: tuple[Saturated, ...]
+    help: Shortfall | None
+    place: int
+    ahead: tuple[str, ...]
+    waiting: int
+
+
+async def try_group(assembly: Assembly, cluster: Objects, group: str, *, native: bool = False) -> GroupTrial | None:
+    """Try the members of `group` that have no node; None where none of them waits. `native` says of which kind it is.
+
+    Raises ConfigurationError when a plugin cannot be made.
+    """
+    pods = [pod for pod in cluster.pods if is_native(pod) is native]
+    members = [pod for pod in pods if group_of(pod) == group and not pod.spec.node_name]
+    if not members:
+        return None
+    groups = [in_our_form(each, ()) for each in cluster.watched.get(NATIVE_GROUPS, ())] if native else cluster.groups
+    order = queue_order(groups, pods)
+    place = order.index(group) if group in order else len(order)
+    async with Rehearsal(assembly, cluster, Objects(pods=members)) as rehearsal:
+        placements = await rehearsal.place(rehearsal.pods)
+        left = [each for each in placements if not each.node]
+        tried = rehearsal.one_after_another(each.pod for each in left)
+        help_ = await shortfall(rehearsal, placements)
+    return GroupTrial(
+        reason=left[0].reason if left else "",
+        blocked=tried.blocked,
+        nodes=_saturated(tried.placed, tried.reasons),
+        help=help_,
+        place=place + 1,
+        ahead=tuple(order[:place]),
+        waiting=len(order),
+    )
+
+
+def queue_order(groups: Iterable[PodGroup], pods: Iterable[Pod]) -> list[str]:
+    """The groups that wait for their quorum in the order in which they are tried, as far as the API shows it.
+
+    A group that is bound in part goes first, then the priority of its most important member counts, then its age.
+    """
+    members: defaultdict[str, list[Pod]] = defaultdict(list)
+    for pod in pods:
+        key = group_of(pod)
+        if key is not None:
+            members[key].append(pod)
+    found = []
+    for group in groups:
+        its = members.get(group.key, [])
+        bound = sum(1 for pod in its if pod.spec.node_name)
+        if its and bound < group.spec.min_member:
+            priority = max(pod.spec.priority or 0 for pod in its)
+            found.append((not bound, -priority, group.metadata.creation_timestamp or "", group.key))
+    return [key for *_, key in sorted(found)]
+
+
+def _saturated(placed: Mapping[str, str], reasons: Mapping[str, str]) -> tuple[Saturated, ...]:
+    took = Counter(placed.values())
+    names: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
+    for node, reason in reasons.items():
+        names[reason, took[node]].append(node)
+    found = [Saturated(reason, count * len(nodes), tuple(sorted(nodes))) for (reason, count), nodes in names.items()]
+    return tuple(sorted(found, key=lambda each: (-each.took, -len(each.nodes), each.reason)))
+
+
+def told(trial: GroupTrial) -> Sequence[str]:
+    """The sentences of a trial, the most important first."""
+    lines = [trial.reason or "Tried now, it would be placed."]
+    if trial.help is not None:
+        lines.append(trial.help.sentence)
+    if trial.waiting and trial.place <= trial.waiting:
+        behind = f", behind {', '.join(trial.ahead)}" if trial.ahead else ""
+        lines.append(f"Place {trial.place} of {trial.waiting} waiting groups{behind}.")
+    return lines

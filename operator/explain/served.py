@@ -1,0 +1,74 @@
+"""Why a pod waits, asked of the leader: for those who may see the pod and not the cluster.
+
+The leader answers with its last decision on the pod, and asks the API server whether the caller may `get` that pod. The
+caller is known by the bearer token of the kubeconfig; client certificates say nothing to the leader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+
+from muster.framework.model.times import human_duration
+from muster.operator.kube.client import ApiClient
+from muster.operator.kube.credentials import Connection
+from muster.operator.kube.errors import ServerError
+from muster.operator.kube.tls import ClientTls
+from muster.operator.kube.transport import Transport
+
+from .layout import printable
+
+_TRIES = 8
+"""A Service sends each connection to any replica, and one of them leads."""
+_NOT_LEADING = 503
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """Where Muster serves, and the file with the authorities that its certificate is checked against, if not the
+    system's.
+    """
+
+    url: str
+    authority: Path | None = None
+
+
+class ServedDecision(msgspec.Struct):
+    """The leader's last decision on a pod; `node` is "" when it found none, `wall` in seconds since the epoch."""
+
+    pod: str
+    node: str
+    code: str
+    message: str
+    plugin: str
+    wall: float
+
+
+async def ask_leader(leader: Leader, connection: Connection, namespace: str, name: str) -> ServedDecision:
+    """What the leader decided about the pod last. Raises ApiError; OSError for a file that cannot be read."""
+    tls = None
+    if leader.url.startswith("https://"):
+        pem = leader.authority.read_bytes() if leader.authority is not None else None
+        tls = ClientTls(authority=pem, insecure=False, origin=str(leader.authority))
+    path = f"/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}/why"
+    there = Connection(leader.url.rstrip("/"), auth=connection.auth, tls=tls)
+    for left in reversed(range(_TRIES)):
+        async with Transport(there) as transport:  # a new one each time: a connection stays with its replica
+            try:
+                return msgspec.json.decode((await ApiClient(transport).get(path)).body, type=ServedDecision)
+            except ServerError as error:
+                if error.status != _NOT_LEADING or not left:
+                    raise
+    raise AssertionError("the last try returns or raises")
+
+
+def render_served(decision: ServedDecision, *, now: float) -> Iterator[str]:
+    """What to print; `now` is in seconds since the epoch."""
+    where = f"on {decision.node}" if decision.node else "not on a node"
+    yield printable(f"{decision.pod} ({where}), decided by the leader {human_duration(now - decision.wall)} ago")
+    if decision.message:
+        yield printable(decision.message)

@@ -1,0 +1,113 @@
+"""Whole objects of the API, as extenders are sent them: JSON as the server wrote it, less `managedFields`.
+
+The engine keeps of nodes and pods what is scheduled by. Nodes are followed a second time where an extender is sent
+them, pods are read one by one. What is in an object is never looked at here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from muster.framework.contract.extender import ExtenderError
+from muster.framework.model.meta import ObjectMeta, Wire
+
+from .errors import ApiError
+from .informer import Informer, Listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from muster.framework.model.pod_info import PodInfo
+
+    from .client import ApiClient
+
+_READS = 16
+_encode = msgspec.json.Encoder().encode
+_Part = msgspec.Raw | msgspec.UnsetType
+
+
+class WholeMeta(ObjectMeta):
+    """`metadata`, as it came."""
+
+    generate_name: _Part = msgspec.UNSET
+    deletion_grace_period_seconds: _Part = msgspec.UNSET
+    annotations: _Part = msgspec.UNSET
+    owner_references: _Part = msgspec.UNSET
+    finalizers: _Part = msgspec.UNSET
+
+
+class Whole(Wire):
+    """An object, as it came."""
+
+    metadata: WholeMeta
+    spec: _Part = msgspec.UNSET
+    status: _Part = msgspec.UNSET
+
+
+_decode = msgspec.json.Decoder(Whole).decode
+
+
+class Unheard:
+    """An informer's handler that nobody needs: its store is read instead."""
+
+    def on_add(self, obj: object, /) -> None:
+        """An object was seen for the first time."""
+
+    def on_update(self, old: object, new: object, /) -> None:
+        """An object changed."""
+
+    def on_delete(self, obj: object, /) -> None:
+        """An object is gone."""
+
+
+def whole_nodes(client: ApiClient) -> Informer[Whole]:
+    """An informer of whole nodes."""
+    return Informer(client, Listed("/api/v1/nodes", Whole), Unheard())
+
+
+class NodeSource(Protocol):
+    """Where whole nodes are, e.g. an informer."""
+
+    def get(self, key: str) -> Whole | None:
+        """The node of this name."""
+        ...
+
+
+class WholeObjects:
+    """Whole pods and nodes by name, as JSON. `nodes` is None where no extender is sent any."""
+
+    def __init__(self, client: ApiClient, nodes: NodeSource | None) -> None:
+        self._client = client
+        self._nodes = nodes
+        self._reads = asyncio.Semaphore(_READS)
+
+    def nodes(self, names: Iterable[str]) -> list[bytes]:
+        """Those of the nodes that are known."""
+        if self._nodes is None:
+            return []
+        found = (self._nodes.get(name) for name in names)
+        return [_encode(node) for node in found if node is not None]
+
+    async def pod(self, pod: PodInfo) -> bytes:
+        """The pod as it is now.
+
+        Raises ExtenderError when it is gone or cannot be read.
+        """
+        try:
+            async with self._reads:
+                reply = await self._client.get(f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}")
+            found = _decode(reply.body)
+        except (ApiError, msgspec.DecodeError) as error:
+            raise ExtenderError(f"reading pod {pod.key} for an extender: {error}") from error
+        if found.metadata.uid != pod.uid:
+            raise ExtenderError(f"reading pod {pod.key} for an extender: it was recreated")
+        return _encode(found)
+
+    async def pods(self, pods_by_node: Mapping[str, Sequence[PodInfo]]) -> dict[str, list[bytes]]:
+        """The same for many pods, by node."""
+        found = await asyncio.gather(*(self.pod(pod) for pods in pods_by_node.values() for pod in pods))
+        bodies = iter(found)
+        return {name: [next(bodies) for _ in pods] for name, pods in pods_by_node.items()}

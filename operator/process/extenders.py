@@ -1,0 +1,43 @@
+"""The extenders of a process: made from its configuration, given what they need, and closed with it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from muster.operator.kube.extender import HttpExtender, Surroundings
+from muster.operator.kube.whole import WholeObjects, whole_nodes
+
+if TYPE_CHECKING:
+    from muster.framework.config import Extender, KubeSchedulerConfiguration
+    from muster.operator.kube.informer import Informer
+
+    from .writers import Writers
+
+
+class Extenders:
+    """To be made and closed on one event loop. Raises ConfigurationError for TLS files that cannot be used.
+
+    Attributes:
+        all: the extenders in the order of asking.
+        informers: what has to be followed for them, by name for people: whole nodes, if one is sent any.
+    """
+
+    def __init__(self, configuration: KubeSchedulerConfiguration, writers: Writers) -> None:
+        nodes = whole_nodes(writers.client) if any(map(_is_sent_nodes, configuration.extenders)) else None
+        surroundings = Surroundings(
+            objects=WholeObjects(writers.client, nodes),
+            may_write=writers.client.may_write,
+            before_bind=writers.conditions.withdraw,
+        )
+        paths = {id(extender): f"extenders[{index}]" for index, extender in enumerate(configuration.extenders)}
+        self.informers: dict[str, Informer[Any]] = {} if nodes is None else {"nodes for extenders": nodes}
+        self.all = [HttpExtender(each, surroundings, paths[id(each)]) for each in configuration.ordered_extenders]
+
+    async def close(self) -> None:
+        """Close their connections."""
+        await asyncio.gather(*(extender.close() for extender in self.all))
+
+
+def _is_sent_nodes(extender: Extender) -> bool:
+    return not extender.node_cache_capable and bool(extender.filter_verb or extender.prioritize_verb)

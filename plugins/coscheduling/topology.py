@@ -1,0 +1,100 @@
+"""The annotations of a PodGroup that say where its members have to be together.
+
+Whoever creates PodGroups may set them. Like a spec that no group can mean, annotations that cannot be read are told on
+the group, and its members wait.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+
+from muster.framework.contract import Topology
+from muster.framework.model.names import label_key_faults
+
+PREFIX = "muster-scheduler.io/"
+REQUIRED = f"{PREFIX}required-topology"
+"""Label keys, the widest first, separated by commas: all members are in one domain of each of them."""
+PREFERRED = f"{PREFIX}preferred-topology"
+"""Label keys within those that are required: members are in one domain of them where that is possible."""
+SLICE_LEVEL = f"{PREFIX}slice-topology"
+"""A label key: each slice is in one domain of it."""
+SLICE_SIZE = f"{PREFIX}slice-size"
+"""How many members make a slice."""
+ANNOTATIONS = (REQUIRED, PREFERRED, SLICE_LEVEL, SLICE_SIZE)
+
+_MOST_LEVELS = 8
+_LONGEST_SIZE = 9
+"""Digits of a number of members."""
+
+
+class AnnotationError(Exception):
+    """What is wrong with an annotation, with its field, as the API server says it."""
+
+    def __init__(self, annotation: str, value: str, fault: str) -> None:
+        super().__init__(f"metadata.annotations[{annotation}]: Invalid value: {json.dumps(value)}: {fault}")
+
+
+def topology_of(annotations: Mapping[str, str]) -> Topology | None:
+    """Where a group with these annotations has to be; None for anywhere. Raises AnnotationError."""
+    if not annotations:
+        return None
+    found = _read(*(annotations.get(name) for name in ANNOTATIONS))
+    if isinstance(found, AnnotationError):
+        raise found
+    return found
+
+
+@lru_cache(maxsize=1024)  # asked at every attempt
+def _read(
+    required: str | None, preferred: str | None, slice_level: str | None, slice_size: str | None
+) -> Topology | AnnotationError | None:
+    try:
+        must = _keys(REQUIRED, required)
+        level, size = _slices(slice_level, slice_size)
+        levels = [*must]
+        for key in _keys(PREFERRED, preferred):
+            if key in must:
+                raise AnnotationError(PREFERRED, preferred or "", f"{key} is required already")
+            levels.append(key)
+        if level in levels:
+            raise AnnotationError(SLICE_LEVEL, level, "the whole group is to be in one domain of it already")
+        if len(levels) > _MOST_LEVELS:
+            raise AnnotationError(PREFERRED, preferred or "", f"must name no more than {_MOST_LEVELS} levels in all")
+    except AnnotationError as error:
+        return error
+    if not levels and not size:
+        return None
+    return Topology(tuple(levels), len(must), slice_size=size, slice_level=level)
+
+
+def _keys(annotation: str, text: str | None) -> list[str]:
+    """Label keys, separated by commas; nothing where the annotation is absent."""
+    if text is None:
+        return []
+    keys = [key.strip() for key in text.split(",")]
+    for index, key in enumerate(keys):
+        if key in keys[:index]:
+            raise AnnotationError(annotation, text, f"{key} is named twice")
+        if faults := label_key_faults(key):
+            raise AnnotationError(annotation, text, "; ".join(faults))
+    if len(keys) > _MOST_LEVELS:
+        raise AnnotationError(annotation, text, f"must name no more than {_MOST_LEVELS} levels")
+    return keys
+
+
+def _slices(level: str | None, size: str | None) -> tuple[str, int]:
+    if level is None and size is None:
+        return "", 0
+    if level is None:
+        raise AnnotationError(SLICE_SIZE, size or "", f"{SLICE_LEVEL} must be set, too")
+    [key, *more] = _keys(SLICE_LEVEL, level)
+    if more:
+        raise AnnotationError(SLICE_LEVEL, level, "must be one label key")
+    if size is None:
+        raise AnnotationError(SLICE_LEVEL, level, f"{SLICE_SIZE} must be set, too")
+    number = int(size) if size.isascii() and size.isdigit() and len(size) <= _LONGEST_SIZE else 0
+    if number < 1:
+        raise AnnotationError(SLICE_SIZE, size, "should be an integer greater than 0")
+    return key, number

@@ -1,0 +1,168 @@
+"""Where it costs least to make room for a group: an estimate by requests alone, for all nodes at once.
+
+The search for a group's victims asks it which pods to try without. It is arithmetic over columns: for each node, how
+many members more it could take without its one, two, three … least important pods. What it names is only tried, so what
+else plugins look at need not be known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from muster.framework.contract import Placed, PodInfo, SnapshotReader
+from muster.framework.model.requests import PODS
+from muster.framework.snapshot.view import Rows
+
+from .victims import UnitOf
+
+Ints = npt.NDArray[np.int64]
+Level = tuple[bool, bool, int]
+"""How much is lost with a pod: whether it is not on its way out already, whether a budget protects it, its priority."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evictable:
+    """Pods that a preemptor may evict, sorted by row and then by how little is lost with them.
+
+    Attributes:
+        pods: the pods with their nodes.
+        rows: their rows.
+        levels: int64: rank of what is lost with each.
+        weights: int64: how many pods go with each that would not go otherwise.
+    """
+
+    pods: Sequence[Placed]
+    rows: Rows
+    levels: Ints
+    weights: Ints
+
+
+def evictable(
+    snapshot: SnapshotReader, rows: Iterable[int], below: int, unit_of: UnitOf, protected: Callable[[PodInfo], bool]
+) -> Evictable:
+    """Of the pods on these rows, ascending, those that a preemptor of priority `below` may evict."""
+    found: list[tuple[int, Level, int, Placed]] = []
+    for row in rows:
+        known: set[str] = set()
+        here: list[tuple[int, Level, int, Placed]] = []
+        for pod in snapshot.pods[row].values():
+            if pod.priority >= below:
+                continue
+            unit, weight, priority = unit_of(pod), 1, pod.priority
+            if unit is not None:
+                if unit.priority >= below:
+                    continue
+                priority = unit.priority
+                if not unit.spare:
+                    weight = 0 if unit.key in known else len(unit.pods)
+                    known.add(unit.key)
+            level = (False, False, priority) if pod.terminating else (True, protected(pod), priority)
+            here.append((row, level, 0 if pod.terminating else weight, Placed(pod, snapshot.names[row])))
+        found += sorted(here, key=_level)
+    ranks = {level: rank for rank, level in enumerate(sorted({each[1] for each in found}))}
+    return Evictable(
+        [each[3] for each in found],
+        np.array([each[0] for each in found], np.intp),
+        np.array([ranks[each[1]] for each in found], np.int64),
+        np.array([each[2] for each in found], np.int64),
+    )
+
+
+def _level(each: tuple[int, Level, int, Placed]) -> Level:
+    return each[1]
+
+
+class Estimate:
+    """How many members of one signature each node could take without its least important pods.
+
+    `now` are rows that take them as things are, `perhaps` those that may if pods go.
+    """
+
+    def __init__(self, snapshot: SnapshotReader, pods: Evictable, member: PodInfo, now: Rows, perhaps: Rows) -> None:
+        self._pods = pods
+        free, asked, freed = _amounts(snapshot, pods, member)
+        rows = pods.rows
+        fit_now = (free // asked).min(axis=0).clip(0)
+        is_now = np.zeros(snapshot.height, np.bool_)
+        is_now[now] = True
+        self.idle = int(fit_now[is_now].sum())
+        may = is_now.copy()
+        may[perhaps] = True
+        first = np.flatnonzero(np.diff(rows, prepend=-1))
+        last = np.append(first[1:], len(rows)) - 1
+        self._first_of = np.repeat(first, last - first + 1)
+        room = ((free[:, rows] + _within_rows(freed, self._first_of)) // asked).min(axis=0)
+        # Where requests are not what keeps the member off, it is not known which pods are: all have to go.
+        elsewise = ~is_now & (fit_now > 0)
+        fit_now[~is_now] = 0
+        gains = (room - fit_now[rows]).clip(0)
+        gains[elsewise[rows] & ~np.isin(np.arange(len(rows)), last)] = 0
+        gains[~may[rows]] = 0
+        self._gains: Ints = gains
+        self._costs = _within_rows(pods.weights[np.newaxis], self._first_of)[0]
+
+    def choose(self, wanted: int, taken: set[int]) -> set[int]:
+        """Positions of pods without which about `wanted` members more fit; rows in `taken` are left out, and grow it.
+
+        With the lowest top priority that does; then the fewest pods.
+        """
+        rows, levels = self._pods.rows, self._pods.levels
+        gains = self._gains.copy()
+        if taken:
+            gains[np.isin(rows, list(taken))] = 0
+        for level in np.unique(levels).tolist():
+            within = np.where(levels <= level, gains, 0)
+            if _best_of_rows(within, self._first_of) >= wanted:
+                break
+        else:
+            within = gains
+        costs = self._costs.copy()
+        chosen: set[int] = set()
+        while wanted > 0 and within.any():
+            useful = np.minimum(within, wanted)
+            worth = useful / np.maximum(costs, 0.5)
+            best = int(np.lexsort((useful, worth))[-1])
+            chosen.update(range(int(self._first_of[best]), best + 1))
+            taken.add(int(rows[best]))
+            wanted -= int(within[best])
+            later = (rows == rows[best]) & (np.arange(len(rows)) > best)
+            within[later] = (within[later] - within[best]).clip(0)
+            costs[later] -= costs[best]
+            within[int(self._first_of[best]) : best + 1] = 0
+        return chosen
+
+
+def _amounts(snapshot: SnapshotReader, pods: Evictable, member: PodInfo) -> tuple[Ints, Ints, Ints]:
+    """What each row has free, what the member asks for, and what each pod gives back: of each resource, and pods."""
+    resources, height = snapshot.resources, snapshot.height
+    asked = {name: n for name, n in member.signature.requests.items() if n > 0 and name != PODS}
+    columns = {name: index for name in asked if (index := resources.index(name)) is not None}
+    indices = list(columns.values())
+    free = np.vstack(
+        [
+            resources.allocatable[indices, :height] - resources.requested[indices, :height],
+            (resources.allowed_pods[:height] - resources.pod_count[:height])[np.newaxis],
+        ]
+    )
+    signatures = {placed.pod.signature: 0 for placed in pods.pods}
+    given = np.empty((len(columns) + 1, len(signatures)), np.int64)
+    for position, signature in enumerate(signatures):
+        signatures[signature] = position
+        given[:, position] = [*(signature.requests.get(name, 0) for name in columns), 1]
+    freed = given[:, [signatures[placed.pod.signature] for placed in pods.pods]]
+    return free, np.array([*(asked[name] for name in columns), 1], np.int64)[:, np.newaxis], freed
+
+
+def _within_rows(amounts: Ints, first_of: Ints) -> Ints:
+    """Sums from each row's first pod on."""
+    sums = amounts.cumsum(axis=1)
+    found: Ints = sums - (sums[:, first_of] - amounts[:, first_of])
+    return found
+
+
+def _best_of_rows(gains: Ints, first_of: Ints) -> int:
+    return int(np.maximum.reduceat(gains, np.unique(first_of)).sum()) if len(gains) else 0

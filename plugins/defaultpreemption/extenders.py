@@ -1,0 +1,62 @@
+"""What extenders leave of the candidates for preemption (upstream: `callExtenders`).
+
+A decision does not wait for extenders: the first time they are asked there is no answer yet, and the pod is decided
+again once there is. By then the cluster may have changed, so an answer counts for those nodes where the pod would
+still evict whom they were asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from muster.framework.contract import CycleState, Handle, Placed, Status, Victims
+from muster.framework.model.pod_info import PodInfo
+
+from .candidates import Candidate
+
+ASKED = Status.unschedulable("preemption: extenders are being asked")
+NOBODY_LEFT = Status.unschedulable("preemption: no candidate node for preemption")
+
+
+def still_in_question(state: CycleState, node_names: Sequence[str]) -> Sequence[str]:
+    """The nodes to try: where extenders have answered, those that they were asked about."""
+    question = None if state.consultation is None else state.consultation.preemption
+    return node_names if question is None else [name for name in node_names if name in question.victims]
+
+
+def left_by_extenders(
+    handle: Handle, state: CycleState, pod: PodInfo, candidates: Sequence[Candidate]
+) -> list[Candidate] | Status:
+    """The candidates that the extenders agree with, with whom they would evict there; a status when there are none."""
+    ours = {each.node_name: each for each in candidates}
+    victims = {name: Victims([placed.pod for placed in each.victims], each.violations) for name, each in ours.items()}
+    answer = handle.ask_extenders(state, pod, victims)
+    if answer is victims:
+        return list(candidates)
+    if answer is None:
+        return ASKED
+    if isinstance(answer, Status):
+        return Status(answer.code, (f"preemption: {answer.message}",))
+    consultation = state.consultation
+    question = None if consultation is None else consultation.preemption
+    asked = {} if question is None else {name: _uids(each) for name, each in question.victims.items()}
+    left = [
+        _candidate(ours[name], each)
+        for name, each in answer.items()
+        if name in ours and _uids(victims[name]) == asked.get(name)
+    ]
+    if left or not answer or consultation is None:
+        return left or NOBODY_LEFT
+    consultation.preemption = consultation.evictions = None
+    handle.ask_extenders(state, pod, victims)
+    return ASKED
+
+
+def _uids(victims: Victims) -> set[str]:
+    return {pod.uid for pod in victims.pods}
+
+
+def _candidate(ours: Candidate, answered: Victims) -> Candidate:
+    nodes = {placed.pod.uid: placed.node_name for placed in ours.victims}
+    placed = tuple(Placed(pod, nodes.get(pod.uid, ours.node_name)) for pod in answered.pods)
+    return Candidate(ours.node_name, placed, answered.violations)

@@ -1,0 +1,224 @@
+"""Whom to evict so that all members that a group lacks fit: one trial for the whole group.
+
+Several scenarios are tried, each a set of pods that are gone: those without which it costs least by the estimate, then
+all that may be evicted on the same nodes, on more and more nodes, and everywhere. In each the group is scheduled as
+ever; where it fits, victims get their chance to stay one by one, the most important first, against the placement found
+(upstream: `PodGroupEvaluator`, which tries the last scenario alone). The cheapest result is taken, and all is undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from muster.framework.contract import Handle, Placed, PodGroupInfo, PodGroupTrial, PodInfo, Status, Steps
+
+from .budgets import Budgets
+from .candidates import LOWEST_PRIORITY
+from .cheapest import Estimate, Evictable, evictable
+from .victims import UnitOf, Victim, by_importance, reprieve_order, victims_among
+
+NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming preemptor")
+
+_WIDER = 4
+"""How much more room each further scenario looks for than the one before."""
+_FEW = 512
+"""Of so few pods, what is found without all of them is compared with the rest."""
+_PUT_BACK = 64
+"""Victims on nodes that no member goes to are put back so many at a time."""
+
+Cost = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """How a group gets room.
+
+    Attributes:
+        placement: the members with the nodes that they are to get.
+        victims: the pods to evict, most important first.
+        violations: how many of them no PodDisruptionBudget lets go.
+        cost: the less the better: violations, the highest priority lost, the sum of priorities, how many.
+    """
+
+    placement: Sequence[Placed]
+    victims: Sequence[Placed]
+    violations: int
+    cost: Cost
+
+
+class GroupSearch:
+    """Looks for the cheapest way to make room for one group. `unit_of` tells which pods need one another."""
+
+    def __init__(
+        self, handle: Handle, group: PodGroupInfo, trial: PodGroupTrial, budgets: Budgets, unit_of: UnitOf
+    ) -> None:
+        self._snapshot = handle.snapshot
+        self._now = handle.clock.wall()
+        self._group = group
+        self._trial = trial
+        self._budgets = budgets
+        self._unit_of = unit_of
+
+    def run(self) -> Steps[GroupPlan | Status]:
+        """The plan, or why there is none: what keeps the group from fitting also without all whom it may evict."""
+        with self._trial.scenario():
+            pods, estimates = yield from self._look()
+        if not pods.pods:
+            return NO_VICTIMS
+        best: GroupPlan | None = None
+        refused: Status = NO_VICTIMS
+        for chosen in self._scenarios(pods, estimates):
+            found = yield from self._try(self._without(pods, chosen))
+            if isinstance(found, Status):
+                refused = found
+                continue
+            best = found if best is None else min(best, found, key=_cost)
+            if len(pods.pods) > _FEW:
+                break
+        return refused if best is None else best
+
+    # What to try.
+
+    def _look(self) -> Steps[tuple[Evictable, list[tuple[int, Estimate]]]]:
+        """The pods that may be evicted, and by signature of members how many there are and what helps them."""
+        snapshot, members = self._snapshot, self._group.members[: self._group.missing]
+        alike: dict[object, list[PodInfo]] = {}
+        for each in members:
+            alike.setdefault(each.signature, []).append(each)
+        rows = {}
+        useful = np.zeros(snapshot.height, np.bool_)
+        for signature, pods in alike.items():
+            rows[signature] = self._trial.rows(pods[0])
+            for some in rows[signature]:
+                useful[some] = True
+            yield True
+        found = evictable(
+            snapshot, np.flatnonzero(useful).tolist(), self._group.priority, self._unit_of, self._budgets.protect
+        )
+        yield True
+        if not found.pods:
+            return found, []
+        return found, [
+            (len(pods), Estimate(snapshot, found, pods[0], *rows[signature])) for signature, pods in alike.items()
+        ]
+
+    def _scenarios(self, pods: Evictable, estimates: Sequence[tuple[int, Estimate]]) -> Iterator[Collection[int]]:
+        """Positions of pods to try without; each more than the ones before could do."""
+        seen: set[frozenset[int]] = set()
+        share = 1
+        while True:
+            taken: set[int] = set()
+            chosen: set[int] = set()
+            for count, estimate in estimates:
+                chosen.update(estimate.choose(max(1, count - estimate.idle) * share, taken))
+            on_rows = np.flatnonzero(np.isin(pods.rows, list(taken))).tolist()
+            for some in (chosen, on_rows):
+                key = frozenset(some)
+                if key and key not in seen:
+                    seen.add(key)
+                    yield some
+            share *= _WIDER
+            if share * self._group.missing > _WIDER * self._snapshot.height:
+                break
+        everything = frozenset(range(len(pods.pods)))
+        if everything not in seen:
+            yield everything
+
+    def _without(self, pods: Evictable, chosen: Iterable[int]) -> list[Victim]:
+        some = [pods.pods[position] for position in sorted(chosen)]
+        return victims_among(some, self._unit_of, self._group.priority, self._now)
+
+    # One scenario.
+
+    def _try(self, victims: Sequence[Victim]) -> Steps[GroupPlan | Status]:
+        trial = self._trial
+        with trial.scenario():
+            for victim in victims:
+                self._remove(victim.pods)
+            refused = yield from trial.schedule()
+            if refused is not None:
+                return refused
+            return (yield from self._reprieve(victims))
+
+    def _reprieve(self, victims: Sequence[Victim]) -> Steps[GroupPlan]:
+        trial = self._trial
+        placement = tuple(trial.assignments)
+        used = {placed.node_name for placed in placement}
+        reprieve = reprieve_order(victims, self._budgets)
+        turns = list(zip(reprieve.order, reprieve.violations, strict=True))
+        if trial.depends_on_cluster:
+            lost = yield from self._halve(turns)
+        else:
+            lost = yield from self._one_by_one(turns, used)
+        lost = yield from self._spare(lost, used)
+        violations = sum(count for _, count in lost)
+        gone = by_importance(victim for victim, _ in lost)
+        pods = [placed for victim in gone for placed in victim.pods]
+        priorities = [victim.priority for victim in gone for _ in victim.pods]
+        highest = max(priorities, default=-LOWEST_PRIORITY)
+        cost = violations, highest, sum(priority + LOWEST_PRIORITY for priority in priorities), len(pods)
+        return GroupPlan(placement, pods, violations, cost)
+
+    def _one_by_one(
+        self, turns: Sequence[tuple[Victim, int]], used: Collection[str]
+    ) -> Steps[list[tuple[Victim, int]]]:
+        """Where filters look at one node at a time: only members on the victim's nodes can be in its way."""
+        lost = []
+        for count, (victim, violations) in enumerate(turns):
+            self._add(victim.pods)
+            touched = {placed.node_name for placed in victim.pods}.intersection(used)
+            if touched and not self._trial.fits(touched):
+                self._remove(victim.pods)
+                lost.append((victim, violations))
+            if touched or not count % _PUT_BACK:
+                yield True
+        return lost
+
+    def _halve(self, turns: Sequence[tuple[Victim, int]]) -> Steps[list[tuple[Victim, int]]]:
+        """All at once if they may stay together, else the more important half and then the other."""
+        yield True
+        for victim, _ in turns:
+            self._add(victim.pods)
+        if self._trial.fits():
+            return []
+        for victim, _ in turns:
+            self._remove(victim.pods)
+        if len(turns) == 1:
+            return list(turns)
+        middle = (len(turns) + 1) // 2
+        first = yield from self._halve(turns[:middle])
+        second = yield from self._halve(turns[middle:])
+        return [*first, *second]
+
+    def _spare(self, lost: Sequence[tuple[Victim, int]], used: Collection[str]) -> Steps[list[tuple[Victim, int]]]:
+        """Where a whole group would go and those that it can spare are enough, only these go."""
+        kept: list[tuple[Victim, int]] = []
+        for victim, violations in lost:
+            if not victim.spare:
+                kept.append((victim, violations))
+                continue
+            going, staying = victim.spared(used)
+            self._add(staying)
+            yield True
+            if self._trial.fits():
+                counts = self._budgets.violations([[each.pods[0].pod] for each in going])
+                kept += yield from self._halve(list(zip(going, counts, strict=True)))
+            else:
+                self._remove(staying)
+                kept.append((victim, violations))
+        return kept
+
+    def _add(self, pods: Iterable[Placed]) -> None:
+        for pod, node_name in pods:
+            self._trial.add_pod(pod, node_name)
+
+    def _remove(self, pods: Iterable[Placed]) -> None:
+        for pod, node_name in pods:
+            self._trial.remove_pod(pod, node_name)
+
+
+def _cost(plan: GroupPlan) -> Cost:
+    return plan.cost

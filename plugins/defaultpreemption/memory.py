@@ -1,0 +1,97 @@
+"""Memory of dry runs: what came of a node the last time, for as long as nothing on it has changed.
+
+Thousands of pods alike that wait for room ask for much the same dry runs, and between two of them few nodes change.
+`VictimSearch` looks here first. What is remembered of a node was found with the same node object, the same pods on it,
+the same of them that could go, and the same nominated pods in the preemptor's way; a preemptor's signature and
+priority, the filters that it skips and their epoch, and the budgets are what the memory as a whole goes by. Not to be
+used where a filter's verdict for one node depends on others, nor for victims that stand for a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
+
+from cachetools import LRUCache
+
+from muster.framework.contract import CycleState, Handle, Node, Placed, Status
+from muster.framework.model.pod_info import PodInfo
+
+from .budgets import Budgets, PodDisruptionBudget
+from .candidates import Candidate
+from .victims import Victim
+
+_KINDS = 32
+"""Kinds of preemptors that are remembered."""
+
+Outcome = Candidate | Status
+"""Whom the node would lose, or why it does not do."""
+
+
+class _Seen(NamedTuple):
+    node: Node | None
+    pods: Mapping[str, PodInfo]
+    victims: Sequence[Sequence[Placed]]
+    nominated: Sequence[PodInfo]
+    outcome: Outcome
+
+
+class DryRunMemory:
+    """What is remembered for one profile, of the kinds of preemptors seen last."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+        self._budgets: Sequence[PodDisruptionBudget] = ()
+        self._of_kinds: LRUCache[Hashable, dict[str, _Seen]] = LRUCache(_KINDS)
+
+    def of(self, state: CycleState, pod: PodInfo, budgets: Budgets) -> Recollection:
+        """What is remembered for preemptors like this one. `state` is that of the attempt that found no node."""
+        if self._budgets != budgets.all:
+            self._budgets = budgets.all
+            self._of_kinds.clear()
+        kind = (pod.signature, pod.priority, state.skip_filter_plugins, self._handle.filter_epoch(state))
+        seen = self._of_kinds.get(kind)
+        if seen is None:
+            seen = self._of_kinds[kind] = {}
+        return Recollection(self._handle, pod, seen)
+
+
+class Recollection:
+    """The outcomes of one kind of preemptor, by node name, as far as they still hold for `pod`."""
+
+    def __init__(self, handle: Handle, pod: PodInfo, seen: dict[str, _Seen]) -> None:
+        self._snapshot = handle.snapshot
+        self._nominator = handle.nominator
+        self._pod = pod
+        self._seen = seen
+
+    def get(self, node_name: str, victims: Sequence[Victim]) -> Outcome | None:
+        """What came of the node when these were whom it could lose, if that still holds."""
+        seen = self._seen.get(node_name)
+        if seen is None:
+            return None
+        row = self._snapshot.row_of(node_name)
+        if (
+            row is None
+            or self._snapshot.nodes[row] is not seen.node
+            or self._snapshot.pods[row] != seen.pods
+            or [victim.pods for victim in victims] != seen.victims
+            or self._nominated(node_name) != seen.nominated
+        ):
+            del self._seen[node_name]
+            return None
+        return seen.outcome
+
+    def keep(self, node_name: str, victims: Sequence[Victim], outcome: Outcome) -> None:
+        """This came of the node as it is now, which can lose these."""
+        row = self._snapshot.row_of(node_name)
+        if row is not None:
+            pods = dict(self._snapshot.pods[row])
+            going = [victim.pods for victim in victims]
+            self._seen[node_name] = _Seen(self._snapshot.nodes[row], pods, going, self._nominated(node_name), outcome)
+
+    def _nominated(self, node_name: str) -> Sequence[PodInfo]:
+        """The pods nominated to the node that the preemptor has to yield to."""
+        mine = self._pod
+        nominated = self._nominator.nominated_pods(node_name)
+        return [each for each in nominated if each.priority >= mine.priority and each.uid != mine.uid]

@@ -1,0 +1,128 @@
+"""Kubernetes' own PodGroup, `podgroups.scheduling.k8s.io/v1beta1`, as far as it is read, and how pods join a group.
+
+The informer decodes PodGroups with these structs. The API server has validated them; everything in a spec but
+`schedulingPolicy.gang.minCount` is immutable.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from muster.framework.contract import WatchedKind
+from muster.framework.model.meta import ObjectMeta, Wire
+from muster.framework.model.pod import PodSchedulingGroup
+from muster.framework.model.pod_info import PodInfo
+
+NAME = "GangScheduling"
+"""The plugin's name."""
+
+GROUP = "scheduling.k8s.io"
+API_VERSION = f"{GROUP}/v1beta1"
+PLURAL = "podgroups"
+KIND = "PodGroup"
+
+INITIALLY_SCHEDULED = "PodGroupInitiallyScheduled"
+"""The type of the condition that says whether the group has been scheduled. Once True it stays so."""
+
+PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
+"""The preemption policy of pods and groups that name none."""
+
+
+class GangPolicy(Wire):
+    """`spec.schedulingPolicy.gang`: at least so many pods are scheduled at once."""
+
+    min_count: int = 1
+
+
+class SchedulingPolicy(Wire):
+    """`spec.schedulingPolicy`: without a gang it is `basic`, which asks for nothing."""
+
+    gang: GangPolicy | None = None
+
+
+class TopologyConstraint(Wire):
+    """`spec.schedulingConstraints.topology[]`: all pods go to nodes that have one value of this label."""
+
+    key: str = ""
+
+
+class SchedulingConstraints(Wire):
+    """`spec.schedulingConstraints`."""
+
+    topology: tuple[TopologyConstraint, ...] = ()
+
+
+class DisruptionMode(Wire):
+    """`spec.disruptionMode`: with `all` the group's pods are evicted together or not at all."""
+
+    all: dict[str, Any] | None = None
+
+
+class PodGroupSpec(Wire):
+    """`spec`. The policies of preemption of members are theirs where the group names none."""
+
+    scheduling_policy: SchedulingPolicy = SchedulingPolicy()
+    scheduling_constraints: SchedulingConstraints | None = None
+    disruption_mode: DisruptionMode | None = None
+    priority: int | None = None
+    preemption_policy: str | None = None
+    parent_composite_pod_group_name: str | None = None
+
+    @property
+    def min_count(self) -> int:
+        """How many pods have to be scheduled at once; a group without a gang policy is scheduled with its first."""
+        gang = self.scheduling_policy.gang
+        return 1 if gang is None else gang.min_count
+
+
+class Condition(Wire, omit_defaults=False):
+    """`status.conditions[]`."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+    observed_generation: int = 0
+
+
+class PodGroupStatus(Wire):
+    """`status`."""
+
+    conditions: tuple[Condition, ...] = ()
+
+
+class PodGroup(Wire):
+    """A PodGroup."""
+
+    metadata: ObjectMeta
+    spec: PodGroupSpec = msgspec.field(default_factory=PodGroupSpec)
+    status: PodGroupStatus = msgspec.field(default_factory=PodGroupStatus)
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    def condition(self) -> Condition | None:
+        """What its status says of whether it has been scheduled."""
+        return next((each for each in self.status.conditions if each.type == INITIALLY_SCHEDULED), None)
+
+
+POD_GROUPS = WatchedKind(
+    f"{PLURAL}.v1beta1.{GROUP}", f"/apis/{API_VERSION}/{PLURAL}", PodGroup, optional=True, kind=KIND
+)
+"""What the plugin watches, where the cluster serves it."""
+
+
+def group_key(pod: PodInfo) -> str | None:
+    """`namespace/name` of the group that the pod names; None for a pod of no group."""
+    return group_named(pod.namespace, pod.pod.spec.scheduling_group)
+
+
+def group_named(namespace: str, group: PodSchedulingGroup | None) -> str | None:
+    """`namespace/name` of the group that a pod in this namespace names in its `spec.schedulingGroup`."""
+    name = group.pod_group_name if group is not None else None
+    return f"{namespace}/{name}" if name else None

@@ -1,0 +1,192 @@
+"""The groups: what the scheduler knows of all PodGroups of scheduling.k8s.io at this moment.
+
+One object serves the plugins of all profiles, and the operator's controller, which writes what is said here. It keeps
+who is a member and who holds a node; all of it is rebuilt from the API after a restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+
+from muster.framework.contract import Clock, Favour, Topology
+from muster.framework.contract.members import EndedMember, Members
+from muster.framework.model.pod_info import PodInfo
+
+from .api import PodGroup, group_key
+from .validation import fault
+
+_ACCOUNTING_SECONDS = 0.5
+"""How long the two watches of pods may be apart: by then a member that has ended is known to have."""
+
+
+class Reason(StrEnum):
+    """Why a group is, or is not, scheduled: the reasons of the condition, in Kubernetes' words."""
+
+    SCHEDULED = "Scheduled"
+    UNSCHEDULABLE = "Unschedulable"
+    SCHEDULER_ERROR = "SchedulerError"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The last word on a group, on the `generation` of it that was decided about."""
+
+    reason: Reason
+    message: str
+    generation: int
+
+
+class Groups:
+    """All groups, by `namespace/name`.
+
+    Attributes:
+        members: who belongs to which group, and who holds a node.
+        profiles: names of the schedulers that are profiles of ours.
+        may_tell: whether people are to be told something now. The process sets it: only when it leads and knows all.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.members = Members(group_key)
+        self.profiles: set[str] = set()
+        self.may_tell: Callable[[], bool] = lambda: True
+        self._groups: dict[str, PodGroup] = {}
+        self._said: dict[str, Said] = {}
+        self._faults: dict[str, str | None] = {}
+        self._readers: list[Callable[[str], None]] = []
+
+    def subscribe(self, reader: Callable[[str], None]) -> None:
+        """`reader` is called with a group whose object or last word changed; it must not block."""
+        self._readers.append(reader)
+
+    # What the watches saw.
+
+    def follow_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
+        """A pod that has not ended came, changed or went."""
+        pod = new or old
+        group = group_key(pod) if pod is not None else None
+        if group is None:
+            return
+        self.members.follow(old, new)
+        if new is None:
+            for uid in self.members.unaccounted(group):
+                self._clock.call_later(_ACCOUNTING_SECONDS, partial(self.members.write_off, group, uid))
+        self._faults.pop(group, None)
+        self._look(group)
+
+    def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
+        """A pod has ended, or one that had was deleted; see `Members`."""
+        self.members.follow_ended(uid, old, new)
+
+    def follow_group(self, group: str, new: PodGroup | None) -> None:
+        """A PodGroup came, changed or went. What was said of one that went does not hold for a later one."""
+        known = self._groups.pop(group, None)
+        if known is not None and (new is None or new.metadata.uid != known.metadata.uid):
+            self._said.pop(group, None)
+        self._faults.pop(group, None)
+        if new is not None:
+            self._groups[group] = new
+            self._look(group)
+        self._changed(group)
+
+    # What they are.
+
+    def get(self, group: str) -> PodGroup | None:
+        """The PodGroup as last seen."""
+        return self._groups.get(group)
+
+    def __contains__(self, group: object) -> bool:
+        """Whether there is such a PodGroup."""
+        return group in self._groups
+
+    def __iter__(self) -> Iterator[str]:
+        """The key of every PodGroup."""
+        return iter(self._groups)
+
+    def min_count(self, group: str) -> int:
+        """How many pods have to be scheduled at once; 0 for a group that does not exist."""
+        found = self._groups.get(group)
+        return 0 if found is None else found.spec.min_count
+
+    def scheduled(self, group: str) -> int:
+        """How many members hold a node, or have succeeded: what an index has done needs not be done again."""
+        return self.members.placed(group) + self.members.succeeded(group)
+
+    def missing(self, group: str) -> int:
+        """How many more members must get a node for the quorum."""
+        return self.min_count(group) - self.scheduled(group)
+
+    def has_enough(self, group: str) -> bool:
+        """Whether as many members exist as a gang needs, whoever schedules them and whatever keeps them back."""
+        found = self._groups[group]
+        exist = len(self.members.of(group)) + self.members.succeeded(group)
+        return found.spec.scheduling_policy.gang is None or exist >= found.spec.min_count
+
+    def topology(self, group: str) -> Topology | None:
+        """Where its members have to be together, the domain chosen as kube-scheduler does; None for anywhere."""
+        found = self._groups.get(group)
+        constraints = found.spec.scheduling_constraints if found is not None else None
+        keys = tuple(each.key for each in constraints.topology) if constraints is not None else ()
+        return Topology(keys, len(keys), Favour.PLACEMENT_SCORE) if keys else None
+
+    def remaining(self, group: str) -> list[PodInfo]:
+        """Members without a node that are ours to place and not held back by scheduling gates; in no certain order."""
+        return [
+            pod
+            for pod in self.members.unplaced_pods(group)
+            if pod.pod.spec.scheduler_name in self.profiles and not pod.pod.spec.scheduling_gates
+        ]
+
+    def fault(self, group: str) -> str | None:
+        """Why its members cannot be one group; None when they can. See `validation`."""
+        if group not in self._faults:
+            waiting = sorted(self.remaining(group), key=lambda pod: (-pod.priority, pod.key))
+            self._faults[group] = fault(self._groups[group], waiting, self.members.placed_pods(group))
+        return self._faults[group]
+
+    def waiting_groups(self) -> int:
+        """How many groups with members lack their quorum."""
+        return sum(1 for group in self._groups if self.members.of(group) and self.missing(group) > 0)
+
+    # What was decided about them.
+
+    def bound(self, pod: PodInfo) -> str | None:
+        """The API accepted a member's binding. The group, if that completes its quorum for the first time."""
+        self.members.bind(pod)
+        group = self.members.group_of(pod)
+        return group if group is not None and self._look(group) else None
+
+    def say(self, group: str, reason: Reason, message: str = "") -> None:
+        """The last word on a group. That it has been scheduled is the last of all."""
+        found, said = self._groups.get(group), self._said.get(group)
+        if found is None or (said is not None and said.reason is Reason.SCHEDULED):
+            return
+        self._said[group] = Said(reason, message, found.metadata.generation)
+        if self._said[group] != said:
+            self._changed(group)
+
+    def said(self, group: str) -> Said | None:
+        """The last word on a group."""
+        return self._said.get(group)
+
+    def _look(self, group: str) -> bool:
+        """Whether the quorum of a group of ours has just become bound; then that is the word on it."""
+        said = self._said.get(group)
+        if group not in self._groups or (said is not None and said.reason is Reason.SCHEDULED):
+            return False
+        bound = self.members.bound(group) + self.members.succeeded(group)
+        if bound < self.min_count(group) or not self._is_ours(group):
+            return False
+        self.say(group, Reason.SCHEDULED)
+        return True
+
+    def _is_ours(self, group: str) -> bool:
+        first = next(iter(self.members.of(group)), None)
+        return first is not None and first.pod.spec.scheduler_name in self.profiles
+
+    def _changed(self, group: str) -> None:
+        for reader in self._readers:
+            reader(group)

@@ -1,0 +1,69 @@
+"""What the plugin says, in kube-scheduler's words where it has them."""
+
+from __future__ import annotations
+
+from muster.framework.contract import NoDomain
+
+UNSCHEDULABLE = "pod group is unschedulable"
+TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
+
+
+def group_missing(group: str) -> str:
+    """The pod names a PodGroup that does not exist (yet)."""
+    return f'waiting for pods\'s pod group "{group.partition("/")[2]}" to appear in scheduling queue'
+
+
+def unsatisfied(min_count: int, scheduled: int, remaining: int) -> str:
+    """Fewer pods than the group needs can be scheduled: so many are, so many have not been tried."""
+    return f"minCount ({min_count}) cannot be satisfied: {scheduled} scheduled, {remaining} remaining"
+
+
+def too_few(min_count: int, scheduled: int, remaining: int) -> str:
+    """The same before any pod was tried."""
+    return f"{UNSCHEDULABLE}, {unsatisfied(min_count, scheduled, remaining)}"
+
+
+def no_domain(found: NoDomain, unsatisfied: str) -> str:
+    """No domain can take the group; `unsatisfied` is what the one lacks that comes closest, which is named."""
+    if not found.best:
+        return f"{UNSCHEDULABLE}, no feasible placements found: no node has {', '.join(found.levels)}"
+    return (
+        f"{UNSCHEDULABLE}, 0/{found.domains} placements are available, first placement status: {unsatisfied}"
+        f" in {found.where}"
+    )
+
+
+def member_error(error: str) -> str:
+    """For the group and its other pods: an error struck one of them."""
+    return f"failed to schedule other pod from a pod group: {error}"
+
+
+def other_scheduler(pods: str, first: str) -> str:
+    """Two pods of the group name different schedulers."""
+    return f'all pods in a single pod group should have the same .spec.schedulerName set, got: "{pods}" and "{first}"'
+
+
+def other_priority(pods: int, groups: int) -> str:
+    """A pod has another priority than its group."""
+    return (
+        "all pods in a single pod group should have the same priority as the pod group's priority, "
+        f"got {pods} and {groups}"
+    )
+
+
+def other_preemption_policy(pods: str, groups: str) -> str:
+    """A pod has another preemption policy than its group."""
+    return (
+        "all pods in a single pod group should have the same preemption policy as the pod group's preemption policy, "
+        f"got {pods} and {groups}"
+    )
+
+
+def unlike_preemption_policies(pods: str, first: str) -> str:
+    """Two pods have different preemption policies, and the group names none."""
+    return f"all pods in a single pod group should have the same preemption policy, got {pods} and {first}"
+
+
+def scheduled(count: int, min_count: int) -> str:
+    """For the group's event: how many of its pods have nodes."""
+    return f"{count} of {min_count} pods are scheduled"

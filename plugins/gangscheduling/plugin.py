@@ -1,0 +1,230 @@
+"""GangScheduling: the extension points, each a few lines over what `Groups` knows.
+
+What is asked while deciding (PreEnqueue, PreFilter, `reject_group`) changes nothing; what follows from a decision is
+done where the plugin is told of it. kube-scheduler's plugin also holds pods at Permit until their group has its quorum:
+here the group's cycle places all of them in one step, and binds none when that is lost meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from muster.framework.contract import (
+    Code,
+    CycleState,
+    DecisionFollower,
+    EnqueueExtensions,
+    EventRegistration,
+    GroupDecision,
+    GroupPlugin,
+    Handle,
+    NodeView,
+    NoDomain,
+    ObjectFollower,
+    PodFollower,
+    PodInfo,
+    PostBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    ReservePlugin,
+    Status,
+    Topology,
+)
+
+from . import messages
+from .api import NAME, POD_GROUPS, PodGroup, group_key
+from .groups import Groups, Reason
+
+SHARED = NAME
+"""The key under which the plugins of all profiles share one `Groups`."""
+
+_GATHERING_SECONDS = 0.5
+"""How often a group that was tried with too few pods is tried again while others of its pods come into the queue."""
+
+
+class GangScheduling(
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    ReservePlugin,
+    PostBindPlugin,
+    EnqueueExtensions,
+    GroupPlugin,
+    PodFollower,
+    ObjectFollower,
+    DecisionFollower,
+):
+    """Places the pods of a PodGroup of scheduling.k8s.io as its policy says."""
+
+    name = NAME
+    watches = (POD_GROUPS,)
+
+    def __init__(self, args: None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._groups = handle.shared(SHARED, lambda: Groups(handle.clock))
+        self._groups.profiles.add(handle.profile_name)
+        self._incomplete: set[str] = set()
+
+    # The queue.
+
+    def pre_enqueue(self, pod: PodInfo) -> Status | None:
+        """Keeps a pod out until its PodGroup exists, and as many pods as a gang needs."""
+        group = group_key(pod)
+        if group is None:
+            return None
+        if group not in self._groups:
+            return Status.unresolvable(messages.group_missing(group))
+        return None if self._groups.has_enough(group) else Status.unresolvable(messages.TOO_FEW)
+
+    def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
+        """A pod that is let in may be one that its group lacked at the last attempt."""
+        group = group_key(pod)
+        if status is None and group in self._incomplete:
+            self._incomplete.discard(group)
+            self.handle.clock.call_later(_GATHERING_SECONDS, partial(self._activate, group))
+
+    def group_of(self, pod: PodInfo) -> str | None:
+        """The group, as long as it lacks its quorum; later members are scheduled one by one.
+
+        A group that has to be together in a topology domain is named also then: its place says where they may go.
+        """
+        group = group_key(pod)
+        if group is None or group not in self._groups:
+            return None
+        return group if self._groups.missing(group) > 0 or self._groups.topology(group) is not None else None
+
+    def topology(self, group: str) -> Topology | None:
+        """The domain that `spec.schedulingConstraints` asks for."""
+        return self._groups.topology(group)
+
+    def placed_members(self, group: str) -> Iterable[PodInfo]:
+        """Members that hold a node."""
+        return self._groups.members.placed_pods(group)
+
+    def priority(self, group: str) -> int | None:
+        """The group's own."""
+        found = self._groups.get(group)
+        return None if found is None else found.spec.priority or 0
+
+    def missing(self, group: str) -> int:
+        """How many pods must get a node at once."""
+        return self._groups.missing(group)
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """None: the plugin sees what happens to a group and its pods itself, and activates the one that it concerns."""
+        return ()
+
+    # What the informers saw.
+
+    def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
+        """Keeps the members."""
+        pod = new or old
+        group = group_key(pod) if pod is not None else None
+        if group is None:
+            return
+        before = self._standing(group)
+        self._groups.follow_pod(old, new)
+        self._standing_changed(group, before)
+
+    def on_assumed_pod_expired(self, pod: PodInfo) -> None:
+        """Counts a member out that was bound and never reported on its node."""
+        self._groups.members.expire(pod)
+
+    def on_object(self, resource: str, old: object | None, new: object | None) -> None:
+        """Keeps the groups. Whoever waits for a group is tried when it comes, or asks for something else."""
+        group = new if isinstance(new, PodGroup) else old
+        if not isinstance(group, PodGroup):
+            return
+        known = self._groups.get(group.key)
+        self._groups.follow_group(group.key, group if new is not None else None)
+        if new is not None and (known is None or _essence(known) != _essence(group)):
+            self._activate(group.key)
+
+    # Deciding.
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+        """Turns away pods that cannot be one group, and those of a gang of which too few are there to be tried."""
+        group = group_key(pod)
+        if group is None:
+            return None
+        found = self._groups.get(group)
+        if found is None:
+            return Status.pending(messages.group_missing(group))
+        fault = self._groups.fault(group)
+        if fault is not None:
+            return Status.failure(fault)
+        missing, remaining = self._groups.missing(group), len(self._groups.remaining(group))
+        if missing > remaining:
+            scheduled = self._groups.scheduled(group)
+            return Status.pending(messages.too_few(found.spec.min_count, scheduled, remaining))
+        return None
+
+    def reject_group(
+        self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
+    ) -> Status:
+        """What the group is told. An error of a pod is one of all; what is wrong with the group is said as it is."""
+        if group not in self._groups:
+            return cause
+        fault = self._groups.fault(group)
+        if fault is not None:
+            return Status.failure(fault)
+        if not cause.rejected:
+            return Status.failure(messages.member_error(cause.message))
+        min_count, scheduled = self._groups.min_count(group), self._groups.scheduled(group)
+        if cause.code is Code.PENDING and cause.plugin in ("", self.name):
+            remaining = len(self._groups.remaining(group)) if cause.plugin else placed
+            return Status.pending(messages.too_few(min_count, scheduled, remaining))
+        text = messages.unsatisfied(min_count, scheduled + placed, missing - placed - 1)
+        if no_domain is not None:
+            text = messages.no_domain(no_domain, text)
+        return Status.pending(text) if cause.code is Code.PENDING else Status.unschedulable(text)
+
+    def reject_member(self, status: Status, own: Status | None, *, placed: bool) -> Status:
+        """A pod that found no node is told so; one that found one, that it is of no use."""
+        if own is not None:
+            return status if own.plugin == self.name or own.rejected is not status.rejected else own
+        return Status.unschedulable(f"{messages.UNSCHEDULABLE}, {status.message}") if placed else status
+
+    # What follows from decisions.
+
+    def on_group_decision(self, decision: GroupDecision) -> None:
+        """Says why the group was refused."""
+        if decision.plugin != self.name or decision.status is None:
+            return
+        status = decision.status
+        if status.code is Code.PENDING:
+            self._incomplete.add(decision.group)
+        reason = Reason.UNSCHEDULABLE if status.rejected else Reason.SCHEDULER_ERROR
+        self._groups.say(decision.group, reason, status.message)
+
+    def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """Counts the member in."""
+        self._groups.members.place(pod)
+        return None
+
+    def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Counts the member out."""
+        self._groups.members.displace(pod)
+
+    def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Says that the group is scheduled once its quorum is bound."""
+        self._groups.bound(pod)
+
+    def _standing(self, group: str) -> tuple[bool, int]:
+        """Whether a gang's pods exist, and how many more must get a node."""
+        known = group in self._groups
+        return known and self._groups.has_enough(group), max(0, self._groups.missing(group))
+
+    def _standing_changed(self, group: str, before: tuple[bool, int]) -> None:
+        """Members came or went, or others placed them. See whether that helps those that wait."""
+        (enough, missing), (was_enough, was_missing) = self._standing(group), before
+        if (enough and not was_enough) or missing < was_missing:
+            self._activate(group)
+
+    def _activate(self, group: str) -> None:
+        self.handle.activate({pod.key: pod for pod in self._groups.members.unplaced_pods(group)})
+
+
+def _essence(group: PodGroup) -> tuple[object, ...]:
+    """What of a PodGroup decides; its status is written all the time."""
+    return group.metadata.uid, group.spec

@@ -1,0 +1,28 @@
+"""Arguments of the Reservation plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from muster.framework.config.args.models import PluginArgs
+from muster.framework.config.fields import Int64
+from muster.framework.config.problems import Problem, invalid
+
+
+class ReservationArgs(PluginArgs):
+    """When room is reserved.
+
+    Attributes:
+        after_seconds: how long a pod or group was refused before room is reserved for it; 0 for never.
+        most_reservations: for how many of them at a time, those of the highest priority that have waited longest.
+    """
+
+    after_seconds: Int64 = 300
+    most_reservations: Int64 = 4
+
+    def problems(self, path: str) -> Iterator[Problem]:
+        """What is wrong with the values; `path` is where the arguments stand."""
+        if self.after_seconds < 0:
+            yield invalid(f"{path}.afterSeconds", self.after_seconds, "must be greater than or equal to 0")
+        if self.most_reservations < 1:
+            yield invalid(f"{path}.mostReservations", self.most_reservations, "must be positive")

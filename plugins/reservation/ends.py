@@ -1,0 +1,66 @@
+"""When pods end, as far as they say: by `spec.activeDeadlineSeconds`, or by an annotation of who knows better.
+
+Fed from the pod informer; the plan asks what comes free when, the filter whether a newcomer ends in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+from typing import NamedTuple
+
+from muster.framework.contract import Clock, PodInfo
+from muster.framework.model.times import parse_time
+
+RUN_SECONDS = "muster-scheduler.io/run-seconds"
+"""Annotation of a pod: it runs for so many seconds at most."""
+_LONGEST = 12
+"""Digits of a number of seconds."""
+
+
+class Ending(NamedTuple):
+    """A pod that ends: where it is, and when, in seconds on the engine's clock."""
+
+    pod: PodInfo
+    node_name: str
+    at: float
+
+
+def run_seconds(pod: PodInfo) -> float:
+    """How long the pod runs at most; infinity when it does not say, or nothing that can be read."""
+    deadline = pod.pod.spec.active_deadline_seconds
+    text = pod.pod.metadata.annotations.get(RUN_SECONDS, "")
+    said = int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST else inf
+    return min(inf if deadline is None else deadline, said)
+
+
+class KnownEnds:
+    """Pods on nodes that say when they end."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._endings: dict[str, Ending] = {}
+
+    def follow(self, old: PodInfo | None, new: PodInfo | None) -> None:
+        """A pod that has not ended came, changed or went."""
+        if old is not None and (new is None or new.uid != old.uid):
+            self._endings.pop(old.uid, None)
+        if new is None or not new.node_name:
+            return
+        seconds = run_seconds(new)
+        if seconds == inf:
+            self._endings.pop(new.uid, None)
+        else:
+            self._endings[new.uid] = Ending(new, new.node_name, self._began(new) + seconds)
+
+    def later_than(self, moment: float) -> Iterator[Ending]:
+        """Those that end after this moment; who should have ended already may stay for ever."""
+        return (ending for ending in self._endings.values() if ending.at > moment)
+
+    def _began(self, pod: PodInfo) -> float:
+        """When the pod started; one that has not begins now at the latest that is known."""
+        now, stamp = self._clock.now(), pod.pod.status.start_time
+        known = self._endings.get(pod.uid)
+        if stamp is None:
+            return now if known is None else known.at - run_seconds(known.pod)
+        return min(now, now + parse_time(stamp) - self._clock.wall())

@@ -1,0 +1,117 @@
+"""Holds: room on nodes that is kept for pods which have waited long, against others that are no more important.
+
+The plugin makes them, its filter reads them, and a pod that gets a node or goes ends the hold that it is part of. On a
+node that is held others find what is free beyond what is held, and one that ends before the hold is needed finds all
+that is free: neither delays those that wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+import numpy.typing as npt
+
+from muster.framework.contract import Mask, PodInfo
+from muster.framework.snapshot.resources import ResourceColumns
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """What is held for one holder.
+
+    Attributes:
+        holder: a group, as `plugin/id`, or a pod, as `namespace/name`.
+        priority: only pods of this priority or a lower one are kept off.
+        members: UIDs of the pods that it is held for.
+        start: when it is needed at the latest, seconds on the engine's clock; infinity when nobody can say.
+        rows: intp, shape (n,): the nodes' rows, each once.
+        pods: int64, shape (n,): how many members each node is held for.
+        amounts: by resource, int64 of shape (n,).
+    """
+
+    holder: str
+    priority: int
+    members: Collection[str]
+    start: float
+    rows: npt.NDArray[np.intp]
+    pods: npt.NDArray[np.int64]
+    amounts: Mapping[str, npt.NDArray[np.int64]]
+
+
+class Holds:
+    """All holds, by holder.
+
+    `ends_at` says when a pod that gets a node now will have ended, infinity for not known; `changed` hears of holds
+    that come (1) and go (-1).
+    """
+
+    def __init__(self, ends_at: Callable[[PodInfo], float], changed: Callable[[int], None]) -> None:
+        self._ends_at = ends_at
+        self._changed = changed
+        self._holds: dict[str, Hold] = {}
+        self._holder_of: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._holds)
+
+    def __iter__(self) -> Iterator[Hold]:
+        return iter([*self._holds.values()])
+
+    def of(self, holder: str) -> Hold | None:
+        """What is held for this holder."""
+        return self._holds.get(holder)
+
+    def hold(self, hold: Hold) -> None:
+        """From now on this is held, in place of what was held for the same holder before."""
+        self.release(hold.holder)
+        self._holds[hold.holder] = hold
+        self._changed(1)
+        self._holder_of.update(dict.fromkeys(hold.members, hold.holder))
+
+    def release(self, holder: str) -> bool:
+        """Nothing is held for this holder any more; whether something was."""
+        known = self._holds.pop(holder, None)
+        if known is None:
+            return False
+        for uid in known.members:
+            self._holder_of.pop(uid, None)
+        self._changed(-1)
+        return True
+
+    def pod_left(self, uid: str) -> bool:
+        """The pod got a node, or is gone: its hold is over. Whether there was one."""
+        holder = self._holder_of.get(uid)
+        return holder is not None and self.release(holder)
+
+    def kept_off(self, pod: PodInfo, columns: ResourceColumns, height: int) -> Mask | None:
+        """bool, shape (height,): nodes on which the pod would take what is held; None for none."""
+        concerned = [hold for hold in self._holds.values() if self._concerns(hold, pod)]
+        if not concerned:
+            return None
+        rows = np.unique(np.concatenate([hold.rows for hold in concerned]))
+        place = np.zeros(height, np.intp)
+        place[rows] = np.arange(len(rows))
+        pods = np.zeros(len(rows), np.int64)
+        for hold in concerned:
+            pods[place[hold.rows]] += hold.pods
+        short = columns.pod_count[rows] + pods >= columns.allowed_pods[rows]
+        for name, amount in pod.signature.requests.items():
+            index = columns.index(name)
+            if not amount or index is None:
+                continue
+            held = np.zeros(len(rows), np.int64)
+            for hold in concerned:
+                if name in hold.amounts:
+                    held[place[hold.rows]] += hold.amounts[name]
+            short |= (held > 0) & (amount > columns.allocatable[index, rows] - columns.requested[index, rows] - held)
+        found = np.zeros(height, np.bool_)
+        found[rows] = short
+        return found
+
+    def _concerns(self, hold: Hold, pod: PodInfo) -> bool:
+        if pod.priority > hold.priority or pod.uid in hold.members:
+            return False
+        return hold.start == inf or self._ends_at(pod) > hold.start

@@ -1,0 +1,104 @@
+"""Who has been refused, since when, and for whom room is to be reserved: those that have waited longest.
+
+One object serves the plugins of all profiles. It arms one timer, for whoever is the next to have waited long enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from itertools import takewhile
+
+from muster.framework.contract import Clock, PodInfo, Timer
+
+SLACK_SECONDS = 0.01
+"""Timers may fire a little early."""
+
+
+@dataclass(slots=True)
+class Waiter:
+    """A pod or a group that was refused.
+
+    Attributes:
+        holder: the group, as `plugin/id`, or the pod, as `namespace/name`.
+        since: when it was refused first, seconds on the engine's clock.
+        priority: the highest of its pods'.
+        pods: those that wait, by UID.
+    """
+
+    holder: str
+    since: float
+    priority: int = 0
+    pods: dict[str, PodInfo] = field(default_factory=dict)
+
+
+class LongWaiters:
+    """Those that were refused. `activate` has pods tried again."""
+
+    def __init__(
+        self, after_seconds: float, most: int, clock: Clock, activate: Callable[[Mapping[str, PodInfo]], None]
+    ) -> None:
+        self._after_seconds = after_seconds
+        self._most = most
+        self._clock = clock
+        self._activate = activate
+        self._waiters: dict[str, Waiter] = {}
+        self._holder_of: dict[str, str] = {}
+        self._timer: Timer | None = None
+
+    def refused(self, holder: str, pods: Iterable[PodInfo]) -> bool:
+        """No node could take these pods. Whether room is to be reserved for them now."""
+        waiter = self._waiters.get(holder)
+        if waiter is None:
+            waiter = self._waiters[holder] = Waiter(holder, self._clock.now())
+        self._forget_pods(waiter)
+        waiter.pods = {pod.uid: pod for pod in pods}
+        waiter.priority = max(pod.priority for pod in waiter.pods.values())
+        self._holder_of.update(dict.fromkeys(waiter.pods, holder))
+        self._arm()
+        return self._due(waiter) <= self._clock.now() and any(each.holder == holder for each in self.first())
+
+    def first(self) -> list[Waiter]:
+        """Those for whom room is to be reserved, the most important first."""
+        now = self._clock.now()
+        due = takewhile(lambda waiter: self._due(waiter) <= now, self._waiters.values())  # they came in this order
+        return nsmallest(self._most, due, key=lambda waiter: (-waiter.priority, waiter.since))
+
+    def placed(self, holder: str) -> None:
+        """It waits no more."""
+        waiter = self._waiters.pop(holder, None)
+        if waiter is not None:
+            self._forget_pods(waiter)
+
+    def pod_left(self, uid: str) -> None:
+        """The pod got a node, or is gone. A group waits as long as one of its pods does."""
+        holder = self._holder_of.pop(uid, None)
+        if holder is None:
+            return
+        waiter = self._waiters[holder]
+        waiter.pods.pop(uid)
+        if not waiter.pods:
+            del self._waiters[holder]
+
+    def _forget_pods(self, waiter: Waiter) -> None:
+        for uid in waiter.pods:
+            del self._holder_of[uid]
+
+    def _due(self, waiter: Waiter) -> float:
+        return waiter.since + self._after_seconds
+
+    def _arm(self) -> None:
+        if self._timer is not None:
+            return
+        now = self._clock.now()
+        moment = next((due for waiter in self._waiters.values() if (due := self._due(waiter)) > now), None)
+        if moment is not None:
+            self._timer = self._clock.call_later(moment - now + SLACK_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Somebody has waited long enough: have those tried for whom room is to be reserved."""
+        self._timer = None
+        for waiter in self.first():
+            self._activate({pod.key: pod for pod in waiter.pods.values()})
+        self._arm()

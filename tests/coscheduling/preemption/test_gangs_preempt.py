@@ -1,0 +1,79 @@
+"""A gang of higher priority makes room for all that it lacks, or touches nobody."""
+
+from tests.builders import make_node
+from tests.coscheduling.objects import make_member
+
+from .evicting import EvictingWorld
+
+
+async def test_a_gang_evicts_as_many_as_it_needs_and_starts_when_they_are_gone(world: EvictingWorld) -> None:
+    world.add_nodes(make_node("a"), make_node("b"))
+    low = [*world.fill("a", 4), *world.fill("b", 4)]
+    await world.settle()
+    gang = world.gang("high", 3, priority=10)
+    await world.settle()
+
+    assert len(world.evicted) == 3
+    assert world.bound("high") == []
+    _, text, nominated = world.conditions[gang[0]]
+    assert text == (
+        "pod group default/high is unschedulable, 0 of the 3 members that it needs fit: "
+        "0/2 nodes are available: 2 Insufficient cpu. "
+        "pod group preemption: found a placement for podgroup, preempting 3 victims"
+    )
+    assert nominated in ("a", "b")
+    await world.run(30)
+    assert sorted(world.bound("high")) == sorted(gang)
+    assert len(world.left(*low)) == 5
+    world.check()
+
+
+async def test_nobody_is_evicted_when_the_whole_gang_would_not_fit_all_the_same(world: EvictingWorld) -> None:
+    world.add_nodes(make_node("a"), make_node("b"))
+    world.fill("a", 4), world.fill("b", 3), world.fill("b", 1, priority=10)
+    await world.settle()
+    gang = world.gang("high", 8, priority=10)
+    await world.run(30)
+
+    assert world.evicted == []
+    assert world.conditions[gang[0]][1].endswith("pod group preemption: 0/2 nodes are available: 2 Insufficient cpu.")
+    assert len(world.engine.nominator) == 0
+
+
+async def test_idle_room_is_used_before_anybody_is_evicted(world: EvictingWorld) -> None:
+    world.add_nodes(make_node("a"), make_node("b"))
+    world.fill("a", 4), world.fill("b", 1)
+    world.gang("high", 5, priority=10)
+    await world.run(30)
+
+    assert len(world.evicted) == 2
+    assert len(world.bound("high")) == 5
+
+
+async def test_others_do_not_take_the_room_while_the_victims_go(world: EvictingWorld) -> None:
+    world.grace = 20.0
+    world.add_nodes(make_node("a"))
+    world.fill("a", 4)
+    world.gang("high", 4, priority=10)
+    await world.run(5)
+    world.add(*(make_member(f"late-{n}", "", cpu="1") for n in range(4)))
+    await world.run(60)
+
+    assert len(world.bound("high")) == 4
+    assert len(world.bound()) == 4
+
+
+async def test_a_gang_that_goes_away_gives_the_room_to_others(world: EvictingWorld) -> None:
+    world.grace = 20.0
+    world.add_nodes(make_node("a"))
+    world.fill("a", 4)
+    gang = world.gang("high", 4, priority=10)
+    await world.run(5)
+    assert len(world.engine.nominator) == 4
+    world.add(*(make_member(f"late-{n}", "", cpu="1") for n in range(4)))
+    await world.run(5)
+    world.delete(*gang)
+    await world.run(60)
+
+    assert len(world.engine.nominator) == 0
+    assert len(world.bound()) == 4

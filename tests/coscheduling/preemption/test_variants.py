@@ -1,0 +1,284 @@
+"""Whom a gang evicts, case by case: as few as it takes, where least is lost, and gangs that run as wholes.
+
+Each case is a cluster, a gang of priority 10 that comes, and the names of the pods that have to be evicted for it.
+"""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import pytest
+
+from tests.builders import make_node
+from tests.coscheduling.objects import make_member
+
+from .conftest import MakeWorld
+from .evicting import EvictingWorld, plain
+
+Setting = Callable[[EvictingWorld], object]
+GPU = "example.com/gpu"
+MODE = "muster-scheduler.io/disruption-mode"
+
+
+def nodes(world: EvictingWorld, **cpu: int) -> None:
+    world.add_nodes(*(make_node(name, cpu=str(amount)) for name, amount in cpu.items()))
+
+
+def runs(world: EvictingWorld, name: str, node: str, cpu: int = 1, priority: int = 0, **more: str) -> None:
+    world.add(plain(name, str(cpu)).priority(priority).node(node).labels(more))
+
+
+def gang_runs(
+    world: EvictingWorld, name: str, least: int, *on: str, priority: int = 0, mode: str = "", cpu: int = 1
+) -> None:
+    world.add_group(name, least, annotations={MODE: mode} if mode else {})
+    world.add(*(make_member(f"{name}-{n}", name, cpu=str(cpu)).priority(priority).node(o) for n, o in enumerate(on)))
+
+
+def one_large_rather_than_many_small(world: EvictingWorld) -> None:
+    nodes(world, a=8, b=8)
+    runs(world, "large", "a", 8)
+    for n in range(8):
+        runs(world, f"small-{n}", "b")
+
+
+def idle_nodes_too(world: EvictingWorld) -> None:
+    nodes(world, a=2, b=2)
+    runs(world, "low", "a", 2)
+
+
+def lower_priority_though_more_pods(world: EvictingWorld) -> None:
+    nodes(world, a=4, b=4)
+    runs(world, "dear", "a", 4, priority=5)
+    for n in range(4):
+        runs(world, f"cheap-{n}", "b", priority=1)
+
+
+def a_budget_protects_one_node(world: EvictingWorld) -> None:
+    nodes(world, a=4, b=4)
+    budget = {
+        "metadata": {"name": "db", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "db"}}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    world.api.put("poddisruptionbudgets", budget)
+    runs(world, "guarded", "a", 4, app="db")
+    runs(world, "free", "b", 4, priority=5)
+
+
+def surplus_members_go_alone(world: EvictingWorld) -> None:
+    nodes(world, a=4)
+    gang_runs(world, "elastic", 2, "a", "a", "a", "a")
+
+
+def a_gang_at_its_quorum_goes_whole(world: EvictingWorld) -> None:
+    nodes(world, a=2, b=4, c=1)
+    gang_runs(world, "rigid", 4, "a", "a", "b", "b")
+    runs(world, "top", "b", 2, priority=10)
+    runs(world, "rest", "c", 1, priority=10)
+
+
+def pods_rather_than_a_whole_gang(world: EvictingWorld) -> None:
+    nodes(world, a=4, b=4)
+    gang_runs(world, "rigid", 4, "a", "a", "a", "a")
+    for n in range(4):
+        runs(world, f"low-{n}", "b")
+
+
+def one_by_one_by_annotation(world: EvictingWorld) -> None:
+    nodes(world, a=4)
+    gang_runs(world, "loose", 4, "a", "a", "a", "a", mode="Single")
+
+
+def all_by_annotation(world: EvictingWorld) -> None:
+    nodes(world, a=4)
+    gang_runs(world, "tight", 1, "a", "a", "a", "a", mode="All")
+
+
+def equal_priority_is_spared(world: EvictingWorld) -> None:
+    nodes(world, a=4)
+    gang_runs(world, "peer", 4, "a", "a", "a", "a", priority=10)
+
+
+def terminating_pods_are_waited_for(world: EvictingWorld) -> None:
+    nodes(world, a=4, b=4)
+    runs(world, "goes", "a", 4)
+    runs(world, "stays", "b", 4)
+    world.terminate("default/goes")
+
+
+CASES = [
+    (one_large_rather_than_many_small, 8, {"large"}),
+    (idle_nodes_too, 4, {"low"}),
+    (lower_priority_though_more_pods, 4, {f"cheap-{n}" for n in range(4)}),
+    (a_budget_protects_one_node, 4, {"free"}),
+    (surplus_members_go_alone, 2, 2),
+    (surplus_members_go_alone, 3, 4),
+    (a_gang_at_its_quorum_goes_whole, 1, 4),
+    (pods_rather_than_a_whole_gang, 2, 2),
+    (one_by_one_by_annotation, 1, 1),
+    (all_by_annotation, 1, 4),
+    (equal_priority_is_spared, 1, 0),
+    (terminating_pods_are_waited_for, 4, 0),
+    (one_large_rather_than_many_small, 17, 0),
+]
+
+
+@pytest.mark.parametrize(("setting", "size", "evicted"), CASES, ids=[f"{c[0].__name__}-{c[1]}" for c in CASES])
+async def test_the_pods_that_a_gang_evicts(
+    setting: Setting, size: int, evicted: Collection[str] | int, make_world: MakeWorld
+) -> None:
+    world = make_world()
+    setting(world)
+    await world.settle()
+    world.gang("high", size, priority=10)
+    await world.run(20)
+
+    names = {key.partition("/")[2] for key in world.evicted}
+    assert (len(names) if isinstance(evicted, int) else names) == evicted
+    starts = evicted != 0
+    assert len(world.bound("high")) == (size if starts else 0)
+
+
+async def test_roles_with_and_without_gpus_make_room_on_the_nodes_of_each(world: EvictingWorld) -> None:
+    world.add_nodes(
+        make_node("gpu", cpu="8").resources({GPU: "4"}), make_node("cpu", cpu="8"), make_node("c2", cpu="8")
+    )
+    trains = [plain(f"trains-{n}").requests({GPU: "1"}).node("gpu") for n in range(4)]
+    serves = [plain(f"serves-{node}-{n}").requests(cpu="4").node(node) for node in ("cpu", "c2") for n in range(2)]
+    world.add(*trains, *serves)
+    await world.settle()
+    world.add_group("mixed", 3)
+    workers = [make_member(f"mixed-w{n}", "mixed").requests({GPU: "2"}) for n in range(2)]
+    world.add(*(pod.priority(10) for pod in (*workers, make_member("mixed-ps", "mixed", cpu="8"))))
+    await world.run(20)
+
+    gone = sorted(key.partition("/")[2].partition("-")[0] for key in world.evicted)
+    assert gone == ["serves", "serves", "trains", "trains", "trains", "trains"]
+    assert len(world.bound("mixed")) == 3
+
+
+async def test_a_gang_with_a_member_that_never_preempts_evicts_nobody(world: EvictingWorld) -> None:
+    nodes(world, a=4)
+    runs(world, "low", "a", 4)
+    world.add_group("patient", 2)
+    world.add(
+        make_member("patient-0", "patient").priority(10),
+        make_member("patient-1", "patient").priority(10, preemption_policy="Never"),
+    )
+    await world.run(20)
+
+    assert world.evicted == []
+    assert world.conditions["default/patient-0"][1].endswith(
+        "pod group preemption: not eligible due to preemptionPolicy=Never."
+    )
+
+
+async def test_what_a_gang_asks_for_in_min_resources_is_made_room_for_as_well(world: EvictingWorld) -> None:
+    nodes(world, a=4)
+    runs(world, "low", "a", 4)
+    await world.settle()
+    world.add_group("high", 2, min_resources={"cpu": "2"})
+    world.add(*(make_member(f"high-{n}", "high").priority(10) for n in range(2)))
+    await world.run(20)
+
+    assert world.evicted == ["default/low"]
+    assert len(world.bound("high")) == 2
+
+
+async def test_evictions_that_the_api_refuses_are_tried_again_and_nobody_starts_before(world: EvictingWorld) -> None:
+    nodes(world, a=2)
+    runs(world, "one", "a")
+    runs(world, "two", "a")
+    await world.settle()
+    world.fail_delete = {"default/two"}
+    world.gang("high", 2, priority=10)
+    await world.run(10)
+    assert world.bound("high") == []
+
+    world.fail_delete = set()
+    await world.run(10)
+    assert len(world.bound("high")) == 2
+
+
+async def test_a_single_pod_evicts_a_gang_whole_or_what_it_can_spare(world: EvictingWorld) -> None:
+    nodes(world, a=3, b=3)
+    gang_runs(world, "elastic", 2, "a", "a", "a")
+    gang_runs(world, "rigid", 3, "b", "b", "b", priority=1)
+    await world.settle()
+    world.add(plain("small", "1").priority(10))
+    await world.run(10)
+    assert len(world.evicted) == 1
+    assert world.groups_of(world.evicted) == {"elastic"}
+
+    world.add(plain("large", "3").priority(10))
+    await world.run(10)
+    assert sorted(world.left("default/rigid-0", "default/rigid-1", "default/rigid-2")) == []
+
+
+async def test_the_group_says_what_is_done_about_it(world: EvictingWorld) -> None:
+    world.grace = 30.0
+    nodes(world, a=2)
+    runs(world, "low", "a", 2)
+    await world.settle()
+    world.gang("high", 2, priority=10)
+    await world.run(3)
+
+    told: Any = world.groups.announcements.get("default/high")
+    assert told.message.endswith("pod group preemption: found a placement for podgroup, preempting 1 victims")
+    uid = world.api.objects["podgroups"]["default/high"]["metadata"]["uid"]
+    assert world.notes("default/low", "Preempted") == [f"Preempted by podgroup {uid} on node cluster"]
+    [condition] = world.api.pods["default/low"]["status"]["conditions"]
+    assert (condition["type"], condition["reason"], condition["message"]) == (
+        "DisruptionTarget",
+        "PreemptionByScheduler",
+        "muster: preempting to accommodate a higher priority podgroup",
+    )
+
+
+async def test_a_gang_that_lost_a_member_or_its_group_gives_up_the_room_made_for_it(world: EvictingWorld) -> None:
+    world.grace = 60.0
+    nodes(world, a=2)
+    runs(world, "low", "a", 2)
+    await world.settle()
+    gang = world.gang("high", 2, priority=10)
+    await world.run(3)
+    assert len(world.engine.nominator) == 2
+    world.delete(gang[0])
+    await world.run(3)
+    assert len(world.engine.nominator) == 0
+
+    world.add(make_member("high-0", "high").priority(10))
+    await world.run(3)
+    world.api.delete("podgroups", "default/high")
+    await world.run(3)
+    assert len(world.engine.nominator) == 0
+
+
+async def test_a_member_beyond_the_quorum_makes_room_by_itself_once_the_others_have_nodes(world: EvictingWorld) -> None:
+    nodes(world, a=3)
+    runs(world, "low", "a")
+    world.gang("gang", 3, priority=10, min_member=2)
+    await world.run(30)
+
+    assert world.evicted == ["default/low"]
+    assert len(world.bound("gang")) == 3
+    world.check()
+
+
+async def test_a_gang_that_stayed_because_its_evictions_failed_is_still_evicted_whole_or_not(
+    world: EvictingWorld,
+) -> None:
+    world.grace = 0.0
+    nodes(world, a=2)
+    gang_runs(world, "low", 2, "a", "a")
+    world.fail_delete |= {"default/low-0", "default/low-1"}
+    world.add(plain("first").priority(10))
+    await world.run(0.1)
+    assert world.evicted == []
+    world.delete("default/first")
+    world.fail_delete.clear()
+    world.add(plain("second").priority(10))
+    await world.run(5)
+
+    assert sorted(world.evicted) == ["default/low-0", "default/low-1"]
+    world.check()

@@ -1,0 +1,223 @@
+"""Gangs that have to be, or should be, together in one topology domain."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from tests.builders import make_node
+from tests.coscheduling.announced import word
+from tests.coscheduling.objects import make_member, make_members
+from tests.coscheduling.scenarios.test_hopeless_groups import Searches
+from tests.coscheduling.world import World
+
+RACK = "example.com/rack"
+ZONE = "topology.kubernetes.io/zone"
+REQUIRED = "muster-scheduler.io/required-topology"
+PREFERRED = "muster-scheduler.io/preferred-topology"
+
+
+def add_racks(world: World, sizes: Iterable[int], *, zone: str = "", cpu: str = "1") -> None:
+    """Racks `r0` and so on of a zone, each with so many nodes `<zone>r<rack>n<node>`."""
+    for rack, size in enumerate(sizes):
+        labels = {RACK: f"r{rack}", **({ZONE: zone} if zone else {})}
+        world.add_nodes(*(make_node(f"{zone}r{rack}n{n}", cpu=cpu).labels(labels) for n in range(size)))
+
+
+def racks(world: World, group: str, namespace: str = "default") -> Counter[str]:
+    """How many bound members of the group each rack has."""
+    nodes = (world.api.pods[key]["spec"]["nodeName"] for key in world.bound(group, namespace))
+    return Counter(node.rpartition("n")[0] for node in nodes)
+
+
+async def test_a_gang_starts_in_the_rack_that_it_leaves_least_room_in(world: World) -> None:
+    add_racks(world, [4, 6, 5, 3])
+    world.add_group("g", 4, annotations={REQUIRED: RACK})
+    world.add(*make_members("g", 4))
+    await world.settle()
+
+    assert racks(world, "g") == {"r0": 4}
+    world.check()
+
+
+async def test_room_in_all_racks_together_is_no_room_for_a_gang_that_needs_one(world: World) -> None:
+    add_racks(world, [2, 3, 2])
+    world.add_group("g", 4, annotations={REQUIRED: RACK})
+    with Searches() as searches:
+        world.add(*make_members("g", 4))
+        await world.settle()
+
+    assert world.bound("g") == []
+    text = (
+        "pod group default/g is unschedulable, 3 of the 4 members that it needs fit in example.com/rack=r1, "
+        "the best of 3 domains; with those 3 placed: 0/3 nodes are available: 3 Insufficient cpu."
+    )
+    assert world.conditions["default/g-0"][:2] == ("Unschedulable", text)
+    assert word(world, "g") == ("Unschedulable", text)
+    assert searches.count == 2
+
+    world.add_nodes(make_node("r2n2", cpu="1").labels({RACK: "r2"}), make_node("r2n3", cpu="1").labels({RACK: "r2"}))
+    await world.run(20)
+    assert racks(world, "g") == {"r2": 4}
+
+
+async def test_without_nodes_that_have_the_label_the_group_says_so(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="8"))
+    world.add_group("g", 2, annotations={REQUIRED: f"{ZONE},{RACK}"})
+    world.add(*make_members("g", 2))
+    await world.settle()
+
+    assert word(world, "g")[1] == (
+        "pod group default/g is unschedulable, no node has the labels topology.kubernetes.io/zone and example.com/rack"
+    )
+
+
+async def test_members_that_come_later_or_replace_others_go_where_the_gang_runs(world: World) -> None:
+    add_racks(world, [5, 9])
+    world.add_group("g", 3, annotations={REQUIRED: RACK})
+    world.add(*make_members("g", 3))
+    await world.settle()
+    assert racks(world, "g") == {"r0": 3}
+
+    world.delete("default/g-1")
+    world.add(*(make_member(f"late-{number}", "g") for number in range(4)))
+    await world.run(5)
+
+    assert racks(world, "g") == {"r0": 5}
+    assert len(world.bound("g")) == 5  # the sixth member waits: the rack is full
+    world.check()
+
+
+async def test_a_gang_that_lost_its_quorum_is_completed_where_the_rest_runs(world: World) -> None:
+    add_racks(world, [4, 8])
+    world.add_group("g", 4, annotations={REQUIRED: RACK})
+    world.add(*make_members("g", 4))
+    await world.settle()
+    world.delete("default/g-1", "default/g-2")
+    world.add(make_member("squatter", "", cpu="1").node_selector({RACK: "r0"}))
+    await world.settle()
+    world.add(make_member("g-4", "g"), make_member("g-5", "g"))
+    await world.run(5)
+
+    assert racks(world, "g") == {"r0": 2}
+    assert "in example.com/rack=r0, the best of 2 domains" in word(world, "g")[1]
+
+
+async def test_what_is_preferred_gives_way_level_by_level_and_what_is_required_does_not(world: World) -> None:
+    add_racks(world, [2, 3], zone="a")
+    add_racks(world, [2, 2], zone="b")
+    asked = {REQUIRED: ZONE, PREFERRED: RACK}
+    for name, size in (("one-rack", 3), ("one-zone", 4), ("too-many", 5)):
+        world.add_group(name, size, annotations=asked)
+        world.add(*make_members(name, size))
+        await world.settle()
+
+    assert racks(world, "one-rack") == {"ar1": 3}
+    assert racks(world, "one-zone") == {"br0": 2, "br1": 2}
+    assert world.bound("too-many") == []
+    assert (
+        "2 of the 5 members that it needs fit in topology.kubernetes.io/zone=a, the best of 2 domains"
+        in (word(world, "too-many")[1])
+    )
+
+
+async def test_where_nothing_is_required_a_gang_starts_anywhere_in_the_end(world: World) -> None:
+    add_racks(world, [2, 3])
+    world.add_group("g", 5, annotations={PREFERRED: RACK})
+    world.add(*make_members("g", 5))
+    await world.settle()
+
+    assert racks(world, "g") == {"r0": 2, "r1": 3}
+
+
+async def test_racks_of_one_name_in_two_zones_are_two_domains(world: World) -> None:
+    add_racks(world, [2], zone="a")
+    add_racks(world, [3], zone="b")
+    world.add_group("g", 4, annotations={REQUIRED: f"{ZONE},{RACK}"})
+    world.add(*make_members("g", 4))
+    await world.settle()
+
+    assert (
+        "3 of the 4 members that it needs fit in topology.kubernetes.io/zone=b, example.com/rack=r0"
+        in (word(world, "g")[1])
+    )
+
+
+async def test_an_annotation_that_cannot_be_read_is_told_on_the_group_until_it_is_mended(world: World) -> None:
+    add_racks(world, [4])
+    key = world.add_group("g", 2, annotations={REQUIRED: "not a label"})
+    world.add(*make_members("g", 2))
+    await world.settle()
+
+    reason, text = word(world, "g")
+    assert reason == "Unschedulable"
+    assert text.startswith('metadata.annotations[muster-scheduler.io/required-topology]: Invalid value: "not a label"')
+    assert world.bound("g") == []
+
+    world.api.change("podgroups", key, lambda group: group["metadata"]["annotations"].update({REQUIRED: RACK}))
+    await world.run(20)
+    assert racks(world, "g") == {"r0": 2}
+
+
+SLICED = {REQUIRED: ZONE, "muster-scheduler.io/slice-topology": RACK, "muster-scheduler.io/slice-size": "4"}
+
+
+async def test_slices_are_each_in_one_rack_and_all_in_one_zone(world: World) -> None:
+    add_racks(world, [4, 6, 3], zone="a")
+    add_racks(world, [7, 4, 4], zone="b")
+    world.add_group("g", 12, annotations=SLICED)
+    world.add(*make_members("g", 12))
+    await world.settle()
+
+    assert racks(world, "g") == {"br0": 4, "br1": 4, "br2": 4}
+    by_rack = {world.node_of(f"default/g-{number}").rpartition("n")[0] for number in range(4)}
+    assert len(by_rack) == 1  # neighbouring ranks share a slice
+    world.check()
+
+
+async def test_racks_with_room_for_members_but_not_for_whole_slices_are_named(world: World) -> None:
+    add_racks(world, [4, 3, 3], zone="a")
+    world.add_group("g", 8, annotations=SLICED)
+    world.add(*make_members("g", 8))
+    await world.settle()
+
+    assert world.bound("g") == []
+    assert (
+        "7 of the 8 members that it needs fit in topology.kubernetes.io/zone=a, the best of 1 domain, "
+        "in slices of 4 by example.com/rack; with those 7 placed: 0/3 nodes are available: 3 Insufficient cpu."
+    ) in word(world, "g")[1]
+
+
+async def test_a_member_that_replaces_another_goes_to_the_slice_that_lacks_it(world: World) -> None:
+    add_racks(world, [6, 6], zone="a")
+    world.add_group("g", 8, annotations=SLICED)
+    world.add(*make_members("g", 8))
+    await world.settle()
+    assert racks(world, "g") == {"ar0": 4, "ar1": 4}
+
+    lost = next(key for key in world.bound("g") if "r1" in world.node_of(key))
+    world.delete(lost)
+    world.add(make_member("late", "g"))
+    await world.run(5)
+    assert racks(world, "g") == {"ar0": 4, "ar1": 4}
+
+
+async def test_slices_alone_may_be_anywhere(world: World) -> None:
+    add_racks(world, [5, 3, 4])
+    world.add_group("g", 8, annotations={key: text for key, text in SLICED.items() if key != REQUIRED})
+    world.add(*make_members("g", 8))
+    await world.settle()
+    assert racks(world, "g") == {"r0": 4, "r2": 4}
+
+
+async def test_annotations_of_slices_that_mean_nothing_are_told(world: World) -> None:
+    add_racks(world, [4])
+    wrong = {
+        "no size": {"muster-scheduler.io/slice-topology": RACK},
+        "no number": {**SLICED, "muster-scheduler.io/slice-size": "many"},
+        "the same twice": {**SLICED, REQUIRED: RACK},
+    }
+    for number, (name, annotations) in enumerate(wrong.items()):
+        world.add_group(f"g{number}", 1, annotations=annotations)
+        world.add(*make_members(f"g{number}", 1))
+        await world.settle()
+        assert word(world, f"g{number}")[1].startswith("metadata.annotations[muster-scheduler.io/slice-"), name
+        assert world.bound(f"g{number}") == []

@@ -1,0 +1,104 @@
+"""`status.nominatedNodeName` from its first writing to its clearing, as kubectl shows it."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from tests.builders import PodDict, make_node, make_pod
+from tests.controlplane.api import Api
+from tests.e2e.cluster import Cluster
+from tests.e2e.conftest import StartMuster, WriteConfig, unique_name
+from tests.e2e.eventually import eventually
+from tests.e2e.muster_process import MusterProcess
+from tests.played_storage import PlayedStorage
+from tests.storage import make_claim, make_class, make_volume
+
+AddNodes = Callable[..., None]
+CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+
+@pytest.fixture
+def storage(api: Api, namespace: str) -> Iterator[PlayedStorage]:
+    """A class whose volumes are made on demand, by the test."""
+    played = PlayedStorage(api, namespace)
+    played.create(make_class("made"))
+    yield played
+    played.remove()
+
+
+@pytest.fixture
+def priorities(api: Api) -> Iterator[tuple[str, str]]:
+    """Two priority classes above that of ordinary pods, the lower first."""
+    names = unique_name(), unique_name()
+    for name, value in zip(names, (500, 1000), strict=True):
+        api.post(CLASSES, {"metadata": {"name": name}, "value": value})
+    yield names
+    for name in names:
+        api.delete(f"{CLASSES}/{name}")
+
+
+def nominated(cluster: Cluster, name: str, node: str) -> bool:
+    return cluster.kubectl("get", "pod", name, "--output=jsonpath={.status.nominatedNodeName}") == node
+
+
+def wait_until_nominated(cluster: Cluster, name: str, node: str) -> None:
+    eventually(partial(nominated, cluster, name, node))
+
+
+def sized(name: str, cpu: str) -> PodDict:
+    return make_pod(name).requests(cpu=cpu)
+
+
+def test_a_pod_that_waits_for_its_volume_says_where_it_will_go_until_it_is_there(
+    muster: MusterProcess, cluster: Cluster, storage: PlayedStorage, add_nodes: AddNodes
+) -> None:
+    add_nodes(make_node("one", cpu="1"), make_node("two"))
+    storage.create(make_claim("data", storage_class="made"))
+    cluster.create(sized("web", "2").claim("data"), scheduler=muster.name)
+    wait_until_nominated(cluster, "web", "two")
+    assert cluster.node_of("web") == ""
+
+    storage.provision("data", make_volume("made-for-data", storage_class="made").on("two"))
+    assert cluster.wait_until_bound("web") == ["two"]
+    assert nominated(cluster, "web", "")
+
+
+def test_a_pod_whose_volume_does_not_come_goes_nowhere_any_more(
+    start_muster: StartMuster, write_config: WriteConfig, cluster: Cluster, storage: PlayedStorage, add_nodes: AddNodes
+) -> None:
+    name = unique_name()
+    args = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "VolumeBindingArgs", "bindTimeoutSeconds": 1}
+    profile = {"schedulerName": name, "pluginConfig": [{"name": "VolumeBinding", "args": args}]}
+    muster = start_muster(name, config=write_config(name=name, profiles=[profile]))
+    add_nodes(make_node("one"))
+    storage.create(make_claim("data", storage_class="made"))
+    cluster.create(make_pod("web").claim("data"), scheduler=muster.name)
+    wait_until_nominated(cluster, "web", "one")
+
+    cluster.kubectl("delete", "pvc", "data", "--wait=false")
+    eventually(lambda: "being deleted" in cluster.wait_until_unschedulable("web"))
+    assert nominated(cluster, "web", "")
+
+
+def test_whoever_makes_room_for_itself_takes_it_from_those_of_lower_priority_it_was_promised_to(
+    muster: MusterProcess, cluster: Cluster, add_nodes: AddNodes, priorities: tuple[str, str]
+) -> None:
+    lower, higher = priorities
+    add_nodes(make_node("one"))
+    cluster.create(sized("small-1", "2"), sized("small-2", "2"), scheduler=muster.name)
+    cluster.wait_until_bound("small-1", "small-2")
+
+    cluster.create(sized("first", "2").priority_class(lower), scheduler=muster.name)
+    wait_until_nominated(cluster, "first", "one")
+    assert "preempting 1 victims" in cluster.wait_until_unschedulable("first")
+
+    cluster.create(sized("second", "4").priority_class(higher), scheduler=muster.name)
+    wait_until_nominated(cluster, "second", "one")
+    wait_until_nominated(cluster, "first", "")
+
+    cluster.delete("small-1")
+    cluster.delete("small-2")
+    assert cluster.wait_until_bound("second") == ["one"]
+    assert nominated(cluster, "second", "")
+    assert nominated(cluster, "first", "")

@@ -1,0 +1,1 @@
+"""Kubernetes' own PodGroups on a real API server with its gates on."""

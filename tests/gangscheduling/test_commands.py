@@ -1,0 +1,67 @@
+"""Native groups in the words of the commands: what is read of manifests, and what is shown."""
+
+import json
+
+import msgspec
+import pytest
+import yaml
+
+from muster.framework.model.pod import Pod
+from muster.operator.explain.groups import GroupReport, as_json, render_report
+from muster.operator.explain.native_groups import in_our_form
+from muster.operator.podgroups.membership import group_of
+from muster.operator.process.settings import assemble, muster_configuration
+from muster.operator.simulate.manifests import read
+from muster.operator.simulate.rehearsal import Rehearsal
+from muster.plugins.gangscheduling.api import POD_GROUPS, PodGroup
+from tests.builders import make_node
+from tests.gangscheduling.world import make_group, make_members
+
+JOB = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "metadata": {"name": "train"},
+    "spec": {
+        "parallelism": 3,
+        "scheduling": {"schedulingPolicy": {"gang": {}}},
+        "template": {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]}},
+    },
+}
+
+
+@pytest.mark.parametrize(("cpu", "placed"), [("2", 0), ("3", 3)])
+async def test_a_job_with_a_gang_is_rehearsed_whole(cpu: str, placed: int) -> None:
+    assembly = assemble(muster_configuration())
+    wanted = read(json.dumps(JOB), "job.yaml", assembly.watched())
+    [group] = wanted.watched[POD_GROUPS]
+    assert (group.key, group.spec.min_count) == ("default/train", 3)
+    cluster = read(json.dumps(make_node("one", cpu=cpu)), "nodes.yaml", assembly.watched())
+    async with Rehearsal(assembly, cluster, wanted) as rehearsal:
+        placements = await rehearsal.place(rehearsal.pods)
+    assert {placement.group for placement in placements} == {"default/train"}
+    assert sum(1 for placement in placements if placement.node) == placed
+
+
+def test_the_two_kinds_of_one_name_are_told_apart() -> None:
+    assembly = assemble(muster_configuration())
+    native = make_group("train", 3)
+    labelled = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": "train"}}
+    unsaid = {"kind": "PodGroup", "metadata": {"name": "other"}, "spec": {"minMember": 2}}
+    text = yaml.safe_dump_all([native, labelled | {"spec": {"minMember": 2}}, unsaid])
+    found = read(text, "groups.yaml", assembly.watched())
+    assert [group.key for group in found.groups] == ["default/train", "default/other"]
+    assert [group.key for group in found.watched[POD_GROUPS]] == ["default/train"]
+
+
+def test_a_native_group_is_shown_as_any_other() -> None:
+    condition = {"type": "PodGroupInitiallyScheduled", "status": "False", "reason": "Unschedulable"}
+    message = "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining"
+    plain = {**make_group("train", 3), "status": {"conditions": [{**condition, "message": message}]}}
+    members = [msgspec.convert(pod, Pod) for pod in make_members("train", 3)]
+    shown = in_our_form(msgspec.convert(plain, PodGroup), members)
+    assert {group_of(pod) for pod in members} == {"default/train"}
+    report = GroupReport(shown, members, native=True)
+    assert as_json(report)["message"] == message
+    lines = [*render_report(report, now=0.0)]
+    assert lines[0] == "default/train needs 3 pods, 3 exist, 0 have nodes"
+    assert f"Unschedulable: {message}" in lines

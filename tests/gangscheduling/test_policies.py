@@ -1,0 +1,237 @@
+"""What a group's policy asks for, decided by the whole engine in virtual time."""
+
+import pytest
+
+from muster.framework.contract.members import EndedMember
+from muster.plugins.gangscheduling.groups import Reason
+from tests.builders import make_node, make_pod
+from tests.gangscheduling.world import World, make_group, make_members
+
+TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
+
+
+async def test_a_gang_waits_for_as_many_pods_as_it_needs_and_starts_whole() -> None:
+    world = World()
+    world.add_nodes(make_node("one", cpu="8"))
+    world.add(*make_members("train", 2))
+    await world.settle()
+    assert world.places() == {"gated": 2}
+    train = world.add_group("train", 3)
+    await world.settle()
+    assert (world.places(), world.said(train)) == ({"gated": 2}, None)
+    world.add(*make_members("train", 1, first=2))
+    await world.settle()
+    assert world.bound("train") == ["train-0", "train-1", "train-2"]
+    said = world.said(train)
+    assert said is not None
+    assert (said.reason, said.message) == (Reason.SCHEDULED, "")
+    world.check()
+
+
+async def test_a_gang_without_room_holds_nothing_and_each_pod_is_told_what_became_of_it() -> None:
+    world = World()
+    world.add_nodes(make_node("one", cpu="2"))
+    train = world.add_group("train", 3)
+    world.add(*make_members("train", 4))
+    await world.settle()
+    unsatisfied = "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining"
+    assert world.bound("train") == []
+    said = world.said(train)
+    assert said is not None
+    assert (said.reason, said.message) == (Reason.UNSCHEDULABLE, unsatisfied)
+    assert {key: message for key, (_, message, _) in world.conditions.items()} == {
+        "default/train-0": f"pod group is unschedulable, {unsatisfied}",
+        "default/train-1": f"pod group is unschedulable, {unsatisfied}",
+        "default/train-2": "0/1 nodes are available: 1 Insufficient cpu.",
+        "default/train-3": unsatisfied,
+    }
+    world.add(make_pod("small").requests(cpu="2"))
+    await world.settle()
+    assert world.node_of("default/small") == "one"
+    world.add_nodes(make_node("two", cpu="3"))
+    await world.until(lambda: len(world.bound("train")) == 3, within=15)
+    world.check()
+
+
+async def test_pods_of_a_basic_group_are_placed_as_far_as_they_fit() -> None:
+    world = World()
+    world.add_nodes(make_node("one", cpu="2"))
+    web = world.add_group("web")
+    world.add(*make_members("web", 3))
+    await world.settle()
+    assert len(world.bound("web")) == 2
+    said = world.said(web)
+    assert said is not None
+    assert said.reason is Reason.SCHEDULED
+    world.add_nodes(make_node("two", cpu="1"))
+    await world.until(lambda: len(world.bound("web")) == 3, within=15)
+
+
+async def test_a_gang_that_needs_fewer_is_tried_at_once() -> None:
+    world = World()
+    world.add_nodes(make_node("one", cpu="2"))
+    train = world.add_group("train", 3)
+    world.add(*make_members("train", 3))
+    await world.run(60)
+    assert world.bound("train") == []
+    world.change_min_count(train, 2)
+    await world.settle()
+    assert len(world.bound("train")) == 2
+    said = world.said(train)
+    assert said is not None
+    assert (said.reason, said.generation) == (Reason.SCHEDULED, 2)
+
+
+async def test_a_gang_that_needs_more_than_it_has_takes_the_others_together_or_not_at_all() -> None:
+    world = World()
+    world.add_nodes(make_node("one", cpu="3"))
+    train = world.add_group("train", 2)
+    world.add(*make_members("train", 2))
+    await world.settle()
+    assert len(world.bound("train")) == 2
+    world.change_min_count(train, 4)
+    world.add(*make_members("train", 2, first=2))
+    await world.settle()
+    assert len(world.bound("train")) == 2
+    said = world.said(train)
+    assert said is not None
+    assert said.reason is Reason.SCHEDULED, "it has been scheduled once"
+    world.add_nodes(make_node("two", cpu="1"))
+    await world.until(lambda: len(world.bound("train")) == 4, within=15)
+
+
+async def test_members_that_have_succeeded_count_so_a_successor_of_one_that_failed_starts() -> None:
+    world = World()
+    world.add_nodes(make_node("one", cpu="8"))
+    world.add_group("train", 3)
+    world.add(*make_members("train", 3))
+    await world.settle()
+    for number in (0, 1):
+        uid = world.api.pods[f"default/train-{number}"]["metadata"]["uid"]
+        world.set_phase(f"default/train-{number}", "Succeeded")
+        world.groups.follow_ended(uid, None, EndedMember("default/train", succeeded=True))
+    world.delete("default/train-2")
+    await world.run(1)
+    world.add(*make_members("train", 1, first=3))
+    await world.settle()
+    assert world.node_of("default/train-3") == "one"
+
+
+async def test_a_pod_behind_a_gate_is_waited_for() -> None:
+    world = World()
+    world.add_nodes(make_node("one", cpu="8"))
+    train = world.add_group("train", 3)
+    first, second, third = make_members("train", 3)
+    world.add(first, second, third.gate("example.com/quota"))
+    await world.settle()
+    said = world.said(train)
+    assert said is not None
+    assert said.message == ("pod group is unschedulable, minCount (3) cannot be satisfied: 0 scheduled, 2 remaining")
+    world.api.change("pods", "default/train-2", lambda pod: pod["spec"].pop("schedulingGates"))
+    await world.until(lambda: len(world.bound("train")) == 3, within=2)
+
+
+@pytest.mark.parametrize(
+    ("group", "member", "message"),
+    [
+        (
+            {"priority": 10},
+            {"priority": 5},
+            "all pods in a single pod group should have the same priority as the pod group's priority, got 5 and 10",
+        ),
+        (
+            {},
+            {"priority": 7},
+            "all pods in a single pod group should have the same priority as the pod group's priority, got 7 and 0",
+        ),
+        (
+            {},
+            {"preemptionPolicy": "Never"},
+            "all pods in a single pod group should have the same preemption policy, got Never and PreemptLowerPriority",
+        ),
+        (
+            {"preemptionPolicy": "PreemptLowerPriority"},
+            {"preemptionPolicy": "Never"},
+            "all pods in a single pod group should have the same preemption policy as the pod group's preemption "
+            "policy, got Never and PreemptLowerPriority",
+        ),
+    ],
+)
+async def test_pods_that_do_not_go_with_their_group_are_an_error_of_all(
+    group: dict[str, object], member: dict[str, object], message: str
+) -> None:
+    world = World()
+    world.add_nodes(make_node("one", cpu="8"))
+    train = world.add_group("train", 2, **group)
+    first, second = make_members("train", 2)
+    first["spec"]["priority"] = group.get("priority", 0)
+    second["spec"].update({"priority": group.get("priority", 0)} | member)
+    world.add(first, second)
+    await world.settle()
+    said = world.said(train)
+    assert said is not None
+    assert (said.reason, said.message) == (Reason.SCHEDULER_ERROR, message)
+    assert {reason for reason, _, _ in world.conditions.values()} == {"SchedulerError"}
+    assert {text for _, text, _ in world.conditions.values()} == {message}
+
+
+async def test_the_group_of_higher_priority_is_tried_first_whatever_came_first() -> None:
+    world = World()
+    low = world.add_group("low", 2, priority=1)
+    high = world.add_group("high", 2, priority=2)
+    world.add(*make_members("low", 2, priority=1), *make_members("high", 2, priority=2))
+    world.add_nodes(make_node("one", cpu="2"))
+    await world.settle()
+    assert (len(world.bound("low")), len(world.bound("high"))) == (0, 2)
+    assert world.said(low) is not None
+    assert world.said(high) is not None
+
+
+async def test_the_typed_field_goes_before_a_label_and_both_kinds_of_groups_stand_side_by_side() -> None:
+    world = World()
+    world.add_nodes(make_node("one", cpu="8"))
+    label = {"scheduling.x-k8s.io/pod-group": "train"}
+    world.add_group("train", 2)
+    labelled = [make_pod(f"labelled-{number}").requests(cpu="1").labels(label) for number in range(2)]
+    both = [pod.labels(label) for pod in make_members("train", 2)]
+    world.api.put(
+        "podgroups",
+        {
+            "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+            "kind": "PodGroup",
+            "metadata": {"name": "train", "namespace": "default"},
+            "spec": {"minMember": 3},
+        },
+    )
+    world.add(*both, *labelled)
+    await world.settle()
+    assert world.bound("train") == ["train-0", "train-1"]
+    assert not world.node_of("default/labelled-0"), "its group has two members, and needs three"
+    world.add(make_pod("labelled-2").requests(cpu="1").labels(label))
+    await world.until(lambda: bool(world.node_of("default/labelled-2")), within=2)
+    assert all(world.node_of(f"default/labelled-{number}") for number in range(3))
+
+
+async def test_groups_of_another_scheduler_are_never_spoken_of() -> None:
+    world = World()
+    world.add_nodes(make_node("one", cpu="8"))
+    train = world.add_group("train", 1)
+    [pod] = make_members("train", 1)
+    pod["spec"].update(schedulerName="default-scheduler", nodeName="one")
+    world.add(pod)
+    await world.settle()
+    assert world.said(train) is None
+
+
+async def test_a_gang_that_loses_its_quorum_while_it_is_bound_binds_nobody() -> None:
+    world = World()
+    world.binder.latency = lambda: 1.0
+    world.add_nodes(make_node("one", cpu="8"))
+    world.api.put("podgroups.v1beta1.scheduling.k8s.io", make_group("train", 3))
+    world.add(*make_members("train", 3))
+    world.step()
+    world.delete("default/train-2")
+    await world.run(5)
+    assert world.bound("train") == []
+    world.add(*make_members("train", 1, first=3))
+    await world.until(lambda: len(world.bound("train")) == 3, within=15)

@@ -1,0 +1,82 @@
+"""Pods that wait for room which is being made for them: whoever can go on does, and nobody is forgotten."""
+
+from muster.framework.model.pod_info import PodInfo
+from tests.builders import make_node
+from tests.preemption.world import EvictingStage, urgent
+
+FIRST, SECOND = "default/first", "default/second"
+
+
+def waiting(stage: EvictingStage, key: str) -> PodInfo:
+    """The pod as the queue has it."""
+    queued = stage.engine.queue.get(stage.uid(key))
+    assert queued is not None
+    return queued.info
+
+
+async def test_a_pod_gets_its_room_while_one_like_it_still_waits_for_its_own() -> None:
+    stage = EvictingStage()
+    stage.fill("one", "two")
+    stage.put_pod(urgent("first"), urgent("second"))
+    await stage.settle()
+    room = {key: stage.engine.nominator.nominated_node(stage.uid(key)) for key in (FIRST, SECOND)}
+    assert sorted(room.values()) == ["one", "two"]
+
+    stage.drop_pod(f"default/{room[SECOND]}-0")
+    await stage.wait(10.0)
+
+    assert stage.binds == [(SECOND, room[SECOND])]
+    assert stage.place(FIRST) == "unschedulable"
+    await stage.close()
+
+
+async def test_a_pod_that_was_kept_out_during_its_evictions_is_let_in_when_they_end() -> None:
+    stage = EvictingStage()
+    stage.fill("one")
+    stage.free.clear()
+    stage.put_pod(urgent("first"))
+    await stage.settle()
+    stage.engine.queue.activate([waiting(stage, FIRST)])
+    await stage.settle()
+    assert stage.place(FIRST) == "gated"
+
+    stage.free.set()
+    await stage.settle()
+    stage.drop_pod("default/one-0")
+    await stage.wait(10.0)
+
+    assert stage.binds == [(FIRST, "one")]
+    await stage.close()
+
+
+async def test_a_refused_eviction_is_tried_again_after_a_while_and_not_at_once() -> None:
+    stage = EvictingStage()
+    stage.refuses = True
+    stage.fill("one")
+    stage.put_pod(urgent("first"))
+    await stage.settle()
+    await stage.wait(1.9)
+    assert stage.deletions == {"default/one-0": 1}
+
+    await stage.wait(0.2)
+    assert stage.deletions == {"default/one-0": 2}
+
+    stage.refuses = False
+    await stage.wait(2.1)
+    stage.drop_pod("default/one-0")
+    await stage.wait(10.0)
+    assert stage.binds == [(FIRST, "one")]
+    await stage.close()
+
+
+async def test_other_room_is_taken_while_victims_go() -> None:
+    stage = EvictingStage()
+    stage.fill("one")
+    stage.put_pod(urgent("first"))
+    await stage.settle()
+
+    stage.put_node(make_node("new", cpu="2"))
+    await stage.wait(10.0)
+
+    assert stage.binds == [(FIRST, "new")]
+    await stage.close()

@@ -1,0 +1,106 @@
+"""What is remembered of dry runs and of crowded nodes changes nothing but the time that a decision takes."""
+
+from random import Random
+from typing import NamedTuple
+
+import pytest
+
+from muster.framework.runtime.crowds_cache import CrowdResults
+from muster.plugins.defaultpreemption.memory import Recollection
+from tests.builders import PodDict, make_node, make_pod
+from tests.preemption.world import EvictingStage, urgent, victim
+
+_ROUNDS = 120
+
+
+class Told(NamedTuple):
+    """What the scheduler has done so far: each of it by the pod's key."""
+
+    binds: list[tuple[str, str]]
+    deletions: dict[str, int]
+    nominated: dict[str, str]
+    conditions: dict[str, tuple[str, str, str | None]]
+
+
+async def history(seed: int) -> list[Told]:
+    """Random things that happen to a full cluster, and what the scheduler did after each."""
+    told: list[Told] = []
+    stage, random = EvictingStage(), Random(seed)
+    stage.random = Random(seed).random
+    stage.put_node(*(make_node(f"node-{number}", cpu="2") for number in range(6)))
+    stage.put_pod(
+        *(_begun(victim(f"old-{number}", "1").node(f"node-{number % 6}"), _ROUNDS + number) for number in range(12))
+    )
+    for number in range(_ROUNDS):
+        node = f"node-{random.randrange(6)}"
+        going = sorted(key for key, pod in stage.api.pods.items() if "deletionTimestamp" in pod["metadata"])
+        match random.randrange(5):
+            case 0 | 1:
+                cpu = random.choice(["500m", "1", "2"])
+                stage.put_pod(_begun(urgent(f"urgent-{number}", cpu).priority(random.choice([50, 100, 150])), number))
+            case 2:
+                stage.put_pod(_begun(victim(f"filler-{number}", "500m").node(node), number))
+            case 3:
+                stage.put_node(make_node(node, cpu=random.choice(["2", "3"])))
+            case _:
+                stage.drop_pod(random.choice(going) if going else random.choice(sorted(stage.api.pods)))
+        await stage.wait(random.choice([0.0, 1.0, 15.0]))
+        nominated = {key: stage.engine.nominator.nominated_node(stage.uid(key)) for key in stage.api.pods}
+        told.append(Told(list(stage.binds), dict(stage.deletions), nominated, dict(stage.conditions)))
+    await stage.close()
+    return told
+
+
+def _begun(pod: PodDict, second: int) -> PodDict:
+    """Of two pods that are equal otherwise, which one goes is open: so no two began at once."""
+    pod["status"] = {"startTime": f"2025-01-01T00:{second // 60:02}:{second % 60:02}Z"}
+    return pod
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_the_same_pods_are_evicted_as_when_nothing_is_remembered(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_memory = await history(seed)
+    monkeypatch.setattr(Recollection, "get", lambda self, node_name, victims: None)
+    monkeypatch.setattr(CrowdResults, "holds", lambda self, snapshot, row, nominated: False)
+    without = await history(seed)
+
+    assert with_memory == without
+    assert with_memory[-1].deletions
+
+
+async def test_a_node_that_was_crowded_is_asked_about_again_when_another_pod_is_nominated_to_it() -> None:
+    stage = EvictingStage()
+    stage.put_node(make_node("one", cpu="2"))
+    stage.put_pod(_nominated("large", "2"), make_pod("web").requests(cpu="1"))
+    await stage.wait(10.0)
+    assert stage.place("default/web") == "unschedulable"
+
+    stage.drop_pod("default/large")
+    stage.put_pod(_nominated("small", "1"), make_pod("later").requests(cpu="1"))
+    await stage.wait(10.0)
+
+    assert stage.binds == [("default/later", "one")]
+    await stage.close()
+
+
+async def test_a_node_that_was_crowded_is_asked_about_again_when_a_pod_leaves_it() -> None:
+    stage = EvictingStage()
+    stage.put_node(make_node("one", cpu="2"))
+    stage.put_pod(_nominated("small", "1"), urgent("running", "1").node("one"), make_pod("web").requests(cpu="1"))
+    await stage.wait(10.0)
+    assert stage.place("default/web") == "unschedulable"
+
+    stage.drop_pod("default/running")
+    await stage.wait(10.0)
+
+    assert stage.binds == [("default/web", "one")]
+    await stage.close()
+
+
+def _nominated(name: str, cpu: str) -> PodDict:
+    """A pod of another scheduler, which has promised it the node."""
+    pod = urgent(name, cpu).scheduler("somebody-else")
+    pod["status"] = {"phase": "Pending", "nominatedNodeName": "one"}
+    return pod

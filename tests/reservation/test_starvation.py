@@ -1,0 +1,107 @@
+"""A gang among a stream of small pods: without a reservation it waits for ever, with one it starts as promised."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from muster.framework.model.times import parse_time
+from muster.testing import VirtualScheduler, configuration_of
+from tests.builders import PodDict, make_node, make_pod
+from tests.coscheduling.objects import make_group, make_members
+
+LONG, SIZE, RUNS = 1800.0, 4, 60
+
+
+class Stream(VirtualScheduler):
+    """Nodes of 4 cores on which pods of one core run for a minute each; as many as have ended come again."""
+
+    def __init__(self, reservation: Mapping[str, object], *, says_its_end: bool = True) -> None:
+        super().__init__(
+            configuration=configuration_of(["Coscheduling", "Reservation"], args={"Reservation": reservation})
+        )
+        self.add_nodes(*(make_node(f"n{number}", cpu="4") for number in range(SIZE)))
+        self._says_its_end = says_its_end
+        self._until: dict[str, float] = {}
+        self._made = 0
+
+    def small(self) -> PodDict:
+        """One more pod of the stream."""
+        self._made += 1
+        pod = make_pod(f"small-{self._made}").requests(cpu="1")
+        return pod.annotations({"muster-scheduler.io/run-seconds": str(RUNS + 10)}) if self._says_its_end else pod
+
+    def add_gang(self) -> None:
+        """A gang that needs all nodes."""
+        self.api.put("podgroups", make_group("gang", SIZE))
+        self.add(*make_members("gang", SIZE, cpu="4"))
+
+    def gang_runs(self) -> bool:
+        """Whether the gang has started."""
+        return all(self.node_of(f"default/gang-{number}") for number in range(SIZE))
+
+    async def flow(self, seconds: float) -> None:
+        """Let so much time pass, in steps of five seconds in which some end and others come; ends with the gang."""
+        end = self.clock.now() + seconds
+        while self.clock.now() < end and not (self._gang_came() and self.gang_runs()):
+            now = self.clock.now()
+            for key, pod in [*self.api.pods.items()]:
+                if "small" in key and pod["spec"].get("nodeName") and key not in self._until:
+                    self._until[key] = now + RUNS
+            over = [key for key, until in self._until.items() if until <= now]
+            for key in over:
+                del self._until[key]
+                self.delete(key)
+            waiting = sum("small" in key and not pod["spec"].get("nodeName") for key, pod in self.api.pods.items())
+            self.add(*(self.small() for _ in range(4 - waiting)))
+            await self.run(5)
+
+    def _gang_came(self) -> bool:
+        return "default/gang-0" in self.api.pods
+
+
+async def started_within(stream: Stream, seconds: float) -> bool:
+    try:
+        await stream.flow(90)
+        stream.add_gang()
+        await stream.flow(seconds)
+        return stream.gang_runs()
+    finally:
+        await stream.kill()
+
+
+async def test_without_a_reservation_small_pods_starve_the_gang() -> None:
+    assert not await started_within(Stream({"afterSeconds": 0}), LONG)
+
+
+@pytest.mark.parametrize("says_its_end", [True, False])
+async def test_with_a_reservation_it_starts(says_its_end: bool) -> None:
+    stream = Stream({"afterSeconds": 300}, says_its_end=says_its_end)
+    assert await started_within(stream, 300 + 3 * RUNS)
+    stream.check()
+
+
+async def test_it_starts_by_the_time_that_was_promised_and_who_ends_before_is_placed_meanwhile() -> None:
+    stream = Stream({"afterSeconds": 120})
+    await stream.flow(90)
+    stream.add_gang()
+    await stream.flow(130)
+    [note] = stream.notes("default/gang-0", "RoomReserved")
+    assert note.startswith("Room for 4 pods is reserved on 4 nodes: they start by ")
+    promised = parse_time(note.split()[-4])
+
+    await stream.flow(30)
+    assert stream.conditions["default/gang-0"][1].endswith(note)
+    assert stream.clock.wall() < promised - 5
+    stream.delete(next(key for key, pod in stream.api.pods.items() if "small" in key and pod["spec"].get("nodeName")))
+    for name, seconds in (("long", 3000), ("brief", 5)):
+        pod = make_pod(name).requests(cpu="1").annotations({"muster-scheduler.io/run-seconds": str(seconds)})
+        stream.add(pod)
+        await stream.run(1)
+    assert (stream.node_of("default/long"), bool(stream.node_of("default/brief"))) == ("", True)
+    assert stream.conditions["default/long"][1].count("had their room reserved") == 1
+    stream.delete("default/brief")
+
+    await stream.flow(2 * RUNS)
+    assert stream.gang_runs()
+    assert stream.clock.wall() <= promised + 5
+    await stream.kill()

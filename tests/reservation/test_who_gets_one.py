@@ -1,0 +1,86 @@
+"""Large pods get reservations as gangs do, and gangs that need one rack get theirs in one rack."""
+
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+
+from muster.plugins.reservation.plugin import Reservation
+from muster.testing import VirtualScheduler, configuration_of
+from tests.builders import PodDict, make_node, make_pod
+from tests.coscheduling.objects import make_group, make_members
+
+RACK = "example.com/rack"
+AFTER = 60
+
+
+@pytest.fixture
+async def scheduler() -> AsyncIterator[VirtualScheduler]:
+    document = configuration_of(["Coscheduling", "Reservation"], args={"Reservation": {"afterSeconds": AFTER}})
+    found = VirtualScheduler(configuration=document)
+    yield found
+    await found.kill()
+
+
+def runs_for(name: str, cpu: int, seconds: int | None = None, *, node: str = "") -> PodDict:
+    """A pod that says when it ends, unless `seconds` is None."""
+    pod = make_pod(name).requests(cpu=str(cpu))
+    if seconds is not None:
+        pod["spec"]["activeDeadlineSeconds"] = seconds
+    return pod.node(node) if node else pod
+
+
+def held_nodes(scheduler: VirtualScheduler) -> Sequence[list[str]]:
+    """The nodes of each reservation."""
+    plugin = scheduler.engine.algorithms["muster"].framework.plugins.plugins["Reservation"]
+    assert isinstance(plugin, Reservation)
+    names = scheduler.engine.cache.snapshot.names
+    return [[names[row] for row in hold.rows.tolist()] for hold in plugin.reservations()]
+
+
+async def test_a_large_pod_gets_the_node_that_is_free_first(scheduler: VirtualScheduler) -> None:
+    scheduler.add_nodes(make_node("a", cpu="4"), make_node("b", cpu="4"))
+    scheduler.add(runs_for("on-a", 3, 900, node="a"), runs_for("on-b", 3, 300, node="b"), runs_for("large", 4))
+    await scheduler.run(AFTER + 5)
+    assert held_nodes(scheduler) == [["b"]]
+
+    for name, seconds in (("late", 900), ("early", 100)):
+        scheduler.add(runs_for(name, 1, seconds))
+        await scheduler.run(2)
+    assert (scheduler.node_of("default/late"), scheduler.node_of("default/early")) == ("a", "b")
+    scheduler.delete("default/on-b", "default/early")
+    await scheduler.run(20)
+    assert scheduler.node_of("default/large") == "b"
+    assert held_nodes(scheduler) == []
+
+
+async def test_a_gang_that_needs_one_rack_gets_room_in_the_rack_that_is_free_first(scheduler: VirtualScheduler) -> None:
+    for rack, seconds in (("r0", 900), ("r1", 400), ("r2", 600)):
+        scheduler.add_nodes(*(make_node(f"{rack}n{n}", cpu="4").labels({RACK: rack}) for n in range(2)))
+        scheduler.add(*(runs_for(f"on-{rack}n{n}", 2, seconds, node=f"{rack}n{n}") for n in range(2)))
+    annotations = {"muster-scheduler.io/required-topology": RACK}
+    scheduler.api.put("podgroups", make_group("g", 2, annotations=annotations))
+    scheduler.add(*make_members("g", 2, cpu="4"))
+    await scheduler.run(AFTER + 5)
+    assert [sorted(nodes) for nodes in held_nodes(scheduler)] == [["r1n0", "r1n1"]]
+
+
+async def test_a_reservation_ends_with_those_that_it_was_made_for(scheduler: VirtualScheduler) -> None:
+    scheduler.add_nodes(make_node("a", cpu="4"))
+    scheduler.add(runs_for("running", 3, node="a"), runs_for("large", 4))
+    await scheduler.run(AFTER + 5)
+    scheduler.add(runs_for("small", 1))
+    await scheduler.run(2)
+    assert (held_nodes(scheduler), scheduler.node_of("default/small")) == ([["a"]], "")
+
+    scheduler.delete("default/large")
+    await scheduler.run(2)
+    assert (held_nodes(scheduler), scheduler.node_of("default/small")) == ([], "a")
+
+
+async def test_who_is_more_important_is_not_kept_off(scheduler: VirtualScheduler) -> None:
+    scheduler.add_nodes(make_node("a", cpu="4"))
+    scheduler.add(runs_for("running", 3, node="a"), runs_for("large", 4))
+    await scheduler.run(AFTER + 5)
+    scheduler.add(runs_for("urgent", 1).priority(10))
+    await scheduler.run(2)
+    assert scheduler.node_of("default/urgent") == "a"

@@ -1,0 +1,55 @@
+"""Members are assigned to parts in whole slices, slices that lack members first, and one smaller slice at the end."""
+
+from collections import Counter
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.framework.scheduler.slices import assign, rank
+from tests.builders import make_pod
+from tests.coscheduling.objects import typed_pod
+
+PARTS = 4
+
+
+@given(
+    st.integers(1, 30),
+    st.integers(1, 6),
+    st.lists(st.integers(0, 20), min_size=PARTS, max_size=PARTS),
+    st.lists(st.integers(0, 9), min_size=PARTS, max_size=PARTS),
+)
+def test_no_part_gets_more_than_it_takes_and_at_most_one_slice_is_not_whole(
+    members: int, size: int, room: list[int], held: list[int]
+) -> None:
+    found = assign(members, size, np.array(room), np.array(held))
+    counts = Counter(found)
+
+    assert len(found) <= members
+    assert all(count <= room[part] for part, count in counts.items())
+    if len(found) == members or all(n % size == 0 for n in held):
+        open_slices = [part for part in range(PARTS) if (held[part] + counts[part]) % size]
+        untouched = sum(1 for part in open_slices if not counts[part])
+        assert len(open_slices) - untouched <= 1
+
+
+@given(st.integers(1, 30), st.integers(1, 6), st.lists(st.integers(0, 20), min_size=PARTS, max_size=PARTS))
+def test_all_members_are_assigned_wherever_whole_slices_and_the_rest_fit(
+    members: int, size: int, room: list[int]
+) -> None:
+    found = assign(members, size, np.array(room), np.zeros(PARTS, np.int64))
+    slices, rest = divmod(members, size)
+    slots = [there // size for there in room]
+    fits = sum(slots) > slices or (sum(slots) == slices and (not rest or any(there % size >= rest for there in room)))
+    if fits:
+        assert len(found) == members
+    if sum(slots) < slices:
+        assert len(found) == sum(slots) * size
+
+
+def test_ranks_go_by_the_index_of_the_controller_and_else_by_the_numbers_in_the_name() -> None:
+    names = ["w-10", "w-9", "w-2"]
+    assert sorted(names, key=lambda name: rank(typed_pod(make_pod(name)))) == ["w-2", "w-9", "w-10"]
+    label = "batch.kubernetes.io/job-completion-index"
+    pods = [typed_pod(make_pod(name).labels({label: str(index)})) for index, name in ((1, "a"), (0, "z"))]
+    assert [pod.name for pod in sorted(pods, key=rank)] == ["z", "a"]
