@@ -4,8 +4,10 @@ The benchmarks fill clusters and follow pods with it, and the ceiling is measure
 wire costs in Python. It logs in with the token of a kubeconfig that `tests.controlplane` wrote.
 """
 
+import asyncio
 import base64
 import ssl
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Self
@@ -24,6 +26,31 @@ _CHUNK = 1 << 20
 
 class RefusedError(Exception):
     """The API server refused a request; the text has the request, the status and the server's words."""
+
+
+class Following(ABC):
+    """Somebody who follows a watch in the background while this is used as a context manager."""
+
+    def __init__(self) -> None:
+        self._following: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._following = asyncio.create_task(self._follow())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.gather(self._following, return_exceptions=True)
+
+    async def raise_if_stopped(self) -> None:
+        """Raises what ended the following, if anything has."""
+        if self._following is not None and self._following.done():
+            await self._following
+
+    @abstractmethod
+    async def _follow(self) -> None:
+        """Watches, until it is cancelled."""
 
 
 class Client:

@@ -2,11 +2,10 @@
 
 import asyncio
 import time
-from typing import Self
 
 import msgspec
 
-from bench.client import Client
+from bench.client import Client, Following
 from bench.scale import NAMESPACE
 
 _PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
@@ -29,26 +28,17 @@ class _Event(msgspec.Struct, gc=False):
 _decode = msgspec.json.Decoder(_Event).decode
 
 
-class Kubelets:
-    """Those of all nodes, at work while this is used as a context manager.
+class Kubelets(Following):
+    """Those of all nodes, at work while this is used.
 
     Attributes:
         ended: when each pod that was to go was seen, by name, seconds on the monotonic clock.
     """
 
     def __init__(self, client: Client) -> None:
+        super().__init__()
         self.ended: dict[str, float] = {}
         self._client = client
-        self._following: asyncio.Task[None] | None = None
-
-    async def __aenter__(self) -> Self:
-        self._following = asyncio.create_task(self._follow())
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._following is not None:
-            self._following.cancel()
-            await asyncio.gather(self._following, return_exceptions=True)
 
     async def _follow(self) -> None:
         async with asyncio.TaskGroup() as group:

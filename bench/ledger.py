@@ -7,11 +7,11 @@ the same for every side and sees only pods that have a node, so it costs little 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Protocol, Self
+from typing import Protocol
 
 import msgspec
 
-from bench.client import Client
+from bench.client import Client, Following
 from bench.progress import Advance
 from bench.scale import NAMESPACE
 
@@ -55,8 +55,8 @@ class Watcher(Protocol):
         ...
 
 
-class Ledger:
-    """Bindings of pods, those there are and those to come, entered while this is used as a context manager.
+class Ledger(Following):
+    """Bindings of pods, those there are and those to come, entered while this is used.
 
     Attributes:
         nodes: pod name to node name.
@@ -65,21 +65,12 @@ class Ledger:
 
     def __init__(self, client: Watcher, *, notice: Callable[[], None] = lambda: None) -> None:
         """`notice` is called right after bindings were entered."""
+        super().__init__()
         self.nodes: dict[str, str] = {}
         self.times: dict[str, float] = {}
         self._client = client
         self._version = ""
         self._notice = notice
-        self._following: asyncio.Task[None] | None = None
-
-    async def __aenter__(self) -> Self:
-        self._following = asyncio.create_task(self._follow())
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._following is not None:
-            self._following.cancel()
-            await asyncio.gather(self._following, return_exceptions=True)
 
     async def reach(self, count: int, *, is_alive: Callable[[], bool], advance: Advance) -> bool:
         """Waits for `count` bindings. False when whoever binds `is_alive` no more.
@@ -91,8 +82,7 @@ class Ledger:
         while len(self.nodes) < count:
             if not is_alive():
                 return False
-            if self._following is not None and self._following.done():
-                await self._following
+            await self.raise_if_stopped()
             await asyncio.sleep(_LOOK_SECONDS)
             advance(len(self.nodes) - shown)
             shown = len(self.nodes)
