@@ -82,7 +82,8 @@ def tightest_first(room: DomainRoom, missing: int, members: int) -> list[int]:
     """
     candidates = np.flatnonzero(room.members >= missing)
     short = np.maximum(members - room.members[candidates], 0)
-    return candidates[np.lexsort((candidates, room.pods[candidates], short))].tolist()  # type: ignore[no-any-return]
+    ordered: list[int] = candidates[np.lexsort((candidates, room.pods[candidates], short))].tolist()
+    return ordered
 
 
 def highest_first(room: DomainRoom, missing: int, bounds: Counts, equals: Numbers) -> list[int]:
@@ -91,7 +92,8 @@ def highest_first(room: DomainRoom, missing: int, bounds: Counts, equals: Number
     Of those with equal bounds the one with the smallest number in `equals`, of the same shape.
     """
     candidates = np.flatnonzero(room.members >= missing)
-    return candidates[np.lexsort((equals[candidates], -bounds[candidates]))].tolist()  # type: ignore[no-any-return]
+    ordered: list[int] = candidates[np.lexsort((equals[candidates], -bounds[candidates]))].tolist()
+    return ordered
 
 
 def closest(room: DomainRoom) -> int:

@@ -10,12 +10,18 @@ MakeWorld = Callable[..., World]
 
 
 @pytest.fixture
-async def make_world() -> AsyncIterator[MakeWorld]:
+def world_class() -> type[World]:
+    """What these tests happen in."""
+    return World
+
+
+@pytest.fixture
+async def make_world(world_class: type[World]) -> AsyncIterator[MakeWorld]:
     """Call it with the arguments of `World`."""
     worlds: list[World] = []
 
     def make(*args: object, **more: object) -> World:
-        worlds.append(World(*args, **more))  # type: ignore[arg-type]
+        worlds.append(world_class(*args, **more))  # type: ignore[arg-type]  # whatever a test gives
         return worlds[-1]
 
     yield make

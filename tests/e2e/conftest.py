@@ -77,6 +77,33 @@ def cluster(control_plane: ControlPlane, api: Api, namespace: str) -> Cluster:
     return Cluster(control_plane, api, namespace)
 
 
+class PriorityClasses(Protocol):
+    """Makes a priority class that is there for this test, and returns its name."""
+
+    def __call__(self, value: int, **fields: str) -> str: ...
+
+
+@pytest.fixture
+def make_priority(api: Api) -> Iterator[PriorityClasses]:
+    """Call it with the value of a priority class and more fields of it."""
+    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    with ExitStack() as made:
+
+        def make(value: int, **fields: str) -> str:
+            name = unique_name()
+            api.post(classes, {"metadata": {"name": name}, "value": value, **fields})
+            made.callback(api.delete, f"{classes}/{name}")
+            return name
+
+        yield make
+
+
+@pytest.fixture
+def urgent(make_priority: PriorityClasses) -> str:
+    """A priority class above that of ordinary pods."""
+    return make_priority(1000)
+
+
 @pytest.fixture(scope="session")
 def with_example_plugins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of a process beside which the package of example plugins is installed."""
@@ -106,3 +133,9 @@ def write_config(tmp_path: Path) -> WriteConfig:
         return path
 
     return write
+
+
+def impatient_with_volumes(name: str) -> dict[str, object]:
+    """A profile of kube-scheduler's plugins that waits a second for volumes to be bound."""
+    args = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "VolumeBindingArgs", "bindTimeoutSeconds": 1}
+    return {"schedulerName": name, "pluginConfig": [{"name": "VolumeBinding", "args": args}]}

@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from tests.builders import make_node, make_pod
-from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.ports import free_port
 from tests.e2e.cluster import Cluster
@@ -23,7 +22,6 @@ from tests.e2e.muster_process import MUSTER, MusterProcess, Options, running
 AddNodes = Callable[..., None]
 StartExtender = Callable[..., ExtenderProcess]
 StartWith = Callable[..., MusterProcess]
-CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 CERTIFICATES = Path(__file__).parents[1] / "kube" / "data"
 ALL_VERBS = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 1, "preemptVerb": "preempt"}
 
@@ -56,15 +54,6 @@ def start_with(admin_kubeconfig: Path, tmp_path: Path) -> Iterator[StartWith]:
             return process
 
         yield start
-
-
-@pytest.fixture
-def urgent(api: Api) -> Iterator[str]:
-    """A priority class above that of ordinary pods."""
-    name = unique_name()
-    api.post(CLASSES, {"metadata": {"name": name}, "value": 1000})
-    yield name
-    api.delete(f"{CLASSES}/{name}")
 
 
 def configuration(name: str, *extenders: dict[str, Any]) -> dict[str, Any]:

@@ -8,14 +8,13 @@ import pytest
 from tests.builders import PodDict, make_node, make_pod
 from tests.controlplane.api import Api
 from tests.e2e.cluster import Cluster
-from tests.e2e.conftest import StartMuster, WriteConfig, unique_name
+from tests.e2e.conftest import PriorityClasses, StartMuster, WriteConfig, impatient_with_volumes, unique_name
 from tests.e2e.eventually import eventually
 from tests.e2e.muster_process import MusterProcess
 from tests.played_storage import PlayedStorage
 from tests.storage import make_claim, make_class, make_volume
 
 AddNodes = Callable[..., None]
-CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 
 
 @pytest.fixture
@@ -28,14 +27,9 @@ def storage(api: Api, namespace: str) -> Iterator[PlayedStorage]:
 
 
 @pytest.fixture
-def priorities(api: Api) -> Iterator[tuple[str, str]]:
+def priorities(make_priority: PriorityClasses) -> tuple[str, str]:
     """Two priority classes above that of ordinary pods, the lower first."""
-    names = unique_name(), unique_name()
-    for name, value in zip(names, (500, 1000), strict=True):
-        api.post(CLASSES, {"metadata": {"name": name}, "value": value})
-    yield names
-    for name in names:
-        api.delete(f"{CLASSES}/{name}")
+    return make_priority(500), make_priority(1000)
 
 
 def nominated(cluster: Cluster, name: str, node: str) -> bool:
@@ -68,9 +62,7 @@ def test_a_pod_whose_volume_does_not_come_goes_nowhere_any_more(
     start_muster: StartMuster, write_config: WriteConfig, cluster: Cluster, storage: PlayedStorage, add_nodes: AddNodes
 ) -> None:
     name = unique_name()
-    args = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "VolumeBindingArgs", "bindTimeoutSeconds": 1}
-    profile = {"schedulerName": name, "pluginConfig": [{"name": "VolumeBinding", "args": args}]}
-    muster = start_muster(name, config=write_config(name=name, profiles=[profile]))
+    muster = start_muster(name, config=write_config(name=name, profiles=[impatient_with_volumes(name)]))
     add_nodes(make_node("one"))
     storage.create(make_claim("data", storage_class="made"))
     cluster.create(make_pod("web").claim("data"), scheduler=muster.name)

@@ -1,29 +1,16 @@
 """A pod that needs another's place gets it: what people see of that on the API, from the decision to the binding."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from tests.builders import PodDict, make_node, make_pod
-from tests.controlplane.api import Api
 from tests.e2e.cluster import Cluster
-from tests.e2e.conftest import unique_name
+from tests.e2e.conftest import PriorityClasses
 from tests.e2e.eventually import eventually
 from tests.e2e.muster_process import MusterProcess
 
 AddNodes = Callable[..., None]
-CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 BUDGETS = "/apis/policy/v1/namespaces/{}/poddisruptionbudgets"
-
-
-@pytest.fixture
-def urgent(api: Api) -> Iterator[str]:
-    """A priority class above that of ordinary pods."""
-    name = unique_name()
-    api.post(CLASSES, {"metadata": {"name": name}, "value": 1000})
-    yield name
-    api.delete(f"{CLASSES}/{name}")
 
 
 def large(name: str, app: str = "any") -> PodDict:
@@ -90,18 +77,16 @@ def test_the_node_whose_pods_no_budget_protects_makes_room(
 
 
 def test_a_pod_that_never_preempts_waits(
-    muster: MusterProcess, cluster: Cluster, add_nodes: AddNodes, api: Api
+    muster: MusterProcess, cluster: Cluster, add_nodes: AddNodes, make_priority: PriorityClasses
 ) -> None:
     add_nodes(make_node("one"))
-    name = unique_name()
-    api.post(CLASSES, {"metadata": {"name": name}, "value": 1000, "preemptionPolicy": "Never"})
     cluster.create(large("runs"), scheduler=muster.name)
     cluster.wait_until_bound("runs")
-    cluster.create(large("patient").priority_class(name), scheduler=muster.name)
+    never = make_priority(1000, preemptionPolicy="Never")
+    cluster.create(large("patient").priority_class(never), scheduler=muster.name)
     assert cluster.wait_until_unschedulable("patient") == (
         "0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to preemptionPolicy=Never."
     )
-    api.delete(f"{CLASSES}/{name}")
     assert "deletionTimestamp" not in cluster.pod("runs")["metadata"]
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import make_node, make_pod, require
 from tests.controlplane.api import Api
 from tests.e2e.cluster import Cluster
-from tests.e2e.conftest import StartMuster, WriteConfig, unique_name
+from tests.e2e.conftest import StartMuster, WriteConfig, impatient_with_volumes, unique_name
 from tests.e2e.eventually import eventually
 from tests.e2e.muster_process import MusterProcess
 from tests.played_storage import PlayedStorage
@@ -104,9 +104,7 @@ def test_volumes_that_are_not_bound_in_time_or_refused_bring_the_pod_back(
     start_muster: StartMuster, write_config: WriteConfig, cluster: Cluster, storage: PlayedStorage, add_nodes: AddNodes
 ) -> None:
     name = unique_name()
-    args = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "VolumeBindingArgs", "bindTimeoutSeconds": 1}
-    profile = {"schedulerName": name, "pluginConfig": [{"name": "VolumeBinding", "args": args}]}
-    muster = start_muster(name, config=write_config(name=name, profiles=[profile]))
+    muster = start_muster(name, config=write_config(name=name, profiles=[impatient_with_volumes(name)]))
     add_nodes(make_node("one"))
     storage.create(make_claim("late", storage_class="made"), make_claim("refused", storage_class="made"))
     running = 'running PreBind plugin "VolumeBinding": binding volumes'
