@@ -22,6 +22,7 @@ from muster.operator.logs import ignore_kopfs_end
 from muster.operator.podgroups.admission import Admission, AdmissionServing
 from muster.operator.podgroups.controller import PodGroupController
 from muster.operator.podgroups.native import NativeGroupController
+from muster.operator.podgroups.status_controller import ControllerPorts, StatusController
 from muster.operator.process.clock import LoopClock
 from muster.operator.process.descriptors import raise_descriptor_limit
 from muster.operator.process.kopf_login import KopfLogin
@@ -84,7 +85,7 @@ class Serving:
 class PodGroupParts:
     """What the operator does for PodGroups: controllers of their statuses, and their admission if it is wanted."""
 
-    controllers: Sequence[PodGroupController | NativeGroupController]
+    controllers: Sequence[StatusController]
     admission: Admission | None
 
     def start(self) -> None:
@@ -179,28 +180,25 @@ def _register(registry: kopf.OperatorRegistry, process: Process, groups: PodGrou
 
 def _pod_groups(process: Process, connection: Connection, serving: Serving) -> PodGroupParts:
     """What keeps PodGroups' statuses, if a profile has a plugin that knows groups."""
-    controllers: list[PodGroupController | NativeGroupController] = []
+    controllers: list[StatusController] = []
     admission = None
     groups, native = process.engine.shared.get(COSCHEDULING), process.engine.shared.get(GANG_SCHEDULING)
-    reporter = next(iter(process.engine.algorithms))
+    ports = ControllerPorts(
+        process.writers.client,
+        process.writers.recorder,
+        LoopClock(),
+        leading=process.leadership.may_write,
+        synced=[process.watches.pods.synced],
+        reporter=next(iter(process.engine.algorithms)),
+        standstill=process.engine.standstill,
+    )
 
     def may_tell() -> bool:
         return process.leadership.may_write() and process.watches.missing() is None
 
     if isinstance(groups, PodGroups):
         groups.may_tell = may_tell
-        controllers.append(
-            PodGroupController(
-                process.writers.client,
-                groups,
-                process.writers.recorder,
-                LoopClock(),
-                leading=process.leadership.may_write,
-                synced=[process.watches.pods.synced],
-                reporter=reporter,
-                standstill=process.engine.standstill,
-            )
-        )
+        controllers.append(PodGroupController(groups, ports))
         if serving.admission is not None:
             admission = Admission(
                 serving.admission,
@@ -210,18 +208,7 @@ def _pod_groups(process: Process, connection: Connection, serving: Serving) -> P
             )
     if isinstance(native, Groups):
         native.may_tell = may_tell
-        controllers.append(
-            NativeGroupController(
-                process.writers.client,
-                native,
-                process.writers.recorder,
-                LoopClock(),
-                leading=process.leadership.may_write,
-                synced=[process.watches.pods.synced],
-                reporter=reporter,
-                standstill=process.engine.standstill,
-            )
-        )
+        controllers.append(NativeGroupController(native, ports))
     return PodGroupParts(controllers, admission)
 
 

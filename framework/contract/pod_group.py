@@ -107,3 +107,10 @@ class PodGroupTrial(Protocol):
     def rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
         """Rows that could take the member as things are, and rows that could perhaps if pods were gone from them."""
         ...
+
+
+def with_preemption(reason: str, message: str) -> str:
+    """A group's reason and what PodGroupPostFilter made of it: after a sentence another, else as kube-scheduler."""
+    if not message:
+        return reason
+    return f"{reason} {message}" if reason.endswith(".") else f"{reason}, {message}"

@@ -20,10 +20,9 @@ from ..contract.cycle_state import CycleState
 from ..contract.decision import GroupDecision, PodDecision
 from ..contract.group import GroupPlugin
 from ..contract.observer import GroupResult
-from ..contract.pod_group import PodGroupInfo, Steps
+from ..contract.pod_group import PodGroupInfo, Steps, with_preemption
 from ..contract.status import Code, Status
 from ..contract.topology import Topology
-from ..contract.verdicts import with_post_filter
 from ..model.pod_info import PodInfo
 from ..runtime.nominator import PodNominator
 from .attempt import Attempt
@@ -147,7 +146,7 @@ class GroupCycle:
         notes, helped = CycleState(), PostFiltered({} if status.code is Code.PENDING else None)
         if status.code is Code.UNSCHEDULABLE and attempts[0].framework.plugins.pod_group_post_filter:
             helped = yield from self._post_filter(plugin, group, topology, attempts, missing, notes)
-            status = Status(status.code, (with_post_filter(status.message, helped.message),), status.plugin)
+            status = Status(status.code, (with_preemption(status.message, helped.message),), status.plugin)
         decision = GroupDecision(
             plugin.name, group, status, cause, placed, missing, members, waiting, no_domain, notes, helped.message
         )

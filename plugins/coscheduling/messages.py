@@ -78,11 +78,6 @@ def _domains(count: int) -> str:
     return "1 domain" if count == 1 else f"{count} domains"
 
 
-def joined(text: str, post_filter: str) -> str:
-    """A group's reason, with what preemption does about it."""
-    return f"{text} {post_filter}" if post_filter else text
-
-
 def rejected_after_post_filter(group: str, pod: PodInfo) -> str:
     """One member found no node, so its waiting siblings were rejected."""
     return f"PodGroup {group} gets rejected due to Pod {pod.name} is unschedulable even after PostFilter"

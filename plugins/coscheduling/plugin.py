@@ -6,7 +6,7 @@ decision is done where the plugin is told of it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from pydantic import BaseModel
 
@@ -16,19 +16,15 @@ from muster.framework.contract import (
     CycleState,
     DecisionFollower,
     Diagnosis,
-    Disruption,
-    DisruptionPlugin,
     EnqueueExtensions,
     EventRegistration,
     GroupDecision,
-    GroupPlugin,
     Handle,
     NodeView,
     NoDomain,
     ObjectFollower,
     PermitPlugin,
     PodDecision,
-    PodFollower,
     PodInfo,
     PostBindPlugin,
     PostFilterPlugin,
@@ -36,10 +32,11 @@ from muster.framework.contract import (
     PreFilterPlugin,
     QueuedPod,
     QueueSortPlugin,
-    ReservePlugin,
     Status,
     Topology,
 )
+from muster.framework.contract.group_book import GroupBookPlugin
+from muster.framework.contract.pod_group import with_preemption
 
 from . import messages
 from .activation import SLACK_SECONDS, Activation
@@ -49,7 +46,7 @@ from .args import POD_BY_POD, CoschedulingArgs
 from .groups import PodGroups
 from .missing_groups import MissingGroups
 from .prefilter import Finding, GroupPreFilter
-from .promises import promise_ended
+from .promises import PromisedRoom
 from .topology import AnnotationError
 
 SHARED = NAME
@@ -66,13 +63,10 @@ class Coscheduling(
     PreEnqueuePlugin,
     PreFilterPlugin,
     PostFilterPlugin,
-    ReservePlugin,
     PermitPlugin,
     PostBindPlugin,
     EnqueueExtensions,
-    GroupPlugin,
-    DisruptionPlugin,
-    PodFollower,
+    GroupBookPlugin,
     ObjectFollower,
     DecisionFollower,
 ):
@@ -85,12 +79,13 @@ class Coscheduling(
     def __init__(self, args: BaseModel | None, handle: Handle) -> None:
         super().__init__(args, handle)
         own = args if isinstance(args, CoschedulingArgs) else CoschedulingArgs()
-        self._groups = handle.shared(SHARED, lambda: PodGroups(own, handle.clock, handle.waiting_pods))
+        self._groups: PodGroups = handle.shared(SHARED, lambda: PodGroups(own, handle.clock, handle.waiting_pods))
         self._groups.profiles.add(handle.profile_name)
         self._activation = handle.shared(f"{SHARED}.activation", lambda: Activation(self._groups, handle))
         self._pod_by_pod = self._groups.args.placement == POD_BY_POD
         self._pre_filter = GroupPreFilter(self._groups, handle)
         self._missing = MissingGroups(self._groups, handle)
+        self._promised_room = PromisedRoom(self._groups.members, handle)
         self._promises: dict[str, str] = handle.shared(PROMISES, dict)
 
     # The queue.
@@ -125,14 +120,6 @@ class Coscheduling(
         except AnnotationError:
             return None
 
-    def placed_members(self, group: str) -> Iterable[PodInfo]:
-        """Members that hold a node."""
-        return self._groups.members.placed_pods(group)
-
-    def missing(self, group: str) -> int:
-        """How many members must get a node at once."""
-        return self._groups.missing(group)
-
     def preemption_priority(self, group: str, waiting: Sequence[PodInfo]) -> int:
         """The highest of all its members', those that run included."""
         return self._groups.members.priority(group)
@@ -140,15 +127,6 @@ class Coscheduling(
     def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
         """Whether no member has `preemptionPolicy: Never`."""
         return self._groups.members.may_preempt(group)
-
-    def uid(self, group: str) -> str:
-        """The PodGroup's UID."""
-        found = self._groups.get(group)
-        return group if found is None else found.metadata.uid
-
-    def disruption(self, pod: PodInfo) -> Disruption | None:
-        """A member's group, and how many of its members it can spare."""
-        return self._groups.disruption(pod)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """Keeps a pod out whose label names no PodGroup."""
@@ -192,10 +170,6 @@ class Coscheduling(
         elif old is None and not new.node_name and (joined := self._group(new)) is not None:
             self._activation.member_came(joined)
 
-    def on_assumed_pod_expired(self, pod: PodInfo) -> None:
-        """Counts a member out that was bound and never reported on its node."""
-        self._groups.members.expire(pod)
-
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
         """Keeps the groups. Whoever waits for a group is tried when it comes or asks for something else."""
         group = new if isinstance(new, PodGroup) else old
@@ -213,19 +187,11 @@ class Coscheduling(
         if reserved is not None:
             self._activation.room_made()
         if new is None:
-            self._take_back([*self._promised(key)])
+            self._promised_room.take_back(key)
             return
         if self._groups.missing(key) <= 0:
             self._groups.waiting.allow(key)
         self._activation.activate(key)
-
-    def _take_back(self, pods: Sequence[PodInfo]) -> None:
-        """The pods' group is gone: others may have the room that was made for it."""
-        for pod in pods:
-            if pod.pod.status.nominated_node_name:
-                self.handle.spawn(promise_ended(self.handle, pod))
-            else:
-                self.handle.nominator.clear(pod.uid)
 
     # Deciding.
 
@@ -307,16 +273,7 @@ class Coscheduling(
             elif decision.evictions is None:
                 self._activation.failed(group)
             text = self._unschedulable(group, decision.placed, decision.missing, cause, decision.no_domain)
-            self._groups.announce(group, Reason.UNSCHEDULABLE, messages.joined(text, decision.post_filter))
-
-    def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """Counts the member in."""
-        self._groups.members.place(pod)
-        return None
-
-    def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
-        """Counts the member out."""
-        self._groups.members.displace(pod)
+            self._groups.announce(group, Reason.UNSCHEDULABLE, with_preemption(text, decision.post_filter))
 
     def on_pod_released(self, decision: PodDecision) -> None:
         """Turns away the siblings that waited for the member. After a timeout the group is denied.
@@ -375,7 +332,7 @@ class Coscheduling(
         helped = of_group.post_filter if of_group is not None else ""
         for finding in found:
             if finding.reason is not None:
-                self._groups.announce(group, finding.reason, messages.joined(finding.message, helped))
+                self._groups.announce(group, finding.reason, with_preemption(finding.message, helped))
             if finding.has_resources:
                 self._groups.permit(group)
             elif finding.has_resources is not None and of_group is not None and of_group.evictions is not None:
@@ -395,7 +352,7 @@ class Coscheduling(
         (enough, missing), (was_enough, was_missing) = self._standing(group), before
         if missing == 0:
             self._groups.waiting.allow(group)
-        lost = was_enough and not enough and any(self._promised(group))
+        lost = was_enough and not enough and any(self._promised_room.of(group))
         if (enough and not was_enough) or missing < was_missing or lost:
             self._activation.activate(group)
 
@@ -403,11 +360,6 @@ class Coscheduling(
         text = messages.group_unschedulable(group, placed, missing, cause.message, no_domain)
         promise = self._promises.get(f"{self.name}/{group}")
         return text if promise is None else f"{text} {promise}"
-
-    def _promised(self, group: str) -> Iterator[PodInfo]:
-        """Members that room is made for."""
-        nominator = self.handle.nominator
-        return (pod for pod in self._groups.members.unplaced_pods(group) if nominator.nominated_node(pod.uid))
 
     def _too_few_tried(self, group: str, tried: int, missing: int) -> str:
         elsewhere = self._groups.left_to_others(group)

@@ -1,25 +1,48 @@
-"""Promises that end: a pod for which room was made on a node is not to get it any more.
+"""Room that was made on nodes for members of a group, and how that promise ends.
 
-Its nomination is taken back on the API; when the watch tells of it the room is free, and whoever waits for it is tried.
+When the group goes, others may have the room: the nomination is taken back on the API, and when the watch tells of it
+the room is free, and whoever waits for it is tried.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 
 import msgspec
 
 from muster.framework.contract import STRATEGIC_MERGE_PATCH, ApiError, Handle, PodInfo
+from muster.framework.contract.members import Members
 
 log = logging.getLogger(__name__)
 
 
-async def promise_ended(handle: Handle, pod: PodInfo) -> None:
-    """Take the nomination back. If the API cannot be told, it ends in this process alone."""
-    patch = msgspec.json.encode({"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": None}})
-    path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/status"
-    try:
-        await handle.api.patch(path, patch, content_type=STRATEGIC_MERGE_PATCH)
-    except ApiError as error:
-        handle.nominator.clear(pod.uid)
-        log.warning("A nomination was not taken back", extra={"pairs": {"pod": pod.key, "error": str(error)}})
+class PromisedRoom:
+    """Nominations of members of all groups."""
+
+    def __init__(self, members: Members, handle: Handle) -> None:
+        self._members = members
+        self._handle = handle
+
+    def of(self, group: str) -> Iterator[PodInfo]:
+        """Members of the group that room is made for."""
+        nominator = self._handle.nominator
+        return (pod for pod in self._members.unplaced_pods(group) if nominator.nominated_node(pod.uid))
+
+    def take_back(self, group: str) -> None:
+        """The group is gone: others may have its room."""
+        for pod in [*self.of(group)]:
+            if pod.pod.status.nominated_node_name:
+                self._handle.spawn(self._end(pod))
+            else:
+                self._handle.nominator.clear(pod.uid)
+
+    async def _end(self, pod: PodInfo) -> None:
+        """Take the nomination back. If the API cannot be told, it ends in this process alone."""
+        patch = msgspec.json.encode({"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": None}})
+        path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/status"
+        try:
+            await self._handle.api.patch(path, patch, content_type=STRATEGIC_MERGE_PATCH)
+        except ApiError as error:
+            self._handle.nominator.clear(pod.uid)
+            log.warning("A nomination was not taken back", extra={"pairs": {"pod": pod.key, "error": str(error)}})

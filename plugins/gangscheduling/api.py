@@ -29,6 +29,9 @@ INITIALLY_SCHEDULED = "PodGroupInitiallyScheduled"
 PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
 """The preemption policy of pods and groups that name none."""
 
+NEVER = "Never"
+"""The preemption policy of pods and groups that evict nobody."""
+
 
 class GangPolicy(Wire):
     """`spec.schedulingPolicy.gang`: at least so many pods are scheduled at once."""
@@ -75,6 +78,11 @@ class PodGroupSpec(Wire):
         """How many pods have to be scheduled at once; a group without a gang policy is scheduled with its first."""
         gang = self.scheduling_policy.gang
         return 1 if gang is None else gang.min_count
+
+    @property
+    def disrupted_together(self) -> bool:
+        """Whether the group's pods are evicted all or none."""
+        return self.disruption_mode is not None and self.disruption_mode.all is not None
 
 
 class Condition(Wire, omit_defaults=False):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
-from muster.framework.contract import Clock, Favour, Topology
+from muster.framework.contract import Clock, Disruption, Favour, Topology
 from muster.framework.contract.members import EndedMember, Members
 from muster.framework.model.pod_info import PodInfo
 
@@ -131,6 +131,21 @@ class Groups:
         constraints = found.spec.scheduling_constraints if found is not None else None
         keys = tuple(each.key for each in constraints.topology) if constraints is not None else ()
         return Topology(keys, len(keys), Favour.PLACEMENT_SCORE) if keys else None
+
+    def priority(self, group: str) -> int:
+        """The group's own, whatever its pods have; 0 for one that names none, or does not exist."""
+        found = self._groups.get(group)
+        return 0 if found is None else found.spec.priority or 0
+
+    def disruption(self, pod: PodInfo) -> Disruption | None:
+        """The group that the pod runs with; where pods may go one by one, each by itself but as a group's."""
+        group = self.members.group_of(pod)
+        found = self._groups.get(group) if group is not None else None
+        if group is None or found is None:
+            return None
+        if found.spec.disrupted_together:
+            return Disruption(group, [*self.members.placed_pods(group)], self.priority(group), spare=0)
+        return Disruption(f"{group}/{pod.name}", [pod], self.priority(group), spare=1)
 
     def remaining(self, group: str) -> list[PodInfo]:
         """Members without a node that are ours to place and not held back by scheduling gates; in no certain order."""

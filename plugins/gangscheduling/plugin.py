@@ -7,7 +7,7 @@ here the group's cycle places all of them in one step, and binds none when that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from muster.framework.contract import (
@@ -17,23 +17,21 @@ from muster.framework.contract import (
     EnqueueExtensions,
     EventRegistration,
     GroupDecision,
-    GroupPlugin,
     Handle,
     NodeView,
     NoDomain,
     ObjectFollower,
-    PodFollower,
     PodInfo,
     PostBindPlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
-    ReservePlugin,
     Status,
     Topology,
 )
+from muster.framework.contract.group_book import GroupBookPlugin
 
 from . import messages
-from .api import NAME, POD_GROUPS, PodGroup, group_key
+from .api import NAME, NEVER, POD_GROUPS, PodGroup, group_key
 from .groups import Groups, Reason
 
 SHARED = NAME
@@ -46,11 +44,9 @@ _GATHERING_SECONDS = 0.5
 class GangScheduling(
     PreEnqueuePlugin,
     PreFilterPlugin,
-    ReservePlugin,
     PostBindPlugin,
     EnqueueExtensions,
-    GroupPlugin,
-    PodFollower,
+    GroupBookPlugin,
     ObjectFollower,
     DecisionFollower,
 ):
@@ -61,7 +57,7 @@ class GangScheduling(
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._groups = handle.shared(SHARED, lambda: Groups(handle.clock))
+        self._groups: Groups = handle.shared(SHARED, lambda: Groups(handle.clock))
         self._groups.profiles.add(handle.profile_name)
         self._incomplete: set[str] = set()
 
@@ -97,18 +93,15 @@ class GangScheduling(
         """The domain that `spec.schedulingConstraints` asks for."""
         return self._groups.topology(group)
 
-    def placed_members(self, group: str) -> Iterable[PodInfo]:
-        """Members that hold a node."""
-        return self._groups.members.placed_pods(group)
-
     def priority(self, group: str) -> int | None:
         """The group's own."""
-        found = self._groups.get(group)
-        return None if found is None else found.spec.priority or 0
+        return self._groups.priority(group) if group in self._groups else None
 
-    def missing(self, group: str) -> int:
-        """How many pods must get a node at once."""
-        return self._groups.missing(group)
+    def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
+        """As the group says, else as its pods do, which agree."""
+        found = self._groups.get(group)
+        policy = None if found is None else found.spec.preemption_policy
+        return super().may_preempt(group, waiting) if policy is None else policy != NEVER
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """None: the plugin sees what happens to a group and its pods itself, and activates the one that it concerns."""
@@ -125,10 +118,6 @@ class GangScheduling(
         before = self._standing(group)
         self._groups.follow_pod(old, new)
         self._standing_changed(group, before)
-
-    def on_assumed_pod_expired(self, pod: PodInfo) -> None:
-        """Counts a member out that was bound and never reported on its node."""
-        self._groups.members.expire(pod)
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
         """Keeps the groups. Whoever waits for a group is tried when it comes, or asks for something else."""
@@ -196,15 +185,6 @@ class GangScheduling(
             self._incomplete.add(decision.group)
         reason = Reason.UNSCHEDULABLE if status.rejected else Reason.SCHEDULER_ERROR
         self._groups.say(decision.group, reason, status.message)
-
-    def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """Counts the member in."""
-        self._groups.members.place(pod)
-        return None
-
-    def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
-        """Counts the member out."""
-        self._groups.members.displace(pod)
 
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Says that the group is scheduled once its quorum is bound."""

@@ -26,6 +26,7 @@ from muster.operator.kube.informer import Informer, Listed
 from muster.operator.kube.transport import Transport
 from muster.operator.podgroups.admission import Admission, AdmissionServing
 from muster.operator.podgroups.controller import PodGroupController
+from muster.operator.podgroups.status_controller import ControllerPorts
 from muster.operator.process.clock import LoopClock
 from muster.operator.process.watches import PODS
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
@@ -118,7 +119,8 @@ async def control(kubeconfig: Path, admission: AdmissionServing | None = None) -
             Informer(client, PODS, Watched(onlooker.on_pod)),
             Informer(client, kinds, Watched(onlooker.on_group)),
         )
-        controller = PodGroupController(client, groups, recorder, clock, leading=lambda: True, synced=[pods.synced])
+        ports = ControllerPorts(client, recorder, clock, leading=lambda: True, synced=[pods.synced])
+        controller = PodGroupController(groups, ports)
         validating = None
         if admission is not None:
             login = partial(log_in, connection)

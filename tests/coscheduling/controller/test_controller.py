@@ -15,6 +15,7 @@ from muster.framework.runtime.waiting import WaitingPods
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.errors import Forbidden, Rejected, TooManyRequests, Unreachable
 from muster.operator.podgroups.controller import PodGroupController
+from muster.operator.podgroups.status_controller import ControllerPorts
 from muster.plugins.coscheduling.announcements import Reason
 from muster.plugins.coscheduling.api import GROUP_LABELS, PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
@@ -42,9 +43,8 @@ class Stage:
 
     def begin(self) -> None:
         """A controller begins, be it after another."""
-        self.controller = PodGroupController(
-            cast("ApiClient", self.client), self.groups, self.recorder, self.clock, leading=lambda: self.leads
-        )
+        ports = ControllerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: self.leads)
+        self.controller = PodGroupController(self.groups, ports)
 
     def hear(self, body: Mapping[str, Any]) -> None:
         """The informer sees a PodGroup."""
