@@ -1,0 +1,98 @@
+"""Native groups make room for themselves as a whole, and are evicted as their disruption mode says."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from muster.plugins.gangscheduling.groups import Groups, Reason, Said
+from muster.plugins.gangscheduling.plugin import SHARED
+from tests.builders import PodDict, make_node
+from tests.coscheduling.preemption.evicting import EvictingWorld, plain
+from tests.gangscheduling.world import KIND, make_group, make_members
+
+
+class World(EvictingWorld):
+    """A cluster whose API takes evictions."""
+
+    def native(self, name: str, count: int, *, min_count: int | None, priority: int, **spec: Any) -> list[str]:
+        """A group with so many pods."""
+        self.api.put(KIND, make_group(name, min_count, priority=priority, **spec))
+        pods = make_members(name, count, priority=priority)
+        for pod in pods:
+            pod["spec"].update({key: spec[key] for key in spec if key == "preemptionPolicy"})
+        return self.add(*pods)
+
+    def said(self, group: str) -> Said:
+        """The last word on a native group."""
+        groups = self.engine.shared[SHARED]
+        assert isinstance(groups, Groups)
+        found = groups.said(f"default/{group}")
+        assert found is not None
+        return found
+
+    def bound_of(self, group: str) -> int:
+        """How many of its pods are bound."""
+        return sum(key.startswith(f"default/{group}-") for key in self.bound())
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    made = World()
+    yield made
+    await made.kill()
+
+
+async def test_a_group_evicts_as_many_as_it_needs_and_says_so_on_its_condition(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="4"))
+    world.fill("a", 4)
+    await world.settle()
+    world.native("high", 3, min_count=3, priority=10)
+    await world.settle()
+    said = world.said("high")
+    assert (said.reason, said.message) == (
+        Reason.UNSCHEDULABLE,
+        "minCount (3) cannot be satisfied: 0 scheduled, 2 remaining, "
+        "pod group preemption: found a placement for podgroup, preempting 3 victims",
+    )
+    assert len(world.evicted) == 3
+    await world.run(30)
+    assert (world.bound_of("high"), world.bound_of("low")) == (3, 1)
+
+
+@pytest.mark.parametrize(("group", "evicted"), [({"all": {}}, 3), ({"single": {}}, 1), (None, 1)])
+async def test_members_go_one_by_one_unless_the_mode_says_that_all_do(
+    world: World, group: dict[str, object] | None, evicted: int
+) -> None:
+    world.add_nodes(make_node("a", cpu="2"), make_node("b", cpu="2"))
+    mode = {} if group is None else {"disruptionMode": group}
+    world.native("low", 3, min_count=None, priority=1, **mode)
+    await world.settle()
+    assert len(world.bound()) == 3
+    world.native("high", 2, min_count=2, priority=10)
+    await world.run(30)
+    assert len(world.evicted) == evicted
+    assert world.bound_of("high") == 2
+
+
+async def test_a_pod_by_itself_takes_a_group_of_mode_all_as_a_whole(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="2"), make_node("b", cpu="2"))
+    low = world.native("low", 4, min_count=2, priority=1, disruptionMode={"all": {}})
+    await world.settle()
+    world.add(PodDict(plain("alone")).priority(5))
+    await world.run(30)
+    assert sorted(world.evicted) == sorted(low)
+    assert world.node_of("default/alone")
+
+
+async def test_a_group_that_may_not_preempt_waits(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="4"))
+    world.fill("a", 4)
+    await world.settle()
+    world.native("high", 2, min_count=2, priority=10, preemptionPolicy="Never")
+    await world.run(30)
+    assert world.said("high").message == (
+        "minCount (2) cannot be satisfied: 0 scheduled, 1 remaining, "
+        "pod group preemption: not eligible due to preemptionPolicy=Never."
+    )
+    assert world.evicted == []
