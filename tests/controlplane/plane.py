@@ -76,7 +76,7 @@ class ControlPlane:
     @property
     def servers(self) -> Sequence[Server]:
         """The servers that run, in the order of their start."""
-        return tuple(self._servers)
+        return tuple(server for server in self._servers if server.is_running)
 
     def start(self) -> None:
         """Starts etcd and the API server and waits for its `/readyz`.

@@ -41,11 +41,16 @@ class Server:
         """The process id, which is also the number of the process group."""
         return self._process.pid
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
     def wait_until(self, is_ready: Callable[[], bool]) -> None:
         """Returns when `is_ready` holds; raises `StartError` where the process ends or takes too long before that."""
         deadline = time.monotonic() + READY_WITHIN_SECONDS
         while not is_ready():
-            if self._process.poll() is not None:
+            if not self.is_running:
                 raise StartError(f"{self.name} ended with exit code {self._process.returncode}\n{self._log_tail()}")
             if time.monotonic() > deadline:
                 raise StartError(f"{self.name} did not serve within {READY_WITHIN_SECONDS} s\n{self._log_tail()}")

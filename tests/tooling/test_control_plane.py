@@ -92,6 +92,10 @@ def test_the_real_scheduler_and_a_real_controller_run_on_it(own_plane: ControlPl
         assert api.get("/api/v1/namespaces/default/pods/first")["spec"]["nodeName"] == "only"
         assert "scheduler_schedule_attempts_total" in scheduler.get("/metrics")
 
+    *others, server = own_plane.servers
+    server.stop()
+    assert own_plane.servers == tuple(others)
+
 
 def test_a_stop_leaves_no_process_and_no_data(tmp_path: Path) -> None:
     plane = ControlPlane(tmp_path)
