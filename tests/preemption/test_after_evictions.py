@@ -33,14 +33,14 @@ async def test_a_pod_gets_its_room_while_one_like_it_still_waits_for_its_own() -
 async def test_a_pod_that_was_kept_out_during_its_evictions_is_let_in_when_they_end() -> None:
     stage = EvictingStage()
     stage.fill("one")
-    stage.free.clear()
+    stage.answers.clear()
     stage.put_pod(urgent("first"))
     await stage.settle()
     stage.engine.queue.activate([waiting(stage, FIRST)])
     await stage.settle()
     assert stage.place(FIRST) == "gated"
 
-    stage.free.set()
+    stage.answers.set()
     await stage.settle()
     stage.drop_pod("default/one-0")
     await stage.wait(10.0)
@@ -51,7 +51,7 @@ async def test_a_pod_that_was_kept_out_during_its_evictions_is_let_in_when_they_
 
 async def test_a_refused_eviction_is_tried_again_after_a_while_and_not_at_once() -> None:
     stage = EvictingStage()
-    stage.refuses = True
+    stage.fail_delete = {"default/one-0"}
     stage.fill("one")
     stage.put_pod(urgent("first"))
     await stage.settle()
@@ -61,7 +61,7 @@ async def test_a_refused_eviction_is_tried_again_after_a_while_and_not_at_once()
     await stage.wait(0.2)
     assert stage.deletions == {"default/one-0": 2}
 
-    stage.refuses = False
+    stage.fail_delete.clear()
     await stage.wait(2.1)
     stage.drop_pod("default/one-0")
     await stage.wait(10.0)
