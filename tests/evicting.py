@@ -67,6 +67,7 @@ class _Evictions(NoApi):
         world, key = self._world, self._found(path)
         world.deletions[key] += 1
         await world.answers.wait()
+        self._found(path)
         if key in world.fail_delete:
             raise ApiError("etcdserver: request timed out", status=500)
         world.evicted.append(key)

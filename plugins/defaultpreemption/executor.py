@@ -86,9 +86,7 @@ class Executor:
             return False
         if run.last is None:
             return True
-        snapshot = self._handle.snapshot
-        row = snapshot.row_of(run.last.node_name)
-        current = None if row is None else snapshot.pods[row].get(run.last.pod.uid)
+        current = self._current(run.last)
         return current is not None and not current.terminating
 
     def start(self, preemptor: Preemptor, victims: Sequence[Placed], *, violations: int) -> None:
@@ -102,7 +100,7 @@ class Executor:
             self._handle.spawn(self._run(run, preemptor, victims))
 
     async def _run(self, run: _Run, preemptor: Preemptor, victims: Sequence[Placed]) -> None:
-        failed = in_memory = False
+        failed = is_gone = False
         since = self._handle.clock.now()
         try:
             nodes = preemptor.nodes
@@ -117,7 +115,7 @@ class Executor:
                 self.leaving.discard(last.pod.uid)
                 raise errors[0]
             run.last = last
-            in_memory = await self._evict(preemptor, last)
+            is_gone = await self._evict(preemptor, last) or self._current(last) is None
         except ApiError as error:
             failed = True
             pairs = {"preemptor": preemptor.uid, "error": str(error)}
@@ -132,8 +130,14 @@ class Executor:
             self._handle.observer.preemption_executed("error" if failed else "success", seconds=seconds)
             if failed:
                 self._try_again_later(preemptor)
-            elif in_memory:
+            elif is_gone:  # no event is to come that could wake the preemptor: the last one found it held
                 self._handle.activate({pod.key: pod for pod in preemptor.pods})
+
+    def _current(self, victim: Placed) -> PodInfo | None:
+        """The victim as it is by now; None when it is not on its node any more."""
+        snapshot = self._handle.snapshot
+        row = snapshot.row_of(victim.node_name)
+        return None if row is None else snapshot.pods[row].get(victim.pod.uid)
 
     def _try_again_later(self, preemptor: Preemptor) -> None:
         """No event may come that wakes it; tried at once it would storm an API that fails."""

@@ -49,6 +49,24 @@ async def test_a_pod_that_was_kept_out_during_its_evictions_is_let_in_when_they_
     await stage.close()
 
 
+async def test_a_pod_whose_victims_went_by_themselves_during_its_evictions_is_let_in_when_these_end() -> None:
+    stage = EvictingStage()
+    stage.fill("one", each=2)
+    stage.answers.clear()
+    stage.put_pod(urgent("first"))
+    await stage.settle()
+    stage.drop_pod("default/one-0")
+    stage.drop_pod("default/one-1")
+    await stage.settle()
+    assert stage.place(FIRST) == "gated"
+
+    stage.answers.set()
+    await stage.settle()
+
+    assert stage.binds == [(FIRST, "one")]
+    await stage.close()
+
+
 async def test_a_refused_eviction_is_tried_again_after_a_while_and_not_at_once() -> None:
     stage = EvictingStage()
     stage.fail_delete = {"default/one-0"}
