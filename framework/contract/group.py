@@ -39,6 +39,10 @@ class GroupPlugin(Plugin[Args]):
         When it has it, members are placed each on its own.
         """
 
+    def fault(self, group: str) -> str | None:
+        """Why the group's pods cannot be one group; then none is tried, and all are told. Pure."""
+        return None
+
     @abstractmethod
     def reject_group(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None

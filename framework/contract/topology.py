@@ -47,10 +47,11 @@ class NoDomain:
 
     Attributes:
         levels: the labels whose domains were looked at, the widest first.
-        domains: how many of them there are.
+        domains: how many of them could be tried.
         best: the values of the labels in the domain that comes closest; empty when there is no domain.
         room: at most so many of the members would find room there; None when nobody counts room.
         slices: what members have to be together in besides, for people; "" for nothing.
+        pinned: whether members that have a node leave one domain alone.
     """
 
     levels: Sequence[str]
@@ -58,6 +59,7 @@ class NoDomain:
     best: Sequence[str] = ()
     room: int | None = None
     slices: str = ""
+    pinned: bool = False
 
     @property
     def where(self) -> str:

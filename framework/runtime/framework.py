@@ -106,7 +106,7 @@ class Framework:
     def tell_group_decision(self, decision: GroupDecision) -> None:
         """Tell them what the trial of a group came to."""
         for plugin in self.plugins.decision_followers:
-            self._calls.tell(plugin, decision.members[0].pod, plugin.on_group_decision, decision)
+            self._calls.tell(plugin, decision.waiting[0], plugin.on_group_decision, decision)
 
     def tell_failure(self, plugin: Plugin, pod: PodInfo, error: Exception) -> None:
         """Log what a plugin raised that was asked on behalf of a whole group; `pod` is one of it."""

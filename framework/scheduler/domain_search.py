@@ -253,7 +253,9 @@ class DomainSearch:
         values = partition.values[number] if number != NONE else ()
         could = None if room is None or number == NONE else int(room.members[number])
         slices = f"slices of {topology.slice_size} by {topology.slice_level}" if topology.slice_size else ""
-        return Searched(trial, NoDomain(partition.keys, len(partition), values, could, slices))
+        pinned = only is not None
+        domains = 1 if pinned else len(partition)
+        return Searched(trial, NoDomain(partition.keys, domains, values, could, slices, pinned))
 
     def _ranking(
         self,

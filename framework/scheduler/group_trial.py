@@ -89,7 +89,7 @@ class GroupTrials:
                         break
                     self._cycle.schedule_pod(attempt, post_filter=False)
                     if index == 0 and attempt.status is None and self._is_hopeless(attempts, missing):
-                        yield from self._fill(trial, attempts)
+                        yield from self._fill(trial, attempts, missing)
                         break
                     fits = attempt.status is None and self._reserve_in_trial(attempt)
                     (trial.placed if fits else trial.refused).append(attempt)
@@ -113,8 +113,8 @@ class GroupTrials:
         pods = {attempt.pod.signature: attempt.pod for attempt in attempts}.values()
         return not self._room.enough(attempts[0].framework, pods, missing, attempts[0].state.within)
 
-    def _fill(self, trial: Trial, attempts: Sequence[Attempt]) -> Steps[None]:
-        """Put as many as there is room for on any nodes, and see what refuses the next one: that is the reason for all.
+    def _fill(self, trial: Trial, attempts: Sequence[Attempt], missing: int) -> Steps[None]:
+        """Put as many as there is room for on any nodes, and see what refuses the next ones, until too few are left.
 
         Those that have room count as placed. It is the quick way to what a trial of each of them would come to.
         """
@@ -136,9 +136,12 @@ class GroupTrials:
                 trial.placed.append(attempt)
                 yield True
             if len(rows) < len(alike):
-                self._cycle.schedule_pod(alike[len(rows)], post_filter=False)
-                trial.refused.append(alike[len(rows)])
-                trial.untried = [*alike[len(rows) + 1 :], *left]
+                surplus = len(attempts) - missing
+                for attempt in alike[len(rows) : len(rows) + surplus + 1]:
+                    self._cycle.schedule_pod(attempt, post_filter=False)
+                    trial.refused.append(attempt)
+                    yield True
+                trial.untried = [*alike[len(rows) + surplus + 1 :], *left]
                 return
 
     def _reserve_in_trial(self, attempt: Attempt) -> bool:

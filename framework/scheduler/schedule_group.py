@@ -119,6 +119,9 @@ class GroupCycle:
         for attempt in attempts:
             attempt.state.group = f"{plugin.name}/{group}"
         outcome = GroupOutcome()
+        fault = plugin.fault(group)
+        if fault is not None:
+            return _at_fault(plugin, group, missing, attempts, Status.failure(fault).by(plugin.name))
         if missing <= 0:
             return (yield from self._each_by_itself(plugin, group, topology, attempts, outcome))
         yield True
@@ -317,6 +320,17 @@ class GroupCycle:
         """Whether the pod has not been deleted."""
         current = self._pods.mine(pod.key)
         return current is not None and current.uid == pod.uid and not current.terminating
+
+
+def _at_fault(
+    plugin: GroupPlugin, group: str, missing: int, attempts: Sequence[Attempt], status: Status
+) -> GroupOutcome:
+    """Nobody was tried: it is an error of the group."""
+    outcome = _told(attempts, status)
+    waiting = [attempt.pod for attempt in outcome.alone]
+    outcome.decision = GroupDecision(plugin.name, group, status, status, 0, missing, (), waiting)
+    outcome.alone = []
+    return outcome
 
 
 def _told(attempts: Sequence[Attempt], status: Status) -> GroupOutcome:

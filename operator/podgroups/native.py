@@ -71,7 +71,7 @@ class NativeGroupController(StatusController):
         self._told[key] = said
         if told is not None and (told.reason, told.message) == (said.reason, said.message):
             return
-        note = said.message
+        note = f"{said.message}. {said.note}" if said.note else said.message
         if said.reason is Reason.SCHEDULED:
             note = messages.scheduled(self._groups.scheduled(key), group.spec.min_count)
         self._ports.recorder.record(_event(group, said.reason, note, self._ports.reporter))

@@ -63,7 +63,8 @@ def group_unschedulable(group: str, placed: int, missing: int, cause: str, no_do
         return f"pod group {group} is unschedulable, no node has the {_labels(no_domain.levels)}"
     where = ""
     if no_domain is not None:
-        where = f" in {no_domain.where}, the best of {_domains(no_domain.domains)}" if no_domain.where else ""
+        which = "where others of it run" if no_domain.pinned else f"the best of {_domains(no_domain.domains)}"
+        where = f" in {no_domain.where}, {which}" if no_domain.where else ""
         where += f", in {no_domain.slices}" if no_domain.slices else ""
     fit = f"{placed} of the {missing} members that it needs fit{where}"
     beside = f"; with {'that one' if placed == 1 else f'those {placed}'} placed" if placed else ""

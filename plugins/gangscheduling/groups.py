@@ -32,11 +32,17 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """The last word on a group, on the `generation` of it that was decided about."""
+    """The last word on a group.
+
+    Attributes:
+        generation: of its object that was decided about.
+        note: more for people, beyond what kube-scheduler has words for.
+    """
 
     reason: Reason
     message: str
     generation: int
+    note: str = ""
 
 
 class Groups:
@@ -174,12 +180,12 @@ class Groups:
         group = self.members.group_of(pod)
         return group if group is not None and self._look(group) else None
 
-    def say(self, group: str, reason: Reason, message: str = "") -> None:
+    def say(self, group: str, reason: Reason, message: str = "", note: str = "") -> None:
         """The last word on a group. That it has been scheduled is the last of all."""
         found, said = self._groups.get(group), self._said.get(group)
         if found is None or (said is not None and said.reason is Reason.SCHEDULED):
             return
-        self._said[group] = Said(reason, message, found.metadata.generation)
+        self._said[group] = Said(reason, message, found.metadata.generation, note)
         if self._said[group] != said:
             self._changed(group)
 

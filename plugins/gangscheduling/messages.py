@@ -24,13 +24,18 @@ def too_few(min_count: int, scheduled: int, remaining: int) -> str:
 
 
 def no_domain(found: NoDomain, unsatisfied: str) -> str:
-    """No domain can take the group; `unsatisfied` is what the one lacks that comes closest, which is named."""
+    """No domain can take the group; `unsatisfied` is what the one lacks that comes closest."""
     if not found.best:
-        return f"{UNSCHEDULABLE}, no feasible placements found: no node has {', '.join(found.levels)}"
-    return (
-        f"{UNSCHEDULABLE}, 0/{found.domains} placements are available, first placement status: {unsatisfied}"
-        f" in {found.where}"
-    )
+        return "no feasible placements found"
+    tried = f"0/{found.domains} placements are available, first placement status"
+    return f"{UNSCHEDULABLE}, {tried}: {unsatisfied}"
+
+
+def closest(found: NoDomain) -> str:
+    """For people, what kube-scheduler does not tell: which domain that was, or which label no node has."""
+    if not found.best:
+        return f"No node has {' and '.join(found.levels)}."
+    return f"Others of its pods run in {found.where}." if found.pinned else f"{found.where} comes closest."
 
 
 def member_error(error: str) -> str:

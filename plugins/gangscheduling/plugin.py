@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from muster.framework.contract import (
+    PROMISES,
     Code,
     CycleState,
     DecisionFollower,
@@ -33,12 +34,13 @@ from muster.framework.contract.group_book import GroupBookPlugin
 from . import messages
 from .api import NAME, NEVER, POD_GROUPS, PodGroup, group_key
 from .groups import Groups, Reason
+from .validation import fault
 
 SHARED = NAME
 """The key under which the plugins of all profiles share one `Groups`."""
 
 _GATHERING_SECONDS = 0.5
-"""How often a group that was tried with too few pods is tried again while others of its pods come into the queue."""
+"""How often a group that was refused is tried again while others of its pods come into the queue."""
 
 
 class GangScheduling(
@@ -60,6 +62,8 @@ class GangScheduling(
         self._groups: Groups = handle.shared(SHARED, lambda: Groups(handle.clock))
         self._groups.profiles.add(handle.profile_name)
         self._incomplete: set[str] = set()
+        self._unfit: set[str] = set()
+        self._promises: dict[str, str] = handle.shared(PROMISES, dict)
 
     # The queue.
 
@@ -82,12 +86,19 @@ class GangScheduling(
     def group_of(self, pod: PodInfo) -> str | None:
         """The group, as long as it lacks its quorum; later members are scheduled one by one.
 
-        A group that has to be together in a topology domain is named also then: its place says where they may go.
+        A group that has to be together in a topology domain is named also then: its place says where they may go. So is
+        that of a pod that does not go with it.
         """
         group = group_key(pod)
-        if group is None or group not in self._groups:
+        found = None if group is None else self._groups.get(group)
+        if group is None or found is None:
             return None
-        return group if self._groups.missing(group) > 0 or self._groups.topology(group) is not None else None
+        together = self._groups.missing(group) > 0 or self._groups.topology(group) is not None
+        return group if together or fault(found, [pod], ()) is not None else None
+
+    def fault(self, group: str) -> str | None:
+        """What `validation` finds."""
+        return self._groups.fault(group) if group in self._groups else None
 
     def topology(self, group: str) -> Topology | None:
         """The domain that `spec.schedulingConstraints` asks for."""
@@ -118,6 +129,9 @@ class GangScheduling(
         before = self._standing(group)
         self._groups.follow_pod(old, new)
         self._standing_changed(group, before)
+        if old is None and new is not None and not new.node_name and group in self._unfit:
+            self._unfit.discard(group)
+            self.handle.clock.call_later(_GATHERING_SECONDS, partial(self._activate, group))
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
         """Keeps the groups. Whoever waits for a group is tried when it comes, or asks for something else."""
@@ -139,9 +153,9 @@ class GangScheduling(
         found = self._groups.get(group)
         if found is None:
             return Status.pending(messages.group_missing(group))
-        fault = self._groups.fault(group)
-        if fault is not None:
-            return Status.failure(fault)
+        wrong = self._groups.fault(group)
+        if wrong is not None:
+            return Status.failure(wrong)
         missing, remaining = self._groups.missing(group), len(self._groups.remaining(group))
         if missing > remaining:
             scheduled = self._groups.scheduled(group)
@@ -154,9 +168,6 @@ class GangScheduling(
         """What the group is told. An error of a pod is one of all; what is wrong with the group is said as it is."""
         if group not in self._groups:
             return cause
-        fault = self._groups.fault(group)
-        if fault is not None:
-            return Status.failure(fault)
         if not cause.rejected:
             return Status.failure(messages.member_error(cause.message))
         min_count, scheduled = self._groups.min_count(group), self._groups.scheduled(group)
@@ -166,6 +177,8 @@ class GangScheduling(
         text = messages.unsatisfied(min_count, scheduled + placed, missing - placed - 1)
         if no_domain is not None:
             text = messages.no_domain(no_domain, text)
+        promise = self._promises.get(f"{self.name}/{group}")
+        text = text if promise is None else f"{text}. {promise}"
         return Status.pending(text) if cause.code is Code.PENDING else Status.unschedulable(text)
 
     def reject_member(self, status: Status, own: Status | None, *, placed: bool) -> Status:
@@ -181,10 +194,10 @@ class GangScheduling(
         if decision.plugin != self.name or decision.status is None:
             return
         status = decision.status
-        if status.code is Code.PENDING:
-            self._incomplete.add(decision.group)
+        (self._incomplete if status.code is Code.PENDING else self._unfit).add(decision.group)
         reason = Reason.UNSCHEDULABLE if status.rejected else Reason.SCHEDULER_ERROR
-        self._groups.say(decision.group, reason, status.message)
+        note = "" if decision.no_domain is None else messages.closest(decision.no_domain)
+        self._groups.say(decision.group, reason, status.message, note)
 
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Says that the group is scheduled once its quorum is bound."""

@@ -1,22 +1,35 @@
 """Compares Muster with kube-scheduler on native groups: `python -m tests.gangscheduling.parity [COUNT] [FIRST]`.
 
-Both run on one control plane and answer to names of their own. Each situation is played for one after the other: nodes,
-then groups one by one, some of whose pods run already, some of which need another number of pods after a while. What is
-compared once all is settled: how many pods of each group have nodes, in how many domains, what the group's condition
-says, and what each pod without a node is told. Left out are kube-scheduler's words on preemption, after a comma, and
-what its gate for topologies puts around every text: how many domains there are, and what a random one of them lacks.
+Both run on one control plane and answer to names of their own. Each situation is played for one after the other: nodes
+with pods that run on them, then groups one by one, some of whose pods run already, some of which need another number of
+pods after a while, some of which may evict others. What is compared once all is settled: how many pods of each group
+have nodes, in how many domains, what the group's condition says, and what each pod without a node is told. Left out are
+kube-scheduler's words on preemption, and what its gate for topologies puts around the text of a group without one.
+
+Muster tells other numbers alone only once in half a minute, and looks at a group that waits only when something may
+help it. So texts of pods are compared without numbers, and of groups that wait while others come only what they are.
+Of pods that come when their group has its quorum, those that are alike are told by one of them.
+A group whose quorum has nodes counts as scheduled: kube-scheduler takes that back when a try of more pods fails while
+it has not heard of its own word yet, and never says it of pods that ran before.
+
+Where no domain takes a group, pods are told what one of them lacks, kube-scheduler's by chance: that is left out, too.
+
+Where a group makes room, kube-scheduler takes nodes at random and evicts who is on them. Muster may evict others, and
+fewer, and never more; a situation is followed no further from there.
 """
 
+import re
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from tests.builders import PodDict, make_pod
 from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
 from tests.deployed import log_in_as_deployed
@@ -26,16 +39,31 @@ from tests.gangscheduling.real.native import NativeCluster
 from tests.gangscheduling.world import make_members
 from tests.namespaces import create_namespace, remove_namespace
 
-GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}
+GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True, "PodGroupPreemptionPolicy": True}
 THEIRS, OURS = "default-scheduler", "native"
 _NO_PLACEMENT = "pod group is unschedulable, 0/1 placements are available, first placement status: "
+_NUMBERS = re.compile(r"\d+")
 _CALM_SECONDS = 0.8
+_CALM_AFTER_BACKOFF_SECONDS = 2.5
+_HIGH, _MEEK = "parity-high", "parity-meek"
+_CLASSES = (
+    {"metadata": {"name": _HIGH}, "value": 1000},
+    {"metadata": {"name": _MEEK}, "value": 1000, "preemptionPolicy": "Never"},
+)
 _WITHIN_SECONDS = 12.0
 
 
 @dataclass(frozen=True)
 class Group:
-    """A group to be: `running` of its members are on the first node before; `later` is a minCount to come."""
+    """A group to be.
+
+    Attributes:
+        running: so many of its members are on the first node before.
+        later: a minCount to come.
+        odd: one of its pods has another priority.
+        high: it may evict pods of groups that are not, and pods of none, unless it is `meek`.
+        whole: it is evicted as a whole.
+    """
 
     name: str
     min_count: int | None
@@ -45,14 +73,23 @@ class Group:
     rack: bool = False
     later: int | None = None
     odd: bool = False
+    high: bool = False
+    meek: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True)
 class Situation:
-    """A cluster, by the cpu and rack of its nodes, and groups that come one after another."""
+    """A cluster, by the cpu and rack of its nodes and how many pods of one cpu run on each, and groups that come."""
 
     nodes: tuple[tuple[int, str], ...]
     groups: tuple[Group, ...]
+    running: tuple[int, ...]
+
+    @property
+    def evicts(self) -> bool:
+        """Whether a group may evict anybody."""
+        return any(group.high and not group.meek for group in self.groups)
 
 
 @dataclass
@@ -63,6 +100,24 @@ class Outcome:
     racks: dict[str, int] = field(default_factory=dict)
     said: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     told: dict[str, list[str]] = field(default_factory=dict)
+    high: dict[str, tuple[int, int]] = field(default_factory=dict)
+    evicted: int = 0
+
+    def when(self, acting: str) -> "Outcome":
+        """What counts of it while this group comes or changes."""
+        waiting = {name for name, (status, *_) in self.said.items() if name != acting and status == "False"}
+        said = {name: (*said[:2], "" if name in waiting else said[2]) for name, said in self.said.items()}
+        told = {name: [str(len(told))] if name in waiting else told for name, told in self.told.items()}
+        return replace(self, said=said, told=told)
+
+    @property
+    def transient(self) -> bool:
+        """Whether kube-scheduler has not heard of the group everywhere yet, and will try again."""
+        return any("plugins: not found" in message for _, _, message in self.said.values())
+
+    def spares(self, theirs: "Outcome") -> bool:
+        """Whether pods were evicted, here no more than there, and the groups that made room fared the same."""
+        return 0 < theirs.evicted >= self.evicted and self.high == theirs.high
 
 
 def make_situation(seed: int) -> Situation:
@@ -81,8 +136,14 @@ def make_situation(seed: int) -> Situation:
         later = max(1, least + random.choice((-2, -1, 1))) if changes else None
         name = f"group-{number}"
         rack, odd = random.random() < 0.3, random.random() < 0.05
-        groups.append(Group(name, None if basic else least, members, cpu, running, rack, later, odd))
-    return Situation(nodes, tuple(groups))
+        high = random.random() < (0.5 if number else 0.15)
+        meek, whole = random.random() < 0.15, random.random() < 0.3
+        least_or_none = None if basic else least
+        groups.append(Group(name, least_or_none, members, cpu, running, rack, later, odd, high, meek, whole))
+    crowded = random.random() < 0.3
+    first = max(group.running * group.cpu for group in groups)
+    free = [cpu - (0 if number else first) for number, (cpu, _) in enumerate(nodes)]
+    return Situation(nodes, tuple(groups), tuple(random.randint(0, cpu) if crowded else 0 for cpu in free))
 
 
 class Stage:
@@ -112,17 +173,30 @@ class Scene:
     def __init__(self, cluster: NativeCluster, situation: Situation) -> None:
         self._cluster = cluster
         self._situation = situation
+        self._low = 0
 
     def begin(self) -> None:
         """Nodes come."""
         for number, (cpu, rack) in enumerate(self._situation.nodes):
             self._cluster.add_nodes(f"node-{number}", cpu=str(cpu), labels={"rack": rack})
+        for number, count in enumerate(self._situation.running):
+            self._low += count
+            for index in range(count):
+                self._cluster.add(_brief(make_pod(f"low-{number}-{index}").requests(cpu="1").node(f"node-{number}")))
 
     def add(self, group: Group) -> None:
         """A group comes with its pods."""
         more: dict[str, Any] = {"schedulingConstraints": {"topology": [{"key": "rack"}]}} if group.rack else {}
+        if group.whole:
+            more["disruptionMode"] = {"all": {}}
+        pods = [_brief(pod) for pod in make_members(group.name, group.members, cpu=str(group.cpu))]
+        self._low += 0 if group.high else len(pods)
+        if group.high:
+            more["priorityClassName"] = _MEEK if group.meek else _HIGH
+            more["preemptionPolicy"] = "Never" if group.meek else "PreemptLowerPriority"
+            for pod in pods:
+                pod["spec"]["priorityClassName"] = more["priorityClassName"]
         self._cluster.add_group(group.name, group.min_count, **more)
-        pods = make_members(group.name, group.members, cpu=str(group.cpu))
         for pod in pods[: group.running]:
             pod["spec"]["nodeName"] = "node-0"
         if group.odd:
@@ -137,42 +211,66 @@ class Scene:
     def outcome(self) -> Outcome:
         """What has become of all groups by now."""
         pods = self._cluster.api.get(f"/api/v1/namespaces/{self._cluster.namespace}/pods")["items"]
-        found = Outcome()
+        high = {group.name for group in self._situation.groups if group.high}
+        found = Outcome(evicted=self._low - sum(_group(pod) not in high for pod in pods))
         for each in self._cluster.groups():
             name = each["metadata"]["name"]
-            its = [pod for pod in pods if pod["spec"].get("schedulingGroup", {}).get("podGroupName") == name]
+            its = [pod for pod in pods if _group(pod) == name]
             nodes = [pod["spec"]["nodeName"] for pod in its if pod["spec"].get("nodeName")]
             found.bound[name] = len(nodes)
             racks = {self._situation.nodes[int(node.partition("-")[2])][1] for node in nodes}
             constrained = "schedulingConstraints" in each["spec"]
             found.racks[name] = len(racks) if constrained else 0
+            if name in high:
+                found.high[name] = found.bound[name], found.racks[name]
             conditions = each.get("status", {}).get("conditions", ())
             said = next((each for each in conditions if each["type"] == "PodGroupInitiallyScheduled"), None)
-            if said is not None:
+            gang = each["spec"]["schedulingPolicy"].get("gang", {"minCount": 1})
+            if len(nodes) >= gang["minCount"]:
+                found.said[name] = "True", "Scheduled", ""
+            elif said is not None:
                 found.said[name] = said["status"], said["reason"], _plain(said.get("message", ""))
-            found.told[name] = sorted(_told(pod) for pod in its if not pod["spec"].get("nodeName"))
+            waiting = [pod for pod in its if not pod["spec"].get("nodeName")]
+            by_chance = "placements are available" in found.said.get(name, ("", "", ""))[2]
+            told = sorted(_told(pod) for pod in waiting)
+            if len(nodes) >= gang["minCount"]:
+                told = sorted({*told} - {""})
+            found.told[name] = [str(len(waiting))] if by_chance else told
         return found
 
-    def settled(self) -> Outcome:
-        """What has become of them when nothing changes any more."""
+    def settled(self, calm_seconds: float) -> Outcome:
+        """What has become of them when nothing has changed for so long."""
         last, since, began = self.outcome(), time.monotonic(), time.monotonic()
-        while time.monotonic() - since < _CALM_SECONDS and time.monotonic() - began < _WITHIN_SECONDS:
+        while time.monotonic() - since < calm_seconds and time.monotonic() - began < _WITHIN_SECONDS:
             time.sleep(LOOK_EVERY_SECONDS)
             now = self.outcome()
-            if now != last:
+            if now != last or now.transient:
                 last, since = now, time.monotonic()
         return last
 
-    def until(self, wanted: Outcome) -> Outcome:
+    def until(self, wanted: Outcome, acting: str) -> Outcome:
         """What has become of them when it is this, or else in the end."""
         began = time.monotonic()
-        while (now := self.outcome()) != wanted and time.monotonic() - began < _WITHIN_SECONDS:
+        while (now := self.outcome().when(acting)) != wanted and time.monotonic() - began < _WITHIN_SECONDS:
             time.sleep(LOOK_EVERY_SECONDS)
         return now
 
 
-def compare(theirs: Stage, ours: Stage, situation: Situation) -> list[str]:
-    """Every difference, in words; the situation is played for kube-scheduler first, then for Muster."""
+@dataclass
+class Comparison:
+    """What came of comparing situations: how many, in how many Muster evicted others, and every difference in words."""
+
+    compared: int = 0
+    others: int = 0
+    differences: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        count = len(self.differences)
+        return f"{self.compared} situations compared, {count} differences; in {self.others} Muster evicted others"
+
+
+def compare(theirs: Stage, ours: Stage, situation: Situation, into: Comparison) -> None:
+    """Play the situation for kube-scheduler first, then for Muster."""
     acts: list[tuple[str, Group]] = []
     for group in situation.groups:
         acts.append(("comes", group))
@@ -183,24 +281,32 @@ def compare(theirs: Stage, ours: Stage, situation: Situation) -> list[str]:
         scene.begin()
         for act, group in acts:
             (scene.add if act == "comes" else scene.change)(group)
-            wanted.append(scene.settled())
-    differences = []
+            waits = act == "changes" or situation.evicts
+            wanted.append(scene.settled(_CALM_AFTER_BACKOFF_SECONDS if waits else _CALM_SECONDS))
+    into.compared += 1
     with ours.play(situation) as scene:
         scene.begin()
         for (act, group), outcome in zip(acts, wanted, strict=True):
             (scene.add if act == "comes" else scene.change)(group)
-            found = scene.until(outcome)
-            if found != outcome:
-                differences.append(f"when {group.name} {act}:\n  kube-scheduler: {outcome}\n  Muster: {found}")
-                break
-    return differences
+            wanted_now = outcome.when(group.name)
+            found = scene.until(wanted_now, group.name)
+            if found.spares(wanted_now):
+                into.others += 1
+                return
+            if found != wanted_now:
+                words = f"when {group.name} {act}:\n  kube-scheduler: {wanted_now}\n  Muster: {found}"
+                into.differences.append(f"{situation}\n{words}")
+                return
 
 
 @contextmanager
 def stages(folder: Path) -> Iterator[tuple[Stage, Stage]]:
     """kube-scheduler's and Muster's, on one control plane."""
     with ControlPlane(folder, feature_gates=GATES, runtime_config={"api/all": True}) as plane, plane.api() as api:
-        plane.start_scheduler({"clientConnection": _connection(plane)})
+        for each in _CLASSES:
+            api.post("/apis/scheduling.k8s.io/v1/priorityclasses", each)
+        # The longest backoff is of one second: whoever may be tried again has been when all is calm.
+        plane.start_scheduler({"clientConnection": _connection(plane), "podMaxBackoffSeconds": 1})
         options = Options(kubeconfig=log_in_as_deployed(plane), log=folder / "muster.log", names=[OURS])
         with running(options):
             yield Stage(plane, api, THEIRS), Stage(plane, api, OURS)
@@ -208,6 +314,17 @@ def stages(folder: Path) -> Iterator[tuple[Stage, Stage]]:
 
 def _connection(plane: ControlPlane) -> Mapping[str, object]:
     return {"kubeconfig": str(plane.kubeconfig("system:kube-scheduler")), "qps": 1000, "burst": 1000}
+
+
+def _brief(pod: PodDict) -> PodDict:
+    """The pod is gone as soon as it is deleted: nobody runs it."""
+    pod["spec"]["terminationGracePeriodSeconds"] = 0
+    return pod
+
+
+def _group(pod: Mapping[str, Any]) -> str:
+    name: str = pod["spec"].get("schedulingGroup", {}).get("podGroupName", "")
+    return name
 
 
 def _plain(message: str) -> str:
@@ -219,21 +336,25 @@ def _plain(message: str) -> str:
 def _told(pod: Mapping[str, Any]) -> str:
     conditions = pod.get("status", {}).get("conditions", ())
     said = next((each for each in conditions if each["type"] == "PodScheduled"), None)
-    return "" if said is None else f"{said['reason']}: {_plain(said['message']).partition(' preemption:')[0]}"
+    return (
+        ""
+        if said is None
+        else f"{said['reason']}: {_NUMBERS.sub('n', _plain(said['message']).partition(' preemption:')[0])}"
+    )
 
 
 def main() -> None:
     given = [int(argument) for argument in sys.argv[1:]]
     count, first = (*given, *(150, 0)[len(given) :])
-    failed = 0
+    found = Comparison()
     with tempfile.TemporaryDirectory(prefix="muster-parity-") as folder, stages(Path(folder)) as (theirs, ours):
         for seed in range(first, first + count):
-            situation = make_situation(seed)
-            for difference in compare(theirs, ours, situation):
-                failed += 1
-                print(f"{seed}: {situation}\n{difference}", flush=True)
-            print(f"{seed - first + 1} situations, {failed} differences", flush=True)
-    sys.exit(bool(failed))
+            known = len(found.differences)
+            compare(theirs, ours, make_situation(seed), found)
+            for difference in found.differences[known:]:
+                print(f"{seed}: {difference}", flush=True)
+    print(found)
+    sys.exit(bool(found.differences))
 
 
 if __name__ == "__main__":

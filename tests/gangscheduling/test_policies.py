@@ -43,7 +43,7 @@ async def test_a_gang_without_room_holds_nothing_and_each_pod_is_told_what_becam
         "default/train-0": f"pod group is unschedulable, {unsatisfied}",
         "default/train-1": f"pod group is unschedulable, {unsatisfied}",
         "default/train-2": "0/1 nodes are available: 1 Insufficient cpu.",
-        "default/train-3": unsatisfied,
+        "default/train-3": "0/1 nodes are available: 1 Insufficient cpu.",
     }
     world.add(make_pod("small").requests(cpu="2"))
     await world.settle()
