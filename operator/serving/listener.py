@@ -113,7 +113,7 @@ class Listener:
             self._enter(accepted, str(address[0]))
 
     def _enter(self, accepted: socket.socket, host: str) -> None:
-        guest = _Guest(self._make(), self._connections, self.entries)
+        guest = _Guest(self._make, self._connections, self.entries)
         entry = self._connections.admit(host, guest.end)
         if entry is None:
             accepted.close()
@@ -136,15 +136,21 @@ class Listener:
             if guest.transport is None:
                 self._connections.leave(entry)
                 accepted.close()
+                guest.forget()
+
+
+def _nothing() -> None:
+    """How a connection is ended that is gone."""
 
 
 class _Guest(asyncio.Protocol):
     """One connection: passes everything on to the protocol that serves it, and keeps the book."""
 
     def __init__(
-        self, served: asyncio.Protocol, connections: Connections, entries: dict[asyncio.BaseProtocol, Entry]
+        self, make: Callable[[], asyncio.Protocol], connections: Connections, entries: dict[asyncio.BaseProtocol, Entry]
     ) -> None:
-        self._served = served
+        self._make = make
+        self._served = asyncio.Protocol()  # until it is connected
         self._entries = entries
         self.entry: Entry | None = None
         self.arriving: asyncio.Task[None] | None = None
@@ -158,10 +164,17 @@ class _Guest(asyncio.Protocol):
         elif self.arriving is not None:
             self.arriving.cancel()
 
+    def forget(self) -> None:
+        """The connection is gone: nothing of it, such as TLS's buffers, is to wait for the collector of garbage."""
+        if self.entry is not None:
+            self.entry.end = _nothing
+        self.entry = self.transport = self.arriving = None
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)  # uvloop's is none by class
         assert self.entry is not None
         self._connections.move(self.entry, Stage.IDLE)
+        self._served = self._make()
         self._entries[self._served] = self.entry
         self._served.connection_made(transport)
 
@@ -170,6 +183,7 @@ class _Guest(asyncio.Protocol):
         self._connections.leave(self.entry)
         self._entries.pop(self._served, None)
         self._served.connection_lost(exc)
+        self.forget()
 
     def data_received(self, data: bytes) -> None:
         self._served.data_received(data)
