@@ -11,7 +11,7 @@ LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint lint-style lint-types lint-imports bench bench-backlog bench-gangs \
-	bench-native bench-preemption bench-shapes bench-scale bench-topology parity attack venv control-plane
+	bench-native bench-preemption bench-shapes bench-scale bench-topology parity attack venv control-plane browser
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -20,6 +20,7 @@ demo: $(INSTALLED) ## Show Muster at work on a cluster of its own in this termin
 	$(VENV)/bin/muster demo
 
 test: $(INSTALLED) control-plane ## Run every test against a real API server
+	-@$(MAKE) --no-print-directory browser
 	$(RUN) -m pytest $(PYTEST_ARGS)
 
 lint: lint-style lint-types lint-imports ## Check style, types and the direction of imports
@@ -69,6 +70,16 @@ venv: $(INSTALLED) ## Install Muster and its tools into .venv
 control-plane: $(INSTALLED) ## Build the Kubernetes programs that the tests run, unless they are there
 	@command -v kubectl >/dev/null || { echo "kubectl is not on the PATH: install it, the tests need it" >&2; exit 1; }
 	@$(RUN) -m tests.controlplane.build
+
+browser: ## Install the browser that shows the pages to the tests, unless it is there
+	@$(call debian,chromium,chromium)
+
+# Installs a Debian package unless its program is there: $(1) is the program, $(2) the package.
+define debian
+command -v $(1) >/dev/null || { echo "installing $(2)"; apt-get update -qq && \
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(2) >/dev/null; } || \
+	{ echo "$(1) is not on the PATH and could not be installed: install it, the tests need it" >&2; exit 1; }
+endef
 
 $(INSTALLED): constraints.txt pyproject.toml setup.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'

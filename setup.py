@@ -17,5 +17,5 @@ def packages_of(room: str) -> list[str]:
 setup(
     packages=[package for room in ROOMS for package in packages_of(room)],
     package_dir={f"muster.{room}": room for room in ROOMS},
-    package_data={"": ["py.typed", "*.yaml", "*.json"]},
+    package_data={"": ["py.typed", "*.yaml", "*.json", "templates/*.html", "static/*"]},
 )

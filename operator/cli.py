@@ -21,6 +21,7 @@ _SUBCOMMANDS = {
     "run": "Schedule pods until stopped.",
     "why": "Show what a pod or a PodGroup waits for.",
     "groups": "List PodGroups with what each lacks.",
+    "web": "Show queue, nodes and reasons in a browser.",
     "explain": "Show why a pod goes where it goes, or nowhere.",
     "sandbox": "Serve an embedded Kubernetes API to try things on.",
     "simulate": "Tell whether pods and PodGroups would fit, and what is missing.",

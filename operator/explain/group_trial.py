@@ -98,14 +98,17 @@ def queue_order(groups: Iterable[PodGroup], pods: Iterable[Pod]) -> list[str]:
         key = group_of(pod)
         if key is not None:
             members[key].append(pod)
-    found = []
-    for group in groups:
-        its = members.get(group.key, [])
-        bound = sum(1 for pod in its if pod.spec.node_name)
-        if its and bound < group.spec.min_member:
-            priority = max(pod.spec.priority or 0 for pod in its)
-            found.append((not bound, -priority, group.metadata.creation_timestamp or "", group.key))
-    return [key for *_, key in sorted(found)]
+    ranks = (rank(group, members.get(group.key, ())) for group in groups)
+    return [found[-1] for found in sorted(found for found in ranks if found is not None)]
+
+
+def rank(group: PodGroup, members: Sequence[Pod]) -> tuple[bool, int, str, str] | None:
+    """What such groups are ordered by, the key last; None for one that has its quorum, or no member."""
+    bound = sum(1 for pod in members if pod.spec.node_name)
+    if not members or bound >= group.spec.min_member:
+        return None
+    priority = max(pod.spec.priority or 0 for pod in members)
+    return not bound, -priority, group.metadata.creation_timestamp or "", group.key
 
 
 def _saturated(placed: Mapping[str, str], reasons: Mapping[str, str]) -> tuple[Saturated, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -52,12 +52,17 @@ async def explain_live(assembly: Assembly, connection: Connection, namespace: st
         client = ApiClient(transport)
         reply = await client.get(f"/api/v1/namespaces/{namespace}/pods/{name}")
         pod = PodInfo(msgspec.json.decode(reply.body, type=Pod))
-    cluster = await read_cluster(connection, assembly.watched())
+    return await explain_among(assembly, await read_cluster(connection, assembly.watched()), pod)
+
+
+async def explain_among(assembly: Assembly, cluster: Objects, pod: PodInfo) -> Explained:
+    """Explain the pod in a cluster that was read; nothing of it is changed."""
     names = [profile.scheduler_name for profile in assembly.profiles]
     wanted = pod.pod.spec.scheduler_name
     profile = wanted if wanted in names else names[0]
     waiting = PodInfo(as_new(pod.pod, profile))
-    cluster.pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), waiting.pod]
+    pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), waiting.pod]
+    cluster = replace(cluster, pods=pods)
     engine = picture(assembly, cluster.nodes, cluster.pods, {**cluster.watched, POD_GROUPS: cluster.groups})
     explanation = explain(engine.algorithms[profile], waiting)
     gated = GATED if pod.pod.spec.scheduling_gates else ""

@@ -126,9 +126,12 @@ async def _answer(request: web.Request, handler: Handler) -> web.StreamResponse:
         return web.Response(status=refusal.status, text=refusal.text, headers=refusal.headers)
 
 
+_OF_OTHERS = (HttpProcessingError, ClientConnectionResetError)
+
+
 def _is_ours(record: logging.LogRecord) -> bool:
-    """Whether a failure is one of this process, not of what somebody sent."""
-    return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)
+    """Whether a failure is one of this process, not of what somebody sent, or of their going away."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], _OF_OTHERS)
 
 
 _log = logging.getLogger(f"{__name__}.requests")

@@ -24,14 +24,22 @@ async def read_cluster(connection: Connection, watched: Iterable[WatchedKind] = 
 
     Raises ApiError.
     """
-    kinds = tuple(dict.fromkeys((POD_GROUPS, *watched)))
     async with Transport(connection) as transport:
         client = ApiClient(transport)
-        nodes, pods, *others = await asyncio.gather(
-            list_all(client, NODES), list_all(client, PODS), *(_served(client, kind) for kind in kinds)
+        nodes, pods, found = await asyncio.gather(
+            list_all(client, NODES), list_all(client, PODS), read_kinds(client, (POD_GROUPS, *watched))
         )
-    found = dict(zip(kinds, others, strict=True))
     return Objects(nodes, pods, found.pop(POD_GROUPS), watched=found)
+
+
+async def read_kinds(client: ApiClient, kinds: Iterable[WatchedKind]) -> dict[WatchedKind, list[Any]]:
+    """The objects of each of these kinds; none of one that the cluster has not, if that is optional.
+
+    Raises ApiError.
+    """
+    asked = tuple(dict.fromkeys(kinds))
+    found = await asyncio.gather(*(_served(client, kind) for kind in asked))
+    return dict(zip(asked, found, strict=True))
 
 
 async def _served(client: ApiClient, kind: WatchedKind) -> list[Any]:

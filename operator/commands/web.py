@@ -1,0 +1,85 @@
+"""`muster web`: the queue, the nodes and the reasons, as pages in a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import signal
+import sys
+import time
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import click
+
+from muster.operator import logs
+from muster.operator.explain.served import Leader
+from muster.operator.kube.client import ApiClient
+from muster.operator.kube.transport import Transport
+from muster.operator.serving import ListenError, Server
+from muster.operator.web.following import Asked, Following
+from muster.operator.web.routes import Pages, Time
+from muster.operator.web.safety import KEY, only_with
+
+from . import candidates
+from .common import BadInputError, Target, assembly_to_ask, bad_input, config_option, leader_options, target_options
+
+_HOST = "127.0.0.1"
+_KEY_BYTES = 16
+
+
+@click.command("web")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to serve on 127.0.0.1. Default: any.")
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NS",
+    shell_complete=candidates.namespaces,
+    help="Read pods and groups of this namespace alone. Default: of all.",
+)
+@config_option
+@target_options
+@leader_options
+def command(target: Target, leader: Leader | None, port: int, namespace: str | None, config: Path | None) -> None:
+    """Serve pages on 127.0.0.1 until Ctrl-C: who waits and why, where there is room, what changed.
+
+    They show what your kubeconfig may read, and follow it. Nothing is written. Open the address that is printed: its
+    key keeps other users of this machine out.
+
+    Decides about pods by Muster's default profile: give --config the file of a `muster run` that has one.
+    """
+    logs.configure(verbosity=0, style="text", stream=sys.stderr)
+    with bad_input():
+        connection = target.connection()
+        asked = Asked(connection=connection, assembly=assembly_to_ask(config), namespace=namespace or "", leader=leader)
+    try:
+        asyncio.run(_serve(asked, port))
+    except ListenError as error:
+        raise BadInputError(str(error)) from error
+    click.echo("\nended")
+
+
+async def _serve(asked: Asked, port: int) -> None:
+    """Serve until SIGINT or SIGTERM."""
+    over = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, over.set)
+    key = secrets.token_urlsafe(_KEY_BYTES)
+    async with AsyncExitStack() as stack:
+        transport = await stack.enter_async_context(Transport(asked.connection))
+        cluster = Following(asked, ApiClient(transport))
+        pages = Pages(cluster, time=Time(wall=time.time, timer=time.monotonic), about=_about(asked))
+        server = Server(pages.application([only_with(key)]), host=_HOST, port=port, tls=None)
+        chosen = await server.start()
+        stack.push_async_callback(server.stop)
+        stack.push_async_callback(cluster.stop)
+        await cluster.start()
+        ticking = asyncio.create_task(pages.ticker.run())
+        stack.callback(ticking.cancel)
+        click.echo(f"serving until Ctrl-C, open http://{_HOST}:{chosen}/?{KEY}={key}")
+        await over.wait()
+
+
+def _about(asked: Asked) -> str:
+    where = f"namespace {asked.namespace}" if asked.namespace else "all namespaces"
+    return f"{asked.connection.server}, {where}"

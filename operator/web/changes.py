@@ -1,0 +1,203 @@
+"""What changed in the last minutes: two looks at a cluster compared, and the log of what came of it.
+
+Pure but for the log, which holds a bounded number of changes. Pods of one group that had the same happen to them
+between two looks are one change, so that a gang of a thousand does not push everything else out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from muster.framework.model.node import Node
+from muster.framework.model.pod import Pod
+from muster.operator.podgroups.membership import group_of, is_native
+from muster.plugins.coscheduling.api import SCHEDULED, PodGroup
+from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
+
+from .census import GroupId
+from .cluster import Cluster
+
+KEPT_SECONDS = 15 * 60.0
+_KEPT = 500
+_TOLD_SINGLY = 3
+"""Pods of one group, or of none, to which the same happened between two looks; more are told of as one."""
+_NODES_NAMED = 3
+
+
+K = TypeVar("K")
+AnyGroup = PodGroup | NativeGroup
+
+
+class Kind(StrEnum):
+    """What happened, in a word for people."""
+
+    PLACED = "placed"
+    WAITS = "waits"
+    GONE = "gone"
+    GROUP = "group"
+    NODE = "node"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something that happened; `wall` in seconds since the epoch.
+
+    Attributes:
+        subject: `namespace/name` of a pod or group, or a node's name; "" where `text` says it all.
+        text: what happened to it.
+        group: the group that it is about, if one.
+    """
+
+    wall: float
+    kind: Kind
+    subject: str
+    text: str
+    group: GroupId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """A cluster at one moment: pods by UID, groups by what they are found by, nodes by name."""
+
+    pods: Mapping[str, Pod]
+    groups: Mapping[GroupId, AnyGroup]
+    nodes: Mapping[str, Node]
+
+    @classmethod
+    def at(cls, cluster: Cluster) -> Glance:
+        """The cluster now."""
+        groups: dict[GroupId, AnyGroup] = {(False, group.key): group for group in cluster.groups()}
+        groups.update({(True, group.key): group for group in cluster.native_groups()})
+        nodes = {node.metadata.name: node for node in cluster.snapshot.nodes if node is not None}
+        return cls({pod.metadata.uid: pod for pod in cluster.pods()}, groups, nodes)
+
+
+class ChangeLog:
+    """The latest changes, newest first.
+
+    Attributes:
+        version: grows whenever anything is not as it was at the last look, told or not.
+    """
+
+    def __init__(self) -> None:
+        self._changes: deque[Change] = deque(maxlen=_KEPT)
+        self._last: Glance | None = None
+        self.version = 0
+
+    def look(self, glance: Glance, now: float) -> bool:
+        """Take in how things are now, in seconds since the epoch: whether anything has changed."""
+        before, self._last = self._last, glance
+        if before is not None and _same(before, glance):
+            return False
+        self.version += 1
+        if before is not None:
+            self._changes.extendleft(compare(before, glance, now))
+        return True
+
+    def latest(self, now: float) -> list[Change]:
+        """What changed in the last quarter of an hour."""
+        return [change for change in self._changes if now - change.wall <= KEPT_SECONDS]
+
+
+def compare(before: Glance, after: Glance, now: float) -> Iterator[Change]:
+    """What happened between two looks."""
+    yield from _nodes(before.nodes, after.nodes, now)
+    yield from _groups(before.groups, after.groups, now)
+    yield from _pods(before.pods, after.pods, now)
+
+
+def _same(before: Glance, after: Glance) -> bool:
+    """Informers replace what changes, so that the same object is the same version."""
+    return (
+        _identical(before.pods, after.pods)
+        and _identical(before.groups, after.groups)
+        and _identical(before.nodes, after.nodes)
+    )
+
+
+def _identical(before: Mapping[K, object], after: Mapping[K, object]) -> bool:
+    return len(before) == len(after) and all(before.get(key) is value for key, value in after.items())
+
+
+def _nodes(before: Mapping[str, Node], after: Mapping[str, Node], now: float) -> Iterator[Change]:
+    for name in sorted(after.keys() - before.keys()):
+        yield Change(now, Kind.NODE, name, "joined")
+    for name in sorted(before.keys() - after.keys()):
+        yield Change(now, Kind.NODE, name, "left")
+    for name, node in after.items():
+        old = before.get(name)
+        if old is not None and old.spec.unschedulable != node.spec.unschedulable:
+            yield Change(now, Kind.NODE, name, "was cordoned" if node.spec.unschedulable else "takes pods again")
+
+
+def _groups(before: Mapping[GroupId, AnyGroup], after: Mapping[GroupId, AnyGroup], now: float) -> Iterator[Change]:
+    for each in sorted(after.keys() - before.keys()):
+        yield Change(now, Kind.GROUP, each[1], "was created", each)
+    for each in sorted(before.keys() - after.keys()):
+        yield Change(now, Kind.GROUP, each[1], "was deleted")
+    for each, group in after.items():
+        old = before.get(each)
+        if old is not None and old is not group and _state(old) != _state(group):
+            was, state = _state(old), _state(group)
+            yield Change(now, Kind.GROUP, each[1], f"went from {was} to {state}" if was else f"is {state}", each)
+
+
+def _state(group: AnyGroup) -> str:
+    """Its phase, with the reason for it where there is one."""
+    if isinstance(group, NativeGroup):
+        condition = group.condition()
+        return condition.reason if condition is not None else "Pending"
+    status = group.read_status()
+    said = status.condition(SCHEDULED)
+    reason = said.reason if said is not None and said.status == "False" else ""
+    return f"{status.phase} ({reason})" if reason else status.phase or ""
+
+
+def _pods(before: Mapping[str, Pod], after: Mapping[str, Pod], now: float) -> Iterator[Change]:
+    found: defaultdict[tuple[Kind, GroupId | None], list[Pod]] = defaultdict(list)
+    for uid, pod in after.items():
+        old = before.get(uid)
+        if old is pod:
+            continue
+        if pod.spec.node_name:
+            if old is None or not old.spec.node_name:
+                found[Kind.PLACED, _group_of(pod)].append(pod)
+        elif old is None:
+            found[Kind.WAITS, _group_of(pod)].append(pod)
+    for uid, pod in before.items():
+        if uid not in after:
+            found[Kind.GONE, _group_of(pod)].append(pod)
+    for (kind, group), pods in found.items():
+        if len(pods) <= _TOLD_SINGLY:
+            yield from (Change(now, kind, _key(pod), _of_one(kind, pod), group) for pod in pods)
+        else:
+            whose = f"{len(pods)} pods of {group[1]}" if group is not None else f"{len(pods)} pods"
+            yield Change(now, kind, "", f"{whose} {_of_many(kind, pods)}", group)
+
+
+def _of_one(kind: Kind, pod: Pod) -> str:
+    if kind is Kind.PLACED:
+        return f"was placed on {pod.spec.node_name}"
+    return "waits for a node" if kind is Kind.WAITS else "has ended or was deleted"
+
+
+def _of_many(kind: Kind, pods: Iterable[Pod]) -> str:
+    if kind is not Kind.PLACED:
+        return "wait for nodes" if kind is Kind.WAITS else "have ended or were deleted"
+    nodes = sorted({pod.spec.node_name for pod in pods})
+    if len(nodes) <= _NODES_NAMED:
+        return f"were placed on {', '.join(nodes)}"
+    return f"were placed on {len(nodes)} nodes"
+
+
+def _group_of(pod: Pod) -> GroupId | None:
+    key = group_of(pod)
+    return None if key is None else (is_native(pod), key)
+
+
+def _key(pod: Pod) -> str:
+    return f"{pod.metadata.namespace}/{pod.metadata.name}"

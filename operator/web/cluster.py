@@ -1,0 +1,70 @@
+"""What the pages are made from: the cluster as somebody follows it, and who explains what in it.
+
+`following` fills it for `muster web`, through a user's kubeconfig; `leading` for the process that schedules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from muster.framework.model.pod import Pod
+from muster.framework.snapshot.snapshot import Snapshot
+from muster.operator.explain.group_trial import GroupTrial
+from muster.operator.explain.live import Explained
+from muster.plugins.coscheduling.api import PodGroup
+from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What somebody else said last of why a pod is where it is; `wall` in seconds since the epoch."""
+
+    message: str
+    node: str
+    wall: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """Why nothing can be explained, in a sentence for people."""
+
+    reason: str
+
+
+class Cluster(Protocol):
+    """A cluster that is being followed. What it gives is as of now and not to be kept over an await."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Nodes as rows, with the pods counted on them."""
+        ...
+
+    def pods(self) -> Collection[Pod]:
+        """The pods that have not ended."""
+        ...
+
+    def pod(self, key: str) -> Pod | None:
+        """The pod `namespace/name`."""
+        ...
+
+    def groups(self) -> Iterable[PodGroup]:
+        """The groups that pods join by label."""
+        ...
+
+    def native_groups(self) -> Iterable[NativeGroup]:
+        """Kubernetes' own groups."""
+        ...
+
+    def missing(self) -> Sequence[str]:
+        """What is not known, and why: a sentence each."""
+        ...
+
+    async def explain(self, pod: Pod) -> Explained | Told | Unanswered:
+        """Why the pod goes where it goes, or nowhere. Raises nothing."""
+        ...
+
+    async def try_group(self, key: str, *, native: bool) -> GroupTrial | Unanswered | None:
+        """What a group that waits would come to now; None where no member of it waits. Raises nothing."""
+        ...

@@ -1,0 +1,241 @@
+"""A cluster followed through somebody's kubeconfig, for `muster web` on their own machine.
+
+Nodes, pods and groups are watched, with the rights of that user; what cannot be read is named and the rest is shown.
+Explaining takes a picture of all that is known and decides on it in a thread of its own, so that pages keep coming.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from muster.framework.cache.cache import Cache
+from muster.framework.config import ConfigurationError
+from muster.framework.contract import ApiError
+from muster.framework.model.node import Node
+from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.quantity import QuantityError
+from muster.framework.snapshot.snapshot import Snapshot
+from muster.operator.explain.group_trial import GroupTrial, try_group
+from muster.operator.explain.live import Explained, explain_among
+from muster.operator.explain.served import Leader, ask_leader
+from muster.operator.kube.client import ApiClient
+from muster.operator.kube.credentials import Connection
+from muster.operator.kube.errors import Forbidden, NotFound
+from muster.operator.kube.informer import Informer, Listed
+from muster.operator.process.settings import Assembly
+from muster.operator.process.watches import NODES, PODS
+from muster.operator.simulate.live import read_kinds
+from muster.operator.simulate.manifests import Objects
+from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
+from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
+from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
+
+from .cluster import Told, Unanswered
+
+T = TypeVar("T")
+
+_FIRST_LOOK_SECONDS = 10.0
+_LOOK_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Of which cluster the pages tell, and how.
+
+    Attributes:
+        assembly: by which configuration is decided.
+        namespace: the one whose pods and groups are read; "" for all.
+        leader: who is asked of pods where the cluster may not be read.
+    """
+
+    connection: Connection
+    assembly: Assembly
+    namespace: str = ""
+    leader: Leader | None = None
+
+
+class Following:
+    """Implements `Cluster`. Begins with `start` and ends with `stop`."""
+
+    def __init__(self, asked: Asked, client: ApiClient) -> None:
+        self._asked = asked
+        self._client = client
+        self._cache = Cache(Snapshot(), time.monotonic)
+        self._nodes = Informer(client, NODES, _Nodes(self._cache))
+        self._pods = Informer(client, _within(PODS, "/api/v1", asked.namespace), _Pods(self._cache))
+        self._groups = self._informer(POD_GROUPS.path, PodGroup)
+        self._native = self._informer(NATIVE_GROUPS.path, NativeGroup)
+        self._informers: dict[str, Informer[Any]] = {
+            "nodes": self._nodes,
+            "pods": self._pods,
+            "podgroups": self._groups,
+            "native podgroups": self._native,
+        }
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def _informer(self, path: str, kind: type[Any]) -> Informer[Any]:
+        prefix, _, _ = path.rpartition("/")
+        return Informer(
+            self._client, _within(Listed(path, kind), prefix, self._asked.namespace), _Unheard(), optional=True
+        )
+
+    async def start(self) -> None:
+        """Follow, and return when everything was read once or is known to be out of reach, after seconds at most."""
+        self._tasks = [asyncio.create_task(informer.run()) for informer in self._informers.values()]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_FIRST_LOOK_SECONDS):
+                await asyncio.gather(*(_settled(each) for each in self._informers.values()))
+
+    async def stop(self) -> None:
+        """End."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """See `Cluster`."""
+        return self._cache.snapshot
+
+    def pods(self) -> Collection[Pod]:
+        """See `Cluster`."""
+        return tuple(self._pods.list())
+
+    def pod(self, key: str) -> Pod | None:
+        """See `Cluster`."""
+        return self._pods.get(key)
+
+    def groups(self) -> Iterable[PodGroup]:
+        """See `Cluster`."""
+        return self._groups.list()
+
+    def native_groups(self) -> Iterable[NativeGroup]:
+        """See `Cluster`."""
+        return self._native.list()
+
+    def missing(self) -> Sequence[str]:
+        """See `Cluster`."""
+        told = [
+            f"{name} cannot be read: {error}" if error is not None else f"{name} are still being read"
+            for name, informer in self._informers.items()
+            if ((error := informer.status.error) is not None or not informer.synced.is_set())
+            and not (name.endswith("podgroups") and isinstance(error, (NotFound, Forbidden)))
+        ]
+        if self._asked.namespace:
+            told.append(f"only pods of {self._asked.namespace} are read: nodes have less room than shown")
+        return told
+
+    async def explain(self, pod: Pod) -> Explained | Told | Unanswered:
+        """See `Cluster`."""
+        if not self._whole():
+            return await self._told_by_leader(pod)
+        return await self._decide(lambda cluster: explain_among(self._asked.assembly, cluster, PodInfo(pod)))
+
+    async def try_group(self, key: str, *, native: bool) -> GroupTrial | Unanswered | None:
+        """See `Cluster`."""
+        if not self._whole():
+            return Unanswered("Nothing is tried: not all of the cluster is read.")
+        return await self._decide(lambda cluster: try_group(self._asked.assembly, cluster, key, native=native))
+
+    def _whole(self) -> bool:
+        """Whether enough is known to decide."""
+        return not self._asked.namespace and self._nodes.synced.is_set() and self._pods.synced.is_set()
+
+    async def _decide(self, ask: Callable[[Objects], Awaitable[T]]) -> T | Unanswered:
+        """What is decided in a picture of all that is known."""
+        try:
+            others = await read_kinds(self._client, (POD_GROUPS, *self._asked.assembly.watched()))
+            groups = others.pop(POD_GROUPS)
+            cluster = Objects(list(self._nodes.list()), list(self._pods.list()), groups, watched=others)
+            return await asyncio.to_thread(_run, ask, cluster)
+        except (ApiError, ConfigurationError, QuantityError) as error:
+            return Unanswered(f"Nothing is decided: {error}")
+
+    async def _told_by_leader(self, pod: Pod) -> Told | Unanswered:
+        leader = self._asked.leader
+        if leader is None:
+            return Unanswered("Not all of the cluster is read; with --muster-url the leader is asked.")
+        meta = pod.metadata
+        try:
+            said = await ask_leader(leader, self._asked.connection, meta.namespace, meta.name)
+        except (ApiError, OSError) as error:
+            return Unanswered(f"The leader does not tell: {error}")
+        return Told(said.message, said.node, said.wall)
+
+
+def _run(ask: Callable[[Objects], Awaitable[T]], cluster: Objects) -> T:
+    async def answered() -> T:
+        return await ask(cluster)
+
+    return asyncio.run(answered())
+
+
+def _within(listed: Listed[Any], prefix: str, namespace: str) -> Listed[Any]:
+    """The list in one namespace, or in all."""
+    if not namespace:
+        return listed
+    path = f"{prefix}/namespaces/{namespace}/{listed.path.rpartition('/')[2]}"
+    return Listed(path, listed.type, field_selector=listed.field_selector)
+
+
+async def _settled(informer: Informer[Any]) -> None:
+    """Return when everything was read once, or something stands in the way of that."""
+    while not informer.synced.is_set() and informer.status.error is None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(informer.synced.wait(), _LOOK_SECONDS)
+
+
+class _Nodes:
+    """Counts nodes."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+
+    def on_add(self, node: Node) -> None:
+        self._cache.set_node(node)
+
+    def on_update(self, old: Node, new: Node) -> None:
+        self._cache.set_node(new)
+
+    def on_delete(self, node: Node) -> None:
+        self._cache.remove_node(node.metadata.name)
+
+
+class _Pods:
+    """Counts pods on their nodes."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+
+    def on_add(self, pod: Pod) -> None:
+        if pod.spec.node_name:
+            self._cache.add_pod(PodInfo(pod))
+
+    def on_update(self, old: Pod, new: Pod) -> None:
+        if not old.spec.node_name:
+            self.on_add(new)
+        else:
+            self._cache.update_pod(PodInfo(new))
+
+    def on_delete(self, pod: Pod) -> None:
+        if pod.spec.node_name:
+            self._cache.remove_pod(PodInfo(pod))
+
+
+class _Unheard:
+    """What is only read when it is asked for."""
+
+    def on_add(self, obj: object) -> None:
+        pass
+
+    def on_update(self, old: object, new: object) -> None:
+        pass
+
+    def on_delete(self, obj: object) -> None:
+        pass

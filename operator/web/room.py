@@ -1,0 +1,182 @@
+"""The room of nodes: how much of a resource each has free, in bands, by the value of a label.
+
+Pure functions over the snapshot's columns; the map of nodes and the bars of single nodes are drawn from them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from muster.framework.model.node import Node
+from muster.framework.model.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from muster.framework.snapshot.snapshot import Snapshot
+
+ZONE = "topology.kubernetes.io/zone"
+_USUAL = (CPU, MEMORY, PODS)
+_BYTES = (MEMORY, EPHEMERAL_STORAGE)
+_CLOSING_TAINTS = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
+_MOST_LABELS = 40
+_MOST_VALUES = 400
+_UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi")
+_STEP = 1024
+_MILLI = 1000
+
+
+class Band(IntEnum):
+    """How much of a node is free. Order is that of the legend."""
+
+    FULL = 0
+    LITTLE = 1
+    SOME = 2
+    MUCH = 3
+    MOST = 4
+    CLOSED = 5
+    NONE = 6
+
+    @property
+    def words(self) -> str:
+        """What it means."""
+        return _WORDS[self]
+
+
+_WORDS = {
+    Band.FULL: "full",
+    Band.LITTLE: "up to a quarter free",
+    Band.SOME: "up to half free",
+    Band.MUCH: "up to three quarters free",
+    Band.MOST: "over three quarters free",
+    Band.CLOSED: "cordoned or not ready",
+    Band.NONE: "offers none of it",
+}
+
+
+_BAND_OF = tuple(Band)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRoom:
+    """A node with what it offers of one resource and what is free of that, as the scheduler counts."""
+
+    name: str
+    offered: int
+    free: int
+    pods: int
+    band: Band
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The nodes with one value of the label, by name; `value` is "" for those without the label."""
+
+    value: str
+    nodes: Sequence[NodeRoom]
+
+    @property
+    def offered(self) -> int:
+        """By all of them."""
+        return sum(node.offered for node in self.nodes)
+
+    @property
+    def free(self) -> int:
+        """On those that take pods."""
+        return sum(max(node.free, 0) for node in self.nodes if node.band is not Band.CLOSED)
+
+    @property
+    def bands(self) -> Sequence[tuple[Band, int]]:
+        """How many nodes are in each band, those bands that have some."""
+        counted = Counter(node.band for node in self.nodes)
+        return [(band, counted[band]) for band in Band if counted[band]]
+
+
+def resources(snapshot: Snapshot) -> list[str]:
+    """What some node offers, the usual ones first."""
+    offered = {name for name, total in snapshot.resources.offered_in_all().items() if total}
+    return [*_USUAL, *sorted(offered.difference(_USUAL))]
+
+
+def labels(snapshot: Snapshot) -> list[str]:
+    """Labels that sort nodes into domains: more than one node to a value, and not too many values."""
+    values: dict[str, set[str]] = {}
+    holders: Counter[str] = Counter()
+    for node in snapshot.nodes:
+        if node is not None:
+            for name, value in node.metadata.labels.items():
+                holders[name] += 1
+                values.setdefault(name, set()).add(value)
+    sorting = [
+        name
+        for name, found in values.items()
+        if len(found) <= _MOST_VALUES and (len(found) < holders[name] or holders[name] == 1)
+    ]
+    return sorted(sorting, key=lambda name: (not name.startswith("topology."), name))[:_MOST_LABELS]
+
+
+def rooms(snapshot: Snapshot, resource: str) -> list[NodeRoom]:
+    """Every node, by name. All offer nothing of a resource that is not known."""
+    rows = snapshot.live_rows()
+    columns = snapshot.resources
+    if resource == PODS:
+        offered, taken = columns.allowed_pods[rows], columns.pod_count[rows]
+    else:
+        index = columns.index(resource)
+        nothing = np.zeros(len(rows), np.int64)
+        offered = nothing if index is None else columns.allocatable[index, rows]
+        taken = nothing if index is None else columns.requested[index, rows]
+    free = offered - taken
+    bands = _bands(offered, free)
+    for position, row in enumerate(rows.tolist()):
+        node = snapshot.nodes[row]
+        if node is not None and closed(node):
+            bands[position] = Band.CLOSED
+    found = zip(
+        snapshot.names_of(rows), offered.tolist(), free.tolist(), columns.pod_count[rows].tolist(), bands, strict=True
+    )
+    return sorted((NodeRoom(*each) for each in found), key=lambda node: node.name)
+
+
+def domains(snapshot: Snapshot, resource: str, label: str) -> list[Domain]:
+    """The nodes by the value of a label, those without it last; all in one for the label ""."""
+    found: dict[str, list[NodeRoom]] = {}
+    for room in rooms(snapshot, resource):
+        row = snapshot.live_row_of(room.name)
+        node = None if row is None else snapshot.nodes[row]
+        value = "" if node is None else node.metadata.labels.get(label, "")
+        found.setdefault(value, []).append(room)
+    return [Domain(value, found[value]) for value in sorted(found, key=lambda value: (not value, value))]
+
+
+def taken_of(snapshot: Snapshot, row: int, resource: str) -> tuple[int, int]:
+    """What one node offers of a resource, and what of it is taken."""
+    columns = snapshot.resources
+    if resource == PODS:
+        return int(columns.allowed_pods[row]), int(columns.pod_count[row])
+    return columns.amount(columns.allocatable, resource, row), columns.amount(columns.requested, resource, row)
+
+
+def closed(node: Node) -> bool:
+    """Whether no pod may come to it."""
+    return node.spec.unschedulable or any(taint.key in _CLOSING_TAINTS for taint in node.spec.taints)
+
+
+def amount(resource: str, count: int) -> str:
+    """An amount as people write it: cores, binary units of bytes, else the number."""
+    if resource == CPU:
+        return f"{count / _MILLI:g}" if count % _MILLI else str(count // _MILLI)
+    if resource not in _BYTES and not resource.startswith("hugepages-"):
+        return f"{count}"
+    value, unit = float(count), 0
+    while abs(value) >= _STEP and unit < len(_UNITS) - 1:
+        value, unit = value / _STEP, unit + 1
+    return f"{value:.1f}".removesuffix(".0") + _UNITS[unit]
+
+
+def _bands(offered: npt.NDArray[np.int64], free: npt.NDArray[np.int64]) -> list[Band]:
+    share = np.divide(free, offered, out=np.zeros(len(free)), where=offered > 0)
+    quarters = np.ceil(np.clip(share, 0.0, 1.0) * Band.MOST)
+    return [_BAND_OF[int(band)] for band in np.where(offered > 0, quarters, Band.NONE).tolist()]

@@ -1,0 +1,180 @@
+"""The addresses of the pages, as an aiohttp application that stands by itself or below another one.
+
+A handler asks what a view needs, makes the view and has it rendered. All of them answer GET alone: no page changes
+anything, here or in the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from aiohttp import web
+from aiohttp.typedefs import Middleware
+
+from muster.framework.model.requests import CPU
+
+from .answers import Answers
+from .census import Census, take
+from .changes import ChangeLog
+from .cluster import Cluster, Unanswered
+from .safety import add_headers
+from .stream import Streams, Ticker
+from .templating import Templates, static_files
+from .views.changes import changes_view
+from .views.group import group_view
+from .views.nodes import map_view, node_view
+from .views.pod import pod_view
+from .views.queue import queue_view
+
+_LONGEST_BODY = 1 << 12
+"""No page reads one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Time:
+    """The clocks: `wall` in seconds since the epoch, `timer` in seconds that never go back."""
+
+    wall: Callable[[], float]
+    timer: Callable[[], float]
+
+
+class Pages:
+    """The pages over one cluster.
+
+    Args:
+        base: the path below which they are; "" for the root.
+        about: what they are of, for the foot of each.
+        every: how many seconds are between two looks at the cluster.
+
+    Attributes:
+        ticker: to be run as a task for as long as the pages are served.
+    """
+
+    def __init__(self, cluster: Cluster, *, time: Time, about: str, base: str = "", every: float = 1.0) -> None:
+        self._cluster = cluster
+        self._base = base
+        self._about = about
+        self._wall = time.wall
+        self._changes = ChangeLog()
+        self._answers = Answers(time.timer)
+        self._templates = Templates()
+        self._files = static_files()
+        self._census: tuple[int, Census] | None = None
+        self.ticker = Ticker(cluster, self._changes, wall=time.wall, every=every)
+
+    def application(self, middlewares: Sequence[Middleware] = ()) -> web.Application:
+        """The application."""
+        app = web.Application(middlewares=middlewares, client_max_size=_LONGEST_BODY)
+        app.on_response_prepare.append(add_headers)
+        for path, handler in (
+            ("/", self._queue),
+            ("/nodes", self._nodes),
+            ("/nodes/{name}", self._node),
+            ("/groups/{namespace}/{name}", self._group),
+            ("/native-groups/{namespace}/{name}", self._native_group),
+            ("/pods/{namespace}/{name}", self._pod),
+            ("/changes", self._latest),
+            ("/stream", Streams(self.ticker).__call__),
+            ("/static/{name}", self._static),
+        ):
+            app.router.add_get(path, handler, allow_head=False)
+        return app
+
+    async def _queue(self, request: web.Request) -> web.StreamResponse:
+        view = queue_view(
+            self._counted(),
+            self._changes.latest(self._wall()),
+            nodes=self._cluster.snapshot.node_count,
+            find=request.query.get("find", "").strip(),
+            now=self._wall(),
+        )
+        return await self._page("queue", view, page="Queue")
+
+    async def _nodes(self, request: web.Request) -> web.StreamResponse:
+        asked = request.query
+        view = map_view(
+            self._cluster.snapshot,
+            resource=asked.get("resource") or CPU,
+            label=asked.get("label"),
+            listed=asked.get("in"),
+        )
+        return await self._page("nodes", view, page="Nodes")
+
+    async def _node(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["name"]
+        view = node_view(self._cluster.snapshot, name, self._wall())
+        if view is None:
+            return await self._not_found(f"There is no node {name}.")
+        return await self._page("node", view, page="Nodes")
+
+    async def _group(self, request: web.Request) -> web.StreamResponse:
+        return await self._group_page(request, native=False)
+
+    async def _native_group(self, request: web.Request) -> web.StreamResponse:
+        return await self._group_page(request, native=True)
+
+    async def _group_page(self, request: web.Request, *, native: bool) -> web.StreamResponse:
+        key = _key(request)
+        group = self._counted().groups.get((native, key))
+        if group is None:
+            return await self._not_found(f"There is no group {key}.")
+        trial = None
+        if group.place:
+            question = (native, key, self.ticker.version)
+            trial = await self._answers.get(question, lambda: self._cluster.try_group(key, native=native))
+        view = group_view(group, trial, self._cluster.snapshot, self._wall())
+        return await self._page("group", view, page="Queue")
+
+    async def _pod(self, request: web.Request) -> web.StreamResponse:
+        key = _key(request)
+        pod = self._cluster.pod(key)
+        if pod is None:
+            return await self._not_found(f"There is no pod {key}, or it has ended.")
+        answer = await self._answers.get((pod.metadata.uid, self.ticker.version), lambda: self._cluster.explain(pod))
+        view = pod_view(pod, self._counted(), answer, self._wall())
+        return await self._page("pod", view, page="Queue")
+
+    async def _latest(self, request: web.Request) -> web.StreamResponse:
+        now = self._wall()
+        view = changes_view(self._changes.latest(now), self._counted(), kind=request.query.get("kind", ""), now=now)
+        return await self._page("changes", view, page="Changes")
+
+    async def _static(self, request: web.Request) -> web.StreamResponse:
+        found = self._files.get(request.match_info["name"])
+        if found is None:
+            raise web.HTTPNotFound
+        kind, body = found
+        return web.Response(body=body, content_type=kind, charset="utf-8")
+
+    async def _not_found(self, reason: str) -> web.StreamResponse:
+        return await self._page("missing", Unanswered(reason), page="", status=HTTPStatus.NOT_FOUND)
+
+    async def _page(
+        self, template: str, view: object, *, page: str, status: HTTPStatus = HTTPStatus.OK
+    ) -> web.StreamResponse:
+        text = await self._templates.render(
+            template,
+            view=view,
+            page=page,
+            base=self._base,
+            about=self._about,
+            version=self.ticker.version,
+            missing=self._cluster.missing(),
+        )
+        response = web.Response(status=status, text=text, content_type="text/html")
+        response.enable_compression()
+        return response
+
+    def _counted(self) -> Census:
+        """The census of the latest look."""
+        version = self.ticker.version
+        if self._census is None or self._census[0] != version:
+            cluster = self._cluster
+            self._census = version, take(cluster.pods(), cluster.groups(), cluster.native_groups())
+        return self._census[1]
+
+
+def _key(request: web.Request) -> str:
+    return f"{request.match_info['namespace']}/{request.match_info['name']}"

@@ -1,0 +1,39 @@
+"""The templates: views made into HTML, with everything that a cluster says escaped.
+
+Escaping is on for every template and never taken back: no template marks anything as safe, and none writes into a
+script or a style. Rendering is done in a thread, so that whoever shares the event loop gets its turn meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+_TEMPLATES = Path(__file__).with_name("templates")
+_STATIC = Path(__file__).with_name("static")
+_CONTENT_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+def static_files() -> dict[str, tuple[str, bytes]]:
+    """What pages refer to, by name: its content type and itself."""
+    return {path.name: (_CONTENT_TYPES[path.suffix], path.read_bytes()) for path in _STATIC.iterdir()}
+
+
+class Templates:
+    """The templates in this package's folder."""
+
+    def __init__(self) -> None:
+        self._environment = Environment(
+            loader=FileSystemLoader(_TEMPLATES),
+            autoescape=True,
+            auto_reload=False,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+
+    async def render(self, name: str, **values: object) -> str:
+        """The page of this template."""
+        return await asyncio.to_thread(self._environment.get_template(f"{name}.html").render, **values)

@@ -1,0 +1,125 @@
+"""A group: what it lacks, what a trial of it comes to now, and where its members are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from muster.framework.model.times import age
+from muster.framework.snapshot.snapshot import Snapshot
+from muster.operator.explain.group_trial import GroupTrial, told
+
+from ..census import Group, said_of
+from ..cluster import Unanswered
+from ..room import ZONE
+from .parts import Link, node_link, pod_link
+
+_MOST_MEMBERS = 1000
+_NODES_NAMED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """A member; `message` is why it waits."""
+
+    name: Link
+    phase: str
+    node: Link
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodesRow:
+    """Nodes that take so many members, and why no more."""
+
+    nodes: int
+    take: int
+    reason: str
+    named: Sequence[Link]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """The page.
+
+    Attributes:
+        share: how many hundredths of what it needs have nodes.
+        since: for how long it waits; "" when it does not.
+        told: what a trial came to, sentence by sentence; empty where none was made.
+        zones: how many of its members are in each zone, where nodes have zones.
+        hidden: how many members are left out.
+    """
+
+    name: str
+    native: bool
+    needs: int
+    exist: int
+    placed: int
+    share: int
+    place: int
+    phase: str
+    age: str
+    since: str
+    reason: str
+    message: str
+    told: Sequence[str]
+    nodes: Sequence[NodesRow]
+    zones: Sequence[tuple[str, int]]
+    members: Sequence[MemberRow]
+    hidden: int
+
+
+def group_view(group: Group, trial: GroupTrial | Unanswered | None, snapshot: Snapshot, now: float) -> GroupView:
+    """The view; `now` in seconds since the epoch."""
+    said, needs, placed = group.said, group.group.spec.min_member, group.placed
+    tried = trial if isinstance(trial, GroupTrial) else None
+    return GroupView(
+        name=group.group.key,
+        native=group.native,
+        needs=needs,
+        exist=len(group.members),
+        placed=placed,
+        share=min(100 * placed // needs, 100) if needs > 0 else 100,
+        place=group.place,
+        phase=group.status.phase or "",
+        age=age(group.group.metadata.creation_timestamp, now),
+        since=age(group.since, now) if group.place else "",
+        reason=said.reason or "",
+        message=said.message or "",
+        told=[trial.reason] if isinstance(trial, Unanswered) else list(told(tried)) if tried is not None else [],
+        nodes=[]
+        if tried is None
+        else [
+            NodesRow(
+                nodes=len(each.nodes),
+                take=each.took,
+                reason=each.reason,
+                named=[node_link(name) for name in each.nodes[:_NODES_NAMED]],
+                more=max(len(each.nodes) - _NODES_NAMED, 0),
+            )
+            for each in tried.nodes
+        ],
+        zones=_zones(group, snapshot),
+        members=[
+            MemberRow(
+                name=pod_link(pod, short=True),
+                phase=pod.status.phase,
+                node=node_link(pod.spec.node_name),
+                message="" if pod.spec.node_name else said_of(pod),
+            )
+            for pod in group.members[:_MOST_MEMBERS]
+        ],
+        hidden=max(len(group.members) - _MOST_MEMBERS, 0),
+    )
+
+
+def _zones(group: Group, snapshot: Snapshot) -> list[tuple[str, int]]:
+    counted: Counter[str] = Counter()
+    for pod in group.members:
+        row = snapshot.live_row_of(pod.spec.node_name)
+        node = None if row is None else snapshot.nodes[row]
+        if node is not None and ZONE in node.metadata.labels:
+            counted[node.metadata.labels[ZONE]] += 1
+    return sorted(counted.items())

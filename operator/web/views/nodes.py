@@ -1,0 +1,215 @@
+"""The map of nodes, and a node by itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from muster.framework.model.times import age
+from muster.framework.snapshot.snapshot import Snapshot
+
+from ..room import ZONE, Band, Domain, NodeRoom, amount, closed, domains, labels, resources, taken_of
+from .parts import Link, key_link, node_link
+
+_MOST_COLUMNS = 40
+_FLATNESS = 2.5
+"""How much wider than high a domain is drawn, as long as it is not too wide."""
+_SMALL, _LARGE = 14, 22
+_LARGE_BELOW = 400
+"""Nodes of a map that is drawn large."""
+_GAP = 2
+_MOST_NODES = 500
+_MOST_PODS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A node on the map."""
+
+    x: int
+    y: int
+    band: int
+    words: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A domain's part of the map.
+
+    Attributes:
+        name: the label's value.
+        path: to this domain's list of nodes.
+        summary: what the drawing shows, in words.
+        width, height: of the drawing; each node has `side` of both.
+    """
+
+    name: str
+    path: str
+    summary: str
+    free: str
+    offered: str
+    count: int
+    width: int
+    height: int
+    side: int
+    cells: Sequence[Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """A node in a list; `share` is how many hundredths of the resource are taken."""
+
+    name: Link
+    free: str
+    offered: str
+    pods: int
+    share: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class MapView:
+    """The page; `listed` is the domain whose nodes are listed, None for none, and `hidden` how many of them are not."""
+
+    resource: str
+    label: str
+    resources: Sequence[str]
+    labels: Sequence[str]
+    legend: Sequence[tuple[int, str, int]]
+    plots: Sequence[Plot]
+    nodes: int
+    free: str
+    offered: str
+    listed: str | None
+    rows: Sequence[NodeRow]
+    hidden: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRow:
+    """A resource of a node; `share` is how many hundredths of it are taken."""
+
+    name: str
+    offered: str
+    taken: str
+    free: str
+    share: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """A node's page."""
+
+    name: str
+    age: str
+    closed: bool
+    resources: Sequence[ResourceRow]
+    labels: Sequence[tuple[str, str]]
+    taints: Sequence[str]
+    pods: Sequence[tuple[Link, str, str]]
+    hidden: int
+
+
+def map_view(snapshot: Snapshot, *, resource: str, label: str | None, listed: str | None) -> MapView:
+    """The view; a resource or label that no node has gives a map of nodes that offer nothing, or in one domain."""
+    found = labels(snapshot)
+    by = label if label is not None else ZONE if ZONE in found else ""
+    parts = domains(snapshot, resource, by)
+    rows = next((part.nodes for part in parts if part.value == listed), ()) if listed is not None else ()
+    counted = {band: sum(dict(part.bands).get(band, 0) for part in parts) for band in Band}
+    pitch = _LARGE if snapshot.node_count < _LARGE_BELOW else _SMALL
+    return MapView(
+        resource=resource,
+        label=by,
+        resources=resources(snapshot),
+        labels=found,
+        legend=[(band.value, band.words, counted[band]) for band in Band if counted[band]],
+        plots=[_plot(part, resource, by, pitch) for part in parts],
+        nodes=sum(len(part.nodes) for part in parts),
+        free=amount(resource, sum(part.free for part in parts)),
+        offered=amount(resource, sum(part.offered for part in parts)),
+        listed=listed,
+        rows=[_row(node, resource) for node in rows[:_MOST_NODES]],
+        hidden=max(len(rows) - _MOST_NODES, 0),
+    )
+
+
+def node_view(snapshot: Snapshot, name: str, now: float) -> NodeView | None:
+    """The view, None where there is no such node; `now` in seconds since the epoch."""
+    row = snapshot.live_row_of(name)
+    node = None if row is None else snapshot.nodes[row]
+    if row is None or node is None:
+        return None
+    its = sorted(snapshot.pods[row].values(), key=lambda pod: pod.key)
+    return NodeView(
+        name=name,
+        age=age(node.metadata.creation_timestamp, now),
+        closed=closed(node),
+        resources=[_of_node(snapshot, row, resource) for resource in resources(snapshot)],
+        labels=sorted(node.metadata.labels.items()),
+        taints=[f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}" for taint in node.spec.taints],
+        pods=[
+            (
+                key_link(pod.key),
+                pod.pod.status.phase,
+                ", ".join(f"{amount(name, count)} {name}" for name, count in sorted(pod.signature.requests.items())),
+            )
+            for pod in its[:_MOST_PODS]
+        ],
+        hidden=max(len(its) - _MOST_PODS, 0),
+    )
+
+
+def _plot(part: Domain, resource: str, label: str, pitch: int) -> Plot:
+    columns = min(len(part.nodes), _MOST_COLUMNS, math.ceil(math.sqrt(_FLATNESS * len(part.nodes))))
+    lines = -(-len(part.nodes) // columns)
+    return Plot(
+        name=part.value,
+        path=f"/nodes?{urlencode({'resource': resource, 'label': label, 'in': part.value})}",
+        summary=", ".join(f"{count} {band.words}" for band, count in part.bands),
+        free=amount(resource, part.free),
+        offered=amount(resource, part.offered),
+        count=len(part.nodes),
+        width=columns * pitch,
+        height=lines * pitch,
+        side=pitch - _GAP,
+        cells=[
+            Cell(
+                x=pitch * (index % columns),
+                y=pitch * (index // columns),
+                band=node.band.value,
+                words=f"{node.name}: {amount(resource, node.free)} of {amount(resource, node.offered)} free",
+                path=node_link(node.name).path,
+            )
+            for index, node in enumerate(part.nodes)
+        ],
+    )
+
+
+def _row(node: NodeRoom, resource: str) -> NodeRow:
+    return NodeRow(
+        name=node_link(node.name),
+        free=amount(resource, node.free),
+        offered=amount(resource, node.offered),
+        pods=node.pods,
+        share=_share(node.offered - node.free, node.offered),
+        state=node.band.words,
+    )
+
+
+def _of_node(snapshot: Snapshot, row: int, resource: str) -> ResourceRow:
+    offered, taken = taken_of(snapshot, row, resource)
+    return ResourceRow(
+        name=resource,
+        offered=amount(resource, offered),
+        taken=amount(resource, taken),
+        free=amount(resource, offered - taken),
+        share=_share(taken, offered),
+    )
+
+
+def _share(taken: int, offered: int) -> int:
+    return min(max(100 * taken // offered, 0), 100) if offered > 0 else 0

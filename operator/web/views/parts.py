@@ -1,0 +1,76 @@
+"""What views have in common: addresses of other pages, and things that more than one page shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from muster.framework.model.pod import Pod
+from muster.framework.model.times import human_duration
+
+from ..census import Census, GroupId
+from ..changes import Change, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A name that leads to its page; `path` is below the root of all pages, "" where there is none."""
+
+    text: str
+    path: str = ""
+
+
+def pod_link(pod: Pod, *, short: bool = False) -> Link:
+    """To a pod's page; `short` leaves its namespace out of the text."""
+    meta = pod.metadata
+    return Link(meta.name if short else f"{meta.namespace}/{meta.name}", f"/pods/{_path(meta.namespace, meta.name)}")
+
+
+def group_link(group: GroupId) -> Link:
+    """To a group's page."""
+    native, key = group
+    return Link(key, f"/{'native-groups' if native else 'groups'}/{_path(*key.split('/', 1))}")
+
+
+def node_link(name: str) -> Link:
+    """To a node's page; for "" nowhere."""
+    return Link(name, f"/nodes/{_path(name)}" if name else "")
+
+
+def key_link(key: str) -> Link:
+    """To the page of the pod `namespace/name`."""
+    return Link(key, f"/pods/{_path(*key.split('/', 1))}")
+
+
+def _path(*names: str) -> str:
+    return "/".join(quote(name, safe="") for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """A change as it is shown."""
+
+    ago: str
+    kind: str
+    subject: Link
+    text: str
+
+
+def change_rows(changes: Sequence[Change], census: Census, now: float) -> list[ChangeRow]:
+    """Changes in the order in which they came; what is gone leads nowhere."""
+    return [
+        ChangeRow(human_duration(now - change.wall), change.kind.value, _subject(change, census), change.text)
+        for change in changes
+    ]
+
+
+def _subject(change: Change, census: Census) -> Link:
+    if change.kind is Kind.NODE:
+        return Link(change.subject) if change.text == "left" else node_link(change.subject)
+    if change.kind is Kind.GROUP:
+        known = change.group is not None and change.group in census.groups
+        return group_link(change.group) if known and change.group is not None else Link(change.subject)
+    if change.kind is Kind.GONE or not change.subject:
+        return Link(change.subject)
+    return key_link(change.subject)

@@ -1,0 +1,198 @@
+"""A pod: why it goes where it goes, or nowhere, as a tree of reasons and a table of the best scores."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from muster.framework.contract.decision import Evictions
+from muster.framework.model.pod import Pod
+from muster.framework.model.times import age, human_duration
+from muster.framework.scheduler.explain import Explanation
+from muster.operator.explain.live import Explained
+
+from ..census import Census, said_of
+from ..cluster import Told, Unanswered
+from .parts import Link, group_link, key_link, node_link
+
+_BEST_SHOWN = 10
+_NODES_NAMED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonLeaf:
+    """One reason of a plugin, with the nodes that it keeps the pod off; `more` are not named."""
+
+    text: str
+    nodes: int
+    named: Sequence[Link]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonBranch:
+    """A plugin, with its reasons."""
+
+    plugin: str
+    nodes: int
+    reasons: Sequence[ReasonLeaf]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """A node that can run the pod; `share` is its total in hundredths of the best."""
+
+    node: Link
+    chosen: bool
+    total: int
+    share: int
+    by_plugin: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """A pod that would have to go; `budget` is the PodDisruptionBudget that is overruled, or ""."""
+
+    pod: Link
+    priority: int
+    budget: str
+
+
+@dataclass(frozen=True, slots=True)
+class PodView:
+    """The page.
+
+    Attributes:
+        said: what the API says of why it waits.
+        heading: what is decided now in a sentence, `by` whom.
+        told: further sentences.
+        possible, nodes: how many nodes can run it, of how many.
+        tree: why the others cannot.
+        plugins: the titles of the scores.
+        evict_on, evicted: whom preemption would evict, and where.
+    """
+
+    name: str
+    phase: str
+    node: Link
+    scheduler: str
+    priority: int
+    group: Link | None
+    age: str
+    said: str
+    heading: str
+    by: str
+    told: Sequence[str]
+    possible: int
+    nodes: int
+    tree: Sequence[ReasonBranch]
+    plugins: Sequence[str]
+    scores: Sequence[ScoreRow]
+    evict_on: Link
+    evicted: Sequence[Evicted]
+
+
+def pod_view(pod: Pod, census: Census, answer: Explained | Told | Unanswered, now: float) -> PodView:
+    """The view; `now` in seconds since the epoch."""
+    explained = answer if isinstance(answer, Explained) else None
+    explanation = Explanation() if explained is None or explained.gated else explained.explanation
+    heading, *further = _sentences(answer, now)
+    group = census.group_of(pod)
+    evictions = explanation.evictions
+    return PodView(
+        name=f"{pod.metadata.namespace}/{pod.metadata.name}",
+        phase=pod.status.phase,
+        node=node_link(pod.spec.node_name),
+        scheduler=pod.spec.scheduler_name,
+        priority=pod.spec.priority or 0,
+        group=None if group is None else group_link(group.id),
+        age=age(pod.metadata.creation_timestamp, now),
+        said="" if pod.spec.node_name else said_of(pod),
+        heading=heading,
+        by="" if explained is None else _by(pod, explained),
+        told=further,
+        possible=len(explanation.feasible),
+        nodes=0 if explained is None else explained.nodes,
+        tree=_tree(explanation),
+        plugins=_plugins(explanation),
+        scores=_scores(explanation),
+        evict_on=node_link("" if evictions is None else evictions.node_name),
+        evicted=[] if evictions is None else _evicted(evictions),
+    )
+
+
+def _sentences(answer: Explained | Told | Unanswered, now: float) -> list[str]:
+    if isinstance(answer, Unanswered):
+        return [answer.reason]
+    if isinstance(answer, Told):
+        when = f"Decided by the leader {human_duration(now - answer.wall)} ago."
+        return [answer.message or f"It has its node, {answer.node}.", when]
+    if answer.gated:
+        return [answer.gated]
+    explanation = answer.explanation
+    where = f"It can go to {explanation.chosen}." if explanation.chosen else ""
+    turned_away = explanation.prefilter
+    found = [
+        answer.group,
+        explanation.message,
+        f"{turned_away.plugin}: {turned_away.message}" if turned_away is not None else "",
+        f"Alone, it could go to {explanation.chosen}." if answer.group and where else where,
+    ]
+    return [sentence for sentence in dict.fromkeys(found) if sentence] or ["Nothing was found out."]
+
+
+def _by(pod: Pod, explained: Explained) -> str:
+    wanted = pod.spec.scheduler_name
+    if wanted == explained.profile:
+        return f"decided now, by profile {wanted}"
+    return f"decided now as if by profile {explained.profile}; the pod names scheduler {wanted}"
+
+
+def _evicted(evictions: Evictions) -> list[Evicted]:
+    return [
+        Evicted(key_link(pod.key), pod.priority, evictions.forbidden_by.get(pod.uid, "")) for pod in evictions.victims
+    ]
+
+
+def _tree(explanation: Explanation) -> list[ReasonBranch]:
+    found: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name, status in explanation.rejected.items():
+        found[status.plugin][status.message].append(name)
+    branches = [
+        ReasonBranch(
+            plugin,
+            sum(len(names) for names in reasons.values()),
+            [
+                ReasonLeaf(
+                    text,
+                    len(names),
+                    [node_link(name) for name in sorted(names)[:_NODES_NAMED]],
+                    max(len(names) - _NODES_NAMED, 0),
+                )
+                for text, names in sorted(reasons.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+            ],
+        )
+        for plugin, reasons in found.items()
+    ]
+    return sorted(branches, key=lambda branch: (-branch.nodes, branch.plugin))
+
+
+def _plugins(explanation: Explanation) -> list[str]:
+    return list(next(iter(explanation.scores.values()), ()))
+
+
+def _scores(explanation: Explanation) -> list[ScoreRow]:
+    totals = explanation.totals
+    best = sorted(totals, key=lambda name: (-totals[name], name != explanation.chosen, name))[:_BEST_SHOWN]
+    most = totals[best[0]] if best else 0
+    return [
+        ScoreRow(
+            node=node_link(name),
+            chosen=name == explanation.chosen,
+            total=totals[name],
+            share=100 * totals[name] // most if most > 0 else 0,
+            by_plugin=list(explanation.scores[name].values()),
+        )
+        for name in best
+    ]

@@ -1,0 +1,130 @@
+"""The first page: who waits, in which order and for what, and what changed last."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from muster.framework.model.pod import Pod
+from muster.framework.model.times import age
+from muster.operator.simulate.rehearsal import GATED
+
+from ..census import Census, Group, said_of
+from ..changes import Change
+from .parts import ChangeRow, Link, change_rows, group_link, pod_link
+
+_MOST_GROUPS = 1000
+_MOST_PODS = 20
+_CHANGES = 8
+_UNSAID = "Nothing has been said of it yet."
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A group in a table; `share` is how many hundredths of what it needs have nodes."""
+
+    place: int
+    name: Link
+    native: bool
+    needs: int
+    exist: int
+    placed: int
+    share: int
+    priority: int
+    age: str
+    phase: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Pods without a group that wait for the same; `more` are not shown."""
+
+    message: str
+    count: int
+    oldest: str
+    pods: Sequence[Link]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueueView:
+    """The page.
+
+    Attributes:
+        find: what names have to contain to be shown.
+        waiting: groups that wait for their quorum, in the order in which they are tried.
+        settled: other groups.
+        hidden: how many groups are left out because there are too many.
+        alone: pods without a group, by what they wait for.
+        waiting_groups, waiting_pods, placed_pods, nodes: counts, whatever is shown.
+    """
+
+    find: str
+    waiting: Sequence[GroupRow]
+    settled: Sequence[GroupRow]
+    hidden: int
+    alone: Sequence[Reason]
+    changes: Sequence[ChangeRow]
+    waiting_groups: int
+    waiting_pods: int
+    placed_pods: int
+    nodes: int
+
+
+def queue_view(census: Census, changes: Sequence[Change], *, nodes: int, find: str, now: float) -> QueueView:
+    """The view; `now` in seconds since the epoch."""
+    waiting = [group for group in census.waiting if find in group.group.key]
+    settled = [group for group in census.groups.values() if not group.place and find in group.group.key]
+    settled.sort(key=lambda group: (group.group.metadata.creation_timestamp or "", group.group.key), reverse=True)
+    room = max(_MOST_GROUPS - len(waiting), 0)
+    return QueueView(
+        find=find,
+        waiting=[_row(group, now) for group in waiting[:_MOST_GROUPS]],
+        settled=[_row(group, now) for group in settled[:room]],
+        hidden=max(len(waiting) - _MOST_GROUPS, 0) + max(len(settled) - room, 0),
+        alone=_reasons([pod for pod in census.alone if find in f"{pod.metadata.namespace}/{pod.metadata.name}"], now),
+        changes=change_rows(changes[:_CHANGES], census, now),
+        waiting_groups=len(census.waiting),
+        waiting_pods=census.pods - census.placed,
+        placed_pods=census.placed,
+        nodes=nodes,
+    )
+
+
+def _row(group: Group, now: float) -> GroupRow:
+    needs, placed = group.group.spec.min_member, group.placed
+    said = group.said
+    return GroupRow(
+        place=group.place,
+        name=group_link(group.id),
+        native=group.native,
+        needs=needs,
+        exist=len(group.members),
+        placed=placed,
+        share=min(100 * placed // needs, 100) if needs > 0 else 100,
+        priority=group.priority,
+        age=age(group.since if group.place else group.group.metadata.creation_timestamp, now),
+        phase=group.status.phase or "",
+        reason=said.reason or "",
+        message=said.message or "",
+    )
+
+
+def _reasons(pods: Sequence[Pod], now: float) -> list[Reason]:
+    """Those that wait for the same thing together, most pods first."""
+    found: defaultdict[str, list[Pod]] = defaultdict(list)
+    for pod in pods:
+        found[GATED if pod.spec.scheduling_gates else said_of(pod) or _UNSAID].append(pod)
+    return [
+        Reason(
+            message=message,
+            count=len(its),
+            oldest=age(min(pod.metadata.creation_timestamp or "" for pod in its) or None, now),
+            pods=[pod_link(pod) for pod in its[:_MOST_PODS]],
+            more=max(len(its) - _MOST_PODS, 0),
+        )
+        for message, its in sorted(found.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+    ]

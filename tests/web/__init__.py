@@ -1,0 +1,1 @@
+"""The pages of `muster web`: what they show, and how they do in a browser."""

@@ -1,0 +1,92 @@
+"""A sandbox whose cluster is followed and shown as pages, on the event loop of the test."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from muster.operator.kube.client import ApiClient
+from muster.operator.kube.credentials import load_connection
+from muster.operator.kube.transport import Transport
+from muster.operator.podgroups.definition import definition
+from muster.operator.process.settings import assemble, muster_configuration
+from muster.operator.serving import Server
+from muster.operator.web.following import Asked, Following
+from muster.operator.web.routes import Pages, Time
+from muster.operator.web.safety import KEY, only_with
+from muster.sandbox import NodeShape, Sandbox
+from muster.sandbox.kinds import PODS
+from tests.builders import PodDict, make_pod
+
+SECRET = "the-key"
+GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
+_LOOK_SECONDS = 0.05
+_FOUR_CORES = NodeShape(cpu="4")
+
+
+@dataclass
+class Shown:
+    """The cluster, and where its pages are."""
+
+    sandbox: Sandbox
+    url: str
+
+    @property
+    def entrance(self) -> str:
+        """The address with the key, which a browser then keeps."""
+        return f"{self.url}/?{KEY}={SECRET}"
+
+    def pod(self, pod: PodDict, *, message: str = "") -> None:
+        """There is this pod, of which a scheduler says why it waits."""
+        given: dict[str, Any] = dict(pod)
+        given["status"] = {"phase": "Pending", "conditions": [_unscheduled(message)] if message else []}
+        self.sandbox.load([{"apiVersion": "v1", "kind": "Pod", **given}])
+
+    def group(self, name: str, *, needs: int, status: Mapping[str, Any] | None = None) -> None:
+        """There is this group."""
+        kind = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup"}
+        meta = {"name": name, "namespace": "default"}
+        self.sandbox.load([{**kind, "metadata": meta, "spec": {"minMember": needs}, "status": dict(status or {})}])
+
+    def delete_pod(self, name: str) -> None:
+        """The pod goes."""
+        self.sandbox.store.delete(PODS, name, namespace="default")
+
+
+def _unscheduled(message: str) -> dict[str, str]:
+    return {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+
+
+def member(group: str, number: int, *, cpu: str = "1") -> PodDict:
+    """A pod of a group."""
+    return make_pod(f"{group}-{number}").labels({GROUP_LABEL: group}).requests(cpu=cpu)
+
+
+@asynccontextmanager
+async def shown(folder: Path, *, nodes: int = 6, shape: NodeShape = _FOUR_CORES) -> AsyncIterator[Shown]:
+    """A cluster without a scheduler, followed by pages that look at it all the time."""
+    sandbox = Sandbox([definition()], stand_ins=False)
+    sandbox.nodes(nodes, shape=shape)
+    async with sandbox:
+        connection = load_connection(sandbox.kubeconfig(folder / "kubeconfig"))
+        asked = Asked(connection=connection, assembly=assemble(muster_configuration()))
+        async with Transport(connection) as transport:
+            cluster = Following(asked, ApiClient(transport))
+            pages = Pages(
+                cluster, time=Time(wall=time.time, timer=time.monotonic), about=connection.server, every=_LOOK_SECONDS
+            )
+            server = Server(pages.application([only_with(SECRET)]), host="127.0.0.1", port=0, tls=None)
+            port = await server.start()
+            await cluster.start()
+            ticking = asyncio.create_task(pages.ticker.run())
+            try:
+                yield Shown(sandbox, f"http://127.0.0.1:{port}")
+            finally:
+                ticking.cancel()
+                await server.stop()
+                await cluster.stop()

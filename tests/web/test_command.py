@@ -1,0 +1,44 @@
+"""`muster web` as it is called."""
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from urllib.request import HTTPCookieProcessor, build_opener
+
+from muster.sandbox import Sandbox
+
+MUSTER = Path(sys.executable).with_name("muster")
+
+
+async def test_a_port_that_is_taken_is_bad_input(tmp_path: Path) -> None:
+    async with Sandbox() as other:
+        port = other.url.rpartition(":")[2]
+        words = [str(MUSTER), "web", "--port", port, "--kubeconfig", str(other.kubeconfig(tmp_path / "config"))]
+        ended = await asyncio.to_thread(subprocess.run, words, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert f"failed to listen on 127.0.0.1:{port}: Address already in use" in ended.stderr
+
+
+def test_it_prints_an_address_serves_there_and_ends_in_good_order(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    pipe, environment = subprocess.PIPE, os.environ | {"PYTHONUNBUFFERED": "1"}
+    config = ["--kubeconfig", str(path)]
+    sandbox = [str(MUSTER), "sandbox", "--nodes", "2", *config]
+    with subprocess.Popen(sandbox, stdout=pipe, text=True, env=environment) as cluster:
+        assert cluster.stdout is not None
+        assert any("export KUBECONFIG" in line for line in cluster.stdout)
+        with subprocess.Popen([str(MUSTER), "web", *config], stdout=pipe, text=True, env=environment) as web:
+            assert web.stdout is not None
+            address = re.search(r"http://127\.0\.0\.1:\d+/\?key=\S+", web.stdout.readline())
+            assert address is not None
+            with build_opener(HTTPCookieProcessor()).open(address[0], timeout=30) as answer:
+                page = answer.read().decode()
+            web.send_signal(signal.SIGINT)
+            rest, _ = web.communicate(timeout=60)
+        cluster.send_signal(signal.SIGINT)
+    assert "<dt>nodes</dt><dd>2</dd>" in page
+    assert (web.returncode, rest) == (0, "\nended\n")

@@ -1,0 +1,173 @@
+"""What is shown, before it is drawn: changes, bands of room, and the order of groups."""
+
+import msgspec
+import pytest
+
+from muster.framework.model.node import Node
+from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.snapshot.snapshot import Snapshot
+from muster.operator.web.census import take
+from muster.operator.web.changes import KEPT_SECONDS, ChangeLog, Glance, compare
+from muster.operator.web.room import ZONE, Band, amount, domains, labels, resources, rooms
+from muster.operator.web.views.nodes import map_view
+from muster.operator.web.views.queue import queue_view
+from muster.plugins.coscheduling.api import PodGroup, PodGroupMeta, PodGroupSpec
+from tests.builders import NodeDict, PodDict, make_node, make_pod
+from tests.web.served import member
+
+NOTHING = Glance({}, {}, {})
+
+
+def pod(given: PodDict) -> Pod:
+    return msgspec.convert(given, Pod)
+
+
+def glance(*pods: PodDict, nodes: tuple[NodeDict, ...] = ()) -> Glance:
+    read = [msgspec.convert(each, Node) for each in nodes]
+    return Glance(
+        {each["metadata"]["name"]: pod(each) for each in pods}, {}, {each.metadata.name: each for each in read}
+    )
+
+
+def told(before: Glance, after: Glance) -> list[str]:
+    return [f"{change.kind} {change.subject} {change.text}" for change in compare(before, after, 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (NOTHING, glance(make_pod("one")), ["waits default/one waits for a node"]),
+        (glance(make_pod("one")), glance(make_pod("one").node("n1")), ["placed default/one was placed on n1"]),
+        (glance(make_pod("one").node("n1")), glance(make_pod("one").node("n1").phase("Running")), []),
+        (glance(make_pod("one")), NOTHING, ["gone default/one has ended or was deleted"]),
+        (
+            glance(*(member("gang", number) for number in range(5))),
+            glance(*(member("gang", number).node(f"n{number}") for number in range(5))),
+            ["placed  5 pods of default/gang were placed on 5 nodes"],
+        ),
+        (NOTHING, glance(*(make_pod(f"p{number}") for number in range(4))), ["waits  4 pods wait for nodes"]),
+        (glance(nodes=(make_node("n1"),)), glance(nodes=(make_node("n1").unschedulable(),)), ["node n1 was cordoned"]),
+        (glance(nodes=(make_node("n1"),)), glance(nodes=(make_node("n2"),)), ["node n2 joined", "node n1 left"]),
+    ],
+)
+def test_two_looks_are_compared(before: Glance, after: Glance, expected: list[str]) -> None:
+    assert told(before, after) == expected
+
+
+def test_the_log_tells_of_the_last_minutes_and_of_nothing_that_was_there_before() -> None:
+    log = ChangeLog()
+    first = glance(make_pod("old"))
+    assert log.look(first, 0.0)
+    assert not log.look(first, 1.0)
+    assert log.look(Glance({**first.pods, **glance(make_pod("new")).pods}, {}, {}), 2.0)
+    assert log.version == 2
+    assert [change.subject for change in log.latest(3.0)] == ["default/new"]
+    assert log.latest(3.0 + KEPT_SECONDS) == []
+
+
+def filled(*nodes: tuple[NodeDict, str]) -> Snapshot:
+    """A snapshot of nodes, with one pod on each that takes so much cpu."""
+    snapshot = Snapshot()
+    for node, taken in nodes:
+        read = msgspec.convert(node, Node)
+        snapshot.set_node(read)
+        name = read.metadata.name
+        snapshot.add_pod(PodInfo(pod(make_pod(f"on-{name}").requests(cpu=taken).node(name))), name)
+    return snapshot
+
+
+def test_nodes_are_put_into_bands_by_what_is_free() -> None:
+    snapshot = filled(
+        (make_node("full"), "4"),
+        (make_node("over"), "5"),
+        (make_node("quarter"), "3"),
+        (make_node("half"), "2"),
+        (make_node("three"), "1"),
+        (make_node("empty"), "0"),
+        (make_node("closed").unschedulable(), "0"),
+        (make_node("lost").taint("node.kubernetes.io/unreachable"), "0"),
+    )
+    assert {room.name: room.band for room in rooms(snapshot, "cpu")} == {
+        "full": Band.FULL,
+        "over": Band.FULL,
+        "quarter": Band.LITTLE,
+        "half": Band.SOME,
+        "three": Band.MUCH,
+        "empty": Band.MOST,
+        "closed": Band.CLOSED,
+        "lost": Band.CLOSED,
+    }
+    assert {room.band for room in rooms(snapshot, "example.com/gpu")} == {Band.NONE, Band.CLOSED}
+    assert resources(snapshot) == ["cpu", "memory", "pods"]
+
+
+def test_domains_are_those_of_the_label_and_the_rest_is_last() -> None:
+    snapshot = filled((make_node("a").zone("z2"), "1"), (make_node("b"), "1"), (make_node("c").zone("z1"), "4"))
+    assert [(part.value, part.free, part.offered) for part in domains(snapshot, "cpu", ZONE)] == [
+        ("z1", 0, 4000),
+        ("z2", 3000, 4000),
+        ("", 3000, 4000),
+    ]
+    assert len(domains(snapshot, "cpu", "")) == 1
+
+
+def test_labels_to_choose_from_are_those_that_put_nodes_together() -> None:
+    nodes = [make_node(f"n{number}").zone(f"z{number % 2}").labels({"own": str(number)}) for number in range(4)]
+    assert labels(filled(*((node, "1") for node in nodes))) == [ZONE]
+
+
+def test_a_map_of_no_nodes_is_drawn() -> None:
+    view = map_view(Snapshot(), resource="cpu", label=None, listed="zone-1")
+    assert (view.plots, view.rows, view.free) == ([], [], "0")
+
+
+@pytest.mark.parametrize(
+    ("resource", "count", "text"),
+    [
+        ("cpu", 4000, "4"),
+        ("cpu", 3250, "3.25"),
+        ("cpu", -500, "-0.5"),
+        ("memory", 32 << 30, "32Gi"),
+        ("memory", 3 << 29, "1.5Gi"),
+        ("memory", 100, "100"),
+        ("example.com/gpu", 8, "8"),
+    ],
+)
+def test_amounts_are_written_as_people_write_them(resource: str, count: int, text: str) -> None:
+    assert amount(resource, count) == text
+
+
+def group(name: str, *, needs: int, created: str) -> PodGroup:
+    meta = PodGroupMeta(name=name, namespace="default", creation_timestamp=created)
+    return PodGroup(meta, PodGroupSpec(min_member=needs))
+
+
+def test_groups_wait_in_the_order_in_which_they_are_tried() -> None:
+    groups = [
+        group("older", needs=2, created="2026-01-01T00:00:00Z"),
+        group("begun", needs=2, created="2026-01-03T00:00:00Z"),
+        group("important", needs=1, created="2026-01-02T00:00:00Z"),
+        group("complete", needs=1, created="2026-01-01T00:00:00Z"),
+        group("empty", needs=1, created="2026-01-01T00:00:00Z"),
+    ]
+    pods = [
+        member("older", 0),
+        member("begun", 0).node("n1"),
+        member("begun", 1),
+        member("important", 0).priority(10),
+        member("complete", 0).node("n1"),
+        make_pod("alone"),
+    ]
+    census = take([pod(each) for each in pods], groups, [])
+    view = queue_view(census, [], nodes=1, find="", now=0.0)
+    assert [(row.place, row.name.text) for row in view.waiting] == [
+        (1, "default/begun"),
+        (2, "default/important"),
+        (3, "default/older"),
+    ]
+    assert {row.name.text for row in view.settled} == {"default/complete", "default/empty"}
+    assert (view.waiting_pods, view.placed_pods) == (4, 2)
+    assert [(reason.count, [link.text for link in reason.pods]) for reason in view.alone] == [(1, ["default/alone"])]
+    found = queue_view(census, [], nodes=1, find="old", now=0.0)
+    assert [row.name.text for row in (*found.waiting, *found.settled)] == ["default/older"]
