@@ -21,8 +21,9 @@ from muster.operator.kube.transport import Transport
 from muster.operator.logs import ignore_kopfs_end
 from muster.operator.podgroups.admission import Admission, AdmissionServing
 from muster.operator.podgroups.controller import PodGroupController
+from muster.operator.podgroups.healing import Healer
 from muster.operator.podgroups.native import NativeGroupController
-from muster.operator.podgroups.status_controller import ControllerPorts, StatusController
+from muster.operator.podgroups.worker import GroupWorker, WorkerPorts
 from muster.operator.process.clock import LoopClock
 from muster.operator.process.descriptors import raise_descriptor_limit
 from muster.operator.process.kopf_login import KopfLogin
@@ -32,8 +33,10 @@ from muster.operator.process.process import Process
 from muster.operator.process.settings import cautions
 from muster.operator.process.versions import versions
 from muster.operator.serving import ReviewAuthorizer, Server, certificate_files, self_signed
+from muster.plugins.coscheduling.api import API_VERSION as LABELLED
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
+from muster.plugins.gangscheduling.api import API_VERSION as NATIVE
 from muster.plugins.gangscheduling.groups import Groups
 from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
 
@@ -85,7 +88,7 @@ class Serving:
 class PodGroupParts:
     """What the operator does for PodGroups: controllers of their statuses, and their admission if it is wanted."""
 
-    controllers: Sequence[StatusController]
+    controllers: Sequence[GroupWorker]
     admission: Admission | None
 
     def start(self) -> None:
@@ -180,10 +183,10 @@ def _register(registry: kopf.OperatorRegistry, process: Process, groups: PodGrou
 
 def _pod_groups(process: Process, connection: Connection, serving: Serving) -> PodGroupParts:
     """What keeps PodGroups' statuses, if a profile has a plugin that knows groups."""
-    controllers: list[StatusController] = []
+    controllers: list[GroupWorker] = []
     admission = None
     groups, native = process.engine.shared.get(COSCHEDULING), process.engine.shared.get(GANG_SCHEDULING)
-    ports = ControllerPorts(
+    ports = WorkerPorts(
         process.writers.client,
         process.writers.recorder,
         LoopClock(),
@@ -198,7 +201,7 @@ def _pod_groups(process: Process, connection: Connection, serving: Serving) -> P
 
     if isinstance(groups, PodGroups):
         groups.may_tell = may_tell
-        controllers.append(PodGroupController(groups, ports))
+        controllers += PodGroupController(groups, ports), Healer(groups, ports, LABELLED)
         if serving.admission is not None:
             admission = Admission(
                 serving.admission,
@@ -208,7 +211,7 @@ def _pod_groups(process: Process, connection: Connection, serving: Serving) -> P
             )
     if isinstance(native, Groups):
         native.may_tell = may_tell
-        controllers.append(NativeGroupController(native, ports))
+        controllers += NativeGroupController(native, ports), Healer(native, ports, NATIVE)
     return PodGroupParts(controllers, admission)
 
 

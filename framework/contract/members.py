@@ -185,6 +185,15 @@ class Members:
         page = self._groups.get(group, _NOBODY)
         return (page.pods[uid] for uid in page.placed)
 
+    def bound_pods(self, group: str) -> Iterator[PodInfo]:
+        """Members that are bound."""
+        page = self._groups.get(group, _NOBODY)
+        return (page.pods[uid] for uid in page.bound)
+
+    def succeeded_uids(self, group: str) -> set[str]:
+        """Members that have ended well."""
+        return {uid for uid, member in self._groups.get(group, _NOBODY).ended.items() if member.succeeded}
+
     def unplaced_pods(self, group: str) -> Iterator[PodInfo]:
         """Members that hold no node."""
         page = self._groups.get(group, _NOBODY)

@@ -23,7 +23,8 @@ from muster.plugins.coscheduling.status import Observation, next_status
 
 from .ended_pods import ended_pods, group_by_label
 from .events import Notice, event_of, notices
-from .status_controller import WRITE_PERIOD, ControllerPorts, StatusController
+from .status_controller import WRITE_PERIOD, StatusController
+from .worker import WorkerPorts
 
 
 @dataclass(slots=True)
@@ -46,7 +47,7 @@ class _Known:
 class PodGroupController(StatusController):
     """The controller. Make it, `start` and `stop` it on one event loop."""
 
-    def __init__(self, groups: PodGroups, ports: ControllerPorts) -> None:
+    def __init__(self, groups: PodGroups, ports: WorkerPorts) -> None:
         ended = ended_pods(ports.client, group_by_label, groups.follow_ended)
         super().__init__(replace(ports, synced=(*ports.synced, ended.synced)), groups, ended)
         self._groups = groups

@@ -22,13 +22,14 @@ from muster.plugins.gangscheduling.conditions import next_condition
 from muster.plugins.gangscheduling.groups import Groups, Reason, Said
 
 from .ended_pods import ended_pods, group_by_spec
-from .status_controller import WRITE_PERIOD, ControllerPorts, StatusController
+from .status_controller import WRITE_PERIOD, StatusController
+from .worker import WorkerPorts
 
 
 class NativeGroupController(StatusController):
     """The controller. Make it, `start` and `stop` it on one event loop."""
 
-    def __init__(self, groups: Groups, ports: ControllerPorts) -> None:
+    def __init__(self, groups: Groups, ports: WorkerPorts) -> None:
         super().__init__(ports, groups, ended_pods(ports.client, group_by_spec, groups.follow_ended))
         self._groups = groups
         self._told: dict[str, Said] = {}

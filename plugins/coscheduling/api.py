@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Meta
 
 from muster.framework.contract import EventResource, WatchedKind
+from muster.framework.contract.healing import HEALING_POLICY, healing_fault
 from muster.framework.model.label_selector import LabelSet
 from muster.framework.model.meta import ObjectMeta, Wire
 from muster.framework.model.pod_info import PodInfo
@@ -144,7 +145,7 @@ class PodGroupStatus(Wire):
         return next((condition for condition in self.conditions or () if condition.type == kind), None)
 
 
-_READ = frozenset({*ANNOTATIONS, MODE})
+_READ = frozenset({*ANNOTATIONS, MODE, HEALING_POLICY})
 
 
 class PodGroupMeta(ObjectMeta):
@@ -176,6 +177,11 @@ class PodGroup(Wire):
     def key(self) -> str:
         """`namespace/name`."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """Those that are read."""
+        return self.metadata.annotations
 
     def read_status(self) -> PodGroupStatus:
         """The status; one that cannot be read counts as empty."""
@@ -226,8 +232,7 @@ def problems(group: Mapping[str, Any]) -> list[str]:
         topology_of(annotations)
     except AnnotationError as error:
         lines.append(str(error))
-    mode = disruption_fault(annotations)
-    return [*lines, mode] if mode else lines
+    return [*lines, *filter(None, (disruption_fault(annotations), healing_fault(annotations)))]
 
 
 def _integer(spec: Mapping[str, Any], field: str, *, least: int) -> Iterator[tuple[str, object, str]]:

@@ -207,6 +207,10 @@ class PodGroups:
         found = self._groups.get(group)
         return found.spec.min_member if found is not None else 0
 
+    def quorum(self, group: str) -> int:
+        """The same, with the word that all kinds of groups share."""
+        return self.min_member(group)
+
     def topology(self, group: str) -> Topology | None:
         """Where its members have to be together; None for anywhere. Raises AnnotationError."""
         found = self._groups.get(group)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from muster.framework.contract import WatchedKind
+from muster.framework.contract.healing import HEALING_POLICY
 from muster.framework.model.meta import ObjectMeta, Wire
 from muster.framework.model.pod import PodSchedulingGroup
 from muster.framework.model.pod_info import PodInfo
@@ -102,10 +103,21 @@ class PodGroupStatus(Wire):
     conditions: tuple[Condition, ...] = ()
 
 
+class PodGroupMeta(ObjectMeta):
+    """`metadata`, with the one annotation that is read."""
+
+    annotations: dict[str, str] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.annotations:
+            read = {name: text for name, text in self.annotations.items() if name == HEALING_POLICY}
+            msgspec.structs.force_setattr(self, "annotations", read)
+
+
 class PodGroup(Wire):
     """A PodGroup."""
 
-    metadata: ObjectMeta
+    metadata: PodGroupMeta
     spec: PodGroupSpec = msgspec.field(default_factory=PodGroupSpec)
     status: PodGroupStatus = msgspec.field(default_factory=PodGroupStatus)
 
@@ -113,6 +125,11 @@ class PodGroup(Wire):
     def key(self) -> str:
         """`namespace/name`."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """Those that are read."""
+        return self.metadata.annotations
 
     def condition(self) -> Condition | None:
         """What its status says of whether it has been scheduled."""

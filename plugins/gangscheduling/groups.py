@@ -76,16 +76,20 @@ class Groups:
         group = group_key(pod) if pod is not None else None
         if group is None:
             return
-        self.members.follow(old, new)
+        changed = self.members.follow(old, new)
         if new is None:
             for uid in self.members.unaccounted(group):
                 self._clock.call_later(_ACCOUNTING_SECONDS, partial(self.members.write_off, group, uid))
         self._faults.pop(group, None)
-        self._look(group)
+        if not self._look(group) and changed:
+            self._changed(group)
 
     def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
         """A pod has ended, or one that had was deleted; see `Members`."""
         self.members.follow_ended(uid, old, new)
+        for member in (old, new):
+            if member is not None:
+                self._changed(member.group)
 
     def follow_group(self, group: str, new: PodGroup | None) -> None:
         """A PodGroup came, changed or went. What was said of one that went does not hold for a later one."""
@@ -112,7 +116,7 @@ class Groups:
         """The key of every PodGroup."""
         return iter(self._groups)
 
-    def min_count(self, group: str) -> int:
+    def quorum(self, group: str) -> int:
         """How many pods have to be scheduled at once; 0 for a group that does not exist."""
         found = self._groups.get(group)
         return 0 if found is None else found.spec.min_count
@@ -123,7 +127,7 @@ class Groups:
 
     def missing(self, group: str) -> int:
         """How many more members must get a node for the quorum."""
-        return self.min_count(group) - self.scheduled(group)
+        return self.quorum(group) - self.scheduled(group)
 
     def has_enough(self, group: str) -> bool:
         """Whether as many members exist as a gang needs, whoever schedules them and whatever keeps them back."""
@@ -199,7 +203,7 @@ class Groups:
         if group not in self._groups or (said is not None and said.reason is Reason.SCHEDULED):
             return False
         bound = self.members.bound(group) + self.members.succeeded(group)
-        if bound < self.min_count(group) or not self._is_ours(group):
+        if bound < self.quorum(group) or not self._is_ours(group):
             return False
         self.say(group, Reason.SCHEDULED)
         return True

@@ -170,7 +170,7 @@ class GangScheduling(
             return cause
         if not cause.rejected:
             return Status.failure(messages.member_error(cause.message))
-        min_count, scheduled = self._groups.min_count(group), self._groups.scheduled(group)
+        min_count, scheduled = self._groups.quorum(group), self._groups.scheduled(group)
         if cause.code is Code.PENDING and cause.plugin in ("", self.name):
             remaining = len(self._groups.remaining(group)) if cause.plugin else placed
             return Status.pending(messages.too_few(min_count, scheduled, remaining))

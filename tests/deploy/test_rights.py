@@ -25,6 +25,7 @@ MEMBERS = [f"first-gang-{number}" for number in range(3)]
 READER = {"kind": "ServiceAccount", "name": "prometheus", "namespace": NAMESPACE}
 _DEVICES = "resource.k8s.io"
 UNSEEN = {
+    Right("", "pods/eviction", "create"),
     Right("events.k8s.io", "events", "patch"),
     Right(_DEVICES, "resourceclaims", "create"),
     Right(_DEVICES, "resourceclaims", "delete"),
@@ -34,7 +35,7 @@ UNSEEN = {
     Right("scheduling.k8s.io", "podgroups/status", "patch"),
 }
 """Rights that are used when words are repeated half a minute later, when writes collide or are taken back, for extended
-resources, within the API server, or where that serves PodGroups of its own."""
+resources, within the API server, for groups that are to start anew, or where the server has PodGroups of its own."""
 _NO_PREEMPTION = "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
 _ON_TWO = {"kubernetes.io/hostname": "two"}
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"

@@ -112,8 +112,9 @@ class Outcome:
 
     @property
     def transient(self) -> bool:
-        """Whether kube-scheduler has not heard of the group everywhere yet, and will try again."""
-        return any("plugins: not found" in message for _, _, message in self.said.values())
+        """Whether kube-scheduler will try again: it has not heard of a group everywhere yet, or of some of its pods."""
+        unheard = any("plugins: not found" in message for _, _, message in self.said.values())
+        return unheard or any("" in told and any(told) for told in self.told.values())
 
     def spares(self, theirs: "Outcome") -> bool:
         """Whether pods were evicted, here no more than there, and the groups that made room fared the same."""
@@ -196,12 +197,15 @@ class Scene:
             more["preemptionPolicy"] = "Never" if group.meek else "PreemptLowerPriority"
             for pod in pods:
                 pod["spec"]["priorityClassName"] = more["priorityClassName"]
-        self._cluster.add_group(group.name, group.min_count, **more)
         for pod in pods[: group.running]:
             pod["spec"]["nodeName"] = "node-0"
         if group.odd:
             pods[-1]["spec"]["priorityClassName"] = "system-cluster-critical"
-        self._cluster.add(*pods)
+            self._cluster.add(*pods)  # the group comes last: nobody is to be placed before the odd one is there
+            self._cluster.add_group(group.name, group.min_count, **more)
+        else:
+            self._cluster.add_group(group.name, group.min_count, **more)
+            self._cluster.add(*pods)
 
     def change(self, group: Group) -> None:
         """The group needs another number of pods."""

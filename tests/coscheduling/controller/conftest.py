@@ -26,7 +26,7 @@ from muster.operator.kube.informer import Informer, Listed
 from muster.operator.kube.transport import Transport
 from muster.operator.podgroups.admission import Admission, AdmissionServing
 from muster.operator.podgroups.controller import PodGroupController
-from muster.operator.podgroups.status_controller import ControllerPorts
+from muster.operator.podgroups.worker import WorkerPorts
 from muster.operator.process.clock import LoopClock
 from muster.operator.process.watches import PODS
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
@@ -119,7 +119,7 @@ async def control(kubeconfig: Path, admission: AdmissionServing | None = None) -
             Informer(client, PODS, Watched(onlooker.on_pod)),
             Informer(client, kinds, Watched(onlooker.on_group)),
         )
-        ports = ControllerPorts(client, recorder, clock, leading=lambda: True, synced=[pods.synced])
+        ports = WorkerPorts(client, recorder, clock, leading=lambda: True, synced=[pods.synced])
         controller = PodGroupController(groups, ports)
         validating = None
         if admission is not None:

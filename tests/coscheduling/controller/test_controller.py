@@ -15,7 +15,7 @@ from muster.framework.runtime.waiting import WaitingPods
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.errors import Forbidden, Rejected, TooManyRequests, Unreachable
 from muster.operator.podgroups.controller import PodGroupController
-from muster.operator.podgroups.status_controller import ControllerPorts
+from muster.operator.podgroups.worker import WorkerPorts
 from muster.plugins.coscheduling.announcements import Reason
 from muster.plugins.coscheduling.api import GROUP_LABELS, PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
@@ -43,7 +43,7 @@ class Stage:
 
     def begin(self) -> None:
         """A controller begins, be it after another."""
-        ports = ControllerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: self.leads)
+        ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: self.leads)
         self.controller = PodGroupController(self.groups, ports)
 
     def hear(self, body: Mapping[str, Any]) -> None:
@@ -423,4 +423,4 @@ async def test_a_fault_in_one_group_holds_up_no_other(stage: Stage, caplog: pyte
     stage.client.put(pod_group())
     await stage.clock.advance(1)
     assert stage.status()["phase"] == "Pending"
-    assert caplog.messages == ["the status of PodGroup ml/odd could not be computed"]
+    assert caplog.messages == ["PodGroup ml/odd could not be looked at"]

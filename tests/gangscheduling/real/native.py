@@ -42,6 +42,10 @@ class NativeCluster(Cluster):
         """Changes how many pods a gang needs."""
         self.api.patch(f"{self._groups}/{name}", {"spec": {"schedulingPolicy": {"gang": {"minCount": min_count}}}})
 
+    def annotate(self, name: str, annotations: Mapping[str, str]) -> None:
+        """Sets annotations of a PodGroup."""
+        self.api.patch(f"{self._groups}/{name}", {"metadata": {"annotations": dict(annotations)}})
+
     def add(self, *pods: PodDict) -> None:
         """Creates pods for this cluster's scheduler."""
         self.create(*pods, scheduler=self.scheduler)

@@ -114,3 +114,17 @@ def test_the_example_starts(native: NativeCluster) -> None:
     job["spec"]["template"]["spec"]["schedulerName"] = native.scheduler
     native.kubectl("apply", "--filename=-", stdin=yaml.safe_dump_all([group, job]))
     native.wait_until_started("native-gang", 3)
+
+
+def test_a_group_that_restarts_evicts_what_is_left_of_it(native: NativeCluster) -> None:
+    native.add_nodes("one", cpu="4")
+    native.add_group("train", 3)
+    native.annotate("train", {"muster-scheduler.io/healing-policy": "Restart"})
+    pods = make_members("train", 3)
+    for pod in pods:
+        pod["spec"]["terminationGracePeriodSeconds"] = 0
+    native.add(*pods)
+    native.wait_until_said("train", "True", "Scheduled")
+    native.delete("train-1")
+    eventually(lambda: native.nodes("train") == {})
+    assert native.events("train", "Restarting")

@@ -1,0 +1,82 @@
+"""Healing: what becomes of a group that runs when members are lost for good.
+
+An annotation of the group's object says it; owners that make new pods for lost ones are what heals. `Life` is pure: who
+keeps the groups asks it after each change of members, and evicts whom it names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+HEALING_POLICY = "muster-scheduler.io/healing-policy"
+
+
+class HealingPolicy(StrEnum):
+    """What a lost member means to the others."""
+
+    KEEP = "Keep"
+    """Nothing: they go on, and a successor joins them."""
+    RESTART = "Restart"
+    """They cannot go on: they are evicted, so that the owner makes all anew."""
+    SHRINK = "Shrink"
+    """They go on as long as the quorum is left; then they are evicted."""
+
+
+def healing_policy(annotations: Mapping[str, str]) -> HealingPolicy:
+    """What the annotations say; KEEP where they say nothing that can be read."""
+    try:
+        return HealingPolicy(annotations.get(HEALING_POLICY, HealingPolicy.KEEP))
+    except ValueError:
+        return HealingPolicy.KEEP
+
+
+def healing_fault(annotations: Mapping[str, str]) -> str:
+    """What is wrong with the annotation, with its field; "" when nothing is."""
+    value = annotations.get(HEALING_POLICY, HealingPolicy.KEEP)
+    if value in [*HealingPolicy]:
+        return ""
+    supported = ", ".join(json.dumps(policy.value) for policy in HealingPolicy)
+    return (
+        f"metadata.annotations[{HEALING_POLICY}]: Unsupported value: {json.dumps(value)}: supported values: {supported}"
+    )
+
+
+@dataclass(slots=True)
+class Life:
+    """One life of a group: from when its quorum is bound until it is whole no more. Members are named by their UIDs.
+
+    Attributes:
+        members: who have lived in it and have not succeeded; empty while it has not begun.
+        succeeded: who have: they are done, and never lost.
+        doomed: who are to be evicted since it ended; the next begins when they are gone.
+    """
+
+    members: set[str] = field(default_factory=set)
+    succeeded: set[str] = field(default_factory=set)
+    doomed: set[str] = field(default_factory=set)
+
+    def follow(self, bound: Collection[str], succeeded: Collection[str], quorum: int) -> set[str]:
+        """Members are bound, and have succeeded, as now. Those that are lost, of a life that has begun."""
+        if self.doomed:
+            self.doomed.intersection_update(bound)
+            return set()
+        if self.members:
+            done = self.members.intersection(succeeded)
+            self.succeeded |= done
+            self.members -= done
+            self.members.update(bound)
+        elif len({*bound} | {*succeeded}) >= quorum:
+            self.members, self.succeeded = {*bound}, {*succeeded}
+        return self.members.difference(bound)
+
+    def decide(self, policy: HealingPolicy, bound: Collection[str], quorum: int) -> set[str]:
+        """The loss of members is for good. Whom to evict; those that are lost are forgotten."""
+        self.members.intersection_update(bound)
+        borne = policy is HealingPolicy.SHRINK and len(self.members) + len(self.succeeded) >= quorum
+        if policy is HealingPolicy.KEEP or borne:
+            return set()
+        self.doomed, self.members, self.succeeded = self.members, set(), set()
+        return self.doomed

@@ -1,0 +1,126 @@
+"""A queue of groups to look at, and one worker that does while this process leads.
+
+Controllers and healers of all kinds of groups extend it. A plugin keeps its groups from the process's informers and
+tells of each that changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Container, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from muster.framework.contract import Clock
+from muster.framework.runtime.standstill import Standstill
+from muster.operator.kube.client import ApiClient
+from muster.operator.kube.series import EventKey
+
+from .work_queue import WorkQueue
+
+log = logging.getLogger(__name__)
+
+_LEADING_POLL_SECONDS = 1.0
+
+
+class EventRecorder(Protocol):
+    """Who writes Events, see `kube.events`. Never blocks."""
+
+    def record(self, key: EventKey) -> None:
+        """Note an event that happens now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerPorts:
+    """What a worker works with.
+
+    Attributes:
+        leading: asked before each look.
+        synced: nothing is looked at before all are set, those of the informers that feed the plugin: until every member
+            is known, groups would seem to lack some.
+        reporter: in whose name Events are reported.
+        standstill: the engine's: what a plugin keeps is read and changed when no decision is under way.
+    """
+
+    client: ApiClient
+    recorder: EventRecorder
+    clock: Clock
+    leading: Callable[[], bool]
+    synced: Collection[asyncio.Event] = ()
+    reporter: str = "muster"
+    standstill: Standstill = field(default_factory=Standstill)
+
+
+class GroupWorker(ABC):
+    """A worker. Make it, `start` and `stop` it on one event loop."""
+
+    def __init__(self, ports: WorkerPorts, groups: Container[str]) -> None:
+        """`groups` says which there are."""
+        self._ports = ports
+        self._clock = ports.clock
+        self._exists = groups.__contains__
+        self._queue = WorkQueue()
+        self._wake = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._paused_until = 0.0
+
+    def start(self) -> None:
+        """Begin; groups are looked at once all members are known."""
+        pace = self._ports.standstill.pace
+        self._tasks = [asyncio.create_task(pace(work)) for work in self._duties()]
+
+    async def stop(self) -> None:
+        """End. A write under way is given up."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @abstractmethod
+    async def _reconcile(self, key: str) -> None:
+        """Look at a group that was marked."""
+
+    def _duties(self) -> list[Coroutine[Any, Any, None]]:
+        """What is done at the same time until it is cancelled."""
+        return [self._work()]
+
+    def _look_at(self, key: str, *, not_before: float, patient: bool = False) -> None:
+        """Have a group looked at; a patient one waits while others are."""
+        self._queue.add(key, at=max(self._clock.now(), not_before), patient=patient)
+        self._wake.set()
+
+    def _again(self, key: str, seconds: float) -> None:
+        """Have it looked at again after so long, if it is there still."""
+        if self._exists(key):
+            self._look_at(key, not_before=self._clock.now() + seconds)
+
+    async def _work(self) -> None:
+        for event in self._ports.synced:
+            await event.wait()
+        while True:
+            self._wake.clear()
+            now = self._clock.now()
+            key = self._queue.pop(now) if self._ports.leading() and now >= self._paused_until else None
+            if key is None:
+                await self._rest()
+                continue
+            try:
+                await self._reconcile(key)
+            except Exception:
+                log.exception("PodGroup %s could not be looked at", key)
+            await asyncio.sleep(0)
+
+    async def _rest(self) -> None:
+        """Sleep until something is due and may be written; while another process leads, look again in a moment."""
+        timer, now = None, self._clock.now()
+        due = self._queue.next_time()
+        if due is not None:
+            until = max(due, self._paused_until) if self._ports.leading() else now + _LEADING_POLL_SECONDS
+            timer = self._clock.call_later(max(0.0, until - now), self._wake.set)
+        try:
+            await self._wake.wait()
+        finally:
+            if timer is not None:
+                timer.cancel()
