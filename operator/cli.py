@@ -24,6 +24,7 @@ _SUBCOMMANDS = {
     "web": "Show queue, nodes and reasons in a browser.",
     "explain": "Show why a pod goes where it goes, or nowhere.",
     "sandbox": "Serve an embedded Kubernetes API to try things on.",
+    "replay": "Decide a recording again, and show what is decided otherwise.",
     "simulate": "Tell whether pods and PodGroups would fit, and what is missing.",
     "config": "Check a configuration file before a scheduler runs with it.",
     "completion": "Print the completion script for a shell.",

@@ -197,6 +197,11 @@ class Handle(Protocol):
         ...
 
     @property
+    def stopwatch(self) -> Callable[[], float]:
+        """Seconds by which is measured how long something takes. The clock may stand still while a pod is decided."""
+        ...
+
+    @property
     def events(self) -> EventSink:
         """Events for people."""
         ...

@@ -238,6 +238,16 @@ class SchedulingQueue:
             self._waiting.time_out(now, self._time_limit, UNSCHEDULABLE_TIMEOUT.label)
         self._admission.tell(self._places.entity_of.__contains__)
 
+    def flush_is_due(self, now: float) -> bool:
+        """Whether `flush` would do anything at `now`."""
+        completion = self._places.backoff_q.next_completion()
+        return now >= self._next_sweep or (completion is not None and completion <= now)
+
+    def pop_is_due(self) -> bool:
+        """Whether there is anything that `pop` would look at."""
+        places = self._places
+        return bool(len(places.active_q) or places.backoff_q.count(Place.BACKOFF))
+
     def next_deadline(self) -> float | None:
         """When `flush` is next of use, seconds on the clock; None while nothing waits for a time."""
         completion = self._places.backoff_q.next_completion()

@@ -28,6 +28,11 @@ _AT_ONCE = 16
 """How many of the tasks that were held up are let go on in one turn of the loop, if there is time."""
 
 T = TypeVar("T")
+Work = Coroutine[Any, Any, Any]
+
+
+def _as_it_is(work: Work) -> Work:
+    return work
 
 
 def _timeless() -> float:
@@ -42,10 +47,12 @@ class Standstill:
 
     Attributes:
         under_way: whether a decision is.
+        follow: wraps the work of each task of the engine's own, for whoever wants to know of its steps.
     """
 
     def __init__(self, stopwatch: Callable[[], float] = _timeless) -> None:
         self.under_way = False
+        self.follow: Callable[[Work], Work] = _as_it_is
         self._now = stopwatch
         self._changes: deque[Callable[[], None]] = deque()
         self._held_up: deque[asyncio.Future[None]] = deque()
@@ -88,6 +95,10 @@ class Standstill:
     def pace(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
         """The same work, of which no step is taken while a decision is under way. To be run as a task."""
         return _Paced(self, work)
+
+    def pace_own(self, work: Work) -> Work:
+        """The same for a task of the engine's own."""
+        return _Paced(self, self.follow(work))
 
     def clock(self, clock: Clock) -> Clock:
         """The same clock, whose timers do not go off while a decision is under way."""

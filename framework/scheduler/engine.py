@@ -89,7 +89,7 @@ def build_engine(
     Raises ConfigurationError when a plugin cannot be made.
     """
     ports = ports.held_up()
-    clock, observer, standstill = ports.clock, ports.observer, ports.standstill
+    clock, measured, observer, standstill = ports.clock, ports.measured, ports.observer, ports.standstill
     snapshot, waiting, nominator, watch = Snapshot(), WaitingPods(standstill), PodNominator(), Watch()
     cache = Cache(snapshot, clock.now, assumed_ttl)
     shared: dict[str, object] = {}
@@ -107,7 +107,7 @@ def build_engine(
             snapshot=snapshot,
             nominator=nominator,
             waiting=waiting,
-            clock=clock,
+            clock=measured,
             observer=observer,
             watch=watch,
         )
@@ -128,10 +128,10 @@ def build_engine(
     algorithms = {
         name: Algorithm(framework, snapshot, nominator, extended=extended) for name, framework in frameworks.items()
     }
-    cycle = SchedulingCycle(algorithms, cache, nominator, clock, observer, ports.choose)
+    cycle = SchedulingCycle(algorithms, cache, nominator, measured, observer, ports.choose)
     reports = Reports(ports, pods.mine)
-    failures = FailureHandler(queue, nominator, reports, pods.mine, clock, observer)
-    bindings = BindingCycle(cycle, cache, queue, failures, reports, clock, observer, ports.wake, ports.extenders)
+    failures = FailureHandler(queue, nominator, reports, pods.mine, measured, observer)
+    bindings = BindingCycle(cycle, cache, queue, failures, reports, measured, observer, ports.wake, ports.extenders)
     domains = DomainSearch(snapshot, room, cache.node_of, ports.choose)
     consultations = Consultations(algorithms, ports)
     trials = GroupTrials(cycle, snapshot, room)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from ..contract.api import Api, NoApi
 from ..contract.cycle_state import CycleState
 from ..contract.extender import Extender, PreemptionQuestion, Victims
-from ..contract.handle import Binder, Clock, ConditionWriter, EventSink, Lister
+from ..contract.handle import Binder, Clock, ConditionWriter, EventSink, Lister, Timer
 from ..contract.observer import NullObserver, Observer
 from ..contract.pod_group import DisruptionUnit
 from ..contract.status import Status
@@ -53,6 +53,7 @@ class Ports:
         choose: `(n) -> 0 … n - 1`, one of n nodes that are equally good: any in a process that schedules, the first
             where the same answer is wanted every time.
         standstill: what of the outside waits while a long decision is under way.
+        stopwatch: seconds by which is measured how long something takes; by default the clock's.
     """
 
     clock: Clock
@@ -68,14 +69,30 @@ class Ports:
     extenders: Sequence[Extender] = ()
     choose: Callable[[int], int] = first_of_equals
     standstill: Standstill = field(default_factory=Standstill)
+    stopwatch: Callable[[], float] | None = None
 
     def held_up(self) -> Ports:
         """The same surroundings, whose timers and tasks wait for the end of a decision that is under way."""
         spawn, standstill = self.spawn, self.standstill
-        return replace(self, clock=standstill.clock(self.clock), spawn=lambda work: spawn(standstill.pace(work)))
+        return replace(self, clock=standstill.clock(self.clock), spawn=lambda work: spawn(standstill.pace_own(work)))
+
+    @property
+    def measured(self) -> Clock:
+        """The clock, with the stopwatch in it."""
+        clock = self.clock
+        return clock if self.stopwatch is None else _Measured(self.stopwatch, clock.wall, clock.call_later)
 
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """Implements `contract.Clock`."""
+
+    now: Callable[[], float]
+    wall: Callable[[], float]
+    call_later: Callable[[float, Callable[[], None]], Timer]
 
 
 @dataclass(slots=True)
@@ -96,6 +113,11 @@ class ProfileHandle:
     def clock(self) -> Clock:
         """Time."""
         return self.ports.clock
+
+    @property
+    def stopwatch(self) -> Callable[[], float]:
+        """Seconds by which is measured how long something takes."""
+        return self.ports.measured.now
 
     @property
     def events(self) -> EventSink:

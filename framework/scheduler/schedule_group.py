@@ -88,7 +88,8 @@ class GroupCycle:
 
     def run(self, plugin: GroupPlugin, group: str, attempts: Sequence[Attempt]) -> Steps[None]:
         """Decide for the waiting members of `group`."""
-        began, attempts = self._ports.clock.now(), as_queued(attempts)
+        now = self._ports.measured.now
+        began, attempts = now(), as_queued(attempts)
         outcome = yield from self.decide(plugin, group, attempts)
         if outcome.decision is not None:
             attempts[0].framework.tell_group_decision(outcome.decision)
@@ -96,7 +97,7 @@ class GroupCycle:
         for attempt in outcome.alone:
             attempt.tell_followers()
             yield False
-        seconds = self._ports.clock.now() - began
+        seconds = now() - began
         self._ports.observer.group_algorithm_seconds(seconds)
         result = "scheduled" if outcome.placed and plugin.missing(group) <= 0 else _failure(outcome)
         self._ports.observer.group_attempt(result, profile=attempts[0].profile, seconds=seconds)
@@ -307,7 +308,7 @@ class GroupCycle:
         tasks: list[asyncio.Task[object]] = []
         try:
             for attempt in attempts:
-                tasks.append(asyncio.ensure_future(self._ports.standstill.pace(work(attempt))))
+                tasks.append(asyncio.ensure_future(self._ports.standstill.pace_own(work(attempt))))
                 if len(tasks) % _BEGIN_AT_ONCE == 0:
                     await asyncio.sleep(0)
             await asyncio.gather(*tasks)

@@ -17,7 +17,6 @@ from ..contract.cycle_state import CycleState
 from ..contract.extender import EXTENDER, Consultation
 from ..contract.handle import Clock
 from ..contract.observer import Observer
-from ..contract.plugin import Scores
 from ..contract.status import Code, Status
 from ..contract.verdicts import NO_NODES, Diagnosis, fit_error, with_post_filter
 from ..model.pod_info import PodInfo
@@ -58,6 +57,8 @@ _DRAWS = 3
 
 Choose = Callable[[int], int]
 """`(n) -> 0 … n - 1`: one of n equals."""
+Pick = Callable[[PodInfo, Rows, Scored, Choose], int]
+"""The position of the node that a pod gets, among rows that are so good."""
 
 
 @dataclass(slots=True)
@@ -88,6 +89,7 @@ class Algorithm:
         framework: the profile's plugins.
         snapshot: the nodes.
         next_start: where in the node list the next search begins, when a profile does not ask for all nodes.
+        pick: chooses among several nodes; whoever wants to know of each choice puts itself in between.
         extended: whether extenders filter or score, so that the first node is not enough though no plugin scores.
     """
 
@@ -98,6 +100,7 @@ class Algorithm:
         self.snapshot = snapshot
         self.next_start = 0
         self.extended = extended
+        self.pick: Pick = pick_best
         self._nominator = nominator
 
     def find_nodes_that_fit(self, state: CycleState, pod: PodInfo, *, nominated_first: bool = True) -> Feasible:
@@ -195,7 +198,7 @@ class Algorithm:
         if isinstance(scored, Status):
             return scored
         decision_log.scores(pod, found.rows, scored, self.snapshot)
-        return int(found.rows[_best(scored.totals, choose)])
+        return int(found.rows[self.pick(pod, found.rows, scored, choose)])
 
     def post_filter(self, state: CycleState, pod: PodInfo, found: Feasible) -> tuple[str | None, str]:
         """What PostFilter makes of a rejection: the nomination (None: as it was, "": none), and the whole text."""
@@ -339,11 +342,12 @@ class SchedulingCycle:
             return algorithm.recheck(CycleState(), attempt.pod, attempt.node_name)
 
 
-def _best(totals: Scores, choose: Choose) -> int:
+def pick_best(pod: PodInfo, rows: Rows, scored: Scored, choose: Choose) -> int:
     """The position of the greatest total; of several, each with the same chance.
 
     Where many are equal, as on an empty cluster, one drawn from all is likely to be among them and is as good a draw.
     """
+    totals = scored.totals
     best = totals[totals.argmax()]
     for _ in range(_DRAWS):
         drawn = choose(len(totals))

@@ -184,5 +184,5 @@ class Scheduler:
     def _begin(self, queued: QueuedPod, entity: QueuedEntity) -> Attempt:
         framework = self._frameworks[queued.info.pod.spec.scheduler_name]
         state = CycleState(sampled=self._ports.random() < _SAMPLED_SHARE)
-        began, generation = self._ports.clock.now(), self._cache.generation
+        began, generation = self._ports.measured.now(), self._cache.generation
         return Attempt(queued, framework, state, began, generation, entity.flushed, entity.group)

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from muster.framework.config import ConfigurationError, parse_duration
+from muster.framework.model.quantity import NANO_PER_UNIT, QuantityError, nanos
 from muster.operator import app, logs
 from muster.operator.kube.credentials import load_connection
 from muster.operator.podgroups.admission import AdmissionServing
@@ -22,6 +23,7 @@ from muster.operator.process.settings import (
     with_leader_election,
     with_scheduler_names,
 )
+from muster.operator.recording.session import RecordingOptions, make_file
 from muster.operator.serving import CertificateError, ListenError, certificate_files
 from muster.operator.serving.server import DEFAULT_PORT
 
@@ -46,6 +48,13 @@ def _duration(_context: click.Context, _option: click.Parameter, value: str) -> 
     if seconds < 0:
         raise click.BadParameter("must be zero or positive")
     return seconds
+
+
+def _bytes(_context: click.Context, _option: click.Parameter, value: str) -> int:
+    try:
+        return nanos(value) // NANO_PER_UNIT
+    except QuantityError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 def _endpoint(_context: click.Context, _option: click.Parameter, value: str | None) -> app.Endpoint | None:
@@ -116,6 +125,29 @@ def _endpoint(_context: click.Context, _option: click.Parameter, value: str | No
     type=click.IntRange(1, 65535),
     help="Validate PodGroups here, for a ValidatingWebhookConfiguration that points to it. Default: not at all.",
 )
+@click.option(
+    "--record",
+    "recorded",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write down what is seen and decided, for muster replay.",
+)
+@click.option(
+    "--record-max-size",
+    "record_bytes",
+    default="1Gi",
+    show_default=True,
+    metavar="SIZE",
+    callback=_bytes,
+    help="How large that may get.",
+)
+@click.option(
+    "--record-annotation",
+    "annotations",
+    multiple=True,
+    metavar="KEY",
+    help="Write this annotation, too, which a plugin goes by. May be repeated. Default: none of pods and nodes.",
+)
 @click.option("--webhook-cert-file", type=click.Path(path_type=Path), metavar="FILE", help="PEM certificate for it.")
 @click.option("--webhook-private-key-file", type=click.Path(path_type=Path), metavar="FILE", help="Its key.")
 def command(
@@ -129,6 +161,9 @@ def command(
     webhook_port: int | None,
     webhook_cert_file: Path | None,
     webhook_private_key_file: Path | None,
+    recorded: Path | None,
+    record_bytes: int,
+    annotations: Sequence[str],
     **serving: Any,
 ) -> None:
     """Schedule pods until stopped.
@@ -146,6 +181,12 @@ def command(
     with bad_input():
         configuration = with_leader_election(read_configuration(config), leader_elect)
         assembly = replace(assemble(with_scheduler_names(configuration, names)), assumed_ttl=assumed_pod_ttl or None)
+        if recorded is not None:
+            if configuration.extenders:
+                raise click.UsageError("--record: what extenders answer cannot be recorded")
+            make_file(recorded).close()
+            options = RecordingOptions(recorded, record_bytes, frozenset(annotations))
+            assembly = replace(assembly, recording=options)
         connection = load_connection(kubeconfig or assembly.configuration.client_connection.kubeconfig or None)
     try:
         app.run(assembly, connection, app.Serving(**serving))

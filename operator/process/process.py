@@ -22,6 +22,7 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.leader.elector import Alone, Elector, Leadership, Terms
 from muster.operator.metrics import EngineMetrics
 from muster.operator.metrics.requests import RequestMetrics
+from muster.operator.recording.session import RecordingSession
 
 from .clock import LoopClock
 from .extenders import Extenders
@@ -89,13 +90,19 @@ class Process:
             on_write=self.metrics.api_write,
         )
         self._extenders = Extenders(assembly.configuration, self.writers)
+        ports = self.writers.ports(self.metrics, listers, self._extenders.all)
+        self._recording = None if assembly.recording is None else RecordingSession(assembly.recording, clock)
+        if self._recording is not None:
+            ports = self._recording.ports(ports)
         self.engine = build_engine(
             assembly.configuration,
             assembly.profiles,
             assembly.registry,
-            self.writers.ports(self.metrics, listers, self._extenders.all),
+            ports,
             assumed_ttl=assembly.assumed_ttl,
         )
+        if self._recording is not None:
+            self.engine = self._recording.watch(self.engine, assembly)
         self._loop = SchedulingLoop(self.engine, clock, may_schedule=self._may_schedule)
         self._watchdog = Watchdog(self.engine.watch, self.metrics.loop_held)
         self.watches = Watches(
@@ -118,6 +125,8 @@ class Process:
     async def stop(self) -> None:
         """No new decisions; end what was begun, unless that is somebody else's by now."""
         self._draining = True
+        if self._recording is not None:
+            self._recording.end()
         self.engine.scheduler.reports.end()
         self.engine.standstill.apply(self._turn_away)
         cut_off = await self.writers.drain(within=0 if self._lost else _DRAIN_SECONDS)
@@ -130,6 +139,8 @@ class Process:
         await self.watches.stop()
         await self._extenders.close()
         self._watchdog.stop()
+        if self._recording is not None:
+            self._recording.close()
         self.over.set()
 
     def dump(self) -> None:

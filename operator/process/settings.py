@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from muster.framework.config import KubeSchedulerConfiguration, ResolvedProfile
     from muster.framework.contract import Plugin, WatchedKind
+    from muster.operator.recording.session import RecordingOptions
 
 
 LEASE = "muster"
@@ -42,12 +43,14 @@ class Assembly:
 
     Attributes:
         assumed_ttl: how many seconds after its binding a pod that the API never reports is forgotten; None for never.
+        recording: where to record what is seen and decided, if that is wanted.
     """
 
     configuration: KubeSchedulerConfiguration
     profiles: tuple[ResolvedProfile, ...]
     registry: Mapping[str, type[Plugin]]
     assumed_ttl: float | None = None
+    recording: RecordingOptions | None = None
 
     def watched(self) -> tuple[WatchedKind, ...]:
         """The kinds, besides pods and nodes, that the profiles' plugins look at."""

@@ -163,7 +163,7 @@ class NodeJudge:
         return bool(failure(claim)) or timed_out(claim, self._handle.clock.wall(), self._binding_seconds)
 
     def _budget(self) -> Budget:
-        return Budget(self._handle.clock.now, self._search_seconds)
+        return Budget(self._handle.stopwatch, self._search_seconds)
 
 
 def _parts(backed: npt.NDArray[np.int64]) -> Iterator[tuple[int, Mask]]:

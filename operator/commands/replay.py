@@ -1,0 +1,64 @@
+"""`muster replay`: decide a recording again."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from muster.framework.config import load
+from muster.operator.process.settings import assemble, read_configuration, with_scheduler_names
+from muster.operator.recording.reader import Recording, RecordingError
+from muster.operator.recording.replay import replay
+from muster.operator.recording.report import document, told
+
+from .common import BadInputError, bad_input, config_option
+from .output import Output, emit, emit_lines, output_option
+
+DIFFERS = 1
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """What went wrong then goes wrong again, and is no news."""
+    logging.disable(logging.ERROR)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+@click.command("replay")
+@click.argument("file", type=click.Path(path_type=Path))
+@config_option
+@click.option("--all", "everything", is_flag=True, help="Show every pod that comes off otherwise.")
+@output_option(Output.JSON, Output.YAML)
+def command(file: Path, config: Path | None, everything: bool, output: Output) -> None:
+    """Decide again what muster run --record has written down, and show what is decided otherwise.
+
+    With the configuration that was recorded, or with the one in --config, by this version of Muster and the plugins
+    that are installed. The cluster is the recorded one: each pod is decided on it as it was, whatever would have become
+    of the pods before it. Exit codes: 0 when every decision is the same, 1 when not, 2 for bad input.
+    """
+    with bad_input(), _silence():
+        try:
+            recording = Recording(file)
+            recorded = load(json.dumps(recording.head.configuration).encode(), str(file))
+            names = [profile.scheduler_name or "" for profile in recorded.profiles]
+            configuration = recorded if config is None else read_configuration(config)
+            if len(configuration.profiles) == 1:
+                configuration = with_scheduler_names(configuration, names)
+            comparison = replay(recording, replace(assemble(configuration), assumed_ttl=recording.head.assumed_ttl))
+        except RecordingError as error:
+            raise BadInputError(str(error)) from error
+    if output.document:
+        emit(document(comparison), output)
+    else:
+        emit_lines(told(comparison, everything=everything))
+    if not comparison.exact:
+        raise SystemExit(DIFFERS)

@@ -1,0 +1,81 @@
+"""What an engine asks of the outside: the names of the questions, and who writes the answers down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from muster.framework.contract import MERGE_PATCH, ApiError
+
+from .events import Answered, Failure
+from .secrets import without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from muster.framework.contract import Api, Binder, PodInfo, Status
+
+    from .events import Event
+    from .tasks import Tasks
+
+
+def binding(uid: str, node_name: str) -> str:
+    """The question whether this pod may be bound to this node."""
+    return f"bind {uid} {node_name}"
+
+
+def asked(verb: str, path: str) -> str:
+    """A request of a plugin."""
+    return f"{verb} {path}"
+
+
+class RecordedBinder:
+    """Implements `contract.Binder`."""
+
+    def __init__(self, tell: Callable[[Event], None], now: Callable[[], float], tasks: Tasks, binder: Binder) -> None:
+        self._tell = tell
+        self._now = now
+        self._tasks = tasks
+        self._binder = binder
+
+    async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
+        with self._tasks.outside():
+            status = await self._binder.bind(pod, node_name)
+        failed = None if status is None else Failure(status.message)
+        self._tell(Answered(self._now(), binding(pod.uid, node_name), failed=failed))
+        return status
+
+
+class RecordedApi:
+    """Implements `contract.Api`."""
+
+    def __init__(self, tell: Callable[[Event], None], now: Callable[[], float], tasks: Tasks, api: Api) -> None:
+        self._tell = tell
+        self._now = now
+        self._tasks = tasks
+        self._api = api
+
+    async def get(self, path: str) -> bytes:
+        return await self._asked("get", path, self._api.get(path))
+
+    async def post(self, path: str, body: bytes) -> bytes:
+        return await self._asked("post", path, self._api.post(path, body))
+
+    async def put(self, path: str, body: bytes) -> bytes:
+        return await self._asked("put", path, self._api.put(path, body))
+
+    async def patch(self, path: str, body: bytes, *, content_type: str = MERGE_PATCH) -> bytes:
+        return await self._asked("patch", path, self._api.patch(path, body, content_type=content_type))
+
+    async def delete(self, path: str, body: bytes | None = None) -> bytes:
+        return await self._asked("delete", path, self._api.delete(path, body))
+
+    async def _asked(self, verb: str, path: str, request: Coroutine[Any, Any, bytes]) -> bytes:
+        try:
+            with self._tasks.outside():
+                answer = await request
+        except ApiError as error:
+            failed = Failure(str(error), error.status, error.reason, error.retry_after)
+            self._tell(Answered(self._now(), asked(verb, path), failed=failed))
+            raise
+        self._tell(Answered(self._now(), asked(verb, path), without_secrets(answer)))
+        return answer

@@ -1,0 +1,176 @@
+"""What was decided, and what would be decided now: decision by decision, then pod by pod."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from .events import Decided, GroupDecided
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .events import Decision, Ranking
+
+
+class Difference(StrEnum):
+    """How a pod came off otherwise."""
+
+    ELSEWHERE = "Elsewhere"
+    """It was placed on another node."""
+    NOW_PLACED = "NowPlaced"
+    """It waited and would be placed."""
+    NOW_WAITS = "NowWaits"
+    """It was placed and would wait."""
+    OTHER_REASON = "OtherReason"
+    """It waits in both, and is told another reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Would:
+    """The node that would be chosen, and how good it is."""
+
+    node: str
+    ranking: Ranking
+
+
+@dataclass(slots=True)
+class PodStory:
+    """What became of one pod.
+
+    Attributes:
+        recorded, replayed: its last decision, or that by which it was first placed; None where there was none.
+        would: where the replay would have placed it, had it not gone where it was recorded to go.
+    """
+
+    recorded: Decided | None = None
+    replayed: Decided | None = None
+    would: Would | None = None
+
+    @property
+    def node(self) -> str:
+        """Where it would be placed."""
+        if self.would is not None:
+            return self.would.node
+        return "" if self.replayed is None else self.replayed.node
+
+    @property
+    def difference(self) -> Difference | None:
+        """None where both came to the same, or one of them to nothing."""
+        if self.recorded is None or self.replayed is None:
+            return None
+        was, would = self.recorded.node, self.node
+        if was and would:
+            return Difference.ELSEWHERE if was != would else None
+        if was or would:
+            return Difference.NOW_WAITS if was else Difference.NOW_PLACED
+        return Difference.OTHER_REASON if self.recorded.message != self.replayed.message else None
+
+
+@dataclass(slots=True)
+class Comparison:
+    """How a replay compares.
+
+    Attributes:
+        events: how many happened.
+        decisions: how many were recorded.
+        same: how many of these were met by the same one, byte for byte.
+        told_otherwise: how many by one with the same outcome in other words or with other scores.
+        elsewhere: how many by one that would place the pod on a better node.
+        own_way: the first recorded decision that was not met, and what was decided in its place; from there on the
+            engine went its own way, and is compared pod by pod alone.
+        broken_off: why it went its own way, if it was not for a decision.
+        not_followed: kinds that are looked at now and were not recorded.
+        stories: by UID, what became of each pod.
+    """
+
+    events: int = 0
+    decisions: int = 0
+    same: int = 0
+    told_otherwise: int = 0
+    elsewhere: int = 0
+    own_way: tuple[Decision | None, Decision | None] | None = None
+    broken_off: str = ""
+    not_followed: list[str] = field(default_factory=list)
+    stories: dict[str, PodStory] = field(default_factory=dict)
+    _recorded: deque[Decision] = field(default_factory=deque)
+    _replayed: deque[tuple[Decision, Would | None]] = field(default_factory=deque)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every decision was the same, byte for byte."""
+        return self.same == self.decisions and not self.broken_off and self.own_way is None
+
+    def recorded(self, decision: Decision) -> None:
+        """This was decided."""
+        self.decisions += 1
+        self._recorded.append(decision)
+        if isinstance(decision, Decided):
+            story = self.stories.setdefault(decision.uid, PodStory())
+            if _tells_more(story.recorded, decision):
+                story.recorded = decision
+
+    def replayed(self, decision: Decision, would: Would | None) -> None:
+        """This was decided again, where another choice would have been made if there is one."""
+        self._replayed.append((decision, would))
+        if isinstance(decision, Decided):
+            story = self.stories.setdefault(decision.uid, PodStory())
+            if _tells_more(story.replayed, decision):
+                story.replayed, story.would = decision, would
+
+    def same_course(self, *, all_told: bool) -> bool:
+        """Whether what was decided so far has the same outcome on both sides.
+
+        Unless the recording has told of all decisions that were begun, it may tell later of what was replayed.
+        """
+        while self._recorded:
+            was = self._recorded.popleft()
+            decision, would = self._replayed.popleft() if self._replayed else (None, None)
+            if decision is None or _outcome(was) != _outcome(decision):
+                self.own_way = was, decision
+                return False
+            if would is not None:
+                self.elsewhere += 1
+            elif msgspec.json.encode(was) == msgspec.json.encode(decision):
+                self.same += 1
+            else:
+                self.told_otherwise += 1
+        if self._replayed and all_told:
+            self.own_way = None, self._replayed[0][0]
+            return False
+        return True
+
+    def diverged(self, why: str) -> None:
+        """The engine does not do what it did, though it decided the same."""
+        self.broken_off = why
+
+    def differences(self) -> Iterator[tuple[Difference, PodStory]]:
+        """The pods that came off otherwise."""
+        for story in self.stories.values():
+            if story.difference is not None:
+                yield story.difference, story
+
+
+def placed(decision: Decided) -> bool:
+    """Whether the pod got the node, for all that was known then."""
+    return bool(decision.node) and not decision.code and not decision.given_back
+
+
+def chosen(decision: Decided) -> bool:
+    """Whether the pod got the node because it is the best of several."""
+    return placed(decision) and decision.ranking is not None
+
+
+def _tells_more(before: Decided | None, decision: Decided) -> bool:
+    """Whether this is what a pod came to: the first placement, else the last refusal."""
+    return not decision.given_back and (before is None or not placed(before))
+
+
+def _outcome(decision: Decision) -> tuple[object, ...]:
+    if isinstance(decision, GroupDecided):
+        return decision.group, decision.placed, decision.missing, decision.code
+    return decision.uid, decision.node, decision.code, decision.given_back

@@ -1,0 +1,203 @@
+"""The events of a recording: all that moves an engine, in order, and what it decided.
+
+An engine that is given the same events decides the same, for it has no clock, randomness or I/O of its own. So that
+this holds to the last byte its time stands still within an event, and moves on with the next: `at` is seconds on that
+clock. Each event is a line of JSON in the file; fields may be added to them, and a reader leaves out those that it does
+not know.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+FORMAT = 1
+"""Goes up when a reader of the format before would misunderstand a recording."""
+
+
+class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="event", gc=False):
+    """Base of all events."""
+
+
+class Began(Event, frozen=True, tag="began"):
+    """The head of a file.
+
+    Attributes:
+        format: see `FORMAT`.
+        muster: the version that decided.
+        at, wall: one moment on the engine's clock and since the epoch.
+        seed: of the engine's randomness.
+        configuration: the KubeSchedulerConfiguration, as far as it decides.
+        kinds: what was followed, as the engine names it.
+        assumed_ttl: how long an assumed pod is kept that the API never reports.
+        whole: whether the engine knew nothing before; else what it knew comes first, and it is decided from there on.
+        part: which file of the recording this is, from 1 on.
+        anonymous: whether the names are not those of the cluster.
+    """
+
+    format: int
+    muster: str
+    at: float
+    wall: float
+    seed: int
+    configuration: dict[str, Any]
+    kinds: tuple[str, ...]
+    assumed_ttl: float | None = None
+    whole: bool = True
+    part: int = 1
+    anonymous: bool = False
+
+
+class Added(Event, frozen=True, tag="added"):
+    """An object was seen for the first time."""
+
+    at: float
+    kind: str
+    object: msgspec.Raw
+
+
+class Changed(Event, frozen=True, tag="changed"):
+    """An object changed. It is known by its namespace and name."""
+
+    at: float
+    kind: str
+    object: msgspec.Raw
+
+
+class Gone(Event, frozen=True, tag="gone"):
+    """An object is gone."""
+
+    at: float
+    kind: str
+    object: msgspec.Raw
+
+
+class Flushed(Event, frozen=True, tag="flushed"):
+    """The queue was told the time."""
+
+    at: float
+
+
+class Stepped(Event, frozen=True, tag="stepped"):
+    """The scheduler took the next from the queue. What it decided follows."""
+
+    at: float
+
+
+class TimerEnded(Event, frozen=True, tag="timer"):
+    """The timer that was set as the `number`-th called back."""
+
+    at: float
+    number: int
+
+
+class TaskWentOn(Event, frozen=True, tag="task"):
+    """The task that was started as the `number`-th went on."""
+
+    at: float
+    number: int
+
+
+class Expired(Event, frozen=True, tag="expired"):
+    """Assumed pods whose time was over were looked for."""
+
+    at: float
+
+
+class Answered(Event, frozen=True, tag="answered"):
+    """Whom the engine asked or told something has answered.
+
+    Attributes:
+        call: what was asked; the same question may be asked again, and is answered in order.
+        result: the answer, without what is nobody's business; a text is a body.
+        failed: why there is none.
+    """
+
+    at: float
+    call: str
+    result: str = ""
+    failed: Failure | None = None
+
+
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An error of the API, or of a binding."""
+
+    message: str
+    status: int = 0
+    reason: str = ""
+    retry_after: float | None = None
+
+
+class Ranking(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How the chosen node stood.
+
+    Attributes:
+        total: its score.
+        by_plugin: what each plugin gave to it, weighted.
+        among: how many nodes could run the pod.
+        equals: how many of them had the same score, itself included.
+    """
+
+    total: int
+    by_plugin: dict[str, int]
+    among: int
+    equals: int
+
+
+class Decided(Event, frozen=True, tag="decided"):
+    """What a pod's attempt came to.
+
+    Attributes:
+        pod: `namespace/name`.
+        node: where it was placed; "" for nowhere.
+        ranking: why there; None where there was no choice.
+        code, message, plugin: why nowhere.
+        group: the group that it was tried with.
+        given_back: whether the pod had the node, and lost it before it was bound.
+    """
+
+    pod: str
+    uid: str
+    node: str = ""
+    ranking: Ranking | None = None
+    code: str = ""
+    message: str = ""
+    plugin: str = ""
+    group: str = ""
+    given_back: bool = False
+
+
+class GroupDecided(Event, frozen=True, tag="groupDecided"):
+    """What the trial of a group came to. What its members came to follows."""
+
+    group: str
+    placed: int
+    missing: int
+    code: str = ""
+    message: str = ""
+
+
+class Ended(Event, frozen=True, tag="ended"):
+    """Nothing follows: the process ended, or the next file goes on."""
+
+    at: float
+
+
+Told = Added | Changed | Gone
+Decision = Decided | GroupDecided
+AnyEvent = (
+    Began
+    | Added
+    | Changed
+    | Gone
+    | Flushed
+    | Stepped
+    | TimerEnded
+    | TaskWentOn
+    | Expired
+    | Answered
+    | Decided
+    | GroupDecided
+    | Ended
+)

@@ -1,0 +1,216 @@
+"""The recorder: stands between an engine and all that moves it, and tells a sink of every event, in order.
+
+`muster run --record` and tests put one around an engine: `ports` before it is built, `watch` after. Whoever drives the
+engine drives the one that `watch` answers. The engine decides as without a recorder, but that its time stands still
+within an event and that its randomness has a seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from .calls import RecordedApi, RecordedBinder
+from .decisions import DecisionListener
+from .events import Added, Changed, Ended, Event, Expired, Flushed, Gone, Stepped, TaskWentOn, TimerEnded
+from .tasks import Task, Tasks
+
+if TYPE_CHECKING:
+    from muster.framework.contract import Clock
+    from muster.framework.contract.handle import Timer
+    from muster.framework.queue.scheduling_queue import SchedulingQueue
+    from muster.framework.scheduler.engine import Engine
+    from muster.framework.scheduler.event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler
+    from muster.framework.scheduler.profile_handle import Ports
+    from muster.framework.scheduler.scheduler import Scheduler
+
+PODS, NODES = "pods", "nodes"
+
+
+class Recorder:
+    """Records one engine. `sink` is told of each event; `clock` is the one that the process lives by.
+
+    Attributes:
+        clock: the engine's: it stands still within an event.
+    """
+
+    def __init__(self, sink: Callable[[Event], None], clock: Clock, seed: int) -> None:
+        self.clock = EventClock(self, clock)
+        self._sink = sink
+        self._seed = seed
+        self._tasks = Tasks(self)
+        self._deciding: Callable[[], bool] = lambda: False
+        self._ended = False
+
+    def ports(self, ports: Ports) -> Ports:
+        """What the engine is to be built on."""
+        ports.standstill.follow = self._tasks.follow
+        self._deciding = lambda: ports.standstill.under_way
+        return replace(
+            ports,
+            clock=self.clock,
+            stopwatch=ports.stopwatch or ports.clock.now,
+            random=Random(self._seed).random,
+            choose=Random(self._seed).randrange,
+            binder=RecordedBinder(self.tell, self.now, self._tasks, ports.binder),
+            api=RecordedApi(self.tell, self.now, self._tasks, ports.api),
+        )
+
+    def watch(self, engine: Engine) -> Engine:
+        """The engine for those who drive it."""
+        DecisionListener(engine, self.tell)
+        return replace(
+            engine,
+            pods=cast("PodEventHandler", _Pods(self, PODS, engine.pods)),
+            nodes=cast("NodeEventHandler", _Told(self, NODES, engine.nodes)),
+            objects={
+                kind: cast("ObjectEventHandler", _Told(self, kind.resource, handler))
+                for kind, handler in engine.objects.items()
+            },
+            queue=cast("SchedulingQueue", _Queue(self, engine.queue)),
+            scheduler=cast("Scheduler", _Scheduler(self, engine)),
+        )
+
+    def end(self) -> None:
+        """What happens from here on is not recorded."""
+        if not self._ended:
+            self.tell(Ended(self.now()))
+            self._ended = True
+
+    def now(self) -> float:
+        """The time of an event that happens now. While a decision is under way time stands."""
+        if not self._deciding():
+            self.clock.move_on()
+        return self.clock.now()
+
+    def tell(self, event: Event) -> None:
+        """This happened."""
+        if not self._ended:
+            self._sink(event)
+
+    def begin(self, task: Task) -> None:
+        """A task goes on. As `tasks.Steps`."""
+        self.tell(TaskWentOn(self.now(), task.number))
+
+
+class EventClock:
+    """Implements `contract.Clock`: another one that moves only from event to event."""
+
+    def __init__(self, recorder: Recorder, clock: Clock) -> None:
+        self._recorder = recorder
+        self._clock = clock
+        self._now = clock.now()
+        self._wall = clock.wall() - self._now
+        self._timers = 0
+
+    def now(self) -> float:
+        """Seconds on a monotonic clock."""
+        return self._now
+
+    def wall(self) -> float:
+        """Seconds since the epoch."""
+        return self._wall + self._now
+
+    def move_on(self) -> None:
+        """An event happens."""
+        self._now = max(self._now, self._clock.now())
+
+    def move_to(self, moment: float) -> None:
+        """An event happens that knows its time."""
+        self._now = max(self._now, moment)
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        """Call back, unless the timer is cancelled."""
+        self._timers += 1
+        number = self._timers
+
+        def over() -> None:
+            self._recorder.tell(TimerEnded(self._recorder.now(), number))
+            callback()
+
+        return self._clock.call_later(seconds, over)
+
+
+class _Handler(Protocol):
+    def on_add(self, obj: Any, /) -> None: ...
+
+    def on_update(self, old: Any, new: Any, /) -> None: ...
+
+    def on_delete(self, obj: Any, /) -> None: ...
+
+
+class _Told:
+    """The handler of one kind."""
+
+    def __init__(self, recorder: Recorder, kind: str, handler: _Handler) -> None:
+        self._recorder = recorder
+        self._kind = kind
+        self._handler = handler
+
+    def on_add(self, obj: Any) -> None:
+        self._recorder.tell(Added(self._recorder.now(), self._kind, obj))
+        self._handler.on_add(obj)
+
+    def on_update(self, old: Any, new: Any) -> None:
+        self._recorder.tell(Changed(self._recorder.now(), self._kind, new))
+        self._handler.on_update(old, new)
+
+    def on_delete(self, obj: Any) -> None:
+        self._recorder.tell(Gone(self._recorder.now(), self._kind, obj))
+        self._handler.on_delete(obj)
+
+
+class _Pods(_Told):
+    """That of pods."""
+
+    def __init__(self, recorder: Recorder, kind: str, handler: PodEventHandler) -> None:
+        super().__init__(recorder, kind, handler)
+        self._pods = handler
+        self.mine = handler.mine
+
+    def expire(self, now: float) -> None:
+        self._recorder.clock.move_to(now)
+        self._recorder.tell(Expired(self._recorder.clock.now()))
+        self._pods.expire(self._recorder.clock.now())
+
+
+class _Queue:
+    """The queue, which is told the time. That is an event only when it is of use."""
+
+    def __init__(self, recorder: Recorder, queue: SchedulingQueue) -> None:
+        self._recorder = recorder
+        self._queue = queue
+
+    def flush(self, now: float) -> None:
+        clock = self._recorder.clock
+        clock.move_to(now)
+        if self._queue.flush_is_due(clock.now()):
+            self._recorder.tell(Flushed(clock.now()))
+        self._queue.flush(clock.now())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._queue, name)
+
+
+class _Scheduler:
+    """The scheduler, which is told to go on. A decision is one event, however many steps it takes."""
+
+    def __init__(self, recorder: Recorder, engine: Engine) -> None:
+        self._recorder = recorder
+        self._scheduler = engine.scheduler
+        self._queue = engine.queue
+
+    def step(self) -> bool:
+        if not self._scheduler.under_way and self._queue.pop_is_due():
+            self._recorder.tell(Stepped(self._recorder.now()))
+        return self._scheduler.step()
+
+    def give_up(self) -> None:
+        if self._scheduler.under_way:
+            self._recorder.end()
+        self._scheduler.give_up()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._scheduler, name)

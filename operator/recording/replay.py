@@ -1,0 +1,306 @@
+"""The replayer: another engine lives through what a recording tells of, and is compared with what was decided.
+
+It is driven event by event, so that nothing but the decision can differ. Where it would choose another node than the
+recorded one that choice is noted, and the pod goes where it went: so each decision is one about the recorded cluster,
+and no difference is just the consequence of another one. Where it places whom the recorded one did not, or the other
+way round, it cannot be driven like that any more: it goes its own way in its own order, while the cluster goes on as it
+was recorded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, defaultdict, deque
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from muster.framework.contract import Node, Pod
+from muster.framework.runtime.standstill import Standstill
+from muster.framework.scheduler.engine import build_engine
+from muster.framework.scheduler.profile_handle import Ports
+from muster.framework.scheduler.schedule_one import pick_best
+
+from .comparison import Comparison, Would, chosen
+from .decisions import DecisionListener, ranking
+from .events import (
+    Added,
+    Answered,
+    Changed,
+    Decided,
+    Expired,
+    Flushed,
+    Gone,
+    GroupDecided,
+    Stepped,
+    TaskWentOn,
+    TimerEnded,
+)
+from .recorder import NODES, PODS
+from .surroundings import Answers, Bound, ReplayClock, ReplayTasks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from muster.framework.contract import Lister, PodInfo
+    from muster.framework.runtime.results import Scored
+    from muster.framework.scheduler.engine import Engine
+    from muster.framework.scheduler.schedule_one import Choose
+    from muster.framework.snapshot.view import Rows
+    from muster.operator.process.settings import Assembly
+
+    from .events import AnyEvent, Decision
+    from .reader import Recording
+
+Placements = deque[tuple[int, str]]
+"""Where a pod was sent in turn, each with the number of the step."""
+_IDLE_SECONDS = 0.5
+"""An engine that goes its own way decides as often as the recorded one did, and all it has when that was idle."""
+
+
+def replay(recording: Recording, assembly: Assembly) -> Comparison:
+    """Decide again. Raises RecordingError for a broken line, and ConfigurationError when a plugin cannot be made."""
+    return asyncio.run(Replay(recording, assembly).run())
+
+
+class Replay:
+    """One replay."""
+
+    def __init__(self, recording: Recording, assembly: Assembly) -> None:
+        head, answers = recording.head, _Ahead(recording)
+        self._recording = recording
+        self._clock = ReplayClock(head.at, head.wall)
+        self._tasks = ReplayTasks()
+        self._answers = Answers(self._tasks, answers.bound, answers.calls, self._clock.now)
+        self._stepped = head.at
+        self.comparison = Comparison()
+        standstill = Standstill()
+        standstill.follow = self._tasks.tasks.follow
+        self._objects: dict[str, dict[str, Any]] = {}
+        self._listers: dict[str, Lister] = {}
+        self._engine = build_engine(
+            assembly.configuration,
+            assembly.profiles,
+            assembly.registry,
+            Ports(
+                clock=self._clock,
+                random=Random(head.seed).random,
+                choose=Random(head.seed).randrange,
+                spawn=self._tasks.spawn,
+                wake=lambda: None,
+                binder=self._answers,
+                conditions=_Silent(),
+                events=lambda name: _Silent(),
+                listers=self._listers,
+                api=self._answers,
+                standstill=standstill,
+            ),
+            assumed_ttl=head.assumed_ttl,
+        )
+        self._handlers: dict[str, tuple[type[Any], Any]] = {
+            PODS: (Pod, self._engine.pods),
+            NODES: (Node, self._engine.nodes),
+        }
+        for kind, handler in self._engine.objects.items():
+            self._handlers[kind.resource] = kind.type, handler
+            self._listers[kind.resource] = _Listed(self._objects.setdefault(kind.resource, {}))
+        self.comparison.not_followed = sorted(self._handlers.keys() - set(head.kinds))
+        self._listener = _Listener(self._engine, self._decided, answers.placed)
+
+    async def run(self) -> Comparison:
+        """Live through all of it."""
+        for event in self._recording.events():
+            if isinstance(event, (Decided, GroupDecided)):
+                self._recorded(event)
+                continue
+            self._compare(all_told=isinstance(event, Stepped))
+            self.comparison.events += 1
+            await self._let_happen(event)
+        self._compare(all_told=self._recording.ended)
+        await self._tasks.end()
+        return self.comparison
+
+    def _recorded(self, decision: Decision) -> None:
+        self.comparison.recorded(decision)
+        if isinstance(decision, Decided):
+            self._listener.passed(decision)
+
+    def _decided(self, decision: Decision) -> None:
+        would = self._listener.would.pop((decision.uid, decision.node), None) if isinstance(decision, Decided) else None
+        self.comparison.replayed(decision, would)
+
+    def _compare(self, *, all_told: bool) -> None:
+        """A decision that takes a while is told by the recording after what happened meanwhile, and here at once."""
+        if not self._tasks.free and not self.comparison.same_course(all_told=all_told):
+            self._go_own_way()
+
+    def _go_own_way(self) -> None:
+        self._listener.free = True
+        self._tasks.let_all_go_on()
+
+    async def _let_happen(self, event: AnyEvent) -> None:
+        if not isinstance(event, (Decided, GroupDecided)):
+            self._clock.move_to(event.at)
+        self._listener.steps += isinstance(event, Stepped)
+        if self._tasks.free:
+            await self._let_happen_freely(event)
+            return
+        match event:
+            case Flushed():
+                self._engine.queue.flush(self._clock.now())
+            case Stepped():
+                self._engine.scheduler.step()
+            case TimerEnded(number=number):
+                if not self._clock.go_off(number):
+                    self._diverged("a timer that went off is not there")
+            case TaskWentOn(number=number):
+                if not await self._tasks.let_go_on(number):
+                    self._diverged("a task that went on does not")
+            case Answered():
+                if not await self._answers.answer(event):
+                    self._diverged("nobody asked for what was answered")
+            case _:
+                self._tell(event)
+
+    async def _let_happen_freely(self, event: AnyEvent) -> None:
+        if isinstance(event, Answered):
+            await self._answers.answer(event)
+        else:
+            self._tell(event)
+        self._clock.go_off_when_due()
+        now = self._clock.now()
+        idle = now - self._stepped >= _IDLE_SECONDS
+        if isinstance(event, (Stepped, Flushed)) or idle:
+            self._stepped = now
+            self._engine.queue.flush(now)
+            while self._engine.scheduler.step() and idle:
+                pass
+            await self._tasks.breathe()
+
+    def _diverged(self, why: str) -> None:
+        self.comparison.diverged(why)
+        self._go_own_way()
+
+    def _tell(self, event: AnyEvent) -> None:
+        """Tell the engine what happened in the cluster."""
+        if isinstance(event, Expired):
+            self._engine.pods.expire(self._clock.now())
+        if not isinstance(event, (Added, Changed, Gone)) or event.kind not in self._handlers:
+            return
+        kind, handler = self._handlers[event.kind]
+        new = msgspec.json.decode(event.object, type=kind)
+        known = self._objects.setdefault(event.kind, {})
+        key = f"{new.metadata.namespace}/{new.metadata.name}" if new.metadata.namespace else new.metadata.name
+        if isinstance(event, Gone):
+            if known.pop(key, None) is not None:
+                handler.on_delete(new)
+            return
+        old, known[key] = known.get(key), new
+        if old is None:
+            handler.on_add(new)
+        else:
+            handler.on_update(old, new)
+
+
+class _Ahead:
+    """What has to be known of a recording beforehand.
+
+    Attributes:
+        bound: where each pod, by UID, was bound.
+        placed: where each pod, by UID, was sent in turn, and by which step.
+        calls: how often each question is answered.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self.bound: dict[str, Bound] = {}
+        self.placed: defaultdict[str, Placements] = defaultdict(deque)
+        self.calls: Counter[str] = Counter()
+        steps = 0
+        for event in recording.events():
+            if isinstance(event, Stepped):
+                steps += 1
+            elif isinstance(event, Decided) and chosen(event):
+                self.placed[event.uid].append((steps, event.node))
+            elif isinstance(event, Answered):
+                self.calls[event.call] += 1
+                verb, _, rest = event.call.partition(" ")
+                if verb == "bind" and event.failed is None:
+                    uid, _, node = rest.partition(" ")
+                    self.bound[uid] = Bound(node, event.at)
+
+
+class _Listener(DecisionListener):
+    """Listens, and sends each pod where it went when it was recorded.
+
+    Attributes:
+        would: by UID and recorded node, the choice that was made instead of it.
+        steps: how many the recorded scheduler took.
+        free: whether it may be another step that is taken here.
+    """
+
+    def __init__(self, engine: Engine, tell: Callable[[Decision], None], placed: Mapping[str, Placements]) -> None:
+        super().__init__(engine, tell)
+        self.would: dict[tuple[str, str], Would] = {}
+        self.steps = 0
+        self.free = False
+        self._row_of = engine.cache.snapshot.live_row_of
+        self._placed = placed
+
+    def passed(self, decision: Decided) -> None:
+        """The recording told of this decision."""
+        if chosen(decision):
+            self._placed[decision.uid].popleft()
+
+    def pick(self, pod: PodInfo, rows: Rows, scored: Scored, choose: Choose) -> int:
+        """As `Algorithm.pick`."""
+        chosen, recorded = pick_best(pod, rows, scored, choose), self._position(pod, rows)
+        if recorded is None:
+            recorded = chosen
+        elif scored.totals[recorded] != scored.totals[chosen]:  # equally good nodes are no difference
+            instead = pod.uid, self._names[rows[recorded]]
+            self.would[instead] = Would(self._names[rows[chosen]], ranking(scored, chosen))
+        self.keep(pod, rows, scored, recorded)
+        return recorded
+
+    def _position(self, pod: PodInfo, rows: Rows) -> int | None:
+        """Where among the rows the recorded node is."""
+        placements = self._placed.get(pod.uid)
+        if not placements:
+            return None
+        step, node = placements[0]
+        row = self._row_of(node)
+        if row is None or not (self.free or step == self.steps):
+            return None
+        position = int(rows.searchsorted(row))
+        return position if position < len(rows) and rows[position] == row else None
+
+
+class _Listed:
+    """Implements `contract.Lister`."""
+
+    def __init__(self, objects: Mapping[str, Any]) -> None:
+        self._objects = objects
+
+    def get(self, key: str) -> Any | None:
+        """The object with this `namespace/name`, or name."""
+        return self._objects.get(key)
+
+    def list(self) -> Iterable[Any]:
+        """All objects."""
+        return self._objects.values()
+
+
+class _Silent:
+    """Implements `contract.EventSink` and `contract.ConditionWriter`: what people are told follows from decisions."""
+
+    def event(
+        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
+    ) -> None:
+        """Nobody listens."""
+
+    def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
+        """Nobody listens."""
+
+    def nominated(self, pod: PodInfo, node_name: str) -> None:
+        """Nobody listens."""

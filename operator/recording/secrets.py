@@ -1,0 +1,59 @@
+"""What is left out of a recording: whatever may be nobody's business and decides nothing.
+
+Environment, commands and probes of pods are never decoded, so they cannot be written. What remains are annotations,
+of which only those are written that Muster's own plugins go by and those that were asked for, and bodies in which the
+API answers plugins.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+_READ = ("pv.kubernetes.io/", "volume.kubernetes.io/", "volume.beta.kubernetes.io/", "storage.alpha.kubernetes.io/")
+"""Prefixes of the annotations by which volumes are decided about."""
+_SECRET = frozenset(
+    {"env", "envFrom", "command", "args", "data", "stringData", "binaryData", "managedFields", "livenessProbe"}
+    | {"readinessProbe", "startupProbe", "lifecycle"}
+)
+
+
+def without_secrets(body: bytes) -> str:
+    """An answer of the API for a recording; empty when it is no object."""
+    try:
+        document = json.loads(body)
+    except ValueError:
+        return ""
+    return json.dumps(_reduced(document)) if isinstance(document, dict) else ""
+
+
+def reduced(obj: Any, keep: Collection[str]) -> Any:
+    """An object for a recording; `keep` are annotations that were asked for."""
+    annotations = getattr(obj.metadata, "annotations", None)
+    if not annotations:
+        return obj
+    kept = _kept(annotations, keep)
+    if len(kept) == len(annotations):
+        return obj
+    return msgspec.structs.replace(obj, metadata=msgspec.structs.replace(obj.metadata, annotations=kept))
+
+
+def _kept(annotations: Mapping[str, str], keep: Collection[str]) -> dict[str, str]:
+    return {key: text for key, text in annotations.items() if key in keep or key.startswith(_READ)}
+
+
+def _reduced(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_reduced(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _kept(each, ()) if key == "annotations" and isinstance(each, dict) else _reduced(each)
+        for key, each in value.items()
+        if key not in _SECRET
+    }

@@ -1,0 +1,101 @@
+"""A recording while a process runs: its file, who writes it, and its head.
+
+The process makes one before its engine, builds the engine on `ports`, drives what `watch` answers, and closes it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from muster.operator.process.versions import own
+
+from .events import FORMAT, Began
+from .recorder import NODES, PODS, Recorder
+from .writer import RecordingWriter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from muster.framework.config import KubeSchedulerConfiguration
+    from muster.framework.contract import Clock
+    from muster.framework.scheduler.engine import Engine
+    from muster.framework.scheduler.profile_handle import Ports
+    from muster.operator.process.settings import Assembly
+
+_DECIDES = {
+    "api_version",
+    "kind",
+    "percentage_of_nodes_to_score",
+    "pod_initial_backoff_seconds",
+    "pod_max_backoff_seconds",
+    "profiles",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingOptions:
+    """What is to be recorded.
+
+    Attributes:
+        path: the file.
+        most_bytes: how large it may get.
+        annotations: those of pods and nodes that are written, too; plugins of other packages may go by them.
+    """
+
+    path: Path
+    most_bytes: int
+    annotations: frozenset[str] = frozenset()
+
+
+class RecordingSession:
+    """Records one engine. Raises OSError when the file cannot be made."""
+
+    def __init__(self, options: RecordingOptions, clock: Clock) -> None:
+        self._writer = RecordingWriter(make_file(options.path), options.most_bytes, options.annotations)
+        self._seed = random.getrandbits(32)
+        self._recorder = Recorder(self._writer, clock, self._seed)
+
+    def ports(self, ports: Ports) -> Ports:
+        """What the engine is to be built on."""
+        return self._recorder.ports(ports)
+
+    def watch(self, engine: Engine, assembly: Assembly) -> Engine:
+        """The engine, which has been built from this, for those who drive it."""
+        self._writer(head(self._recorder, self._seed, engine, assembly))
+        return self._recorder.watch(engine)
+
+    def end(self) -> None:
+        """What happens from here on is not recorded."""
+        self._recorder.end()
+
+    def close(self) -> None:
+        """Return when all is written."""
+        self._recorder.end()
+        self._writer.close()
+
+
+def make_file(path: Path) -> BinaryIO:
+    """An empty file that nobody else may read. Raises OSError."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+
+
+def head(recorder: Recorder, seed: int, engine: Engine, assembly: Assembly) -> Began:
+    """The first line."""
+    return Began(
+        format=FORMAT,
+        muster=own(),
+        at=recorder.clock.now(),
+        wall=recorder.clock.wall(),
+        seed=seed,
+        configuration=_decisive(assembly.configuration),
+        kinds=(PODS, NODES, *(kind.resource for kind in engine.objects)),
+        assumed_ttl=assembly.assumed_ttl,
+    )
+
+
+def _decisive(configuration: KubeSchedulerConfiguration) -> dict[str, Any]:
+    """The configuration without what has to do with the API server alone, credentials above all."""
+    return configuration.model_dump(mode="json", by_alias=True, include=_DECIDES, exclude_none=True)

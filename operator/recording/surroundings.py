@@ -1,0 +1,256 @@
+"""The surroundings of an engine that decides again: time, tasks and answers come when they did in the recording.
+
+As long as the engine does what the recorded one did, each timer, each step of a task and each answer is let happen by
+the event that tells of it. Once it went another way that cannot be: from then on timers end when it is their time,
+tasks go on by themselves, and a binding is accepted of a pod that the recorded scheduler bound, so that the cluster
+goes on as it did, whatever would have been decided instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, defaultdict, deque
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from muster.framework.contract import MERGE_PATCH, ApiError, Status
+
+from .calls import asked, binding
+from .events import Answered, Failure
+from .tasks import Task, Tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+
+    from muster.framework.contract import PodInfo
+
+_HOPS = 60
+"""Turns of the event loop after which every task that can go on has."""
+
+
+_SOON_SECONDS = 5.0
+"""A pod that was bound within this is bound, wherever it would be now; any other gives its room back."""
+
+
+class Bound(NamedTuple):
+    """Where a pod was bound, and when."""
+
+    node: str
+    at: float
+
+
+class ReplayTimer:
+    """A timer that is let go off."""
+
+    def __init__(self, due: float, callback: Callable[[], None]) -> None:
+        self.due = due
+        self.callback: Callable[[], None] | None = callback
+
+    def cancel(self) -> None:
+        """Do not call."""
+        self.callback = None
+
+    def go_off(self) -> None:
+        """Call, if that is still wanted."""
+        callback, self.callback = self.callback, None
+        if callback is not None:
+            callback()
+
+
+class ReplayClock:
+    """Implements `contract.Clock`: it is as late as the event is that happens."""
+
+    def __init__(self, now: float, wall: float) -> None:
+        self._now = now
+        self._wall = wall - now
+        self._timers: dict[int, ReplayTimer] = {}
+        self._due: list[tuple[float, int]] = []
+        self._set = 0
+
+    def now(self) -> float:
+        """Seconds on a monotonic clock."""
+        return self._now
+
+    def wall(self) -> float:
+        """Seconds since the epoch."""
+        return self._wall + self._now
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> ReplayTimer:
+        """Call back when the recording says so, or when it is time."""
+        self._set += 1
+        timer = self._timers[self._set] = ReplayTimer(self._now + seconds, callback)
+        heappush(self._due, (timer.due, self._set))
+        return timer
+
+    def move_to(self, moment: float) -> None:
+        """It is this time now."""
+        self._now = max(self._now, moment)
+
+    def go_off(self, number: int) -> bool:
+        """Let the timer go off that was set as the `number`-th; whether there is one."""
+        timer = self._timers.pop(number, None)
+        if timer is None or timer.callback is None:
+            return False
+        timer.go_off()
+        return True
+
+    def go_off_when_due(self) -> None:
+        """Let all timers go off whose time has come."""
+        while self._due and self._due[0][0] <= self._now:
+            timer = self._timers.pop(heappop(self._due)[1], None)
+            if timer is not None:
+                timer.go_off()
+
+
+class ReplayTasks:
+    """Lets tasks go on, each when it did; as `tasks.Steps`.
+
+    Attributes:
+        free: whether they go on by themselves.
+    """
+
+    def __init__(self) -> None:
+        self.tasks = Tasks(self)
+        self.free = False
+        self._may: defaultdict[int, int] = defaultdict(int)
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._running: set[asyncio.Task[Any]] = set()
+        self._failures: list[BaseException] = []
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Start a task. As the port."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._ended)
+
+    def begin(self, task: Task) -> asyncio.Future[None] | None:
+        """None when this task may go on, else what it has to wait for."""
+        if self.free:
+            return None
+        if self._may[task.number]:
+            self._may[task.number] -= 1
+            return None
+        waits = self._waiting[task.number] = asyncio.get_running_loop().create_future()
+        return waits
+
+    async def let_go_on(self, number: int) -> bool:
+        """Let a task take one step; whether it did."""
+        self._may[number] += 1
+        self._wake(number)
+        for _ in range(_HOPS):
+            await asyncio.sleep(0)
+            if not self._may[number]:
+                return True
+            self._wake(number)
+        self._may[number] = 0
+        return False
+
+    async def breathe(self) -> None:
+        """Let happen all that needs no event."""
+        for _ in range(_HOPS):
+            await asyncio.sleep(0)
+
+    def let_all_go_on(self) -> None:
+        """From here on they go on by themselves."""
+        self.free = True
+        for number in tuple(self._waiting):
+            self._wake(number)
+
+    async def end(self) -> None:
+        """Give up what is under way. Raises what a task ended with that was no cancellation."""
+        self.let_all_go_on()
+        for task in tuple(self._running):
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        for failure in self._failures:
+            raise failure
+
+    def _wake(self, number: int) -> None:
+        waits = self._waiting.pop(number, None)
+        if waits is not None and not waits.done():
+            waits.set_result(None)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._running.discard(task)
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            self._failures.append(failure)
+
+
+class Answers:
+    """Implements `contract.Binder` and `contract.Api` with the answers of the recording.
+
+    `bound` tells where each pod, by UID, was bound while it was recorded, `left` how often each question
+    is still answered.
+    """
+
+    def __init__(
+        self, tasks: ReplayTasks, bound: Mapping[str, Bound], left: Counter[str], now: Callable[[], float]
+    ) -> None:
+        self._tasks = tasks
+        self._now = now
+        self._bound = bound
+        self._left = left
+        self._asked: defaultdict[str, deque[asyncio.Future[Answered]]] = defaultdict(deque)
+        self._early: defaultdict[str, deque[Answered]] = defaultdict(deque)
+
+    async def answer(self, answered: Answered) -> bool:
+        """Give this answer to whoever asked; whether somebody did."""
+        self._left[answered.call] -= 1
+        waiting = self._asked[answered.call]
+        while waiting:
+            future = waiting.popleft()
+            if not future.done():
+                future.set_result(answered)
+                await self._tasks.breathe()
+                return True
+        self._early[answered.call].append(answered)
+        return False
+
+    async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
+        """Bind the pod: accepted where the recorded scheduler bound it."""
+        bound = self._bound.get(pod.uid)
+        if not self._tasks.free:
+            answered = await self._recorded(binding(pod.uid, node_name))
+        elif bound is not None and bound.at - self._now() <= _SOON_SECONDS:
+            answered = await self._recorded(binding(pod.uid, bound.node))
+        else:
+            return Status.failure("it was not bound by then when it was recorded")
+        return None if answered.failed is None else Status.failure(answered.failed.message)
+
+    async def get(self, path: str) -> bytes:
+        """Read an object."""
+        return await self._request(asked("get", path))
+
+    async def post(self, path: str, body: bytes) -> bytes:
+        """Create an object or a subresource."""
+        return await self._request(asked("post", path))
+
+    async def put(self, path: str, body: bytes) -> bytes:
+        """Replace an object."""
+        return await self._request(asked("put", path))
+
+    async def patch(self, path: str, body: bytes, *, content_type: str = MERGE_PATCH) -> bytes:
+        """Change parts of an object."""
+        return await self._request(asked("patch", path))
+
+    async def delete(self, path: str, body: bytes | None = None) -> bytes:
+        """Delete an object."""
+        return await self._request(asked("delete", path))
+
+    async def _request(self, call: str) -> bytes:
+        answered = await self._recorded(call)
+        failed = answered.failed
+        if failed is not None:
+            raise ApiError(failed.message, status=failed.status, reason=failed.reason, retry_after=failed.retry_after)
+        return answered.result.encode()
+
+    async def _recorded(self, call: str) -> Answered:
+        early = self._early.get(call)
+        if early and self._tasks.free:
+            return early.popleft()
+        if self._left[call] <= len(self._asked[call]):
+            return Answered(0.0, call, failed=Failure("this was not asked for when it was recorded"))
+        future: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+        self._asked[call].append(future)
+        with self._tasks.tasks.outside():
+            return await future

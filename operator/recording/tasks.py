@@ -1,0 +1,93 @@
+"""Tasks of an engine, step by step: whoever records writes each step down, whoever replays lets it happen when it did.
+
+A step inside a call of the outside, such as a request that is on its way, moves nothing of the engine and is none here;
+the answer of that call is an event by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Generator, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+
+class Steps(Protocol):
+    """Who follows the steps."""
+
+    def begin(self, task: Task) -> Any:
+        """None when the task may take its next step, else what it has to wait for."""
+
+
+class Tasks:
+    """The tasks of one engine, numbered in the order in which they were started."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self._current: Task | None = None
+        self._started = 0
+
+    def follow(self, work: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
+        """The same work, of whose steps `steps` hears. As `Standstill.follow`."""
+        self._started += 1
+        return Task(self, self._started, work)
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """What the task under way does in here is somebody else's."""
+        task = self._current
+        if task is None:
+            yield
+            return
+        task.outside += 1
+        try:
+            yield
+        finally:
+            task.outside -= 1
+
+    def step(self, task: Task, value: Any, thrown: BaseException | None) -> Any:
+        """Take a step of the task."""
+        before, self._current = self._current, task
+        try:
+            return task.work.send(value) if thrown is None else task.work.throw(thrown)
+        finally:
+            self._current = before
+
+    def waits_for(self, task: Task) -> Any:
+        """What the task has to wait for before its next step; None when it may take it."""
+        return None if task.outside else self._steps.begin(task)
+
+
+class Task(Coroutine[Any, Any, Any]):
+    """The work of a task as `Tasks.follow` makes it.
+
+    Attributes:
+        number: how many tasks had been started, this one included.
+        outside: whether it is inside a call of the outside.
+    """
+
+    def __init__(self, tasks: Tasks, number: int, work: Coroutine[Any, Any, Any]) -> None:
+        self.number = number
+        self.work = work
+        self.outside = 0
+        self._tasks = tasks
+        self._thrown: BaseException | None = None
+
+    def send(self, value: Any) -> Any:
+        """Go on, or wait for being allowed to."""
+        waits = self._tasks.waits_for(self)
+        if waits is not None:
+            return next(iter(waits))
+        thrown, self._thrown = self._thrown, None
+        return self._tasks.step(self, value, thrown)
+
+    def throw(self, error: type[BaseException] | BaseException, value: object = None, trace: object = None) -> Any:
+        """The same with an exception, a cancellation above all."""
+        self._thrown = error if isinstance(error, BaseException) else error()
+        return self.send(None)
+
+    def close(self) -> None:
+        """Give the work up."""
+        self.work.close()
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return (yield from self.work.__await__())

@@ -1,0 +1,138 @@
+"""The file of a recording: what is in it, what is not, and what is said of one that is broken."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from muster.operator.cli import main
+from muster.operator.recording.reader import Recording
+from muster.testing import make_node, make_pod
+
+from .recorded import RecordedScheduler, add_gang
+
+CLASS = "volume.beta.kubernetes.io/storage-class"
+
+
+def a_recording(path: Path) -> Path:
+    """One of two nodes, a gang that starts and a pod that waits."""
+    asyncio.run(_record(path))
+    return path
+
+
+async def _record(path: Path) -> None:
+    cluster = RecordedScheduler(path)
+    cluster.add_nodes(*(make_node(f"node-{number}", cpu="4") for number in range(2)))
+    await cluster.run(1)
+    add_gang(cluster, "gang", 3, cpu="1")
+    cluster.add(make_pod("huge").requests(cpu="64"))
+    await cluster.run(5)
+    cluster.end()
+
+
+def muster_replay(*arguments: object) -> Result:
+    """`muster replay` with these arguments."""
+    return CliRunner().invoke(main, ["replay", *map(str, arguments)])
+
+
+async def test_what_is_recorded_holds_no_secret(tmp_path: Path) -> None:
+    cluster = RecordedScheduler(tmp_path / "recording")
+    cluster.add_nodes(make_node("node"))
+    await cluster.run(1)
+    pod = make_pod("web").annotations({"example.com/token": "hunter2", "kubectl.kubernetes.io/last-applied": "hunter2"})
+    pod["spec"]["containers"][0] |= {
+        "env": [{"name": "PASSWORD", "value": "hunter2"}],
+        "command": ["sh", "-c", "hunter2"],
+        "args": ["hunter2"],
+        "livenessProbe": {"httpGet": {"path": "/hunter2"}},
+    }
+    pod["spec"]["volumes"] = [{"name": "token", "secret": {"secretName": "hunter2"}}]
+    claim = {"metadata": {"name": "data", "namespace": "default", "annotations": {CLASS: "fast", "note": "hunter2"}}}
+    cluster.api.put("persistentvolumeclaims", claim)
+    cluster.add(pod)
+    await cluster.run(1)
+    cluster.end()
+    text = (tmp_path / "recording").read_text()
+    assert "hunter2" not in text
+    assert f'"{CLASS}":"fast"' in text
+
+
+def test_replay_of_an_unchanged_recording_says_so_and_ends_with_0(tmp_path: Path) -> None:
+    ended = muster_replay(a_recording(tmp_path / "recording"))
+    assert (ended.exit_code, ended.output.splitlines()[-1]) == (0, "every decision is the same")
+
+
+def test_replay_with_another_configuration_ends_with_1_and_names_the_pods(tmp_path: Path) -> None:
+    path = a_recording(tmp_path / "recording")
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: muster
+  plugins: {multiPoint: {enabled: [{name: Coscheduling}], disabled: [{name: PrioritySort}]}}
+  pluginConfig:
+  - name: NodeResourcesFit
+    args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}}
+"""
+    )
+    ended = muster_replay(path, "--config", config, "-o", "json")
+    document = msgspec.json.decode(ended.output)
+    assert (ended.exit_code, document["same"]) == (1, False)
+    [pod] = document["pods"]
+    assert (pod["difference"], pod["recorded"]["pod"]) == ("Elsewhere", "default/gang-1")
+    assert pod["would"]["node"] != pod["recorded"]["node"]
+    assert pod["would"]["ranking"]["total"] > pod["replayed"]["ranking"]["total"]
+    assert "default/gang-1: node-" in muster_replay(path, "--config", config).output
+
+
+def test_a_last_line_that_was_cut_off_ends_the_recording(tmp_path: Path) -> None:
+    path = a_recording(tmp_path / "recording")
+    text = path.read_bytes()
+    path.write_bytes(text[: text.index(b'"decided"') + 4])
+    assert muster_replay(path).exit_code == 0
+
+
+def test_a_broken_line_is_named(tmp_path: Path) -> None:
+    path = a_recording(tmp_path / "recording")
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[3] = b'{"event":"added","at":"soon"}\n'
+    path.write_bytes(b"".join(lines))
+    ended = muster_replay(path)
+    assert ended.exit_code == 2
+    assert f"{path}: line 4: " in ended.output
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b"", "line 1: not a recording of Muster"),
+        (b"apiVersion: v1\n", "line 1: not a recording of Muster"),
+        (b'{"event":"stepped","at":1}\n', "line 1: not the head of a recording of Muster"),
+        (
+            b'{"event":"began","format":99,"muster":"v9","at":0,"wall":0,"seed":0,"configuration":{},"kinds":[]}\n',
+            "line 1: written by Muster v9 in format 99, newer than this one's",
+        ),
+    ],
+)
+def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, text: bytes, problem: str) -> None:
+    path = tmp_path / "recording"
+    path.write_bytes(text)
+    ended = muster_replay(path)
+    assert (ended.exit_code, problem in ended.output) == (2, True), ended.output
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    ended = muster_replay(tmp_path / "nothing")
+    assert (ended.exit_code, "No such file" in ended.output) == (2, True)
+
+
+def test_fields_and_kinds_that_a_later_version_adds_are_left_out(tmp_path: Path) -> None:
+    path = a_recording(tmp_path / "recording")
+    text = path.read_bytes().replace(b'"event":"stepped"', b'"event":"stepped","why":"later"')
+    path.write_bytes(text)
+    assert Recording(path).head.whole
+    assert muster_replay(path).exit_code == 0

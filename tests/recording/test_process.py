@@ -1,0 +1,83 @@
+"""A process that records, on an embedded cluster, and what it wrote decided again."""
+
+import json
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+import yaml
+
+from muster.testing import make_pod
+from tests.e2e.eventually import eventually
+
+from .recorded import GROUP_LABEL
+
+GROUP_VERSION = "scheduling.x-k8s.io/v1alpha1"
+MUSTER = Path(sys.executable).with_name("muster")
+
+
+@pytest.fixture
+def kubeconfig(tmp_path: Path) -> Iterator[Path]:
+    """Of an embedded cluster with ten nodes."""
+    path = tmp_path / "kubeconfig"
+    sandbox = subprocess.Popen([MUSTER, "sandbox", "--nodes=10", "--kubeconfig", path], stdout=subprocess.DEVNULL)
+    try:
+        eventually(path.exists)
+        yield path
+    finally:
+        sandbox.terminate()
+        sandbox.wait(30)
+
+
+def server_of(kubeconfig: Path) -> str:
+    """Where it is served."""
+    server: str = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
+    return server
+
+
+def create(kubeconfig: Path, path: str, obj: Mapping[str, Any]) -> None:
+    """Create an object."""
+    headers = {"Content-Type": "application/json"}
+    urlopen(Request(server_of(kubeconfig) + path, json.dumps(obj).encode(), headers, method="POST")).close()
+
+
+def unbound(kubeconfig: Path) -> list[str]:
+    """The pods that have no node."""
+    with urlopen(f"{server_of(kubeconfig)}/api/v1/pods") as answer:
+        pods = json.load(answer)["items"]
+    return [pod["metadata"]["name"] for pod in pods if not pod["spec"].get("nodeName")]
+
+
+def test_a_process_records_what_replays_to_the_same_decisions(kubeconfig: Path, tmp_path: Path) -> None:
+    path = tmp_path / "recording"
+    process = subprocess.Popen([MUSTER, "run", "--kubeconfig", kubeconfig, "--secure-port=0", "--record", path])
+    try:
+        for number in range(20):
+            group = {"apiVersion": GROUP_VERSION, "kind": "PodGroup", "metadata": {"name": f"gang-{number}"}}
+            path_of_groups = f"/apis/{GROUP_VERSION}/namespaces/default/podgroups"
+            create(kubeconfig, path_of_groups, group | {"spec": {"minMember": 4}})
+            for member in range(4):
+                pod = make_pod(f"gang-{number}-{member}").labels({GROUP_LABEL: f"gang-{number}"}).requests(cpu="100m")
+                create(kubeconfig, "/api/v1/namespaces/default/pods", pod)
+            create(kubeconfig, "/api/v1/namespaces/default/pods", make_pod(f"single-{number}").requests(cpu="50m"))
+        create(kubeconfig, "/api/v1/namespaces/default/pods", make_pod("huge").requests(cpu="640"))
+        eventually(lambda: unbound(kubeconfig) == ["huge"])
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    ended = subprocess.run([MUSTER, "replay", path], capture_output=True, text=True, timeout=120, check=False)
+    assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "every decision is the same"), ended
+
+
+def test_a_recording_that_cannot_be_written_is_refused_at_the_start(kubeconfig: Path, tmp_path: Path) -> None:
+    record = f"--record={tmp_path / 'no' / 'where'}"
+    command = [str(MUSTER), "run", f"--kubeconfig={kubeconfig}", "--secure-port=0", record]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, "No such file or directory" in ended.stderr) == (2, True), ended.stderr

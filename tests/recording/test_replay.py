@@ -1,0 +1,81 @@
+"""A recording, decided again: the same to the last byte, and what another configuration would decide."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from muster.operator.recording.comparison import Difference
+from muster.testing import make_node, make_pod
+
+from .recorded import RecordedScheduler, add_gang, live, replayed
+
+MOST_ALLOCATED = {"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}}
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_a_recording_replays_to_the_same_decisions_byte_for_byte(tmp_path: Path, seed: int) -> None:
+    cluster = RecordedScheduler(tmp_path / "recording", seed)
+    await live(cluster, seed, rounds=40, nodes=12, pods=8)
+    comparison = await replayed(cluster.end())
+    assert comparison.exact, (comparison.own_way, comparison.broken_off)
+    assert comparison.decisions > 150
+
+
+async def test_another_configuration_shows_each_pod_that_it_would_send_elsewhere(tmp_path: Path) -> None:
+    cluster = RecordedScheduler(tmp_path / "recording")
+    cluster.add_nodes(make_node("small", cpu="4"), make_node("large", cpu="8"))
+    await cluster.run(1)
+    cluster.add(make_pod("first").requests(cpu="1"))
+    await cluster.run(1)
+    cluster.add(make_pod("second").requests(cpu="1"))
+    await cluster.run(1)
+    assert cluster.node_of("default/first") == "large"
+    comparison = await replayed(cluster.end(), NodeResourcesFit=MOST_ALLOCATED)
+    [(difference, story), *_] = comparison.differences()
+    assert difference is Difference.ELSEWHERE
+    assert story.recorded is not None
+    assert story.recorded.ranking is not None
+    assert story.would is not None
+    assert (story.recorded.pod, story.recorded.node, story.would.node) == ("default/first", "large", "small")
+    # Fewer of the large node's resources are taken; more of the small one's.
+    assert story.recorded.ranking.by_plugin["NodeResourcesFit"] > 50
+    assert story.would.ranking.by_plugin["NodeResourcesFit"] < 50
+
+
+async def test_no_difference_is_the_consequence_of_another(tmp_path: Path) -> None:
+    """The second pod is decided where the first one is as recorded, not where it would have been."""
+    cluster = RecordedScheduler(tmp_path / "recording")
+    cluster.add_nodes(make_node("node-0", cpu="4"), make_node("node-1", cpu="8"))
+    await cluster.run(1)
+    for number in range(6):
+        cluster.add(make_pod(f"pod-{number}").requests(cpu="1"))
+        await cluster.run(1)
+    comparison = await replayed(cluster.end(), NodeResourcesFit=MOST_ALLOCATED)
+    assert comparison.own_way is None
+    assert comparison.same + comparison.told_otherwise + comparison.elsewhere == comparison.decisions
+
+
+async def test_a_plugin_less_places_who_waited(tmp_path: Path) -> None:
+    cluster = RecordedScheduler(tmp_path / "recording")
+    cluster.add_nodes(make_node("tainted").taint("only", "others"), make_node("full", cpu="1"))
+    await cluster.run(1)
+    cluster.add(make_pod("waits").requests(cpu="2"), make_pod("goes").requests(cpu="1"))
+    await cluster.run(5)
+    assert not cluster.node_of("default/waits")
+    comparison = await replayed(cluster.end(), without={"muster": ["TaintToleration"]})
+    assert Counter(difference for difference, _ in comparison.differences())[Difference.NOW_PLACED] == 1
+    assert comparison.own_way is not None
+
+
+async def test_a_gang_that_waited_and_would_fit_is_shown_with_both_reasons(tmp_path: Path) -> None:
+    cluster = RecordedScheduler(tmp_path / "recording")
+    cluster.add_nodes(make_node("tainted").taint("only", "others"), make_node("free", cpu="2"))
+    await cluster.run(1)
+    add_gang(cluster, "gang", 3, cpu="1")
+    await cluster.run(5)
+    comparison = await replayed(cluster.end(), without={"muster": ["TaintToleration"]})
+    told = {story.recorded.pod: story for _, story in comparison.differences() if story.recorded is not None}
+    assert {story.difference for story in told.values()} == {Difference.NOW_PLACED, Difference.ELSEWHERE}
+    waited = [story.recorded for story in told.values() if story.difference is Difference.NOW_PLACED and story.recorded]
+    assert all("Insufficient cpu" in decision.message for decision in waited)
