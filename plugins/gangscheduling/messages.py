@@ -38,6 +38,12 @@ def closest(found: NoDomain) -> str:
     return f"Others of its pods run in {found.where}." if found.pinned else f"{found.where} comes closest."
 
 
+def composite(group: str, parent: str) -> str:
+    """The group is a part of a larger one, whose parts start together or not at all."""
+    name = group.partition("/")[2]
+    return f'pod group "{name}" is a part of composite pod group "{parent}": Muster does not schedule these'
+
+
 def member_error(error: str) -> str:
     """For the group and its other pods: an error struck one of them."""
     return f"failed to schedule other pod from a pod group: {error}"

@@ -156,6 +156,8 @@ class GangScheduling(
         wrong = self._groups.fault(group)
         if wrong is not None:
             return Status.failure(wrong)
+        if found.spec.parent_composite_pod_group_name is not None:
+            return Status.unresolvable(messages.composite(group, found.spec.parent_composite_pod_group_name))
         missing, remaining = self._groups.missing(group), len(self._groups.remaining(group))
         if missing > remaining:
             scheduled = self._groups.scheduled(group)
@@ -166,8 +168,11 @@ class GangScheduling(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
     ) -> Status:
         """What the group is told. An error of a pod is one of all; what is wrong with the group is said as it is."""
-        if group not in self._groups:
+        found = self._groups.get(group)
+        if found is None:
             return cause
+        if found.spec.parent_composite_pod_group_name is not None:
+            return Status.unresolvable(messages.composite(group, found.spec.parent_composite_pod_group_name))
         if not cause.rejected:
             return Status.failure(messages.member_error(cause.message))
         min_count, scheduled = self._groups.quorum(group), self._groups.scheduled(group)
