@@ -87,6 +87,7 @@ class Evictions:
     Attributes:
         node_name: the node that the pod is to get; "" for a group.
         victims: the pods, most important first, without those that are on their way out already.
+        nodes: where each victim runs, by its UID.
         forbidden_by: the PodDisruptionBudget (`namespace/name`) that would not let a victim go, by the pod's UID.
         placement: for a group, the node that each member is to get, by `namespace/name`.
     """
@@ -95,6 +96,7 @@ class Evictions:
 
     node_name: str
     victims: tuple[PodInfo, ...]
+    nodes: Mapping[str, str] = field(default_factory=dict)
     forbidden_by: Mapping[str, str] = field(default_factory=dict)
     placement: Mapping[str, str] = field(default_factory=dict)
 

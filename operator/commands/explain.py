@@ -104,6 +104,8 @@ def explain_pod(
         }
         if explained.group:
             found["group"] = explained.group
+        if explained.evicted:
+            found["evicted"] = explained.evicted
         emit(found, output)
     elif output is Output.NAME:
         emit_lines([f"pod/{explained.pod.pod.metadata.name}"])

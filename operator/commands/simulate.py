@@ -15,6 +15,7 @@ from muster.operator.explain.layout import NONE, lines, printable
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
 from muster.operator.process.settings import Assembly
+from muster.operator.simulate.evictions import Evicted, told
 from muster.operator.simulate.live import read_cluster
 from muster.operator.simulate.manifests import ManifestError, Objects, read
 from muster.operator.simulate.rehearsal import Placement, Rehearsal
@@ -81,15 +82,15 @@ def command(
     if isinstance(source, Objects) and not source.nodes:
         raise BadInputError(f"no nodes in {dump}")
     try:
-        placements, missing = asyncio.run(_simulate(assembly, source, wanted))
+        placements, evicted, missing = asyncio.run(_simulate(assembly, source, wanted))
     except ConfigurationError as error:
         raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
     if output.document:
-        emit(_as_json(placements, missing), output)
+        emit(_as_json(placements, evicted, missing), output)
     else:
-        emit_lines(_told(placements, missing, wide=output is Output.WIDE))
+        emit_lines(_told(placements, evicted, missing, wide=output is Output.WIDE))
     if any(not placement.node for placement in placements):
         raise SystemExit(_DOES_NOT_FIT)
 
@@ -117,14 +118,17 @@ def _read(assembly: Assembly, *names: str, recursive: bool = False) -> Objects:
 
 async def _simulate(
     assembly: Assembly, source: Connection | Objects, wanted: Objects
-) -> tuple[list[Placement], Shortfall | None]:
+) -> tuple[list[Placement], Sequence[Evicted], Shortfall | None]:
     cluster = source if isinstance(source, Objects) else await read_cluster(source, assembly.watched())
     async with Rehearsal(assembly, cluster, wanted) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
-        return placements, await shortfall(rehearsal, placements)
+        evicted = rehearsal.evicted
+        return placements, evicted, await shortfall(rehearsal, placements)
 
 
-def _as_json(placements: Sequence[Placement], missing: Shortfall | None) -> dict[str, object]:
+def _as_json(
+    placements: Sequence[Placement], evicted: Sequence[Evicted], missing: Shortfall | None
+) -> dict[str, object]:
     return {
         "fits": all(placement.node for placement in placements),
         "pods": [
@@ -133,15 +137,17 @@ def _as_json(placements: Sequence[Placement], missing: Shortfall | None) -> dict
                 "group": each.group,
                 "node": each.node,
                 "reason": each.reason,
-                "evicts": each.evicts,
             }
             for each in placements
         ],
+        "evicted": evicted,
         "missing": missing,
     }
 
 
-def _told(placements: Sequence[Placement], missing: Shortfall | None, *, wide: bool) -> Iterator[str]:
+def _told(
+    placements: Sequence[Placement], evicted: Sequence[Evicted], missing: Shortfall | None, *, wide: bool
+) -> Iterator[str]:
     """The table, then what is to be said, each thing once."""
     rows = [
         (each.pod.key, each.group or NONE, each.node or NONE, *((each.reason or NONE,) if wide else ()))
@@ -154,9 +160,7 @@ def _told(placements: Sequence[Placement], missing: Shortfall | None, *, wide: b
         yield printable(f"{pods[0]}{others}: {reason}")
     placed = sum(1 for each in placements if each.node)
     yield f"{placed} of {len(placements)} pods would be scheduled."
-    for each in placements:
-        if each.evicts:
-            yield printable(f"For {each.pod.key} would be evicted: {', '.join(each.evicts)}")
+    yield from map(printable, told(evicted))
     if missing is not None:
         yield printable(missing.sentence)
     elif any(each.lacks_nodes for each in placements):

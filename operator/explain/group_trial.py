@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from muster.framework.model.pod import Pod
 from muster.operator.podgroups.membership import group_of, is_native
 from muster.operator.process.settings import Assembly
+from muster.operator.simulate import evictions
+from muster.operator.simulate.evictions import Evicted
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Rehearsal
 from muster.operator.simulate.shortfall import Shortfall, shortfall
@@ -43,6 +45,7 @@ class GroupTrial:
 
     Attributes:
         reason: why the group is not placed; "" when it would be placed now.
+        evicted: the pods that would be evicted to make room for it.
         blocked: the first member for which there is no node; "" when there is none.
         nodes: the nodes by what keeps that member off them, those that took most members first.
         help: the nodes that would have to be added.
@@ -52,6 +55,7 @@ class GroupTrial:
     """
 
     reason: str
+    evicted: Sequence[Evicted]
     blocked: str
     nodes: tuple[Saturated, ...]
     help: Shortfall | None
@@ -74,11 +78,13 @@ async def try_group(assembly: Assembly, cluster: Objects, group: str, *, native:
     place = order.index(group) if group in order else len(order)
     async with Rehearsal(assembly, cluster, Objects(pods=members)) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
+        evicted = rehearsal.evicted
         left = [each for each in placements if not each.node]
         tried = rehearsal.one_after_another(each.pod for each in left)
         help_ = await shortfall(rehearsal, placements)
     return GroupTrial(
         reason=left[0].reason if left else "",
+        evicted=evicted,
         blocked=tried.blocked,
         nodes=_saturated(tried.placed, tried.reasons),
         help=help_,
@@ -122,7 +128,8 @@ def _saturated(placed: Mapping[str, str], reasons: Mapping[str, str]) -> tuple[S
 
 def told(trial: GroupTrial) -> Sequence[str]:
     """The sentences of a trial, the most important first."""
-    lines = [trial.reason or "Tried now, it would be placed."]
+    placed = "Tried now, it would be placed" + (" once others are evicted." if trial.evicted else ".")
+    lines = [trial.reason or placed, *evictions.told(trial.evicted)]
     if trial.help is not None:
         lines.append(trial.help.sentence)
     if trial.waiting and trial.place <= trial.waiting:

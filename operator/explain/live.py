@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -14,6 +15,7 @@ from muster.operator.kube.credentials import Connection
 from muster.operator.kube.transport import Transport
 from muster.operator.podgroups.membership import group_key
 from muster.operator.process.settings import Assembly
+from muster.operator.simulate.evictions import Evicted, evicted_for
 from muster.operator.simulate.live import read_cluster
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import GATED, Rehearsal, as_new
@@ -33,6 +35,7 @@ class Explained:
         explanation: the decision on the pod alone; for one that has a node, as if it were to be placed again.
         gated: why the pod is not looked at at all: its scheduling gates; else "".
         group: why the pod goes nowhere although it alone could: what its PodGroup lacks; else "".
+        evicted: whom the pod, or its PodGroup, would evict.
     """
 
     pod: PodInfo
@@ -41,6 +44,7 @@ class Explained:
     explanation: Explanation
     gated: str
     group: str
+    evicted: Sequence[Evicted]
 
 
 async def explain_live(assembly: Assembly, connection: Connection, namespace: str, name: str) -> Explained:
@@ -66,15 +70,23 @@ async def explain_among(assembly: Assembly, cluster: Objects, pod: PodInfo) -> E
     engine = picture(assembly, cluster.nodes, cluster.pods, {**cluster.watched, POD_GROUPS: cluster.groups})
     explanation = explain(engine.algorithms[profile], waiting)
     gated = GATED if pod.pod.spec.scheduling_gates else ""
-    held_up = bool(explanation.chosen) and not pod.node_name and not gated and group_key(pod) is not None
-    group = await _with_its_group(assembly, cluster, pod) if held_up else ""
-    return Explained(pod, profile, len(cluster.nodes), explanation, gated, group)
+    group, evicted = "", evicted_for(explanation.evictions, pod.key)
+    makes_room = explanation.evictions is not None
+    if group_key(pod) is not None and not pod.node_name and not gated and (explanation.chosen or makes_room):
+        group, evicted = await _with_its_group(assembly, cluster, pod)
+        if makes_room:  # not for this pod alone
+            explanation = replace(explanation, message="", evictions=None)
+    return Explained(pod, profile, len(cluster.nodes), explanation, gated, group, evicted)
 
 
-async def _with_its_group(assembly: Assembly, cluster: Objects, pod: PodInfo) -> str:
-    """Why the pod goes nowhere when all members of its group that wait are tried as a whole; "" when it gets a node."""
+async def _with_its_group(assembly: Assembly, cluster: Objects, pod: PodInfo) -> tuple[str, Sequence[Evicted]]:
+    """What comes of it when all members of its group that wait are tried as a whole.
+
+    Why the pod goes nowhere, "" when it gets a node; and who is evicted.
+    """
     infos = [PodInfo(each) for each in cluster.pods]
     members = [each.pod for each in infos if group_key(each) == group_key(pod) and not each.node_name]
     async with Rehearsal(assembly, cluster, Objects(pods=members)) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
-    return next(placement.reason for placement in placements if placement.pod.uid == pod.uid)
+        evicted = rehearsal.evicted
+    return next(placement.reason for placement in placements if placement.pod.uid == pod.uid), evicted

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from muster.framework.contract.decision import Evictions
 from muster.framework.scheduler.explain import Explanation
+from muster.operator.simulate.evictions import told
 
 from .layout import lines, shortened
 from .live import Explained
@@ -28,8 +28,7 @@ def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
         yield explained.group
     if explanation.message:
         yield explanation.message
-    if explanation.evictions is not None:
-        yield from _evictions(explanation.evictions)
+    yield from told(explained.evicted)
     if explanation.totals:
         on = f"{len(explanation.feasible)} of {explained.nodes} nodes can run the pod; best: {explanation.chosen}"
         yield f"Alone: {on}" if explained.group else on
@@ -44,14 +43,6 @@ def _decided_by(explained: Explained) -> str:
     if wanted == explained.profile:
         return f"decided by profile {wanted}"
     return f"names scheduler {wanted}; decided as if by profile {explained.profile}"
-
-
-def _evictions(evictions: Evictions) -> Iterator[str]:
-    named = ", ".join(f"{pod.key} (priority {pod.priority})" for pod in evictions.victims)
-    yield f"Would be evicted on {evictions.node_name}: {named or 'nobody more'}"
-    for pod in evictions.victims:
-        if (budget := evictions.forbidden_by.get(pod.uid)) is not None:
-            yield f"PodDisruptionBudget {budget} does not let {pod.key} go, and is overruled"
 
 
 def _rejections(explanation: Explanation, *, wide: bool) -> Iterator[str]:

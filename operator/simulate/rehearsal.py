@@ -8,7 +8,6 @@ virtual, so that retries and timeouts cost nothing.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -30,6 +29,7 @@ from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
 
 from .clock import RehearsalClock
 from .controllers import bind_volumes
+from .evictions import Evicted, evicted_in, followed_by_spectators
 from .manifests import Objects
 from .stored import StoredObjects
 
@@ -40,7 +40,6 @@ _HOPS = 10
 """Turns of the event loop after which every binding that can go on has ended."""
 
 _NOT_FOUND = 404
-_PREEMPTED = "Preempted"
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
 _WAITS = "waits for its siblings"
 _UNSCHEDULABLE = (Code.UNSCHEDULABLE.wire_name, Code.UNSCHEDULABLE_AND_UNRESOLVABLE.wire_name)
@@ -56,7 +55,6 @@ class Placement:
         node: where it would go; "" when nowhere.
         reason: why nowhere.
         lacks_nodes: whether that is because of the nodes that there are.
-        evicts: the pods (`namespace/name`) that would be evicted to make room for it.
     """
 
     pod: PodInfo
@@ -64,7 +62,6 @@ class Placement:
     node: str
     reason: str
     lacks_nodes: bool
-    evicts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +104,8 @@ class Rehearsal:
             listers=self._stored.listers,
             api=self._stored,
         )
-        self._engine = build_engine(assembly.configuration, assembly.profiles, assembly.registry, ports)
+        followed = followed_by_spectators(assembly)
+        self._engine = build_engine(followed.configuration, followed.profiles, followed.registry, ports)
         self.nodes = tuple(cluster.nodes)
         self.pods = tuple({_key(pod): self._waiting(pod) for pod in wanted.pods}.values())
         self._set(cluster, wanted)
@@ -125,6 +123,11 @@ class Rehearsal:
             self._engine.pods.on_add(pod)
         await self._until_quiet()
         return [self._placement(PodInfo(pod)) for pod in pods]
+
+    @property
+    def evicted(self) -> Sequence[Evicted]:
+        """The pods that were evicted so far."""
+        return evicted_in(self._engine.shared)
 
     async def remove(self, pods: Iterable[Pod]) -> None:
         """Delete pods, wherever they are, and let the scheduler forget them."""
@@ -229,8 +232,7 @@ class Rehearsal:
     def _placement(self, pod: PodInfo) -> Placement:
         group, node = group_key(pod) or "", self._stage.bound.get(pod.uid, "")
         if node:
-            evicts = tuple(sorted(self._stage.evicted_for.get(pod.uid, ())))
-            return Placement(pod, group, node, "", lacks_nodes=False, evicts=evicts)
+            return Placement(pod, group, node, "", lacks_nodes=False)
         if pod.pod.spec.scheduling_gates:
             return Placement(pod, group, "", GATED, lacks_nodes=False)
         last = self._engine.scheduler.reports.last(pod.key)
@@ -266,14 +268,12 @@ class _Stage(NoApi):
         bound: the node of each pod that was bound, by UID.
         told: the last that was said about each pod.
         running: pods that run in the cluster, by `namespace/name`.
-        evicted_for: by the UID of a pod, those that were evicted for it.
     """
 
     def __init__(self) -> None:
         self.bound: dict[str, str] = {}
         self.told: dict[str, str] = {}
         self.running: dict[str, Pod] = {}
-        self.evicted_for: defaultdict[str, list[str]] = defaultdict(list)
         self._news: list[tuple[Pod, str]] = []
         self._deleted: list[Pod] = []
 
@@ -301,8 +301,6 @@ class _Stage(NoApi):
         self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
     ) -> None:
         self.told[regarding.uid] = note
-        if reason == _PREEMPTED and related is not None:
-            self.evicted_for[related.uid].append(regarding.key)
 
     async def delete(self, path: str, body: bytes | None = None) -> bytes:
         """Deletes a pod that runs in the cluster; one that was placed in the rehearsal is only to wait again."""

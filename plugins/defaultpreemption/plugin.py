@@ -105,8 +105,7 @@ class DefaultPreemption(
             return None, candidates
         best = pick_one_node(candidates, partial(start_time, now=self.handle.clock.wall()))
         state.write(self.name, (best,))
-        evicted = tuple(placed.pod for placed in best.victims if not placed.pod.terminating)
-        state.write(Evictions.KEY, Evictions(best.node_name, evicted, self._budgets().forbidding(evicted)))
+        state.write(Evictions.KEY, self._evictions(best.node_name, best.victims))
         text = f"found a potential placement for pod on node {best.node_name}, preempting {len(best.victims)} victims"
         return best.node_name, Status(Code.SUCCESS, (f"preemption: {text}",))
 
@@ -138,9 +137,8 @@ class DefaultPreemption(
         if isinstance(plan, Status):
             return {}, plan
         state.write(self.name, (plan, group))
-        going = tuple(placed.pod for placed in plan.victims if not placed.pod.terminating)
         placement = {placed.pod.key: placed.node_name for placed in plan.placement}
-        state.write(Evictions.KEY, Evictions("", going, self._budgets().forbidding(going), placement))
+        state.write(Evictions.KEY, replace(self._evictions("", plan.victims), placement=placement))
         text = f"found a placement for podgroup, preempting {len(plan.victims)} victims"
         return {placed.pod.uid: placed.node_name for placed in plan.placement}, Status(Code.SUCCESS, (text,))
 
@@ -212,6 +210,12 @@ class DefaultPreemption(
                 break
         found.candidates.sort(key=lambda candidate: candidate.violations > 0)
         return found
+
+    def _evictions(self, node_name: str, victims: Sequence[Placed]) -> Evictions:
+        """What people are told of them, those left out that are on their way out already."""
+        nodes = {placed.pod.uid: placed.node_name for placed in victims}
+        going = tuple(placed.pod for placed in victims if not placed.pod.terminating)
+        return Evictions(node_name, going, nodes, self._budgets().forbidding(going))
 
     def _budgets(self) -> Budgets:
         listed = self.handle.lister(POD_DISRUPTION_BUDGETS.resource).list()

@@ -127,6 +127,7 @@ def test_why_tells_of_a_group_for_programs(kubeconfig: Path) -> None:
         "scheduleStartTime": "",
         "now": {
             "reason": TOO_FEW,
+            "evicted": [],
             "blocked": "default/train-0",
             "nodes": [],
             "help": None,

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 import msgspec
 
 from muster.framework.contract import Status
-from muster.framework.contract.decision import Evictions
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.explain import Explanation
@@ -13,6 +12,7 @@ from muster.operator.explain.groups import GroupReport, render_report
 from muster.operator.explain.layout import lines
 from muster.operator.explain.live import Explained
 from muster.operator.explain.tables import render
+from muster.operator.simulate.evictions import Evicted
 from muster.plugins.coscheduling.api import PodGroup
 from tests.builders import make_pod
 
@@ -70,7 +70,7 @@ def test_a_table_says_which_plugin_a_score_is_of_and_why_nodes_are_rejected() ->
     rejected = {f"n{index}": Status.unschedulable(_WHY).by("Own") for index in range(5)}
     found = Explanation(("node-1",), rejected, scores, {"node-1": 5}, chosen="node-1")
     pod = PodInfo(msgspec.convert(dict(make_pod("web")), Pod))
-    told = list(render(Explained(pod, "muster", 6, found, "", "")))
+    told = list(render(Explained(pod, "muster", 6, found, "", "", ())))
     assert told[3:] == [
         f"REJECTED   PLUGIN   {'REASON'.ljust(len(_WHY))}   WHICH",
         f"5          Own      {_WHY}   n0, n1, n2 and 2 more",
@@ -78,14 +78,17 @@ def test_a_table_says_which_plugin_a_score_is_of_and_why_nodes_are_rejected() ->
         "NODE     TOTAL   NodeResourcesFit   NodeResourcesBalancedAllocation",
         "node-1   5       1                  1",
     ]
-    assert "n0, n1, n2, n3, n4" in "\n".join(render(Explained(pod, "muster", 6, found, "", ""), wide=True))
+    assert "n0, n1, n2, n3, n4" in "\n".join(render(Explained(pod, "muster", 6, found, "", "", ()), wide=True))
 
 
 def test_why_tells_whom_a_pod_would_evict_where_and_which_budget_forbids_it() -> None:
-    web, guarded, free = (PodInfo(msgspec.convert(make_pod(name), Pod)) for name in ("web", "guarded", "free"))
-    evictions = Evictions("one", (guarded, free), {guarded.uid: "default/db"})
-    explained = Explained(web, "muster", 1, Explanation(feasible=(), evictions=evictions), gated="", group="")
+    web = PodInfo(msgspec.convert(make_pod("web"), Pod))
+    evicted = [
+        Evicted("default/guarded", 5, "one", "default/web", group=False, budget="default/db"),
+        Evicted("default/free", 0, "one", "default/web", group=False, budget=""),
+    ]
+    explained = Explained(web, "muster", 1, Explanation(feasible=()), gated="", group="", evicted=evicted)
     assert list(render(explained))[1:] == [
-        "Would be evicted on one: default/guarded (priority 0), default/free (priority 0)",
+        "For default/web would be evicted: default/guarded (priority 5) on one, default/free (priority 0) on one",
         "PodDisruptionBudget default/db does not let default/guarded go, and is overruled",
     ]

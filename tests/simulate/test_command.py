@@ -52,7 +52,7 @@ def test_all_that_fits_ends_with_0(dump: Path, tmp_path: Path) -> None:
     assert answer["fits"] is True
     assert answer["missing"] is None
     assert [pod["pod"] for pod in answer["pods"]] == ["default/m-0", "default/m-1", "default/m-2", "default/web"]
-    placed = {"pod": "default/m-0", "group": "default/gang", "node": "one", "reason": "", "evicts": []}
+    placed = {"pod": "default/m-0", "group": "default/gang", "node": "one", "reason": ""}
     assert answer["pods"][0] == placed
 
 

@@ -1,0 +1,122 @@
+"""Whom a rehearsal evicts, for whom, from where, and against which budget: as the scheduler decided it.
+
+A plugin is added to every profile of a rehearsal that follows decisions and writes down their victims. `Rehearsal`
+makes it part of its engine and answers with what it saw; `simulate` and `why` show that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from muster.framework.config import PluginRef, ResolvedProfile
+from muster.framework.contract import (
+    CycleState,
+    DecisionFollower,
+    GroupDecision,
+    PodDecision,
+    PodInfo,
+    PostBindPlugin,
+)
+from muster.framework.contract.decision import Evictions
+from muster.operator.podgroups.membership import group_key
+from muster.operator.process.settings import Assembly
+
+_NAME = "Spectator"
+_POINT = "postBind"
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """A pod that would be evicted.
+
+    Attributes:
+        pod: its `namespace/name`.
+        priority: its priority.
+        node: where it runs.
+        preemptor: the `namespace/name` of the pod that it makes room for, or of the PodGroup.
+        group: whether that is a PodGroup.
+        budget: the PodDisruptionBudget (`namespace/name`) that does not let it go, and is overruled; "" for none.
+    """
+
+    pod: str
+    priority: int
+    node: str
+    preemptor: str
+    group: bool
+    budget: str
+
+
+class Spectator(PostBindPlugin, DecisionFollower):
+    """Writes down whom each decision evicts. A plugin is made only if it extends a point; nothing is done at this."""
+
+    name = _NAME
+
+    def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Does nothing."""
+
+    def on_pod_decision(self, decision: PodDecision) -> None:
+        """A pod's victims."""
+        found = decision.state.get(Evictions.KEY)
+        if isinstance(found, Evictions):
+            self._write_down(evicted_for(found, decision.pod.key))
+
+    def on_group_decision(self, decision: GroupDecision) -> None:
+        """A group's victims."""
+        if decision.evictions is not None:
+            group = group_key(decision.waiting[0]) or decision.group
+            self._write_down(evicted_for(decision.evictions, group, group=True))
+
+    def _write_down(self, evicted: Sequence[Evicted]) -> None:
+        seen: list[Evicted] = self.handle.shared(_NAME, list)
+        seen += evicted
+
+
+def evicted_for(evictions: Evictions | None, preemptor: str, *, group: bool = False) -> Sequence[Evicted]:
+    """Whom a decision evicts for a pod, or for a `group`."""
+    if evictions is None:
+        return ()
+    return [
+        Evicted(
+            pod.key,
+            pod.priority,
+            evictions.nodes.get(pod.uid, ""),
+            preemptor,
+            group,
+            evictions.forbidden_by.get(pod.uid, ""),
+        )
+        for pod in evictions.victims
+    ]
+
+
+def followed_by_spectators(assembly: Assembly) -> Assembly:
+    """The assembly with a `Spectator` in every profile."""
+
+    def followed(profile: ResolvedProfile) -> ResolvedProfile:
+        after = (*profile.points.get(_POINT, ()), PluginRef(_NAME, 0))
+        return replace(profile, points=MappingProxyType({**profile.points, _POINT: after}))
+
+    profiles = tuple(followed(profile) for profile in assembly.profiles)
+    return replace(assembly, profiles=profiles, registry={**assembly.registry, _NAME: Spectator})
+
+
+def evicted_in(shared: Mapping[str, object]) -> Sequence[Evicted]:
+    """What the spectators of an engine wrote down, by what its plugins share."""
+    seen = shared.get(_NAME, [])
+    assert isinstance(seen, list)
+    return tuple(seen)
+
+
+def told(evicted: Sequence[Evicted]) -> Iterator[str]:
+    """For people: a sentence for each preemptor, then one for each budget that is overruled."""
+    by_preemptor: dict[str, list[Evicted]] = {}
+    for each in evicted:
+        preemptor = f"pod group {each.preemptor}" if each.group else each.preemptor
+        by_preemptor.setdefault(preemptor, []).append(each)
+    for preemptor, victims in by_preemptor.items():
+        named = ", ".join(f"{each.pod} (priority {each.priority}) on {each.node}" for each in victims)
+        yield f"For {preemptor} would be evicted: {named}"
+        for each in victims:
+            if each.budget:
+                yield f"PodDisruptionBudget {each.budget} does not let {each.pod} go, and is overruled"
