@@ -39,6 +39,11 @@ class WaitingPod:
         """Plugins that have not allowed it yet."""
         return frozenset(self._timers)
 
+    @property
+    def turned_away(self) -> bool:
+        """Whether it is settled that it may not go on."""
+        return self._verdict is not None
+
     def allow(self, plugin: str) -> None:
         """`plugin` no longer holds the pod."""
         timer = self._timers.pop(plugin, None)
@@ -93,14 +98,19 @@ class WaitingPods:
         return self._by_uid.get(uid)
 
     def preempt(self, uid: str, plugin: str) -> bool:
-        """Turn the pod away, if it is here; kube-scheduler's WaitingPod.Preempt and CancelPod."""
+        """Turn the pod away, if it is here: whether it goes. kube-scheduler's WaitingPod.Preempt and CancelPod.
+
+        Also one that was turned away before and has not given its place back yet.
+        """
         waiting = self._by_uid.get(uid)
         if waiting is not None:
-            return waiting.fail(Status.failure("preempted").by(plugin))
+            waiting.fail(Status.failure("preempted").by(plugin))
+            return waiting.turned_away
         cancelled = self._in_pre_bind.get(uid)
-        if cancelled is None or cancelled.done():
+        if cancelled is None:
             return False
-        cancelled.set_result(Status.failure(f"preempted by {plugin}").by(plugin))
+        if not cancelled.done():
+            cancelled.set_result(Status.failure(f"preempted by {plugin}").by(plugin))
         return True
 
     async def unless_preempted(self, pod: PodInfo, work: Coroutine[Any, Any, Status | None]) -> Status | None:
@@ -112,10 +122,10 @@ class WaitingPods:
             await asyncio.wait((task, cancelled), return_when=asyncio.FIRST_COMPLETED)
             return cancelled.result() if cancelled.done() else task.result()
         finally:
-            del self._in_pre_bind[pod.uid]
             if not task.done():
                 task.cancel()
                 await asyncio.wait((task,))
+            del self._in_pre_bind[pod.uid]
 
     def __iter__(self) -> Iterator[WaitingPod]:
         return iter(tuple(self._by_uid.values()))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from ..cache.cache import Cache
+from ..contract.events import ASSIGNED_POD_DELETE
 from ..contract.extender import Extender
 from ..contract.handle import Clock
 from ..contract.observer import Observer
@@ -60,7 +61,13 @@ class BindingCycle:
         return len(self._binding)
 
     def begins(self, attempts: Sequence[Attempt]) -> None:
-        """Count these, which are to be bound together, before their task has taken its first step."""
+        """Count these, which are to be bound together, before their task has taken its first step.
+
+        Others may have the nodes that they were promised and do not need.
+        """
+        for attempt in attempts:
+            if attempt.leaves_room:
+                self._queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
         if not any(attempt.waits for attempt in attempts):
             self._binding.update(attempt.pod.uid for attempt in attempts)
 

@@ -119,6 +119,8 @@ class PodEventHandler:
             elif promised:  # the room that was left to it is free
                 self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
             self._queue.move_all(UNSCHEDULED_POD_DELETE, info, None)
+        elif promised:  # to a pod of another scheduler
+            self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
 
     def expire(self, now: float) -> None:
         """Forget assumed pods whose time to live is over at `now`, seconds on the cache's clock."""
@@ -133,7 +135,9 @@ class PodEventHandler:
     def _nominated(self, old: Pod | None, new: Pod, info: PodInfo) -> None:
         """Keep the nomination. One that this process has made stands until the API has said it, and taken it back."""
         if info.node_name or self._cache.is_assumed(info.uid):
-            self._nominator.clear(info.uid)
+            promised = self._nominator.nominated_node(info.uid)
+            if self._nominator.clear(info.uid) and old is not None and info.node_name not in ("", promised):
+                self._queue.move_all(ASSIGNED_POD_DELETE, PodInfo(old), None)
         elif new.status.nominated_node_name:
             self._nominator.nominate(info, new.status.nominated_node_name)
         elif old is not None and old.status.nominated_node_name:

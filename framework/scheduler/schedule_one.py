@@ -299,6 +299,7 @@ class SchedulingCycle:
     def reserve(self, attempt: Attempt) -> bool:
         """Assume the pod on its node and reserve what it needs there; if that fails, all is given back."""
         self._cache.assume(attempt.pod, attempt.node_name)
+        attempt.leaves_room = self._nominator.nominated_node(attempt.pod.uid) not in ("", attempt.node_name)
         self._nominator.clear(attempt.pod.uid)
         attempt.assumed = True
         status = attempt.framework.run_reserve_plugins_reserve(attempt.state, attempt.pod, attempt.node_name)

@@ -115,7 +115,8 @@ class Executor:
                 self.leaving.discard(last.pod.uid)
                 raise errors[0]
             run.last = last
-            is_gone = await self._evict(preemptor, last) or self._current(last) is None
+            await self._evict(preemptor, last)
+            is_gone = self._current(last) is None
         except ApiError as error:
             failed = True
             pairs = {"preemptor": preemptor.uid, "error": str(error)}
@@ -164,8 +165,8 @@ class Executor:
             return error.status == _NOT_FOUND
         return True
 
-    async def _evict(self, preemptor: Preemptor, victim: Placed) -> bool:
-        """Whether it was enough to turn the victim away in memory, because it is not bound yet. Raises ApiError."""
+    async def _evict(self, preemptor: Preemptor, victim: Placed) -> None:
+        """Turn the victim away in memory if it is not bound yet, else delete it. Raises ApiError."""
         pod = victim.pod
         note = f"Preempted by {preemptor.kind} {preemptor.uid} on node {preemptor.place}"
         in_memory = self._handle.preempt(pod.uid, self._plugin)
@@ -178,11 +179,10 @@ class Executor:
                 self.leaving.discard(pod.uid)
                 raise
             if not deleted:
-                return False
+                return
         self._handle.events.event(
             pod, kind="Normal", reason="Preempted", action="Preempting", note=note, related=preemptor.pods[0]
         )
-        return in_memory
 
     async def _delete(self, preemptor: Preemptor, pod: PodInfo) -> bool:
         """Say why, then delete. False when the pod is gone already."""

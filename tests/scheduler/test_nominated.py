@@ -87,16 +87,38 @@ def no_longer_promised(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("end", [gone, bound_elsewhere, no_longer_promised])
+@pytest.mark.parametrize("waits", [False, True], ids=["for who comes later", "for who waits for it"])
 async def test_the_room_is_free_again_when_the_nominated_pod_is(
-    set_stage: SetStage, end: Callable[[Stage], None]
+    set_stage: SetStage, end: Callable[[Stage], None], waits: bool
 ) -> None:
     stage = stage_of(set_stage)
     stage.put_pod(nominee())
+    web = make_pod("web").requests(cpu="1")
+    if waits:
+        stage.put_pod(web)
+        await stage.settle()
+        assert stage.place(WEB) == "unschedulable"
     end(stage)
-    stage.put_pod(make_pod("web").requests(cpu="1"))
-    await stage.settle()
+    if not waits:
+        stage.put_pod(web)
+    await stage.wait(2)
 
     assert stage.binds == [(WEB, "one")]
+
+
+async def test_room_that_a_pod_was_promised_is_for_others_when_it_finds_another(set_stage: SetStage) -> None:
+    stage = set_stage(NodeResourcesFit, post_filtering("Maker", None, None))
+    stage.put_node(make_node("one", cpu="1", memory="1Gi").resources({"example.com/disk": "1"}))
+    large = make_pod("large").requests(cpu="1", memory="2Gi").priority(100)
+    large["status"] = {"phase": "Pending", "nominatedNodeName": "one"}
+    stage.put_pod(large, make_pod("web").requests({"example.com/disk": "1"}, cpu="1"))
+    await stage.settle()
+    assert stage.place(WEB) == "unschedulable"
+
+    stage.put_node(make_node("two", cpu="1", memory="4Gi"))
+    await stage.wait(20)
+
+    assert stage.binds == [("default/large", "two"), (WEB, "one")]
 
 
 async def test_a_pod_tries_the_node_that_it_was_promised_first(set_stage: SetStage) -> None:
