@@ -11,7 +11,8 @@ LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint lint-style lint-types lint-imports bench bench-backlog bench-gangs \
-	bench-native bench-preemption bench-shapes bench-scale bench-topology parity attack venv control-plane browser
+	bench-native bench-preemption bench-shapes bench-scale bench-topology parity simulate-faults attack venv \
+	control-plane browser
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -61,6 +62,9 @@ parity: $(INSTALLED) control-plane ## Compare Muster's decisions with kube-sched
 
 bench-topology: $(INSTALLED) control-plane ## Measure both on gangs that need one rack each
 	$(RUN) -m bench.topology $(BENCH_ARGS)
+
+simulate-faults: $(INSTALLED) ## Play seeds of a simulated cluster with every fault: SEEDS="1-300"
+	$(RUN) -m muster.testing.simulation $(or $(SEEDS),1-300)
 
 attack: $(INSTALLED) control-plane ## Attack Muster in every known way and print what others notice
 	$(RUN) -m bench.attack $(BENCH_ARGS)

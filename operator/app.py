@@ -20,12 +20,8 @@ import uvloop
 from muster.operator.kube.transport import Transport
 from muster.operator.logs import ignore_kopfs_end
 from muster.operator.podgroups.admission import Admission, AdmissionServing
-from muster.operator.podgroups.controller import PodGroupController
-from muster.operator.podgroups.healing import Healer
-from muster.operator.podgroups.native import NativeGroupController
-from muster.operator.podgroups.worker import GroupWorker, WorkerPorts
-from muster.operator.process.clock import LoopClock
 from muster.operator.process.descriptors import raise_descriptor_limit
+from muster.operator.process.group_controllers import group_controllers
 from muster.operator.process.kopf_login import KopfLogin
 from muster.operator.process.memory import give_memory_back
 from muster.operator.process.pages import liveness, pages
@@ -33,12 +29,8 @@ from muster.operator.process.process import Process
 from muster.operator.process.settings import cautions
 from muster.operator.process.versions import versions
 from muster.operator.serving import ReviewAuthorizer, Server, certificate_files, self_signed
-from muster.plugins.coscheduling.api import API_VERSION as LABELLED
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
-from muster.plugins.gangscheduling.api import API_VERSION as NATIVE
-from muster.plugins.gangscheduling.groups import Groups
-from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
 
 if TYPE_CHECKING:
     import ssl
@@ -47,6 +39,7 @@ if TYPE_CHECKING:
 
     from muster.operator.kube.client import ApiClient
     from muster.operator.kube.credentials import Connection
+    from muster.operator.podgroups.worker import GroupWorker
     from muster.operator.process.settings import Assembly
 
 log = logging.getLogger(__name__)
@@ -183,36 +176,15 @@ def _register(registry: kopf.OperatorRegistry, process: Process, groups: PodGrou
 
 def _pod_groups(process: Process, connection: Connection, serving: Serving) -> PodGroupParts:
     """What keeps PodGroups' statuses, if a profile has a plugin that knows groups."""
-    controllers: list[GroupWorker] = []
     admission = None
-    groups, native = process.engine.shared.get(COSCHEDULING), process.engine.shared.get(GANG_SCHEDULING)
-    ports = WorkerPorts(
-        process.writers.client,
-        process.writers.recorder,
-        LoopClock(),
-        leading=process.leadership.may_write,
-        synced=[process.watches.pods.synced],
-        reporter=next(iter(process.engine.algorithms)),
-        standstill=process.engine.standstill,
-    )
-
-    def may_tell() -> bool:
-        return process.leadership.may_write() and process.watches.missing() is None
-
-    if isinstance(groups, PodGroups):
-        groups.may_tell = may_tell
-        controllers += PodGroupController(groups, ports), Healer(groups, ports, LABELLED)
-        if serving.admission is not None:
-            admission = Admission(
-                serving.admission,
-                process.unfenced,
-                KopfLogin(connection),
-                claim_signals=lambda: _claim_signals(process),
-            )
-    if isinstance(native, Groups):
-        native.may_tell = may_tell
-        controllers += NativeGroupController(native, ports), Healer(native, ports, NATIVE)
-    return PodGroupParts(controllers, admission)
+    if serving.admission is not None and isinstance(process.engine.shared.get(COSCHEDULING), PodGroups):
+        admission = Admission(
+            serving.admission,
+            process.unfenced,
+            KopfLogin(connection),
+            claim_signals=lambda: _claim_signals(process),
+        )
+    return PodGroupParts(group_controllers(process), admission)
 
 
 def _claim_signals(process: Process) -> None:

@@ -25,7 +25,7 @@ class Streams:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._closed = False
-        self._wakers: set[asyncio.Event] = set()
+        self._wakers: dict[asyncio.Event, None] = {}
 
     def close(self) -> None:
         """Ends all watches, and every later one at once."""
@@ -39,14 +39,14 @@ class Streams:
         """Answers a request with the events of a watch for at most `lifetime` seconds."""
         stream = _Stream(self._store, kind, Form.of(request))
         waker = asyncio.Event()
-        self._wakers.add(waker)
+        self._wakers[waker] = None
         try:
             with self._store.ledger.listening(waker.set, stored_as(kind)):
                 await stream.open(request)
                 await stream.send(watch.start())
                 await self._follow(watch, stream, waker, lifetime, bookmarks=bookmarks)
         finally:
-            self._wakers.discard(waker)
+            del self._wakers[waker]
         return stream.response
 
     async def _follow(

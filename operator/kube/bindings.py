@@ -2,21 +2,26 @@
 
 The binding cycle awaits `BindingWriter.bind` for each pod. The pod's UID goes along, so a pod that was deleted and
 made again under the same name is never bound by mistake.
+
+Where the answer is lost the pod may be bound or not. As long as that is open its room must not be given to another, nor
+may anybody be told that it waits; so the pod is looked at, and bound once more if it has no node.
 """
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from .errors import ApiError
-from .outcome import DONE, Outcome, outcome_of
+from muster.framework.model.meta import ObjectMeta
+from muster.framework.model.pod import Pod
+
+from .errors import ApiError, ConnectionRefused, Fenced, NotFound, ServerError, Unreachable
+from .outcome import DONE, Outcome, Result, outcome_of
 from .references import ObjectReference, pod_path
 
 if TYPE_CHECKING:
-    from muster.framework.model.meta import ObjectMeta
-
     from .client import ApiClient
     from .retry import Retrier
 
@@ -35,6 +40,10 @@ class _Binding(msgspec.Struct, rename="camel", gc=False):
 
 
 _encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Pod).decode
+_PATIENCE_SECONDS = 30.0
+"""How long the pod is looked for when the API does not answer. By then a leader has lost its lease."""
+_LOOKS = 4
 
 
 class BindingWriter:
@@ -49,8 +58,48 @@ class BindingWriter:
         path = pod_path(pod, "binding")
         target = ObjectReference(kind="Node", name=node_name)
         body = _encode(_Binding(_Metadata(pod.namespace, pod.name, pod.uid), target))
+        unsure = False
+
+        async def post() -> None:
+            nonlocal unsure
+            try:
+                await self._client.post(path, body)
+            except ApiError as error:
+                unsure |= _may_be_done(error)
+                raise
+
+        for _ in range(_LOOKS):
+            try:
+                await self._retrier.run(post)
+            except ApiError as error:
+                outcome = outcome_of(error)
+                if unsure and not isinstance(error, Fenced):
+                    outcome = await self._found(pod, node_name, outcome)
+                if outcome.result is not Result.FAILED or not _may_be_done(error):
+                    return outcome
+            else:
+                return DONE
+        return outcome
+
+    async def _found(self, pod: ObjectMeta, node_name: str, outcome: Outcome) -> Outcome:
+        """What became of the pod: `outcome` as long as it has no node, or if nobody can tell."""
         try:
-            await self._retrier.run(lambda: self._client.post(path, body))
-        except ApiError as error:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                reply = await self._retrier.answered(lambda: self._client.get(pod_path(pod)))
+            found = _decode(reply.body)
+        except NotFound as error:
             return outcome_of(error)
-        return DONE
+        except (TimeoutError, ApiError, msgspec.MsgspecError):
+            return outcome
+        if found.metadata.uid != pod.uid:
+            return Outcome(Result.GONE, outcome.message)
+        if found.spec.node_name == node_name:
+            return DONE
+        return Outcome(Result.CONFLICT, outcome.message) if found.spec.node_name else outcome
+
+
+def _may_be_done(error: ApiError) -> bool:
+    """Whether the write that ended like this may have been done all the same."""
+    if isinstance(error, Unreachable):
+        return not isinstance(error, ConnectionRefused)
+    return isinstance(error, ServerError) and error.status in (500, 504)

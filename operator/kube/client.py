@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractAsyncContextManager
 
-    from .transport import Params, Reply, Transport
+    from .transport import Params, Reply
 
 _JSON = "application/json"
 _TIMEOUT = 30.0
@@ -41,6 +41,38 @@ class Limiter(Protocol):
         ...
 
 
+class RoundTripper(Protocol):
+    """The way to an API server: `transport.Transport`, or one that only seems to lead there.
+
+    Attributes:
+        on_answer: called with the method, the code (`<error>` for none) and the seconds of each request.
+    """
+
+    on_answer: Callable[[str, str, float], None]
+
+    @property
+    def host(self) -> str:
+        """The API server's host and port."""
+        ...
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | None = None,
+        content_type: str | None = None,
+        within: float,
+        may_send: Callable[[], bool] | None = None,
+    ) -> Reply:
+        """One request and its whole answer; see `Transport.request`."""
+        ...
+
+    def stream(self, path: str, *, silence: float) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """A GET whose body is read as it comes; see `Transport.stream`."""
+        ...
+
+
 class ApiClient:
     """Requests to one API server. All methods raise `errors.ApiError` and nothing else.
 
@@ -52,7 +84,7 @@ class ApiClient:
 
     def __init__(
         self,
-        transport: Transport,
+        transport: RoundTripper,
         *,
         limiter: Limiter | None = None,
         max_writes: int = 64,

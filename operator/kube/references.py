@@ -42,9 +42,10 @@ def pod_reference(meta: ObjectMeta) -> ObjectReference:
     )
 
 
-def pod_path(meta: ObjectMeta, subresource: str) -> str:
-    """Where a pod's subresource is written."""
-    return f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}/{subresource}"
+def pod_path(meta: ObjectMeta, subresource: str = "") -> str:
+    """Where a pod is, or a subresource of it."""
+    pod = f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}"
+    return f"{pod}/{subresource}" if subresource else pod
 
 
 def object_key(meta: ObjectMeta) -> str:

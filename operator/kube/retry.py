@@ -11,7 +11,7 @@ from random import random as _random
 from typing import TYPE_CHECKING, TypeVar
 
 from .backoff import Backoff, BackoffRule
-from .errors import ApiError, Conflict, ConnectionRefused, ServerError
+from .errors import ApiError, Conflict, ConnectionRefused, ServerError, TooManyRequests, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -21,6 +21,7 @@ T = TypeVar("T")
 TRIES = 4
 RULE = BackoffRule(base=0.01, factor=5, jitter=0.1)
 RETRY_AFTERS = 10
+PATIENT = BackoffRule(base=0.1, factor=2, jitter=0.1, cap=5)
 
 
 class Retrier:
@@ -64,6 +65,15 @@ class Retrier:
                 await self._pause(wait, given_up)
                 if given_up is not None and given_up.is_set():
                     raise
+
+    async def answered(self, read: Callable[[], Awaitable[T]]) -> T:
+        """The result of `read()`, which is tried until a server answers it. Raises the ApiError that is an answer."""
+        waits = Backoff(PATIENT, random=self._random)
+        while True:
+            try:
+                return await read()
+            except (Unreachable, ServerError, TooManyRequests) as error:
+                await self._sleep(waits.delay() if error.retry_after is None else error.retry_after)
 
     async def _pause(self, seconds: float, given_up: asyncio.Event | None) -> None:
         """Sleep, but not past the moment that the write is given up."""

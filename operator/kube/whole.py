@@ -15,7 +15,7 @@ from muster.framework.contract.extender import ExtenderError
 from muster.framework.model.meta import ObjectMeta, Wire
 
 from .errors import ApiError
-from .informer import Informer, Listed
+from .informer import Informer, Listed, Timing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -63,9 +63,9 @@ class Unheard:
         """An object is gone."""
 
 
-def whole_nodes(client: ApiClient) -> Informer[Whole]:
+def whole_nodes(client: ApiClient, timing: Timing | None = None) -> Informer[Whole]:
     """An informer of whole nodes."""
-    return Informer(client, Listed("/api/v1/nodes", Whole), Unheard())
+    return Informer(client, Listed("/api/v1/nodes", Whole), Unheard(), timing=timing)
 
 
 class NodeSource(Protocol):

@@ -48,7 +48,7 @@ class PodGroupController(StatusController):
     """The controller. Make it, `start` and `stop` it on one event loop."""
 
     def __init__(self, groups: PodGroups, ports: WorkerPorts) -> None:
-        ended = ended_pods(ports.client, group_by_label, groups.follow_ended)
+        ended = ended_pods(ports.client, group_by_label, groups.follow_ended, ports.timing)
         super().__init__(replace(ports, synced=(*ports.synced, ended.synced)), groups, ended)
         self._groups = groups
         self._known: dict[str, _Known] = {}

@@ -17,7 +17,7 @@ from muster.framework.contract.members import EndedMember
 from muster.framework.model.meta import ObjectMeta, Wire
 from muster.framework.model.pod import PodSchedulingGroup
 from muster.operator.kube.client import ApiClient
-from muster.operator.kube.informer import Informer, Listed
+from muster.operator.kube.informer import Informer, Listed, Timing
 from muster.plugins.coscheduling import api as labelled
 from muster.plugins.gangscheduling import api as native
 
@@ -79,9 +79,10 @@ class EndedPods:
         return None if group is None else EndedMember(group, pod.status.phase == _SUCCEEDED)
 
 
-def ended_pods(client: ApiClient, group_of: GroupOf, tell: Tell) -> Informer[Any]:
+def ended_pods(client: ApiClient, group_of: GroupOf, tell: Tell, timing: Timing | None = None) -> Informer[Any]:
     """The informer of pods that have ended."""
-    return Informer(client, Listed("/api/v1/pods", EndedPod, field_selector=_ENDED), EndedPods(group_of, tell))
+    ended = Listed("/api/v1/pods", EndedPod, field_selector=_ENDED)
+    return Informer(client, ended, EndedPods(group_of, tell), timing=timing)
 
 
 def group_by_label(pod: EndedPod) -> str | None:

@@ -30,7 +30,7 @@ class NativeGroupController(StatusController):
     """The controller. Make it, `start` and `stop` it on one event loop."""
 
     def __init__(self, groups: Groups, ports: WorkerPorts) -> None:
-        super().__init__(ports, groups, ended_pods(ports.client, group_by_spec, groups.follow_ended))
+        super().__init__(ports, groups, ended_pods(ports.client, group_by_spec, groups.follow_ended, ports.timing))
         self._groups = groups
         self._told: dict[str, Said] = {}
         self._not_before: dict[str, float] = {}

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from muster.framework.contract import Clock
 from muster.framework.runtime.standstill import Standstill
 from muster.operator.kube.client import ApiClient
+from muster.operator.kube.informer import Timing
 from muster.operator.kube.series import EventKey
 
 from .work_queue import WorkQueue
@@ -43,6 +44,7 @@ class WorkerPorts:
             is known, groups would seem to lack some.
         reporter: in whose name Events are reported.
         standstill: the engine's: what a plugin keeps is read and changed when no decision is under way.
+        timing: that of informers.
     """
 
     client: ApiClient
@@ -52,6 +54,7 @@ class WorkerPorts:
     synced: Collection[asyncio.Event] = ()
     reporter: str = "muster"
     standstill: Standstill = field(default_factory=Standstill)
+    timing: Timing | None = None
 
 
 class GroupWorker(ABC):

@@ -13,14 +13,16 @@ if TYPE_CHECKING:
 
 
 class LoopClock:
-    """Implements `contract.Clock` on the running event loop."""
+    """Implements `contract.Clock` on the running event loop.
 
-    now = staticmethod(time.monotonic)
-    """Seconds on the monotonic clock. Asked for dozens of times a pod, so nothing stands in between."""
+    Attributes:
+        now: seconds on the monotonic clock. Asked for dozens of times a pod, so nothing stands in between.
+        wall: seconds since the epoch.
+    """
 
-    def wall(self) -> float:
-        """Seconds since the epoch."""
-        return time.time()
+    def __init__(self, now: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time) -> None:
+        self.now = now
+        self.wall = wall
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
         """Call back on the loop, unless the timer is cancelled."""

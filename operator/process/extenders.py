@@ -10,7 +10,7 @@ from muster.operator.kube.whole import WholeObjects, whole_nodes
 
 if TYPE_CHECKING:
     from muster.framework.config import Extender, KubeSchedulerConfiguration
-    from muster.operator.kube.informer import Informer
+    from muster.operator.kube.informer import Informer, Timing
 
     from .writers import Writers
 
@@ -23,8 +23,9 @@ class Extenders:
         informers: what has to be followed for them, by name for people: whole nodes, if one is sent any.
     """
 
-    def __init__(self, configuration: KubeSchedulerConfiguration, writers: Writers) -> None:
-        nodes = whole_nodes(writers.client) if any(map(_is_sent_nodes, configuration.extenders)) else None
+    def __init__(self, configuration: KubeSchedulerConfiguration, writers: Writers, timing: Timing) -> None:
+        """`timing` is that of informers."""
+        nodes = whole_nodes(writers.client, timing) if any(map(_is_sent_nodes, configuration.extenders)) else None
         surroundings = Surroundings(
             objects=WholeObjects(writers.client, nodes),
             may_write=writers.client.may_write,

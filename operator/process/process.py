@@ -10,9 +10,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import socket
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from muster.framework.cache.recount import differences
 from muster.framework.contract import Status
@@ -24,9 +22,9 @@ from muster.operator.metrics import EngineMetrics
 from muster.operator.metrics.requests import RequestMetrics
 from muster.operator.recording.session import RecordingSession
 
-from .clock import LoopClock
 from .extenders import Extenders
 from .loop import SchedulingLoop, expire_assumed
+from .machine import HERE, Machine
 from .tasks import TaskSet
 from .versions import build
 from .watchdog import Watchdog
@@ -36,7 +34,7 @@ from .writers import Writers
 if TYPE_CHECKING:
     from muster.framework.config import LeaderElectionConfiguration
     from muster.framework.contract import Lister
-    from muster.operator.kube.transport import Transport
+    from muster.operator.kube.client import RoundTripper
 
     from .settings import Assembly
 
@@ -63,33 +61,36 @@ class Process:
         engine: what decides.
         writers: what writes.
         watches: what reads.
+        clock, timing: time, and chance, as its parts meet them.
     """
 
-    def __init__(self, assembly: Assembly, transport: Transport) -> None:
-        clock = LoopClock()
+    def __init__(self, assembly: Assembly, transport: RoundTripper, machine: Machine = HERE) -> None:
+        clock = machine.clock()
         listers: dict[str, Lister] = {}
         self._configuration = assembly.configuration
-        self._clock = clock
+        self._machine = machine
+        self.clock = clock
+        self.timing = machine.timing()
         self._expires = assembly.assumed_ttl is not None
         self._draining = False
         self._lost = False
         self.over = asyncio.Event()
         self.failed = False
         self.unfenced = ApiClient(transport)
-        self.leadership = _leadership(assembly.configuration.leader_election, self.unfenced)
+        self.leadership = _leadership(assembly.configuration.leader_election, self.unfenced, machine)
         self.metrics = EngineMetrics()
         self.requests = RequestMetrics(transport.host, build())
         transport.on_answer = self.requests.answered
         self.writers = Writers(
             transport,
             assembly.configuration.client_connection,
-            clock=clock,
+            machine=machine,
             may_write=self.leadership.may_write,
             wake=lambda: self._loop.wake(),
             standstill=Standstill(clock.now),
             on_write=self.metrics.api_write,
         )
-        self._extenders = Extenders(assembly.configuration, self.writers)
+        self._extenders = Extenders(assembly.configuration, self.writers, self.timing)
         ports = self.writers.ports(self.metrics, listers, self._extenders.all)
         self._recording = None if assembly.recording is None else RecordingSession(assembly.recording, clock)
         if self._recording is not None:
@@ -106,7 +107,7 @@ class Process:
         self._loop = SchedulingLoop(self.engine, clock, may_schedule=self._may_schedule)
         self._watchdog = Watchdog(self.engine.watch, self.metrics.loop_held)
         self.watches = Watches(
-            self.writers.client, self.engine, self.metrics, clock.now, more=self._extenders.informers
+            self.writers.client, self.engine, self.metrics, self.timing, more=self._extenders.informers
         )
         listers.update(self.watches.listers)
         self._parts = TaskSet(on_failure=self._fail)
@@ -114,13 +115,14 @@ class Process:
 
     def start(self) -> None:
         """Watch, run for leader, and schedule when both the picture is complete and the election won."""
-        self._watchdog.start()
+        if self._machine.exclusive:
+            self._watchdog.start()
         self.writers.recorder.start()
         if not self._configuration.delay_cache_until_active:
             self.watches.start(self._parts.spawn)
         self._tasks = [self._parts.spawn(self._lead()), self._parts.spawn(self._schedule())]
         if self._expires:
-            self._tasks.append(self._parts.spawn(expire_assumed(self.engine, self._clock)))
+            self._tasks.append(self._parts.spawn(expire_assumed(self.engine, self.clock)))
 
     async def stop(self) -> None:
         """No new decisions; end what was begun, unless that is somebody else's by now."""
@@ -189,7 +191,8 @@ class Process:
         if self._configuration.delay_cache_until_active:
             self.watches.start(self._parts.spawn)
         await self.watches.complete()
-        _settle_memory()
+        if self._machine.exclusive:
+            _settle_memory()
         log.info("scheduling begins: %d nodes", self.engine.cache.snapshot.node_count)
         await self._loop.run()
 
@@ -202,15 +205,15 @@ def _settle_memory() -> None:
     gc.set_threshold(_YOUNG_OBJECTS)
 
 
-def _leadership(election: LeaderElectionConfiguration, client: ApiClient) -> Leadership:
+def _leadership(election: LeaderElectionConfiguration, client: ApiClient, machine: Machine) -> Leadership:
     if not election.leader_elect:
         return Alone()
     terms = Terms(
         name=election.resource_name,
         namespace=election.resource_namespace,
-        identity=f"{socket.gethostname()}_{uuid4()}",
+        identity=f"{machine.hostname}_{machine.uid()}",
         duration=election.lease_duration,
         renew_deadline=election.renew_deadline,
         retry_period=election.retry_period,
     )
-    return Elector(terms, client)
+    return Elector(terms, client, machine.election())

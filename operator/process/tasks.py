@@ -19,7 +19,7 @@ class TaskSet:
     """
 
     def __init__(self, *, on_failure: Callable[[], None] | None = None) -> None:
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}
         self._on_failure = on_failure
 
     def __len__(self) -> int:
@@ -28,7 +28,7 @@ class TaskSet:
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run `work`; an exception in it is logged."""
         task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
+        self._tasks[task] = None
         task.add_done_callback(self._ended)
         return task
 
@@ -43,7 +43,7 @@ class TaskSet:
         return len(left)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
+        self._tasks.pop(task, None)
         if task.cancelled():
             if task.cancelling():
                 return

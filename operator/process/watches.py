@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.operator.kube.errors import Forbidden, NotFound
-from muster.operator.kube.informer import Informer, Listed
+from muster.operator.kube.informer import Informer, Listed, Timing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -70,18 +70,19 @@ class Watches:
         client: ApiClient,
         engine: Engine,
         observer: Observer,
-        now: Callable[[], float],
+        timing: Timing,
         *,
         more: Mapping[str, Informer[Any]],
     ) -> None:
         """`more` are informers that the engine does not hear of, by name for people."""
-        self.pods = Informer(client, PODS, Timed(engine.pods, "Pod", observer, now))
-        nodes = Informer(client, NODES, Timed(engine.nodes, "Node", observer, now))
+        now = timing.clock
+        self.pods = Informer(client, PODS, Timed(engine.pods, "Pod", observer, now), timing=timing)
+        nodes = Informer(client, NODES, Timed(engine.nodes, "Node", observer, now), timing=timing)
         self._watches = [_Watch("nodes", nodes, False), _Watch("pods", self.pods, False)]
         self.listers: dict[str, Lister] = {}
         for kind, handler in engine.objects.items():
             timed = Timed(handler, kind.resource, observer, now)
-            informer = Informer(client, Listed(kind.path, kind.type), timed, optional=kind.optional)
+            informer = Informer(client, Listed(kind.path, kind.type), timed, timing=timing, optional=kind.optional)
             self.listers[kind.resource] = informer
             self._watches.append(_Watch(kind.resource, informer, kind.optional))
         self._watches += [_Watch(name, informer, False) for name, informer in more.items()]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
@@ -31,8 +30,10 @@ if TYPE_CHECKING:
     from muster.framework.contract.observer import Observer
     from muster.framework.model.pod_info import PodInfo
     from muster.framework.runtime.standstill import Standstill
+    from muster.operator.kube.client import RoundTripper
     from muster.operator.kube.outcome import Outcome
-    from muster.operator.kube.transport import Transport
+
+    from .machine import Machine
 
 log = logging.getLogger(__name__)
 
@@ -52,10 +53,10 @@ class Writers:
 
     def __init__(
         self,
-        transport: Transport,
+        transport: RoundTripper,
         limits: ClientConnectionConfiguration,
         *,
-        clock: Clock,
+        machine: Machine,
         may_write: Callable[[], bool],
         wake: Callable[[], None],
         standstill: Standstill,
@@ -65,16 +66,17 @@ class Writers:
 
         `standstill` paces what is to be written. `on_write` is told of each write, as by `ApiClient`.
         """
-        retrier = Retrier()
-        self._clock = clock
+        retrier = Retrier(random=machine.random)
+        self._machine = machine
+        self._clock = clock = machine.clock()
         self._wake = wake
         self._standstill = standstill
 
         def client() -> ApiClient:
-            return ApiClient(transport, limiter=_limiter(limits), may_write=may_write, on_write=on_write)
+            return ApiClient(transport, limiter=_limiter(limits, machine), may_write=may_write, on_write=on_write)
 
         self.client = client()
-        self.recorder = EventRecorder(client())
+        self.recorder = EventRecorder(client(), ambient=machine.ambient())
         self.bindings = TaskSet()
         self._statuses = TaskSet()
         self._conditions = PodConditionWriter(StatusWriter(self.client, retrier), self._statuses, clock, standstill)
@@ -89,8 +91,8 @@ class Writers:
         """The engine's ports over these writers."""
         return Ports(
             clock=self._clock,
-            random=random.random,
-            choose=random.randrange,
+            random=self._machine.random,
+            choose=self._machine.choose,
             spawn=self.bindings.spawn,
             wake=self._wake,
             binder=self._binder,
@@ -217,10 +219,10 @@ class PodConditionWriter:
             del self._under_way[uid]
 
 
-def _limiter(limits: ClientConnectionConfiguration) -> TokenBucket | None:
+def _limiter(limits: ClientConnectionConfiguration, machine: Machine) -> TokenBucket | None:
     if limits.qps is None or limits.qps <= 0:
         return None
-    return TokenBucket(qps=limits.qps, burst=limits.burst or _DEFAULT_BURST)
+    return TokenBucket(qps=limits.qps, burst=limits.burst or _DEFAULT_BURST, clock=machine.now)
 
 
 def _tell(pod: PodInfo, outcome: Outcome, level: int) -> None:

@@ -13,7 +13,7 @@ class Wakeups:
 
     def __init__(self, handle: Handle) -> None:
         self._clock = handle.clock
-        self._waiting: dict[tuple[str, str], set[asyncio.Event]] = {}
+        self._waiting: dict[tuple[str, str], dict[asyncio.Event, None]] = {}
 
     def wake(self, resource: str, key: str) -> None:
         """Something has happened to the object."""
@@ -24,13 +24,13 @@ class Wakeups:
         """Return when something has happened to one of them, or after this time."""
         event, keys = asyncio.Event(), list(objects)
         for key in keys:
-            self._waiting.setdefault(key, set()).add(event)
+            self._waiting.setdefault(key, {})[event] = None
         timer = self._clock.call_later(seconds, event.set)
         try:
             await event.wait()
         finally:
             timer.cancel()
             for key in keys:
-                self._waiting[key].discard(event)
+                self._waiting[key].pop(event, None)
                 if not self._waiting[key]:
                     del self._waiting[key]

@@ -67,3 +67,56 @@ async def test_a_servers_lasting_trouble_is_a_failure(fake: FakeApi, writer: Bin
     fake.on("POST", PATH, status_answer(503, "ServiceUnavailable", "down"))
     assert await writer.bind(META, "node-7") == Outcome(Result.FAILED, "down")
     assert len(fake.asked) == 4
+
+
+POD = "/api/v1/namespaces/shop/pods/web-0"
+ASSIGNED = status_answer(409, "Conflict", 'pod web-0 is already assigned to node "node-7"')
+UNCLEAR = status_answer(504, "Timeout", "request did not complete")
+
+
+def pod(node: str = "", uid: str = "uid-1") -> Json:
+    return Json({"metadata": {"name": "web-0", "namespace": "shop", "uid": uid}, "spec": {"nodeName": node}})
+
+
+@pytest.mark.parametrize(
+    ("found", "outcome"),
+    [
+        (pod("node-7"), Outcome(Result.DONE)),
+        (pod("node-1"), Outcome(Result.CONFLICT, "request did not complete")),
+        (pod("node-7", uid="uid-2"), Outcome(Result.GONE, "request did not complete")),
+        (status_answer(404, "NotFound", "no such pod"), Outcome(Result.GONE, "no such pod")),
+    ],
+    ids=["bound", "bound by another", "made again", "gone"],
+)
+async def test_where_no_answer_says_whether_a_pod_is_bound_it_is_looked_at(
+    fake: FakeApi, writer: BindingWriter, found: Json, outcome: Outcome
+) -> None:
+    fake.on("POST", PATH, UNCLEAR)
+    fake.on("GET", POD, found)
+    assert await writer.bind(META, "node-7") == outcome
+
+
+async def test_a_pod_that_has_no_node_after_all_is_bound_once_more(fake: FakeApi, writer: BindingWriter) -> None:
+    fake.on("POST", PATH, UNCLEAR, SUCCESS)
+    fake.on("GET", POD, pod())
+    assert await writer.bind(META, "node-7") == Outcome(Result.DONE)
+
+
+async def test_the_look_waits_for_a_server_that_answers(fake: FakeApi, writer: BindingWriter, time: Time) -> None:
+    fake.on("POST", PATH, UNCLEAR)
+    fake.on("GET", POD, status_answer(503, "ServiceUnavailable", "down"), pod("node-7"))
+    assert await writer.bind(META, "node-7") == Outcome(Result.DONE)
+    assert time.slept == [0.1]
+
+
+async def test_a_first_try_that_was_done_shows_at_the_second(fake: FakeApi, writer: BindingWriter) -> None:
+    fake.on("POST", PATH, status_answer(500, "InternalError", "etcd"), ASSIGNED)
+    fake.on("GET", POD, pod("node-7"))
+    assert await writer.bind(META, "node-7") == Outcome(Result.DONE)
+
+
+async def test_a_pod_that_is_never_bound_is_given_back(fake: FakeApi, writer: BindingWriter) -> None:
+    fake.on("POST", PATH, UNCLEAR)
+    fake.on("GET", POD, pod())
+    assert await writer.bind(META, "node-7") == Outcome(Result.FAILED, "request did not complete")
+    assert [each.method for each in fake.asked] == ["POST", "GET"] * 4

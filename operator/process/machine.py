@@ -1,0 +1,65 @@
+"""What a process takes from the machine that it runs on: time, chance, names, and whether it has it for itself.
+
+A process is made with one, so that a whole one can run in virtual time and from one seed: nothing else of it asks for
+the time or throws dice, and it sleeps on its event loop alone. `HERE` is the machine that this code runs on.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import random as _random
+from random import randrange as _randrange
+from uuid import uuid4
+
+from muster.operator.kube.events import Ambient
+from muster.operator.kube.informer import Timing
+from muster.operator.leader.elector import Time
+
+from .clock import LoopClock
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine.
+
+    Attributes:
+        now: seconds on a clock that never jumps; the event loop's is to run as fast.
+        wall: seconds since the epoch.
+        random: a number in [0, 1).
+        choose: a number below the one given.
+        uid: a name that nobody else has.
+        hostname: as people know it.
+        exclusive: whether the process has its interpreter for itself. Then a thread watches its loop, and the collector
+            of garbage is told what to leave alone.
+    """
+
+    now: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] = time.time
+    random: Callable[[], float] = _random
+    choose: Callable[[int], int] = _randrange
+    uid: Callable[[], str] = lambda: str(uuid4())
+    hostname: str = socket.gethostname()
+    exclusive: bool = True
+
+    def clock(self) -> LoopClock:
+        """As the engine wants it."""
+        return LoopClock(self.now, self.wall)
+
+    def timing(self) -> Timing:
+        """As informers want it."""
+        return Timing(random=self.random, clock=self.now)
+
+    def election(self) -> Time:
+        """As an elector wants it."""
+        return Time(now=self.now, wall=self.wall, random=self.random)
+
+    def ambient(self) -> Ambient:
+        """As the recorder of events wants it."""
+        nanos = time.time_ns if self.wall is time.time else lambda: round(self.wall() * 1e9)
+        return Ambient(wall_clock=nanos, random=self.random, hostname=self.hostname)
+
+
+HERE = Machine()

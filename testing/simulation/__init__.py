@@ -1,0 +1,18 @@
+"""A whole cluster with whole processes of Muster in one Python process: virtual time, one seed, and every fault.
+
+What is real: each replica is the process that `muster run` runs, with its informers, election, writers, queue, engine
+and the controllers of groups. What is simulated: the API server (the sandbox's objects and rules, without HTTP), the
+network, kubelets, clocks and the event loop. What is left out: kopf, pages, probes and admission, TLS and credentials.
+
+`simulate(seed)` plays a seed and says what did not hold; the same seed gives the same run to the byte. Plugin authors
+give it an `Assembly` of their own configuration. `python -m muster.testing.simulation 1-300` plays many, and cuts one
+that fails down to the acts that it takes. See docs/reliability.md.
+
+`history` chooses what happens, `world` does it, `judge` says what must hold; below these are `replica` (a process),
+`network`, `streams` and `server` (what it talks to), and `loop` (time).
+"""
+
+from .history import Act, Scale, history_of, scale_of
+from .simulation import Outcome, simulate, standard
+
+__all__ = ["Act", "Outcome", "Scale", "history_of", "scale_of", "simulate", "standard"]

@@ -1,0 +1,151 @@
+"""What is going to happen in a simulation, from its seed: a list of acts, each at a time of its own.
+
+An act is plain data and means the same whatever else happens, so a history can be printed, cut down to the acts that
+matter, and played again. Whom an act concerns is a number in [0, 1) where it depends on who is there by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+CPUS = (500, 1000, 1500, 2000)
+ZONES = ("east", "west")
+NODE_CPU = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Something that happens. `what` is the name of a method of `world.World`, `given` its arguments."""
+
+    at: float
+    what: str
+    given: tuple[Any, ...] = ()
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{value:.3g}" if isinstance(value, float) else str(value) for value in self.given)
+        return f"{self.at:7.3f} s  {self.what}({given})"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much happens.
+
+    Attributes:
+        replicas: processes of Muster.
+        seconds: how long it goes on.
+        troubles: faults of machines and networks.
+        nodes, pods, gangs: that come; `pods` in groups of one to four.
+        changes: nodes and pods that change, end or go, and what others do.
+    """
+
+    replicas: int
+    seconds: float = 60.0
+    troubles: int = 8
+    nodes: int = 3
+    pods: int = 8
+    gangs: int = 2
+    changes: int = 12
+
+
+def scale_of(seed: str) -> Scale:
+    """How much happens with this seed: anything from a quiet day to a very bad one."""
+    random = Random(f"{seed}/scale")
+    return Scale(
+        replicas=random.choice((1, 2, 2, 3)),
+        troubles=random.choice((0, 2, 6, 12)),
+        nodes=random.randint(1, 5),
+        pods=random.randint(1, 14),
+        gangs=random.randint(0, 4),
+        changes=random.choice((0, 6, 12, 24)),
+    )
+
+
+def history_of(seed: str, scale: Scale) -> list[Act]:
+    """All that happens, in order."""
+    random = Random(f"{seed}/history")
+    acts = [Act(0.0, "node_comes", (f"node-{number}", random.choice(ZONES))) for number in range(scale.nodes)]
+    times = sorted(random.uniform(0.0, scale.seconds * 0.8) for _ in range(scale.pods))
+    acts += [Act(at, "pods_come", _pods(random, number)) for number, at in enumerate(times)]
+    for number in range(scale.gangs):
+        acts += _gang(random, number, random.uniform(0.0, scale.seconds * 0.7))
+    for kinds, many in ((_CHANGES, scale.changes), (_TROUBLES, scale.troubles)):
+        for number in range(many):
+            what, draw = random.choice(kinds)
+            acts.append(Act(random.uniform(0.0, scale.seconds), what, draw(random, number)))
+    return sorted(acts, key=lambda act: act.at)
+
+
+def _pods(random: Random, number: int) -> tuple[Any, ...]:
+    zone = random.choice(("", "", *ZONES))
+    return (f"pod-{number}", random.randint(1, 4), random.choice(CPUS), zone)
+
+
+def _gang(random: Random, number: int, at: float) -> Iterator[Act]:
+    """A group and its members, in any order; sometimes more members than needed, sometimes fewer for ever."""
+    name, minimum = f"gang-{number}", random.randint(2, 5)
+    members = minimum + random.choice((-1, 0, 0, 0, 1, 2))
+    cpu = random.choice(CPUS)
+    yield Act(at + random.choice((0.0, 0.0, 1.0)), "group_comes", (name, minimum))
+    for member in range(members):
+        yield Act(at + random.choice((0.0, 0.1, 3.0 * random.random())), "member_comes", (name, member, cpu))
+
+
+Draw = Callable[[Random, int], tuple[Any, ...]]
+
+
+def _whom(random: Random, number: int) -> tuple[Any, ...]:
+    return (random.random(),)
+
+
+def _whom_for(longest: float) -> Draw:
+    return lambda random, number: (random.random(), random.uniform(0.1, longest))
+
+
+def _weather(random: Random, number: int) -> tuple[Any, ...]:
+    """Whose (of 1 and more: everybody's), for how long, and which."""
+    kinds: list[dict[str, float]] = [
+        {"latency": random.choice((0.2, 1.0, 2.0))},
+        {"lag": random.choice((0.5, 2.0, 8.0))},
+        {"lost": 0.2, "broken": random.choice((0.0, 0.5, 1.0))},
+        {"unanswered": 0.3, "broken": random.choice((0.0, 0.5, 1.0))},
+        {"refusals": random.choice((0.1, 0.5, 1.0))},
+        {"shut": True},
+    ]
+    mixed: dict[str, float] = {}
+    for kind in random.sample(kinds, random.choice((1, 1, 2, 3))):
+        mixed |= kind
+    return (random.uniform(0.0, 1.5), random.uniform(0.5, 25.0), tuple(sorted(mixed.items())))
+
+
+_CHANGES: tuple[tuple[str, Draw], ...] = (
+    ("pod_goes", _whom),
+    ("pod_goes", _whom),
+    ("pod_ends", _whom),
+    ("pod_ends", _whom),
+    ("pod_is_made_again", _whom),
+    ("node_comes", lambda random, number: (f"late-{number}", random.choice(ZONES))),
+    ("node_goes", _whom),
+    ("node_is_cordoned", _whom),
+    ("node_is_uncordoned", _whom),
+    ("group_goes", _whom),
+    ("rogue_binds", lambda random, number: (random.random(), random.random())),
+    ("stranger_comes", lambda random, number: (f"stranger-{number}", random.random(), random.choice(CPUS))),
+)
+_TROUBLES: tuple[tuple[str, Draw], ...] = (
+    ("weather_turns", _weather),
+    ("weather_turns", _weather),
+    ("weather_turns", _weather),
+    ("watches_break", _whom),
+    ("watches_fall_silent", _whom),
+    ("history_is_forgotten", lambda random, number: ()),
+    ("cable_is_pulled", _whom_for(30.0)),
+    ("process_stands", _whom_for(25.0)),
+    ("process_is_slow", _whom_for(20.0)),
+    ("process_is_killed", _whom),
+    ("process_is_killed", _whom),
+    ("process_is_ended", _whom),
+    ("clock_jumps", lambda random, number: (random.random(), random.uniform(-3600.0, 3600.0))),
+)

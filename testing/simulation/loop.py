@@ -1,0 +1,184 @@
+"""An event loop in virtual time whose order is chosen by a seed: what everything in a simulation runs on.
+
+Time passes when nobody has anything to do at this moment, and then at once up to the next timer. Every callback belongs
+to an owner: a process, the API server, the world outside. Between owners the loop draws lots at each step; inside one
+they run in the order of asyncio, as they would in a process of their own. An owner can be stopped, for a
+while or for ever, and slowed down.
+
+It has what asyncio's own tools need (tasks, futures, timers) and knows no files, sockets, threads or signals.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Generator
+from contextvars import Context, ContextVar, copy_context
+from heapq import heappop, heappush
+from itertools import count
+from random import Random
+from typing import Any, TypeVar, TypeVarTuple
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class Owner:
+    """Whose turn it is.
+
+    Attributes:
+        name: for people.
+        context: what is called in it belongs to this owner, and all that follows from that.
+        stopped: whether it stands, as after SIGSTOP; what is due meanwhile comes when it goes on, if it ever does.
+        pace: how many seconds it takes for a callback.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.stopped = False
+        self.pace = 0.0
+        self.ready: deque[asyncio.Handle] = deque()
+        self.busy_until = 0.0
+        self.context = copy_context()
+        self.context.run(_OWNER.set, self)
+
+
+_OWNER: ContextVar[Owner] = ContextVar("owner")
+
+
+class SimulatedLoop(asyncio.BaseEventLoop):
+    """The loop.
+
+    Attributes:
+        steps: how many callbacks have run.
+        failures: what callbacks and tasks raised that nobody caught.
+    """
+
+    def __init__(self, random: Random, *, begin: float = 1000.0) -> None:
+        super().__init__()
+        self.steps = 0
+        self.failures: list[str] = []
+        self._now = begin
+        self._random = random
+        self._numbers = count()
+        self._timers: list[tuple[float, int, asyncio.TimerHandle, Owner]] = []
+        self._owners: dict[Owner, None] = {}
+        self._tasks: dict[asyncio.Task[Any], None] = {}
+
+    def owner(self, name: str) -> Owner:
+        """A new owner."""
+        made = Owner(name)
+        self._owners[made] = None
+        return made
+
+    def spend(self, seconds: float) -> None:
+        """Time passes while a callback runs."""
+        self._now += seconds
+
+    def run_until(self, moment: float, after_step: Callable[[], None] = lambda: None) -> None:
+        """Let everything happen until this moment; `after_step` is called after each callback."""
+        asyncio._set_running_loop(self)
+        try:
+            while self._turn(moment):
+                after_step()
+        finally:
+            asyncio._set_running_loop(None)
+        self._now = max(self._now, moment)
+
+    def end(self) -> None:
+        """Cancel all that is left, of the stopped too, and let it end."""
+        for owner in self._owners:
+            owner.stopped = False
+            owner.pace = owner.busy_until = 0.0
+        for task in tuple(self._tasks):
+            task.cancel()
+        asyncio._set_running_loop(self)
+        try:
+            while (ready := [owner for owner in self._owners if owner.ready]) and self._tasks:
+                ready[0].ready.popleft()._run()
+        finally:
+            asyncio._set_running_loop(None)
+        self._timers.clear()
+        self._owners.clear()
+        self.close()
+
+    def _turn(self, moment: float) -> bool:
+        """Run one callback, whenever it is due until this moment. False when there is none."""
+        while True:
+            timers = self._timers
+            while timers and timers[0][0] <= self._now:
+                _, _, due, owner = heappop(timers)
+                if not due.cancelled():
+                    owner.ready.append(due)
+            waiting = [owner for owner in self._owners if owner.ready and not owner.stopped]
+            ready = [owner for owner in waiting if owner.busy_until <= self._now]
+            if ready:
+                owner = ready[0] if len(ready) == 1 else ready[int(self._random.random() * len(ready))]
+                handle = owner.ready.popleft()
+                if handle.cancelled():
+                    continue
+                self._run(owner, handle)
+                return True
+            moments = [owner.busy_until for owner in waiting]
+            if timers:
+                moments.append(timers[0][0])
+            if not moments or (earliest := min(moments)) > moment:
+                return False
+            self._now = max(self._now, earliest)
+
+    def _run(self, owner: Owner, handle: asyncio.Handle) -> None:
+        self.steps += 1
+        handle._run()
+        if owner.pace:
+            owner.busy_until = self._now + owner.pace
+
+    # What asyncio asks of a loop.
+
+    def time(self) -> float:
+        """Seconds on the loop's clock."""
+        return self._now
+
+    def call_soon(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Call as soon as it is the owner's turn."""
+        context = context or copy_context()
+        handle = asyncio.Handle(callback, args, self, context)
+        context[_OWNER].ready.append(handle)
+        return handle
+
+    def call_later(
+        self, delay: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Call in so many seconds."""
+        return self.call_at(self._now + delay, callback, *args, context=context)
+
+    def call_at(
+        self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Call at this time of the loop."""
+        context = context or copy_context()
+        handle = asyncio.TimerHandle(when, callback, args, self, context)
+        heappush(self._timers, (when, next(self._numbers), handle, context[_OWNER]))
+        return handle
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """It is left out when its time comes."""
+
+    def create_task(
+        self,
+        coro: Generator[Any, None, T] | Coroutine[Any, Any, T],
+        *,
+        name: object = None,
+        context: Context | None = None,
+    ) -> asyncio.Task[T]:
+        """A task of the owner whose turn it is."""
+        task: asyncio.Task[T] = asyncio.Task(coro, loop=self, name=str(name), context=context)
+        self._tasks[task] = None
+        task.add_done_callback(lambda ended: self._tasks.pop(ended, None))
+        return task
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """Something failed, and nobody was there to hear of it."""
+        error = context.get("exception")
+        self.failures.append(f"{context.get('message')}: {type(error).__name__}: {error}")

@@ -1,0 +1,196 @@
+"""The way from a process to the API server in a simulation, with everything that happens on the way.
+
+A `SimulatedTransport` stands in for the one over HTTP. Each request travels there and back for a while of its own, so
+requests overtake one another; each watch brings its events in order, but as late as it likes. `Weather` says how often
+something goes wrong. A request that has left arrives even if its sender is gone by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from random import Random
+
+import msgspec
+
+from muster.operator.kube.errors import ConnectionRefused, TimedOut, Unreachable, error_from_response
+from muster.operator.kube.transport import Reply
+
+from .loop import Owner, SimulatedLoop
+from .server import Answer, Request, SimulatedServer
+from .streams import SimulatedStream
+
+Record = Callable[[str], None]
+CarryOut = Callable[[Request], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Weather:
+    """How a network, and the server at its end, behave for a while. Chances are for each request.
+
+    Attributes:
+        latency: the seconds that one way takes at most.
+        lag: the same for what a watch tells.
+        lost: the chance that a request never arrives.
+        unanswered: that it is carried out, and its answer never arrives.
+        broken: of those two, the share that is told of, as a connection that broke; else there is silence.
+        refusals: that the server refuses it: 429, 500, 503, 504, or a conflict.
+        shut: whether nobody listens at all.
+    """
+
+    latency: float = 0.02
+    lag: float = 0.02
+    lost: float = 0.0
+    unanswered: float = 0.0
+    broken: float = 0.5
+    refusals: float = 0.0
+    shut: bool = False
+
+
+CALM = Weather()
+_REFUSALS = (
+    (429, "TooManyRequests", "1"),
+    (429, "TooManyRequests", None),
+    (500, "InternalError", None),
+    (503, "ServiceUnavailable", "1"),
+    (503, "ServiceUnavailable", None),
+    (504, "Timeout", None),
+)
+_CONFLICT = (409, "Conflict", None)
+
+
+class SimulatedTransport:
+    """The way of one process. Implements `client.RoundTripper`.
+
+    Attributes:
+        weather: what it is like.
+        silent: whether nothing gets through, either way, and nobody is told: a cable that was pulled.
+    """
+
+    def __init__(
+        self, sender: str, server: SimulatedServer, loop: SimulatedLoop, backbone: Owner, random: Random, record: Record
+    ) -> None:
+        """What travels belongs to `backbone`, whoever sent it. `record` is told of all that arrives."""
+        self.on_answer: Callable[[str, str, float], None] = lambda method, code, seconds: None
+        self.weather = CALM
+        self.silent = False
+        self.closed = False
+        self.record = record
+        self.server = server
+        self.loop = loop
+        self.backbone = backbone
+        self.random = random
+        self.streams: dict[SimulatedStream, None] = {}
+        self._sender = sender
+
+    @property
+    def host(self) -> str:
+        """The API server's."""
+        return "simulation"
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | None = None,
+        content_type: str | None = None,
+        within: float,
+        may_send: Callable[[], bool] | None = None,
+    ) -> Reply:
+        """See `Transport.request`."""
+        request = Request(self._sender, method, path, body, content_type or "application/json")
+        try:
+            async with asyncio.timeout(within):
+                answer = await self.exchange(request, may_send)
+        except TimeoutError:
+            self.on_answer(method, "<error>", within)
+            raise TimedOut("the API server did not answer in time") from None
+        self.on_answer(method, str(answer.status), 0.0)
+        if not answer.good:
+            raise error_from_response(answer.status, answer.body, answer.retry_after)
+        return Reply(answer.status, answer.body)
+
+    def stream(self, path: str, *, silence: float) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """See `Transport.stream`."""
+        return SimulatedStream(self, Request(self._sender, "GET", path), silence)
+
+    async def exchange(
+        self, request: Request, may_send: Callable[[], bool] | None = None, carry_out: CarryOut | None = None
+    ) -> Answer:
+        """A request and its answer. Raises ConnectionRefused and Unreachable; waits for ever where there is silence.
+
+        `carry_out` is what the server does when the request has arrived, unless it just answers.
+        """
+        if self.closed:
+            raise Unreachable("the client is closed")
+        if self.weather.shut:
+            raise ConnectionRefused("connection refused")
+        await asyncio.sleep(self.travel())
+        if request.data is not None and may_send is not None and not may_send():
+            raise Unreachable("the request may not be sent any more")
+        waits: asyncio.Future[Answer] = self.loop.create_future()
+        if self.silent or self.random.random() < self.weather.lost:
+            self._lose(waits)
+        else:
+            self.loop.call_later(
+                self.travel(),
+                self._arrive,
+                request,
+                waits,
+                carry_out or self.server.answer,
+                context=self.backbone.context,
+            )
+        return await waits
+
+    def travel(self) -> float:
+        """How long something takes on its way."""
+        return self.random.random() * self.weather.latency
+
+    def cut(self) -> None:
+        """Break all watches off."""
+        for stream in tuple(self.streams):
+            stream.break_off()
+
+    def fall_silent(self) -> None:
+        """Leave all watches half open: nothing comes any more, and nobody is told."""
+        for stream in tuple(self.streams):
+            stream.mute()
+
+    def close(self) -> None:
+        """Its process is gone."""
+        self.closed = True
+        for stream in tuple(self.streams):
+            stream.leave()
+
+    def _arrive(self, request: Request, waits: asyncio.Future[Answer], carry_out: CarryOut) -> None:
+        """The server is reached, whether anybody still waits or not."""
+        refuses = self.random.random() < self.weather.refusals
+        answer = self._refusal(request) if refuses else carry_out(request)
+        self.record(f"{request.sender} {request.method} {request.url} {answer.status}")
+        if self.silent or self.random.random() < self.weather.unanswered:
+            self._lose(waits)
+        else:
+            self.loop.call_later(self.travel(), _deliver, waits, answer, context=self.backbone.context)
+
+    def _refusal(self, request: Request) -> Answer:
+        choices = (*_REFUSALS, _CONFLICT) if request.method in ("PUT", "PATCH") else _REFUSALS
+        status, reason, retry_after = self.random.choice(choices)
+        body = {"kind": "Status", "status": "Failure", "reason": reason, "message": "the weather", "code": status}
+        return Answer(status, msgspec.json.encode(body), retry_after)
+
+    def _lose(self, waits: asyncio.Future[Answer]) -> None:
+        if self.random.random() < self.weather.broken:
+            self.loop.call_later(self.travel(), _fail, waits, context=self.backbone.context)
+
+
+def _deliver(waits: asyncio.Future[Answer], answer: Answer) -> None:
+    if not waits.done():
+        waits.set_result(answer)
+
+
+def _fail(waits: asyncio.Future[Answer]) -> None:
+    if not waits.done():
+        waits.set_exception(Unreachable("connection broke"))

@@ -1,0 +1,141 @@
+"""One of the processes of a simulation: all of Muster but kopf, pages and admission, on a simulated machine.
+
+The process with its informers, election and writers and the controllers of groups run as `muster run` runs them. It can
+be stopped, slowed, killed, told to end, and cut off; whenever it has ended it is started anew a few seconds later, as a
+kubelet does.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from muster.operator.podgroups.worker import GroupWorker
+from muster.operator.process.group_controllers import group_controllers
+from muster.operator.process.machine import Machine
+from muster.operator.process.process import Process
+from muster.operator.process.settings import Assembly
+
+from .loop import Owner, SimulatedLoop
+from .network import Record, SimulatedTransport, Weather
+from .server import SimulatedServer
+
+_RESTART_SECONDS = 3.0
+
+
+class Replica:
+    """A process that is started again and again.
+
+    Attributes:
+        name: its hostname.
+        process: the one that runs now, None between two.
+        weather: of its way to the API server.
+        jump: how far its wall clock is off, in seconds.
+    """
+
+    def __init__(
+        self, name: str, assembly: Assembly, server: SimulatedServer, loop: SimulatedLoop, seed: str, record: Record
+    ) -> None:
+        self.name = name
+        self.process: Process | None = None
+        self.jump = 0.0
+        self._assembly = assembly
+        self._server = server
+        self._loop = loop
+        self._record = record
+        self._random = Random(f"{seed}/{name}")
+        self._network = loop.owner(f"the way of {name}")
+        self._weather = Weather()
+        self._incarnation = 0
+        self._tick = self._random.choice((0.0, 0.0, 0.00002, 0.0002))
+        self._pace = 0.0
+        self.start()
+
+    @property
+    def identity(self) -> str:
+        """As the server knows who sends a request: another for each process."""
+        return f"{self.name}.{self._incarnation}"
+
+    @property
+    def weather(self) -> Weather:
+        """Of its way to the API server."""
+        return self._weather
+
+    @weather.setter
+    def weather(self, weather: Weather) -> None:
+        self._weather = self.transport.weather = weather
+
+    def start(self) -> None:
+        """Start a process, unless one runs."""
+        if self.process is not None:
+            return
+        self._incarnation += 1
+        self._owner = owner = self._loop.owner(self.identity)
+        owner.pace = self._pace
+        self.transport = SimulatedTransport(
+            self.identity, self._server, self._loop, self._network, self._random, self._record
+        )
+        self.transport.weather = self._weather
+        self._record(f"{self.identity} starts")
+        self.process = owner.context.run(self._begin, owner)
+
+    def kill(self) -> None:
+        """Nothing of it runs from now on; what it has sent arrives all the same."""
+        if self.process is not None:
+            self._owner.stopped = True
+            self._gone()
+
+    def end(self) -> None:
+        """Tell it to end, as SIGTERM does."""
+        if self.process is not None:
+            self.process.over.set()
+
+    def stop(self) -> None:
+        """Let it stand, as SIGSTOP does."""
+        self._owner.stopped = True
+
+    def go_on(self) -> None:
+        """Let it go on, if it lives."""
+        if self.process is not None:
+            self._owner.stopped = False
+
+    def slow(self, pace: float) -> None:
+        """From now on every callback of it takes so many seconds."""
+        self._pace = self._owner.pace = pace
+
+    def _begin(self, owner: Owner) -> Process:
+        machine = Machine(
+            now=self._now,
+            wall=lambda: self._server.wall() + self.jump,
+            random=self._random.random,
+            choose=self._random.randrange,
+            uid=lambda: self.identity,
+            hostname=self.name,
+            exclusive=False,
+        )
+        process = Process(self._assembly, self.transport, machine)
+        self._loop.create_task(self._live(process, group_controllers(process)))
+        return process
+
+    async def _live(self, process: Process, groups: list[GroupWorker]) -> None:
+        """As kopf does: start all, wait for the end, end all."""
+        process.start()
+        for controller in groups:
+            controller.start()
+        await process.over.wait()
+        for controller in groups:
+            await controller.stop()
+        await process.stop()
+        if self.process is process:
+            self._gone()
+
+    def _gone(self) -> None:
+        self._record(f"{self.identity} is gone")
+        self.transport.close()
+        self.process = None
+        self._loop.call_later(_RESTART_SECONDS, self.start, context=self._network.context)
+
+    def _now(self) -> float:
+        """Looking at the clock is all that takes a process any time."""
+        if self._tick:
+            self._loop.spend(self._tick)
+        return self._loop.time()

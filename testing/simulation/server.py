@@ -1,0 +1,168 @@
+"""The API server of a simulation: the sandbox's store and rules, without HTTP.
+
+A request comes in whole and is answered at once; when it comes in, and whether its answer arrives, is the network's
+affair. Each request is told to whoever judges the run, with who sent it and what came of it. Kubelets live here, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from random import Random
+from typing import cast
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+from aiohttp import web
+
+from muster.operator.podgroups.definition import definition
+from muster.sandbox import Sandbox, selectors
+from muster.sandbox.clock import Sources
+from muster.sandbox.errors import ApiError
+from muster.sandbox.http import Handler
+from muster.sandbox.kinds import PODS
+from muster.sandbox.objects import Object
+from muster.sandbox.registry import Kind
+from muster.sandbox.requests import target, watch_options
+from muster.sandbox.stand_ins import Kubelet
+from muster.sandbox.store import Store
+from muster.sandbox.watching import Watch, WatchEvent
+
+from .loop import SimulatedLoop
+
+EPOCH = 1_760_000_000.0
+"""The time of day at which a simulated cluster's clocks show 0."""
+_LONGEST_START = 2.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """What comes in, in the shape of aiohttp's, as far as the sandbox looks at it.
+
+    Attributes:
+        sender: who sent it.
+    """
+
+    sender: str
+    method: str
+    url: str
+    data: bytes | None = None
+    content_type: str = "application/json"
+    host: str = "simulation"
+    headers: Mapping[str, str] = field(default_factory=lambda: {"User-Agent": "muster"})
+
+    @cached_property
+    def path(self) -> str:
+        """Without the query."""
+        return urlsplit(self.url).path
+
+    @cached_property
+    def query(self) -> dict[str, str]:
+        """The query's parameters."""
+        return dict(parse_qsl(urlsplit(self.url).query, keep_blank_values=True))
+
+    @property
+    def body_exists(self) -> bool:
+        """Whether it carries anything."""
+        return self.data is not None
+
+    async def read(self) -> bytes:
+        """What it carries."""
+        return self.data or b""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back."""
+
+    status: int
+    body: bytes
+    retry_after: str | None = None
+
+    @property
+    def good(self) -> bool:
+        """Whether the request was carried out."""
+        return self.status < 300
+
+
+class SimulatedServer:
+    """One API server, with kubelets that start and end pods a moment after they are told to.
+
+    Attributes:
+        store: its objects; the world outside may change them directly.
+        on_request: told of each request, and of its answer.
+    """
+
+    def __init__(self, loop: SimulatedLoop, random: Random) -> None:
+        letters = "bcdfghjklmnpqrstvwxz2456789"
+        sources = Sources(
+            clock=self.wall,
+            uid=lambda: f"{random.getrandbits(64):016x}",
+            suffix=lambda: "".join(random.choices(letters, k=5)),
+        )
+        self._loop = loop
+        self._random = random
+        self._owner = loop.owner("kubelets")
+        self.store: Store = Sandbox([definition()], sources=sources, stand_ins=False, native_groups=True).store
+        self.on_request: Callable[[Request, Answer], None] = lambda request, answer: None
+        self._handler = Handler(self.store)
+        self._kubelet = Kubelet(self.store)
+        self._kubelet_due = False
+        self._listening = self.store.ledger.listening(self._pods_changed, PODS)
+        self._listening.__enter__()
+
+    def wall(self) -> float:
+        """Seconds since the epoch."""
+        return EPOCH + self._loop.time()
+
+    def answer(self, request: Request) -> Answer:
+        """Carry a request out."""
+        answering = self._handler(cast("web.BaseRequest", request))
+        try:
+            answering.send(None)
+        except StopIteration as done:
+            response: web.Response = done.value
+        else:
+            raise AssertionError("the sandbox waits for something")
+        body = response.body
+        answer = Answer(response.status, body if isinstance(body, bytes) else b"", _retry_after(response))
+        self.on_request(request, answer)
+        return answer
+
+    def watch(self, request: Request) -> tuple[Kind, Watch]:
+        """The watch that a request asks for, and of what. Raises the sandbox's ApiError."""
+        about = target(self.store.kinds, request.path)
+        labels, fields = (request.query.get(name, "") for name in ("labelSelector", "fieldSelector"))
+        selection = selectors.parse(about.kind, labels=labels, fields=fields)
+        options = watch_options(request.query)
+        return about.kind, Watch(self.store, about.kind, about.namespace, selection, options)
+
+    def objects(self, kind: Kind) -> list[Object]:
+        """All objects of a kind, in the order of their keys."""
+        return [entry.obj for entry in self.store.ledger.entries(kind)]
+
+    def _pods_changed(self) -> None:
+        if not self._kubelet_due:
+            self._kubelet_due = True
+            delay = self._random.random() * _LONGEST_START
+            self._loop.call_later(delay, self._look_after_pods, context=self._owner.context)
+
+    def _look_after_pods(self) -> None:
+        self._kubelet_due = False
+        self._kubelet.step()
+
+
+def refused(error: ApiError) -> Answer:
+    """The answer that the sandbox gives to a request that it refuses."""
+    return Answer(error.code, msgspec.json.encode(error.status()))
+
+
+def line(event: WatchEvent) -> bytes:
+    """An event of a watch as it goes over the wire."""
+    body = event.entry.whole if event.entry else msgspec.json.encode(event.obj)
+    return b'{"type":"%b","object":%b}\n' % (event.type.encode(), body)
+
+
+def _retry_after(response: web.Response) -> str | None:
+    return response.headers.get("Retry-After")

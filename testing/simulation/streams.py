@@ -1,0 +1,175 @@
+"""One watch of a process in a simulation: what the server sees, as late as the network brings it.
+
+The server's end looks at its ledger a while after something has changed, and what it finds travels for a while; so
+watches of different kinds are behind by different times, and one watch tells everything in order. A watch ends when its
+time is up, breaks off, or falls silent without a word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Self
+
+from muster.operator.kube.errors import TimedOut, Unreachable, error_from_response
+from muster.sandbox.errors import ApiError
+from muster.sandbox.registry import stored_as
+from muster.sandbox.watching import ERROR, Watch, WatchEvent
+
+from .server import Answer, Request, line, refused
+
+if TYPE_CHECKING:
+    from .network import SimulatedTransport
+
+_BOOKMARK_SECONDS = 60.0
+_LIFETIME = 1800.0
+
+
+class SimulatedStream:
+    """A watch: a context, and in it an iterator of chunks of bytes."""
+
+    def __init__(self, transport: SimulatedTransport, request: Request, silence: float) -> None:
+        self._transport = transport
+        self._request = request
+        self._silence = silence
+        self._chunks: deque[bytes] = deque()
+        self._arrival: asyncio.Future[None] | None = None
+        self._ended = False
+        self._broken = False
+        self._muted = False
+        self._looking = False
+        self._last = 0.0
+        self._open = ExitStack()
+        self._watch: Watch | None = None
+
+    async def __aenter__(self) -> Self:
+        try:
+            async with asyncio.timeout(self._silence):
+                opened = await self._transport.exchange(self._request, carry_out=self._begin)
+            if not opened.good:
+                raise error_from_response(opened.status, opened.body, opened.retry_after)
+        except TimeoutError:
+            self.mute()
+            raise TimedOut("the API server did not answer in time") from None
+        except BaseException:
+            self.mute()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.leave()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not self._chunks and not self._ended and not self._broken:
+            self._arrival = self._transport.loop.create_future()
+            try:
+                async with asyncio.timeout(self._silence):
+                    await self._arrival
+            except TimeoutError:
+                raise TimedOut("the watch fell silent") from None
+            finally:
+                self._arrival = None
+        if self._chunks:
+            return self._chunks.popleft()
+        if self._broken:
+            raise Unreachable("connection broke")
+        raise StopAsyncIteration
+
+    def break_off(self) -> None:
+        """The connection is cut, and both ends know."""
+        self._broken = True
+        self._chunks.clear()
+        self.leave()
+        self._wake()
+
+    def mute(self) -> None:
+        """The connection is half open: the server's end is gone, and this one does not know."""
+        self._muted = True
+        self.leave()
+
+    def leave(self) -> None:
+        """Nothing comes from the server any more."""
+        self._open.close()
+        self._transport.streams.pop(self, None)
+
+    # The server's end.
+
+    def _begin(self, request: Request) -> Answer:
+        """The request has arrived at the server."""
+        transport = self._transport
+        try:
+            kind, watch = transport.server.watch(request)
+        except ApiError as error:
+            return refused(error)
+        if self._muted:
+            return Answer(200, b"")
+        self._watch = watch
+        self._open.enter_context(transport.server.store.ledger.listening(self._changed, stored_as(kind)))
+        transport.streams[self] = None
+        self._send(watch.start())
+        lifetime = float(self._request.query.get("timeoutSeconds") or _LIFETIME)
+        later, context = transport.loop.call_later, transport.backbone.context
+        self._open.callback(later(lifetime, self._time_is_up, context=context).cancel)
+        self._bookmark_later()
+        return Answer(200, b"")
+
+    def _changed(self) -> None:
+        if not self._looking:
+            self._looking = True
+            lag = self._transport.random.random() * self._transport.weather.lag
+            self._transport.loop.call_later(lag, self._look, context=self._transport.backbone.context)
+
+    def _look(self) -> None:
+        self._looking = False
+        if self in self._transport.streams and self._watch is not None:
+            self._send(self._watch.poll())
+
+    def _bookmark_later(self) -> None:
+        transport = self._transport
+        timer = transport.loop.call_later(_BOOKMARK_SECONDS, self._bookmark, context=transport.backbone.context)
+        self._open.callback(timer.cancel)
+
+    def _bookmark(self) -> None:
+        if self._watch is not None:
+            self._send([*self._watch.poll(), self._watch.bookmark()])
+            self._bookmark_later()
+
+    def _send(self, events: list[WatchEvent]) -> None:
+        """Let events travel, none of them faster than those before."""
+        if not events:
+            return
+        if self._transport.silent:
+            self.mute()
+            return
+        self._travel(b"".join(map(line, events)))
+        if events[-1].type == ERROR:
+            self._time_is_up()
+
+    def _time_is_up(self) -> None:
+        self._travel(b"")
+        self.leave()
+
+    def _travel(self, chunk: bytes) -> None:
+        transport = self._transport
+        self._last = max(self._last, transport.loop.time() + transport.travel())
+        transport.loop.call_at(self._last, self._arrived, chunk, context=transport.backbone.context)
+
+    # This end.
+
+    def _arrived(self, chunk: bytes) -> None:
+        if self._muted or self._broken:
+            return
+        if chunk:
+            self._transport.record(f"{self._request.sender} sees {self._request.path} {len(chunk)}")
+            self._chunks.append(chunk)
+        else:
+            self._ended = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._arrival is not None and not self._arrival.done():
+            self._arrival.set_result(None)

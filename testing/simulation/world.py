@@ -1,0 +1,238 @@
+"""The world outside: users, other schedulers, machines and cables. Carries out the acts of a history.
+
+Objects are changed in the API's store directly, as if by somebody with a good connection. Each act has a method of its
+name; one that finds nobody it could concern does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from muster.sandbox import actions
+from muster.sandbox.errors import ApiError
+from muster.sandbox.kinds import NODES, PODS
+from muster.sandbox.lifecycle import DeleteOptions
+from muster.sandbox.objects import Object
+from muster.testing.builders import PodDict, make_node, make_pod
+
+from .history import NODE_CPU, Act
+from .loop import SimulatedLoop
+from .network import CALM, Record, Weather
+from .replica import Replica
+from .server import SimulatedServer
+
+T = TypeVar("T")
+
+GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
+ZONE = "topology.kubernetes.io/zone"
+STRANGER = "stranger"
+"""The schedulerName of pods that are none of Muster's."""
+_NAMESPACE = "default"
+_AT_ONCE = DeleteOptions(grace=0)
+
+
+class World:
+    """What acts on a cluster.
+
+    Attributes:
+        touched: groups that somebody outside took members from, or gave some.
+    """
+
+    def __init__(
+        self, server: SimulatedServer, replicas: Sequence[Replica], loop: SimulatedLoop, record: Record
+    ) -> None:
+        self.touched: set[str] = set()
+        self._server = server
+        self._store = server.store
+        self._replicas = replicas
+        self._loop = loop
+        self._record = record
+        self._owner = loop.owner("the world")
+
+    def expect(self, history: Iterable[Act]) -> None:
+        """Let all of this happen in its time, counted from now."""
+        for act in history:
+            self._later(act.at, self.carry_out, act)
+
+    def carry_out(self, act: Act) -> None:
+        """Let this happen. What the API refuses does not."""
+        self._record(f"{act.what} {act.given}")
+        perform: Callable[..., None] = getattr(self, act.what)
+        try:
+            perform(*act.given)
+        except ApiError:
+            return
+
+    def calm_down(self) -> None:
+        """No more trouble: everything works from now on."""
+        for replica in self._replicas:
+            replica.weather = CALM
+            replica.transport.silent = False
+            replica.slow(0.0)
+            replica.go_on()
+
+    # Objects.
+
+    def node_comes(self, name: str, zone: str) -> None:
+        self._store.create(NODES, make_node(name, cpu=f"{NODE_CPU}m").zone(zone))
+
+    def node_goes(self, whom: float) -> None:
+        """With its pods, as in a cluster that has a pod collector."""
+        node = _one(self._server.objects(NODES), whom)
+        if node is not None:
+            name = node["metadata"]["name"]
+            self._store.delete(NODES, name, options=_AT_ONCE)
+            for pod in self._server.objects(PODS):
+                if pod["spec"].get("nodeName") == name:
+                    self._delete(pod)
+
+    def node_is_cordoned(self, whom: float) -> None:
+        self._cordon(whom, True)
+
+    def node_is_uncordoned(self, whom: float) -> None:
+        self._cordon(whom, None)
+
+    def pods_come(self, name: str, many: int, cpu: int, zone: str) -> None:
+        for number in range(many):
+            pod = make_pod(f"{name}-{number}").requests(cpu=f"{cpu}m")
+            if zone:
+                pod["spec"]["nodeSelector"] = {ZONE: zone}
+            self._create(pod)
+
+    def pod_goes(self, whom: float) -> None:
+        pod = _one(self._server.objects(PODS), whom)
+        if pod is not None:
+            self._touch(pod)
+            self._delete(pod)
+
+    def pod_ends(self, whom: float) -> None:
+        pod = _one([pod for pod in self._server.objects(PODS) if pod["spec"].get("nodeName")], whom)
+        if pod is not None:
+            self._touch(pod)
+            self._store.replace_stored(PODS, pod | {"status": pod["status"] | {"phase": "Succeeded"}})
+
+    def pod_is_made_again(self, whom: float) -> None:
+        """A pod is deleted, and another of its name comes at once, as with a StatefulSet."""
+        pod = _one(self._server.objects(PODS), whom)
+        if pod is not None and pod["spec"]["schedulerName"] != STRANGER:
+            self._touch(pod)
+            again = make_pod(pod["metadata"]["name"]).labels(pod["metadata"].get("labels") or {})
+            again["spec"]["containers"] = pod["spec"]["containers"]
+            self._delete(pod)
+            self._create(again)
+
+    def group_comes(self, name: str, minimum: int) -> None:
+        kind = self._store.kinds.by_path("scheduling.x-k8s.io", "v1alpha1", "podgroups")
+        assert kind is not None
+        self._store.create(kind, {"metadata": {"name": name}, "spec": {"minMember": minimum}}, namespace=_NAMESPACE)
+
+    def group_goes(self, whom: float) -> None:
+        kind = self._store.kinds.by_path("scheduling.x-k8s.io", "v1alpha1", "podgroups")
+        assert kind is not None
+        group = _one(self._server.objects(kind), whom)
+        if group is not None:
+            name = group["metadata"]["name"]
+            self.touched.add(name)
+            self._store.delete(kind, name, namespace=_NAMESPACE)
+
+    def member_comes(self, group: str, number: int, cpu: int) -> None:
+        self._create(make_pod(f"{group}-{number}").labels({GROUP_LABEL: group}).requests(cpu=f"{cpu}m"))
+
+    def rogue_binds(self, whom: float, where: float) -> None:
+        """Another scheduler takes one of our pods for its own."""
+        waiting = [pod for pod in self._server.objects(PODS) if not pod["spec"].get("nodeName")]
+        pod, node = _one(waiting, whom), _one(self._server.objects(NODES), where)
+        if pod is not None and node is not None:
+            self._touch(pod)
+            self._bind(pod["metadata"]["name"], node["metadata"]["name"])
+
+    def stranger_comes(self, name: str, where: float, cpu: int) -> None:
+        """Another scheduler binds a pod of its own."""
+        node = _one(self._server.objects(NODES), where)
+        if node is not None:
+            self._create(make_pod(name).scheduler(STRANGER).requests(cpu=f"{cpu}m"))
+            self._bind(name, node["metadata"]["name"])
+
+    # Machines and cables.
+
+    def weather_turns(self, whose: float, seconds: float, what: tuple[tuple[str, float], ...]) -> None:
+        for replica in self._replicas if whose >= 1.0 else (self._replica(whose),):
+            replica.weather = Weather(**dict(what))  # type: ignore[arg-type]  # `shut` is a bool
+
+            def clears(replica: Replica = replica) -> None:
+                replica.weather = CALM
+
+            self._later(seconds, clears)
+
+    def watches_break(self, whom: float) -> None:
+        self._replica(whom).transport.cut()
+
+    def watches_fall_silent(self, whom: float) -> None:
+        self._replica(whom).transport.fall_silent()
+
+    def history_is_forgotten(self) -> None:
+        """The API compacts, and all watches have to be opened again."""
+        self._store.forget()
+        for replica in self._replicas:
+            replica.transport.cut()
+
+    def cable_is_pulled(self, whom: float, seconds: float) -> None:
+        transport = self._replica(whom).transport
+        transport.silent = True
+        transport.fall_silent()
+
+        def mended() -> None:
+            transport.silent = False
+
+        self._later(seconds, mended)
+
+    def process_stands(self, whom: float, seconds: float) -> None:
+        replica = self._replica(whom)
+        replica.stop()
+        self._later(seconds, replica.go_on)
+
+    def process_is_slow(self, whom: float, seconds: float) -> None:
+        replica = self._replica(whom)
+        replica.slow(0.002)
+        self._later(seconds, replica.slow, 0.0)
+
+    def process_is_killed(self, whom: float) -> None:
+        self._replica(whom).kill()
+
+    def process_is_ended(self, whom: float) -> None:
+        self._replica(whom).end()
+
+    def clock_jumps(self, whom: float, seconds: float) -> None:
+        self._replica(whom).jump += seconds
+
+    def _later(self, seconds: float, callback: Callable[..., None], *given: object) -> None:
+        self._loop.call_later(seconds, callback, *given, context=self._owner.context)
+
+    def _replica(self, whom: float) -> Replica:
+        return self._replicas[int(whom * len(self._replicas))]
+
+    def _create(self, pod: PodDict) -> None:
+        self._store.create(PODS, pod, namespace=_NAMESPACE)
+
+    def _delete(self, pod: Object) -> None:
+        self._store.delete(PODS, pod["metadata"]["name"], namespace=_NAMESPACE, options=_AT_ONCE)
+
+    def _bind(self, pod: str, node: str) -> None:
+        target = {"kind": "Node", "name": node}
+        actions.bind(self._store, pod, {"metadata": {"name": pod}, "target": target}, namespace=_NAMESPACE)
+
+    def _cordon(self, whom: float, cordoned: bool | None) -> None:
+        node = _one(self._server.objects(NODES), whom)
+        if node is not None:
+            spec = {**node["spec"], "unschedulable": cordoned}
+            self._store.update(NODES, node["metadata"]["name"], node | {"spec": spec})
+
+    def _touch(self, pod: Object) -> None:
+        group = (pod["metadata"].get("labels") or {}).get(GROUP_LABEL)
+        if group is not None:
+            self.touched.add(group)
+
+
+def _one(of: Sequence[T], whom: float) -> T | None:
+    return of[int(whom * len(of))] if of else None
