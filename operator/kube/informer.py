@@ -140,6 +140,9 @@ class Informer(Generic[T]):
         self._inside = False
         self._failed_inside = False
         self._told_unreadable: dict[str, str] = {}
+        self._until_refreshed: asyncio.Timeout | None = None
+        self._outdated = False
+        self._refreshed = asyncio.Event()
         self.synced = asyncio.Event()
         self.status = InformerStatus(Phase.LISTING)
 
@@ -155,16 +158,35 @@ class Informer(Generic[T]):
         """List and watch until cancelled."""
         while True:
             try:
-                if self._resume_at is None:
-                    self._enter(Phase.LISTING)
-                    await self._list()
-                self._enter(Phase.WATCHING)
-                await self._watch(self._resume_at)
-            except (ApiError, GarbageError, _EndedEarly, _StreamFailed) as error:
-                await self._recover(error)
+                async with asyncio.timeout(None) as self._until_refreshed:
+                    await self._go_on()
+            except TimeoutError:
+                self._resume_at, self._inside = None, False
+
+    async def refresh(self) -> None:
+        """Give up what is under way and list: return when the handler was told of all that there is by now.
+
+        A watch may be late, or half open, and nobody would know. To be called once, while `run` runs.
+        """
+        self._outdated = True
+        if self._until_refreshed is not None:
+            self._until_refreshed.reschedule(asyncio.get_running_loop().time())
+        await self._refreshed.wait()
+
+    async def _go_on(self) -> None:
+        """List, if that is needed, and follow one watch; or find out what to do about what went wrong."""
+        try:
+            if self._resume_at is None:
+                self._enter(Phase.LISTING)
+                await self._list()
+            self._enter(Phase.WATCHING)
+            await self._watch(self._resume_at)
+        except (ApiError, GarbageError, _EndedEarly, _StreamFailed) as error:
+            await self._recover(error)
 
     async def _list(self) -> None:
         """Read all pages, then tell the differences. Raises ApiError or GarbageError, having told nothing."""
+        refreshes = self._outdated
         items: list[T] = []
         keep: set[str] = set()
         next_page = ""
@@ -189,6 +211,8 @@ class Informer(Generic[T]):
         await self._breathing(self._store.replace(items, keep=keep))
         self._told_unreadable = {key: self._told_unreadable[key] for key in keep}
         self._resume_at = page.resource_version
+        if refreshes:
+            self._refreshed.set()
         if not self.synced.is_set():
             log.info("%s: synced, %d objects", self._resource.name, len(items))
             self.synced.set()

@@ -190,6 +190,8 @@ class Process:
         await self.leadership.elected.wait()
         if self._configuration.delay_cache_until_active:
             self.watches.start(self._parts.spawn)
+        elif self._configuration.leader_election.leader_elect:
+            await self.watches.refresh()
         await self.watches.complete()
         if self._machine.exclusive:
             _settle_memory()

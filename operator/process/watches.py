@@ -77,7 +77,7 @@ class Watches:
         """`more` are informers that the engine does not hear of, by name for people."""
         now = timing.clock
         self.pods = Informer(client, PODS, Timed(engine.pods, "Pod", observer, now), timing=timing)
-        nodes = Informer(client, NODES, Timed(engine.nodes, "Node", observer, now), timing=timing)
+        self._nodes = nodes = Informer(client, NODES, Timed(engine.nodes, "Node", observer, now), timing=timing)
         self._watches = [_Watch("nodes", nodes, False), _Watch("pods", self.pods, False)]
         self.listers: dict[str, Lister] = {}
         for kind, handler in engine.objects.items():
@@ -107,6 +107,10 @@ class Watches:
     async def complete(self) -> None:
         """Return when scheduling may begin."""
         await asyncio.gather(*(watch.ready() for watch in self._watches))
+
+    async def refresh(self) -> None:
+        """Return when all is known that other leaders have done until now: pods and nodes are listed again."""
+        await asyncio.gather(self.pods.refresh(), self._nodes.refresh())
 
 
 class Timed(Generic[T_contra]):

@@ -415,3 +415,26 @@ async def test_a_burst_leaves_room_for_other_tasks(fake: FakeApi, follow: Follow
         await asyncio.sleep(0)
     steps = [after - before for before, after in pairwise(heard_at_turn)]
     assert max(steps) <= 200
+
+
+async def test_a_refresh_lists_although_the_watch_says_nothing(fake: FakeApi, follow: Following) -> None:
+    fake.on("GET", PATH, Json(page([thing("a")], 10)), Json(page([thing("b", 15)], 20)))
+    fake.on("WATCH", PATH, HOLD)
+    informer, journal = await follow()
+    await until(lambda: fake.asked_for("WATCH", PATH))
+    await informer.refresh()
+    assert journal.entries == ["+a@1", "-a@1", "+b@15"]
+    await until(lambda: len(fake.asked_for("WATCH", PATH)) == 2)
+    assert fake.asked_for("WATCH", PATH)[1].query["resourceVersion"] == "20"
+
+
+async def test_a_list_that_began_before_is_no_refresh(fake: FakeApi, follow: Following) -> None:
+    early = Gate(Json(page([thing("a")], 10)))
+    fake.on("GET", PATH, early, Json(page([thing("b")], 20)))
+    fake.on("WATCH", PATH, HOLD)
+    informer, journal = await follow()
+    await until(lambda: early.waiting)
+    await informer.refresh()
+    assert [entry[:2] for entry in journal.entries if entry[0] == "+"][-1] == "+b"
+    assert informer.get("ns/a") is None
+    early.opened.set()

@@ -14,6 +14,7 @@ _BATCH = 10
 
 FOUND = {
     "22": "the answer to a Binding was lost; its room was given to another, and the pod was said to wait",
+    "1148": "a standby whose watch of pods was half open scheduled on an old picture when it was elected",
 }
 """Seeds that showed a bug, and which. They stay, though they may show something else once histories are made otherwise:
 each bug has a test of its own beside them."""
@@ -32,7 +33,7 @@ def test_what_was_found_once_holds(seed: str) -> None:
     assert simulate(seed).wrong == ()
 
 
-@pytest.mark.parametrize("batch", range(20))
+@pytest.mark.parametrize("batch", range(15))
 def test_all_that_is_promised_holds(batch: int) -> None:
     """On failure: `python -m muster.testing.simulation SEED` cuts the history down to what it takes."""
     outcomes = [simulate(seed) for seed in range(1000 + batch * _BATCH, 1000 + (batch + 1) * _BATCH)]
