@@ -11,7 +11,7 @@ LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint lint-style lint-types lint-imports bench bench-backlog bench-gangs \
-	bench-native bench-preemption bench-shapes bench-scale bench-topology parity simulate-faults attack venv \
+	bench-native bench-preemption bench-shapes bench-scale bench-topology bench-web parity simulate-faults attack venv \
 	control-plane browser
 
 help: ## List the commands
@@ -68,6 +68,9 @@ simulate-faults: $(INSTALLED) ## Play seeds of a simulated cluster with every fa
 
 attack: $(INSTALLED) control-plane ## Attack Muster in every known way and print what others notice
 	$(RUN) -m bench.attack $(BENCH_ARGS)
+
+bench-web: $(INSTALLED) browser ## Measure how long the web pages of a large cluster take to draw
+	$(RUN) -m bench.pages $(BENCH_ARGS)
 
 venv: $(INSTALLED) ## Install Muster and its tools into .venv
 

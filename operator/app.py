@@ -29,6 +29,7 @@ from muster.operator.process.process import Process
 from muster.operator.process.settings import cautions
 from muster.operator.process.versions import versions
 from muster.operator.serving import ReviewAuthorizer, Server, certificate_files, self_signed
+from muster.operator.web.leading import mounted
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
 
@@ -64,6 +65,7 @@ class Serving:
         certificate, key: PEM files; without them a certificate is made for the life of the process.
         liveness: where to serve a liveness page as kopf's operators do, if at all.
         admission: where to serve the validation of PodGroups, if at all.
+        web: whether to serve the web pages too, below /web.
         flags: what the process was started with, for /flagz.
     """
 
@@ -74,6 +76,7 @@ class Serving:
     key: Path | None = None
     liveness: Endpoint | None = None
     admission: AdmissionServing | None = None
+    web: bool = False
     flags: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -218,6 +221,9 @@ async def _serve(process: Process, assembly: Assembly, serving: Serving, stack: 
         else:
             tls = await self_signed(["localhost", "127.0.0.1"])
     application = pages(process, assembly.configuration, authorizer, serving.flags)
+    if serving.web:
+        ticking = asyncio.create_task(mounted(application, process).ticker.run())
+        stack.callback(ticking.cancel)
     server = Server(application, host=serving.host, port=serving.port, tls=tls)
     port = await server.start()
     stack.push_async_callback(server.stop)

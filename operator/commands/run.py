@@ -110,6 +110,7 @@ def _endpoint(_context: click.Context, _option: click.Parameter, value: str | No
     help="Port for health and metrics; 0 for none.",
 )
 @click.option("--plain-http", "plain", is_flag=True, help="Serve without TLS, and to everyone.")
+@click.option("--web", is_flag=True, help="Serve the web pages too, at /web/, to whoever may get that path.")
 @click.option(
     "--tls-cert-file", "certificate", type=click.Path(path_type=Path), metavar="FILE", help="PEM certificate."
 )
@@ -173,6 +174,8 @@ def command(
     """
     if (serving["certificate"] is None) != (serving["key"] is None):
         raise click.UsageError("--tls-cert-file and --tls-private-key-file go together")
+    if serving["web"] and serving["plain"]:
+        raise click.UsageError("--web and --plain-http exclude each other: the pages are not for everyone")
     if webhook_port == serving["port"]:
         raise click.UsageError(f"--secure-port and --webhook-port are both {webhook_port}")
     serving["flags"] = _flags(click.get_current_context())

@@ -74,6 +74,7 @@ async def _serve(asked: Asked, port: int) -> None:
         stack.push_async_callback(server.stop)
         stack.push_async_callback(cluster.stop)
         await cluster.start()
+        await pages.ticker.look()
         ticking = asyncio.create_task(pages.ticker.run())
         stack.callback(ticking.cancel)
         click.echo(f"serving until Ctrl-C, open http://{_HOST}:{chosen}/?{KEY}={key}")

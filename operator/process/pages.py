@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from muster.framework.config import KubeSchedulerConfiguration
     from muster.framework.contract.observer import EntityType
+    from muster.framework.scheduler.reports import LastDecision
     from muster.operator.serving import Authorizer, Check
 
     from .process import Process
@@ -53,6 +54,20 @@ def status_of(began: datetime) -> dict[str, str]:
         "Binary version": own(),
         "Emulation version": KUBERNETES,
     }
+
+
+def last_decision(process: Process, namespace: str, name: str) -> LastDecision | Unknown:
+    """What was decided last about a pod, or why nothing can be told of that."""
+    key = f"{namespace}/{name}"
+    pod, decision = process.watches.pods.get(key), process.engine.scheduler.reports.last(key)
+    if pod is None:
+        return Unknown(f"there is no pod {key}")
+    if pod.spec.scheduling_gates:
+        gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
+        return Unknown(f"pod {key} is not looked at before its scheduling gates are gone: {gates}")
+    if decision is None or decision.uid != pod.metadata.uid:
+        return Unknown(f"nothing has been decided for pod {key} lately")
+    return decision
 
 
 def pages(
@@ -89,18 +104,6 @@ def pages(
     )
     registry = registry_of(process.metrics, StateMetrics(state), process.requests)
 
-    def why(namespace: str, name: str) -> object:
-        key = f"{namespace}/{name}"
-        pod, decision = process.watches.pods.get(key), process.engine.scheduler.reports.last(key)
-        if pod is None:
-            return Unknown(f"there is no pod {key}")
-        if pod.spec.scheduling_gates:
-            gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
-            return Unknown(f"pod {key} is not looked at before its scheduling gates are gone: {gates}")
-        if decision is None or decision.uid != pod.metadata.uid:
-            return Unknown(f"nothing has been decided for pod {key} lately")
-        return decision
-
     sources = Sources(
         livez={"ping": lambda: None, "scheduling": process.stands},
         healthz={"leaderElection": leadership.trouble},
@@ -113,7 +116,7 @@ def pages(
         metrics=lambda: blocks(registry),
         resources=lambda: pod_resource_blocks(process.watches.pods.list) if leadership.may_write() else (),
         config=lambda: {"kubescheduler.config.k8s.io": configuration.model_dump(mode="json", by_alias=True)},
-        why=why,
+        why=lambda namespace, name: last_decision(process, namespace, name),
         leads=leadership.may_write,
         statusz=lambda: status_of(began),
         flagz=lambda: flags,

@@ -14,7 +14,8 @@ from muster.operator.explain.group_trial import rank
 from muster.operator.explain.native_groups import in_our_form
 from muster.operator.podgroups.membership import group_of, is_native
 from muster.plugins.coscheduling.api import SCHEDULED, Condition, PodGroup, PodGroupStatus
-from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
+
+from .cluster import Known
 
 GroupId = tuple[bool, str]
 """Whether a group is Kubernetes' own, and its `namespace/name`."""
@@ -87,12 +88,12 @@ class Census:
         return None if key is None else self.groups.get((is_native(pod), key))
 
 
-def take(pods: Iterable[Pod], groups: Iterable[PodGroup], native: Iterable[NativeGroup]) -> Census:
+def take(known: Known) -> Census:
     """Count everything."""
     members: defaultdict[GroupId, list[Pod]] = defaultdict(list)
     alone: list[Pod] = []
     count = placed = 0
-    for pod in pods:
+    for pod in known.pods:
         count += 1
         placed += bool(pod.spec.node_name)
         key = group_of(pod)
@@ -100,8 +101,11 @@ def take(pods: Iterable[Pod], groups: Iterable[PodGroup], native: Iterable[Nativ
             members[is_native(pod), key].append(pod)
         elif not pod.spec.node_name:
             alone.append(pod)
-    found = [_group(False, group, members[False, group.key]) for group in groups]
-    found += [_group(True, in_our_form(each, members[True, each.key]), members[True, each.key]) for each in native]
+    found = [_group(False, group, members[False, group.key]) for group in known.groups]
+    found += [
+        _group(True, in_our_form(each, members[True, each.key]), members[True, each.key])
+        for each in known.native_groups
+    ]
     ranked = [(order, each) for each in found if (order := rank(each.group, each.members)) is not None]
     ranked.sort(key=lambda pair: (pair[0], pair[1].native))
     waiting = [replace(each, place=place) for place, (_, each) in enumerate(ranked, start=1)]

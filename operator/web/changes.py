@@ -19,7 +19,7 @@ from muster.plugins.coscheduling.api import SCHEDULED, PodGroup
 from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
 
 from .census import GroupId
-from .cluster import Cluster
+from .cluster import Known
 
 KEPT_SECONDS = 15 * 60.0
 _KEPT = 500
@@ -68,12 +68,12 @@ class Glance:
     nodes: Mapping[str, Node]
 
     @classmethod
-    def at(cls, cluster: Cluster) -> Glance:
-        """The cluster now."""
-        groups: dict[GroupId, AnyGroup] = {(False, group.key): group for group in cluster.groups()}
-        groups.update({(True, group.key): group for group in cluster.native_groups()})
-        nodes = {node.metadata.name: node for node in cluster.snapshot.nodes if node is not None}
-        return cls({pod.metadata.uid: pod for pod in cluster.pods()}, groups, nodes)
+    def of(cls, known: Known) -> Glance:
+        """What is known, to be compared."""
+        groups: dict[GroupId, AnyGroup] = {(False, group.key): group for group in known.groups}
+        groups.update({(True, group.key): group for group in known.native_groups})
+        nodes = {node.metadata.name: node for node in known.nodes}
+        return cls({pod.metadata.uid: pod for pod in known.pods}, groups, nodes)
 
 
 class ChangeLog:

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.explain.group_trial import GroupTrial
@@ -33,6 +34,26 @@ class Unanswered:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known at one moment. Nothing of it changes any more, so that another thread may go through it."""
+
+    nodes: Sequence[Node]
+    pods: Sequence[Pod]
+    groups: Sequence[PodGroup]
+    native_groups: Sequence[NativeGroup]
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> Known:
+        """A cluster now."""
+        return cls(
+            [node for node in cluster.snapshot.nodes if node is not None],
+            [*cluster.pods()],
+            [*cluster.groups()],
+            [*cluster.native_groups()],
+        )
+
+
 class Cluster(Protocol):
     """A cluster that is being followed. What it gives is as of now and not to be kept over an await."""
 
@@ -41,7 +62,7 @@ class Cluster(Protocol):
         """Nodes as rows, with the pods counted on them."""
         ...
 
-    def pods(self) -> Collection[Pod]:
+    def pods(self) -> Iterable[Pod]:
         """The pods that have not ended."""
         ...
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -103,9 +103,9 @@ class Following:
         """See `Cluster`."""
         return self._cache.snapshot
 
-    def pods(self) -> Collection[Pod]:
+    def pods(self) -> Iterable[Pod]:
         """See `Cluster`."""
-        return tuple(self._pods.list())
+        return self._pods.list()
 
     def pod(self, key: str) -> Pod | None:
         """See `Cluster`."""

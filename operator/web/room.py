@@ -6,15 +6,15 @@ Pure functions over the snapshot's columns; the map of nodes and the bars of sin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
-import numpy.typing as npt
 
 from muster.framework.model.node import Node
 from muster.framework.model.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from muster.framework.snapshot.resources import Amounts
 from muster.framework.snapshot.snapshot import Snapshot
 
 ZONE = "topology.kubernetes.io/zone"
@@ -94,21 +94,52 @@ class Domain:
         return [(band, counted[band]) for band in Band if counted[band]]
 
 
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What the snapshot has of one resource, taken out of it at once: the rest may be done in another thread.
+
+    Attributes:
+        nodes: the nodes; the other sequences and arrays go along with them.
+        offered, free, pods: how much each offers of the resource, how much of that is free, how many pods it has.
+        resources: what some node offers, the usual ones first.
+    """
+
+    nodes: Sequence[Node]
+    offered: Amounts
+    free: Amounts
+    pods: Amounts
+    resources: Sequence[str]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, resource: str) -> Columns:
+        """The columns now. All nodes offer nothing of a resource that is not known."""
+        rows = snapshot.live_rows()
+        columns = snapshot.resources
+        index = columns.index(resource)
+        if resource == PODS:
+            offered, taken = columns.allowed_pods[rows], columns.pod_count[rows]
+        elif index is None:
+            offered = taken = np.zeros(len(rows), np.int64)
+        else:
+            offered, taken = columns.allocatable[index, rows], columns.requested[index, rows]
+        nodes = [node for row in rows.tolist() if (node := snapshot.nodes[row]) is not None]
+        return cls(nodes, offered, offered - taken, columns.pod_count[rows], resources(snapshot))
+
+
 def resources(snapshot: Snapshot) -> list[str]:
     """What some node offers, the usual ones first."""
     offered = {name for name, total in snapshot.resources.offered_in_all().items() if total}
     return [*_USUAL, *sorted(offered.difference(_USUAL))]
 
 
-def labels(snapshot: Snapshot) -> list[str]:
+def labels(nodes: Iterable[Node]) -> list[str]:
     """Labels that sort nodes into domains: more than one node to a value, and not too many values."""
     values: dict[str, set[str]] = {}
     holders: Counter[str] = Counter()
-    for node in snapshot.nodes:
-        if node is not None:
-            for name, value in node.metadata.labels.items():
-                holders[name] += 1
-                values.setdefault(name, set()).add(value)
+    for node in nodes:
+        for name, value in node.metadata.labels.items():
+            holders[name] += 1
+            values.setdefault(name, set()).add(value)
     sorting = [
         name
         for name, found in values.items()
@@ -117,38 +148,24 @@ def labels(snapshot: Snapshot) -> list[str]:
     return sorted(sorting, key=lambda name: (not name.startswith("topology."), name))[:_MOST_LABELS]
 
 
-def rooms(snapshot: Snapshot, resource: str) -> list[NodeRoom]:
-    """Every node, by name. All offer nothing of a resource that is not known."""
-    rows = snapshot.live_rows()
-    columns = snapshot.resources
-    if resource == PODS:
-        offered, taken = columns.allowed_pods[rows], columns.pod_count[rows]
-    else:
-        index = columns.index(resource)
-        nothing = np.zeros(len(rows), np.int64)
-        offered = nothing if index is None else columns.allocatable[index, rows]
-        taken = nothing if index is None else columns.requested[index, rows]
-    free = offered - taken
-    bands = _bands(offered, free)
-    for position, row in enumerate(rows.tolist()):
-        node = snapshot.nodes[row]
-        if node is not None and closed(node):
-            bands[position] = Band.CLOSED
-    found = zip(
-        snapshot.names_of(rows), offered.tolist(), free.tolist(), columns.pod_count[rows].tolist(), bands, strict=True
-    )
-    return sorted((NodeRoom(*each) for each in found), key=lambda node: node.name)
+def rooms(columns: Columns) -> list[NodeRoom]:
+    """Every node, in the order of the columns."""
+    bands = _bands(columns.offered, columns.free)
+    amounts = columns.offered.tolist(), columns.free.tolist(), columns.pods.tolist()
+    found = zip(columns.nodes, *amounts, bands, strict=True)
+    return [
+        NodeRoom(node.metadata.name, offered, free, pods, Band.CLOSED if closed(node) else band)
+        for node, offered, free, pods, band in found
+    ]
 
 
-def domains(snapshot: Snapshot, resource: str, label: str) -> list[Domain]:
+def domains(columns: Columns, label: str) -> list[Domain]:
     """The nodes by the value of a label, those without it last; all in one for the label ""."""
     found: dict[str, list[NodeRoom]] = {}
-    for room in rooms(snapshot, resource):
-        row = snapshot.live_row_of(room.name)
-        node = None if row is None else snapshot.nodes[row]
-        value = "" if node is None else node.metadata.labels.get(label, "")
-        found.setdefault(value, []).append(room)
-    return [Domain(value, found[value]) for value in sorted(found, key=lambda value: (not value, value))]
+    for node, room in zip(columns.nodes, rooms(columns), strict=True):
+        found.setdefault(node.metadata.labels.get(label, ""), []).append(room)
+    ordered = sorted(found, key=lambda value: (not value, value))
+    return [Domain(value, sorted(found[value], key=lambda room: room.name)) for value in ordered]
 
 
 def taken_of(snapshot: Snapshot, row: int, resource: str) -> tuple[int, int]:
@@ -176,7 +193,7 @@ def amount(resource: str, count: int) -> str:
     return f"{value:.1f}".removesuffix(".0") + _UNITS[unit]
 
 
-def _bands(offered: npt.NDArray[np.int64], free: npt.NDArray[np.int64]) -> list[Band]:
+def _bands(offered: Amounts, free: Amounts) -> list[Band]:
     share = np.divide(free, offered, out=np.zeros(len(free)), where=offered > 0)
     quarters = np.ceil(np.clip(share, 0.0, 1.0) * Band.MOST)
     return [_BAND_OF[int(band)] for band in np.where(offered > 0, quarters, Band.NONE).tolist()]

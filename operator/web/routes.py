@@ -6,6 +6,7 @@ anything, here or in the cluster.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -18,7 +19,8 @@ from muster.framework.model.requests import CPU
 from .answers import Answers
 from .census import Census, take
 from .changes import ChangeLog
-from .cluster import Cluster, Unanswered
+from .cluster import Cluster, Known, Unanswered
+from .room import Columns
 from .safety import add_headers
 from .stream import Streams, Ticker
 from .templating import Templates, static_files
@@ -61,7 +63,7 @@ class Pages:
         self._answers = Answers(time.timer)
         self._templates = Templates()
         self._files = static_files()
-        self._census: tuple[int, Census] | None = None
+        self._census: tuple[Known, Census] | None = None
         self.ticker = Ticker(cluster, self._changes, wall=time.wall, every=every)
 
     def application(self, middlewares: Sequence[Middleware] = ()) -> web.Application:
@@ -84,7 +86,7 @@ class Pages:
 
     async def _queue(self, request: web.Request) -> web.StreamResponse:
         view = queue_view(
-            self._counted(),
+            await self._counted(),
             self._changes.latest(self._wall()),
             nodes=self._cluster.snapshot.node_count,
             find=request.query.get("find", "").strip(),
@@ -94,11 +96,10 @@ class Pages:
 
     async def _nodes(self, request: web.Request) -> web.StreamResponse:
         asked = request.query
-        view = map_view(
-            self._cluster.snapshot,
-            resource=asked.get("resource") or CPU,
-            label=asked.get("label"),
-            listed=asked.get("in"),
+        resource = asked.get("resource") or CPU
+        columns = Columns.of(self._cluster.snapshot, resource)
+        view = await asyncio.to_thread(
+            map_view, columns, resource=resource, label=asked.get("label"), listed=asked.get("in")
         )
         return await self._page("nodes", view, page="Nodes")
 
@@ -117,7 +118,7 @@ class Pages:
 
     async def _group_page(self, request: web.Request, *, native: bool) -> web.StreamResponse:
         key = _key(request)
-        group = self._counted().groups.get((native, key))
+        group = (await self._counted()).groups.get((native, key))
         if group is None:
             return await self._not_found(f"There is no group {key}.")
         trial = None
@@ -133,12 +134,13 @@ class Pages:
         if pod is None:
             return await self._not_found(f"There is no pod {key}, or it has ended.")
         answer = await self._answers.get((pod.metadata.uid, self.ticker.version), lambda: self._cluster.explain(pod))
-        view = pod_view(pod, self._counted(), answer, self._wall())
+        view = pod_view(pod, await self._counted(), answer, self._wall())
         return await self._page("pod", view, page="Queue")
 
     async def _latest(self, request: web.Request) -> web.StreamResponse:
         now = self._wall()
-        view = changes_view(self._changes.latest(now), self._counted(), kind=request.query.get("kind", ""), now=now)
+        census, kind = await self._counted(), request.query.get("kind", "")
+        view = changes_view(self._changes.latest(now), census, kind=kind, now=now)
         return await self._page("changes", view, page="Changes")
 
     async def _static(self, request: web.Request) -> web.StreamResponse:
@@ -167,12 +169,11 @@ class Pages:
         response.enable_compression()
         return response
 
-    def _counted(self) -> Census:
+    async def _counted(self) -> Census:
         """The census of the latest look."""
-        version = self.ticker.version
-        if self._census is None or self._census[0] != version:
-            cluster = self._cluster
-            self._census = version, take(cluster.pods(), cluster.groups(), cluster.native_groups())
+        known = self.ticker.known
+        if self._census is None or self._census[0] is not known:
+            self._census = known, await asyncio.to_thread(take, known)
         return self._census[1]
 
 

@@ -13,7 +13,7 @@ from http import HTTPStatus
 from aiohttp import ClientConnectionResetError, web
 
 from .changes import ChangeLog, Glance
-from .cluster import Cluster
+from .cluster import Cluster, Known
 
 _STREAM_SECONDS = 25.0
 """Less than a request may take, see `serving.Bounds`."""
@@ -24,7 +24,11 @@ _RETRY_MILLISECONDS = 2000
 
 
 class Ticker:
-    """Looks at a cluster again and again, and wakes whoever waits for something to change."""
+    """Looks at a cluster again and again, and wakes whoever waits for something to change.
+
+    Attributes:
+        known: what was seen when something had changed last.
+    """
 
     def __init__(self, cluster: Cluster, changes: ChangeLog, *, wall: Callable[[], float], every: float) -> None:
         """`wall` gives seconds since the epoch, `every` is how many seconds are between two looks."""
@@ -33,22 +37,25 @@ class Ticker:
         self._wall = wall
         self._every = every
         self._changed = asyncio.Event()
+        self.known = Known((), (), (), ())
 
     @property
     def version(self) -> int:
         """See `ChangeLog.version`."""
         return self._changes.version
 
-    def look(self) -> None:
-        """Look now."""
-        if self._changes.look(Glance.at(self._cluster), self._wall()):
+    async def look(self) -> None:
+        """Look now. Comparing is done in a thread: of a hundred thousand pods it takes a while."""
+        known = Known.of(self._cluster)
+        if await asyncio.to_thread(lambda: self._changes.look(Glance.of(known), self._wall())):
+            self.known = known
             self._changed.set()
             self._changed = asyncio.Event()
 
     async def run(self) -> None:
         """Look until cancelled."""
         while True:
-            self.look()
+            await self.look()
             await asyncio.sleep(self._every)
 
     async def changed_since(self, version: int, *, within: float) -> bool:

@@ -24,7 +24,7 @@ from tests.namespaces import create_namespace, remove_namespace
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 NAME = "muster-over-tls"
-PAGES = ("/metrics", "/metrics/resources", "/configz", "/debug/why")
+PAGES = ("/metrics", "/metrics/resources", "/configz", "/debug/why", "/web/", "/web/nodes", "/web/stream")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class Secure(Options):
     """Options of a process that serves over TLS, with a certificate of its own making."""
 
     def command(self) -> list[str]:
-        return [argument for argument in super().command() if argument != "--plain-http"]
+        return [*(argument for argument in super().command() if argument != "--plain-http"), "--web"]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def reader(api: Api, accounts: str) -> Iterator[str]:
     user, role = f"system:serviceaccount:{accounts}:reader", f"{accounts}-reader"
     token = create_account(api, accounts, "reader")
     rules = [
-        {"nonResourceURLs": list(PAGES), "verbs": ["get"]},
+        {"nonResourceURLs": [*PAGES, "/web", "/web/*"], "verbs": ["get"]},
         {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]},
     ]
     api.post(f"{RBAC}/clusterroles", {"metadata": {"name": role}, "rules": rules})
@@ -174,3 +174,18 @@ def test_why_tells_the_last_decision_on_a_pod(
     cluster.create(make_pod("large").gate("example.com/later"), scheduler=NAME)
     reason = f"pod {cluster.namespace}/large is not looked at before its scheduling gates are gone: example.com/later"
     eventually(lambda: why("large") == (HTTPStatus.NOT_FOUND, {"reason": reason}))
+
+
+def test_the_web_pages_are_shown_below_their_path(
+    site: Site, reader: str, cluster: Cluster, add_nodes: Callable[..., None]
+) -> None:
+    add_nodes(make_node("one", cpu="2"))
+    cluster.create(make_pod("large").requests(cpu="3"), scheduler=NAME)
+    message = cluster.wait_until_unschedulable("large")
+    pod = f"/web/pods/{cluster.namespace}/large"
+    eventually(lambda: message in site.get(pod, reader)[1])
+    page = site.get(pod, reader)[1]
+    assert 'href="/web/static/muster.css"' in page
+    assert "Decided by the leader" in page
+    assert site.get("/web/nodes/one", reader)[0] == HTTPStatus.OK
+    assert site.get("/web", reader)[0] == HTTPStatus.SEE_OTHER

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aiohttp import web
+
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import load_connection
 from muster.operator.kube.transport import Transport
@@ -62,14 +64,29 @@ def _unscheduled(message: str) -> dict[str, str]:
     return {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
 
 
+def _guarded(pages: Pages, base: str) -> web.Application:
+    if not base:
+        return pages.application([only_with(SECRET)])
+    outer = web.Application(middlewares=[only_with(SECRET)])
+    outer.add_subapp(base, pages.application())
+    return outer
+
+
 def member(group: str, number: int, *, cpu: str = "1") -> PodDict:
     """A pod of a group."""
     return make_pod(f"{group}-{number}").labels({GROUP_LABEL: group}).requests(cpu=cpu)
 
 
 @asynccontextmanager
-async def shown(folder: Path, *, nodes: int = 6, shape: NodeShape = _FOUR_CORES) -> AsyncIterator[Shown]:
-    """A cluster without a scheduler, followed by pages that look at it all the time."""
+async def shown(
+    folder: Path,
+    *,
+    nodes: int = 6,
+    shape: NodeShape = _FOUR_CORES,
+    base: str = "",
+    every: float = _LOOK_SECONDS,
+) -> AsyncIterator[Shown]:
+    """A cluster without a scheduler, followed by pages below `base` that look at it every few moments."""
     sandbox = Sandbox([definition()], stand_ins=False)
     sandbox.nodes(nodes, shape=shape)
     async with sandbox:
@@ -77,15 +94,15 @@ async def shown(folder: Path, *, nodes: int = 6, shape: NodeShape = _FOUR_CORES)
         asked = Asked(connection=connection, assembly=assemble(muster_configuration()))
         async with Transport(connection) as transport:
             cluster = Following(asked, ApiClient(transport))
-            pages = Pages(
-                cluster, time=Time(wall=time.time, timer=time.monotonic), about=connection.server, every=_LOOK_SECONDS
-            )
-            server = Server(pages.application([only_with(SECRET)]), host="127.0.0.1", port=0, tls=None)
+            clocks = Time(wall=time.time, timer=time.monotonic)
+            pages = Pages(cluster, time=clocks, about=connection.server, base=base, every=every)
+            server = Server(_guarded(pages, base), host="127.0.0.1", port=0, tls=None)
             port = await server.start()
             await cluster.start()
+            await pages.ticker.look()
             ticking = asyncio.create_task(pages.ticker.run())
             try:
-                yield Shown(sandbox, f"http://127.0.0.1:{port}")
+                yield Shown(sandbox, f"http://127.0.0.1:{port}{base}")
             finally:
                 ticking.cancel()
                 await server.stop()

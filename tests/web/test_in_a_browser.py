@@ -1,11 +1,13 @@
 """The pages in a real browser: they show the cluster, follow it, and keep to what they promise."""
 
+from pathlib import Path
+
 import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.builders import make_pod
 from tests.web.browser import DESK, PHONE, opened
-from tests.web.served import Shown, member
+from tests.web.served import Shown, member, shown
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -184,3 +186,25 @@ async def test_the_keyboard_alone_reaches_everything(browser: Browser, cluster: 
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("link", name="node-1")).to_be_visible()
         watched.expect_no_fault()
+
+
+async def test_pages_below_a_path_of_another_server_lead_to_one_another(browser: Browser, tmp_path: Path) -> None:
+    async with shown(tmp_path, base="/web") as cluster:
+        fill(cluster)
+        async with opened(browser, cluster.entrance) as watched:
+            page = watched.page
+            await expect(page.get_by_role("status")).to_have_text("Live")
+            await page.get_by_role("link", name="Nodes", exact=True).click()
+            await page.locator("figcaption a").first.click()
+            await page.locator("td").get_by_role("link", name="node-1").click()
+            await page.get_by_role("link", name="default/runs-0").click()
+            await page.get_by_role("link", name="default/runs", exact=True).click()
+            await expect(page.get_by_role("heading", level=1)).to_have_text("default/runs")
+            await page.get_by_role("link", name="Muster").click()
+            await page.get_by_label("Only names with").fill("huge")
+            await page.keyboard.press("Enter")
+            await expect(page.locator("details.card")).to_have_count(1)
+            await expect(page.locator("tr[data-key]")).to_have_count(0)
+            await page.get_by_role("link", name="All changes").click()
+            await expect(page.get_by_role("heading", level=1)).to_have_text("Changes")
+            watched.expect_no_fault()

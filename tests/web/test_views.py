@@ -9,7 +9,8 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.web.census import take
 from muster.operator.web.changes import KEPT_SECONDS, ChangeLog, Glance, compare
-from muster.operator.web.room import ZONE, Band, amount, domains, labels, resources, rooms
+from muster.operator.web.cluster import Known
+from muster.operator.web.room import ZONE, Band, Columns, amount, domains, labels, resources, rooms
 from muster.operator.web.views.nodes import map_view
 from muster.operator.web.views.queue import queue_view
 from muster.plugins.coscheduling.api import PodGroup, PodGroupMeta, PodGroupSpec
@@ -88,7 +89,7 @@ def test_nodes_are_put_into_bands_by_what_is_free() -> None:
         (make_node("closed").unschedulable(), "0"),
         (make_node("lost").taint("node.kubernetes.io/unreachable"), "0"),
     )
-    assert {room.name: room.band for room in rooms(snapshot, "cpu")} == {
+    assert {room.name: room.band for room in rooms(Columns.of(snapshot, "cpu"))} == {
         "full": Band.FULL,
         "over": Band.FULL,
         "quarter": Band.LITTLE,
@@ -98,27 +99,27 @@ def test_nodes_are_put_into_bands_by_what_is_free() -> None:
         "closed": Band.CLOSED,
         "lost": Band.CLOSED,
     }
-    assert {room.band for room in rooms(snapshot, "example.com/gpu")} == {Band.NONE, Band.CLOSED}
+    assert {room.band for room in rooms(Columns.of(snapshot, "example.com/gpu"))} == {Band.NONE, Band.CLOSED}
     assert resources(snapshot) == ["cpu", "memory", "pods"]
 
 
 def test_domains_are_those_of_the_label_and_the_rest_is_last() -> None:
     snapshot = filled((make_node("a").zone("z2"), "1"), (make_node("b"), "1"), (make_node("c").zone("z1"), "4"))
-    assert [(part.value, part.free, part.offered) for part in domains(snapshot, "cpu", ZONE)] == [
+    assert [(part.value, part.free, part.offered) for part in domains(Columns.of(snapshot, "cpu"), ZONE)] == [
         ("z1", 0, 4000),
         ("z2", 3000, 4000),
         ("", 3000, 4000),
     ]
-    assert len(domains(snapshot, "cpu", "")) == 1
+    assert len(domains(Columns.of(snapshot, "cpu"), "")) == 1
 
 
 def test_labels_to_choose_from_are_those_that_put_nodes_together() -> None:
     nodes = [make_node(f"n{number}").zone(f"z{number % 2}").labels({"own": str(number)}) for number in range(4)]
-    assert labels(filled(*((node, "1") for node in nodes))) == [ZONE]
+    assert labels(msgspec.convert(node, Node) for node in nodes) == [ZONE]
 
 
 def test_a_map_of_no_nodes_is_drawn() -> None:
-    view = map_view(Snapshot(), resource="cpu", label=None, listed="zone-1")
+    view = map_view(Columns.of(Snapshot(), "cpu"), resource="cpu", label=None, listed="zone-1")
     assert (view.plots, view.rows, view.free) == ([], [], "0")
 
 
@@ -159,7 +160,7 @@ def test_groups_wait_in_the_order_in_which_they_are_tried() -> None:
         member("complete", 0).node("n1"),
         make_pod("alone"),
     ]
-    census = take([pod(each) for each in pods], groups, [])
+    census = take(Known([], [pod(each) for each in pods], groups, []))
     view = queue_view(census, [], nodes=1, find="", now=0.0)
     assert [(row.place, row.name.text) for row in view.waiting] == [
         (1, "default/begun"),

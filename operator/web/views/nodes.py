@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from muster.framework.model.times import age
 from muster.framework.snapshot.snapshot import Snapshot
 
-from ..room import ZONE, Band, Domain, NodeRoom, amount, closed, domains, labels, resources, taken_of
+from ..room import ZONE, Band, Columns, Domain, NodeRoom, amount, closed, domains, labels, resources, taken_of
 from .parts import Link, key_link, node_link
 
 _MOST_COLUMNS = 40
@@ -113,18 +113,18 @@ class NodeView:
     hidden: int
 
 
-def map_view(snapshot: Snapshot, *, resource: str, label: str | None, listed: str | None) -> MapView:
+def map_view(columns: Columns, *, resource: str, label: str | None, listed: str | None) -> MapView:
     """The view; a resource or label that no node has gives a map of nodes that offer nothing, or in one domain."""
-    found = labels(snapshot)
+    found = labels(columns.nodes)
     by = label if label is not None else ZONE if ZONE in found else ""
-    parts = domains(snapshot, resource, by)
+    parts = domains(columns, by)
     rows = next((part.nodes for part in parts if part.value == listed), ()) if listed is not None else ()
     counted = {band: sum(dict(part.bands).get(band, 0) for part in parts) for band in Band}
-    pitch = _LARGE if snapshot.node_count < _LARGE_BELOW else _SMALL
+    pitch = _LARGE if len(columns.nodes) < _LARGE_BELOW else _SMALL
     return MapView(
         resource=resource,
         label=by,
-        resources=resources(snapshot),
+        resources=columns.resources,
         labels=found,
         legend=[(band.value, band.words, counted[band]) for band in Band if counted[band]],
         plots=[_plot(part, resource, by, pitch) for part in parts],

@@ -1,0 +1,94 @@
+"""The cluster as the process that schedules knows it, for pages that it serves itself.
+
+What they show is what decisions are made from. Nothing is tried for them: the event loop is the scheduler's, so of a
+pod the last decision is told, and of a group what its condition says. A replica that does not lead follows the cluster
+too and has decided nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, cast
+
+from aiohttp import web
+
+from muster.framework.model.pod import Pod
+from muster.framework.snapshot.snapshot import Snapshot
+from muster.operator.process.pages import last_decision
+from muster.operator.serving import Unknown
+from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
+from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
+from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
+
+from .cluster import Told, Unanswered
+from .routes import Pages, Time
+
+if TYPE_CHECKING:
+    from muster.operator.process.process import Process
+
+BASE = "/web"
+_LOOK_SECONDS = 2.0
+
+
+class Leading:
+    """Implements `Cluster` by a process."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """See `Cluster`."""
+        return self._process.engine.cache.snapshot
+
+    def pods(self) -> Iterable[Pod]:
+        """See `Cluster`."""
+        return self._process.watches.pods.list()
+
+    def pod(self, key: str) -> Pod | None:
+        """See `Cluster`."""
+        return self._process.watches.pods.get(key)
+
+    def groups(self) -> Iterable[PodGroup]:
+        """See `Cluster`."""
+        return cast("Iterable[PodGroup]", self._listed(POD_GROUPS.resource))
+
+    def native_groups(self) -> Iterable[NativeGroup]:
+        """See `Cluster`."""
+        return cast("Iterable[NativeGroup]", self._listed(NATIVE_GROUPS.resource))
+
+    def missing(self) -> Sequence[str]:
+        """See `Cluster`."""
+        unread = self._process.watches.missing()
+        standby = "" if self._process.leadership.may_write() else "this replica does not lead and has decided nothing"
+        return [sentence for sentence in (unread, standby) if sentence]
+
+    async def explain(self, pod: Pod) -> Told | Unanswered:
+        """See `Cluster`."""
+        decision = last_decision(self._process, pod.metadata.namespace, pod.metadata.name)
+        if isinstance(decision, Unknown):
+            return Unanswered(decision.reason)
+        return Told(decision.message, decision.node, decision.wall)
+
+    async def try_group(self, key: str, *, native: bool) -> None:
+        """See `Cluster`."""
+
+    def _listed(self, resource: str) -> Iterable[object]:
+        lister = self._process.watches.listers.get(resource)
+        return () if lister is None else lister.list()
+
+
+def mounted(app: web.Application, process: Process) -> Pages:
+    """The pages, put below `/web` of an application, which guards them as it guards its own."""
+    about = "as the scheduler sees it"
+    pages = Pages(
+        Leading(process), time=Time(wall=time.time, timer=time.monotonic), about=about, base=BASE, every=_LOOK_SECONDS
+    )
+
+    async def to_the_first(_: web.Request) -> web.Response:
+        raise web.HTTPSeeOther(f"{BASE}/")
+
+    app.router.add_get(BASE, to_the_first, allow_head=False)
+    app.add_subapp(BASE, pages.application())
+    return pages
