@@ -130,6 +130,7 @@ def build_engine(
     }
     cycle = SchedulingCycle(algorithms, cache, nominator, measured, observer, ports.choose)
     reports = Reports(ports, pods.mine)
+    pods.gone = reports.forget
     failures = FailureHandler(queue, nominator, reports, pods.mine, measured, observer)
     bindings = BindingCycle(cycle, cache, queue, failures, reports, measured, observer, ports.wake, ports.extenders)
     domains = DomainSearch(snapshot, room, cache.node_of, ports.choose)

@@ -8,7 +8,7 @@ its attempt has ended.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from ..cache.cache import Cache
 from ..contract.events import (
@@ -36,7 +36,11 @@ log = logging.getLogger(__name__)
 
 
 class PodEventHandler:
-    """The pod informer's handler."""
+    """The pod informer's handler.
+
+    Attributes:
+        gone: called with each pod of ours that is gone, so that nothing of it is kept.
+    """
 
     def __init__(
         self,
@@ -54,6 +58,7 @@ class PodEventHandler:
         self._names = frozenset(scheduler_names)
         self._followers = tuple(followers)
         self._mine: dict[str, PodInfo] = {}
+        self.gone: Callable[[PodInfo], None] = lambda pod: None
 
     def mine(self, key: str) -> PodInfo | None:
         """The pod `namespace/name` as last seen, if it names one of Muster's schedulers."""
@@ -101,6 +106,7 @@ class PodEventHandler:
         known = self._mine.get(info.key)
         if known is not None and known.uid == info.uid:
             del self._mine[info.key]
+            self.gone(known)
         counted = self._cache.get(info.uid)
         self._tell(known or counted or info, None)
         promised = self._nominator.clear(info.uid)

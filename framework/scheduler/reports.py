@@ -85,6 +85,15 @@ class Reports:
         """The last decision about the pod `namespace/name`, if it was among the latest ten thousand."""
         return self._last.get(key)
 
+    def forget(self, pod: PodInfo) -> None:
+        """The pod is gone: nothing that was said of it is kept."""
+        self._drop(pod.uid)
+        self._told.pop(pod.uid, None)
+        self._told_at.pop(pod.uid, None)
+        last = self._last.get(pod.key)
+        if last is not None and last.uid == pod.uid:
+            del self._last[pod.key]
+
     def placed(self, attempt: Attempt) -> None:
         """The pod has a node, where Permit may hold it: it must not be said any more why it has none."""
         pod, node_name = attempt.pod, attempt.node_name

@@ -132,8 +132,8 @@ class PodGroups:
                 self._states.pop(left, None)
             elif pod is not None:
                 self._states[left].refused.pop(pod.key, None)
-            for uid in self.members.unaccounted(left):
-                self._clock.call_later(_ACCOUNTING_SECONDS, partial(self._write_off, left, uid))
+            if pod is not None and pod.uid in self.members.unaccounted(left):
+                self._clock.call_later(_ACCOUNTING_SECONDS, partial(self._write_off, left, pod.uid))
         if changed:
             for each in {left, group}:
                 self._changed(each)

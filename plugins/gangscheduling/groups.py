@@ -77,9 +77,8 @@ class Groups:
         if group is None:
             return
         changed = self.members.follow(old, new)
-        if new is None:
-            for uid in self.members.unaccounted(group):
-                self._clock.call_later(_ACCOUNTING_SECONDS, partial(self.members.write_off, group, uid))
+        if new is None and pod is not None and pod.uid in self.members.unaccounted(group):
+            self._clock.call_later(_ACCOUNTING_SECONDS, partial(self.members.write_off, group, pod.uid))
         self._faults.pop(group, None)
         if not self._look(group) and changed:
             self._changed(group)

@@ -104,8 +104,8 @@ async def test_pods_are_scheduled_though_a_plugin_cannot_follow_them(set_stage: 
     stage.put_pod(make_pod("web"))
     await stage.settle()
     assert stage.binds == [(WEB, "one")]
+    assert Code.SUCCESS.wire_name == stage.engine.scheduler.reports.last(WEB).code  # type: ignore[union-attr]
 
     stage.put_pod(make_pod("web").node("one"))
     stage.drop_pod(WEB)
     assert stage.engine.cache.assumed_count == 0
-    assert Code.SUCCESS.wire_name == stage.engine.scheduler.reports.last(WEB).code  # type: ignore[union-attr]

@@ -119,3 +119,11 @@ async def test_nothing_is_told_of_a_pod_that_is_gone_or_has_a_node_by_then(stage
     stage.clock.move_to(stage.clock.now() + REFRESH_SECONDS)
 
     assert len(stage.events) == 2
+
+
+async def test_nothing_that_was_said_of_a_pod_outlives_it(stage: Stage) -> None:
+    [web] = waiting(stage, "web")
+    reports(stage).failed(web, refuse(FULL, nodes=5), None)
+    assert reports(stage).last("default/web") is not None
+    stage.drop_pod("default/web")
+    assert reports(stage).last("default/web") is None
