@@ -67,9 +67,6 @@ class Filtering:
         if state.within is not None:
             rows = listed[passing[listed]]
             passing = _mask_of(snapshot, rows)
-        asked = _mask_of(snapshot, listed)
-        if only is not None:
-            asked &= _mask(snapshot, only)
         tables = dict(results.tables)
         codes = [results.codes[name] for name in results.names[:leading]]
         error = self._error_among(results.plugins[:leading], codes, tables, listed)
@@ -90,6 +87,9 @@ class Filtering:
         if nominated:
             rows = rows[~np.isin(rows, list(nominated))]
         if len(self._nominator) and error is None and not len(rows):  # why it is refused is said with them in mind
+            asked = _mask_of(snapshot, listed)
+            if only is not None:
+                asked &= _mask(snapshot, only)
             nominated |= self._crowded(state, pod, asked & ~passing)
         return Filtered(listed, rows, results.names, tables, codes, pre_filtered.absent, error, nominated)
 

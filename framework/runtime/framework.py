@@ -70,7 +70,7 @@ class Framework:
         self._observer = observer
         self._calls = PluginCalls(self.name, clock.now, observer, watch)
         self._concerned = ConcernedPlugins(self.plugins.plugins.values(), self._calls)
-        cache = ResultsCache(self.plugins.filter, self.plugins.score)
+        cache = ResultsCache(self.plugins.filter, self.plugins.score, self.plugins.weights)
         self._filtering = Filtering(self.plugins, self._calls, cache, snapshot, nominator)
         self._scoring = Scoring(self.plugins, self._calls, cache, snapshot, self._concerned)
 

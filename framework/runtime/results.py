@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -79,6 +79,25 @@ class Filtered:
         numbers = np.unique(rejector).tolist()
         diagnosis.unschedulable_plugins = {diagnosis.plugins[number - 1] for number in numbers if number}
         return diagnosis
+
+
+class ByPlugin(Mapping[str, Scores]):
+    """Scores by plugin, in the order of the plugins. They are worked out when somebody looks: few do."""
+
+    __slots__ = ("_scores",)
+
+    def __init__(self, scores: Mapping[str, Scores | Callable[[], Scores]]) -> None:
+        self._scores = scores
+
+    def __getitem__(self, plugin: str) -> Scores:
+        scores = self._scores[plugin]
+        return scores() if callable(scores) else scores
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._scores)
+
+    def __len__(self) -> int:
+        return len(self._scores)
 
 
 @dataclass(frozen=True, slots=True)

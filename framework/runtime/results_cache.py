@@ -15,7 +15,7 @@ from weakref import ref
 import numpy as np
 from cachetools import LRUCache
 
-from ..contract.plugin import FilterPlugin, ScorePlugin, Scores
+from ..contract.plugin import MAX_NODE_SCORE, FilterPlugin, ScorePlugin, Scores
 from ..contract.verdicts import Codes, Mask, StatusTable, Verdicts
 from ..model.pod_info import PodSignature
 from ..snapshot.journal import DependsOn, Journal
@@ -29,7 +29,6 @@ _SINGLY_UP_TO = 16
 """As many changed rows are looked at one by one."""
 
 _NOTHING: frozenset[int] = frozenset()
-WeighOne = Callable[[ScorePlugin, int], int]
 AskFilter = Callable[[FilterPlugin, NodeView], Verdicts]
 AskScore = Callable[[ScorePlugin, NodeView], Scores]
 Weigh = Callable[[ScorePlugin, Scores], Scores]
@@ -71,6 +70,16 @@ def _live(snapshot: Snapshot, journal: Journal, position: int) -> Changed:
     if changed is None or len(changed) * _WHOLE_WHEN_OVER > snapshot.height:
         return None
     return {row for row in changed if snapshot.live[row]}
+
+
+def _all_of(several: Iterable[Changed]) -> Changed:
+    """The rows that are in any of them."""
+    rows: set[int] = set()
+    for changed in several:
+        if changed is None:
+            return None
+        rows |= changed
+    return rows
 
 
 def everywhere(snapshot: Snapshot) -> NodeView:
@@ -180,60 +189,77 @@ class FilterResults:
 class ScoreResults:
     """Scores of every row for pods of one signature, by some plugins, and their weighted sum on the feasible nodes.
 
-    While the feasible nodes stay the same, only nodes whose scores changed are weighed and added up again.
+    A plugin that does not normalise scores each row by itself: such scores are summed up over all rows, and a row that
+    changed is all that is added up again, whichever nodes are feasible. One that normalises compares the feasible
+    nodes: it does so again when these are others, or one of its raw scores.
 
     Attributes:
-        weighted: by plugin, int64 of shape (nodes,) for the feasible nodes. Must not be written to.
-        totals: int64, shape (nodes,): their sum. Must not be written to.
+        totals: int64, shape (nodes,): the sum on the feasible nodes. Must not be written to.
     """
 
-    __slots__ = ("_changes", "_epochs", "_feasible", "_plain", "_plugins", "_raw", "totals", "weighted")
+    __slots__ = (
+        "_changes",
+        "_epochs",
+        "_feasible",
+        "_normalized",
+        "_normalized_sum",
+        "_plain",
+        "_plugins",
+        "_raw",
+        "_row_sums",
+        "_unsound",
+        "_weights",
+        "totals",
+    )
 
-    def __init__(self, plugins: Iterable[ScorePlugin]) -> None:
+    def __init__(self, plugins: Iterable[ScorePlugin], weights: Mapping[str, int]) -> None:
         self._plugins = [plugin for plugin in plugins if plugin.score_depends_on is not DependsOn.CLUSTER]
+        self._weights = weights
         self._plain = {each.name for each in self._plugins if type(each).normalize_score is ScorePlugin.normalize_score}
         self._changes = _Changes()
         self._epochs: dict[str, Hashable] = {}
         self._raw: dict[str, Scores] = {}
+        self._unsound: set[str] = set()
+        self._row_sums: Scores = np.zeros(0, np.int64)
         self._feasible: Rows | None = None
-        self.weighted: dict[str, Scores] = {}
+        self._normalized: dict[str, Scores] = {}
+        self._normalized_sum: Scores = np.zeros(0, np.int64)
         self.totals: Scores = np.zeros(0, np.int64)
 
-    def refresh(
-        self,
-        snapshot: Snapshot,
-        feasible: Rows,
-        ask: AskScore,
-        weigh: Weigh,
-        weigh_one: WeighOne,
-    ) -> None:
+    def refresh(self, snapshot: Snapshot, feasible: Rows, ask: AskScore, weigh: Weigh) -> None:
         """Bring everything up to date for the rows `feasible`. What the functions raise ends it.
 
-        `weigh` makes weighted scores, from 0 to 100 times the weight, of a plugin's raw ones; `weigh_one` of one score
-        of a plugin that does not normalise.
+        `weigh` makes weighted scores, from 0 to 100 times the weight, of a plugin's raw ones.
         """
         before = self._feasible
         same = before is feasible or (before is not None and np.array_equal(before, feasible))
         self._feasible = None
         changed = self._refresh_raw(snapshot, ask)
         if not same:
-            self.weighted = {}
-            self.totals = np.zeros(len(feasible), np.int64)
-        for plugin in self._plugins:
-            rows = changed.get(plugin.name, _NOTHING)
-            if same and rows is not None and not rows:
-                continue
-            if same and rows is not None and len(rows) <= _SINGLY_UP_TO and plugin.name in self._plain:
-                self._weigh_some(plugin, feasible, rows, weigh_one)
-            else:
-                self._weigh_all(plugin, feasible, weigh)
+            self._normalized = {}
+        compared = self._compare(feasible, changed, weigh)
+        rows = _all_of(changed.values()) if same and not compared else None
+        if rows is None or len(rows) > _SINGLY_UP_TO:
+            whole = len(feasible) == len(self._row_sums)
+            self.totals = (self._row_sums if whole else self._row_sums.take(feasible)) + self._normalized_sum
+        else:
+            self._add_up(feasible, rows)
         self._changes.seen(snapshot)
         self._feasible = feasible
+
+    def weighted(self, plugin: ScorePlugin) -> Scores:
+        """int64, shape (nodes,): the plugin's weighted scores of the feasible nodes."""
+        if plugin.name in self._normalized:
+            return self._normalized[plugin.name]
+        weighted: Scores = self._raw[plugin.name][self._feasible] * self._weights[plugin.name]
+        return weighted
 
     def _refresh_raw(self, snapshot: Snapshot, ask: AskScore) -> Mapping[str, Changed]:
         """Which rows of which plugin's raw scores are others now."""
         by_node, by_usage = self._changes.look(snapshot) if self._changes.unseen(snapshot) else (_NOTHING, _NOTHING)
         of_node, of_usage = _view_of(snapshot, by_node), _view_of(snapshot, by_usage)
+        if len(self._row_sums) != snapshot.height:
+            self._raw, self._row_sums = {}, np.zeros(snapshot.height, np.int64)
         found: dict[str, Changed] = {}
         for plugin in self._plugins:
             epoch = plugin.score_epoch(snapshot)
@@ -243,29 +269,43 @@ class ScoreResults:
                 changed, view = None, everywhere(snapshot)
             if view is None:
                 continue
-            scores = ask(plugin, view)
-            raw = self._raw.get(plugin.name)
-            if raw is None or len(raw) != snapshot.height:
-                raw = self._raw[plugin.name] = np.zeros(snapshot.height, np.int64)
-            raw[view.within] = scores
+            self._put(plugin, snapshot, view, ask(plugin, view))
             self._epochs[plugin.name] = epoch
             found[plugin.name] = changed
         return found
 
-    def _weigh_all(self, plugin: ScorePlugin, feasible: Rows, weigh: Weigh) -> None:
-        raw, before = self._raw[plugin.name], self.weighted.get(plugin.name)
-        weighted = weigh(plugin, raw if len(feasible) == len(raw) else raw[feasible])
-        self.totals += weighted if before is None else weighted - before
-        self.weighted[plugin.name] = weighted
+    def _put(self, plugin: ScorePlugin, snapshot: Snapshot, view: NodeView, scores: Scores) -> None:
+        raw, within = self._raw.get(plugin.name), view.within
+        if raw is None:
+            raw = self._raw[plugin.name] = np.zeros(snapshot.height, np.int64)
+        if plugin.name in self._plain:
+            self._row_sums[within] += (scores - raw[within]) * self._weights[plugin.name]
+            if len(scores) and scores.view(np.uint64).max() > MAX_NODE_SCORE:
+                self._unsound.add(plugin.name)
+        raw[within] = scores
 
-    def _weigh_some(self, plugin: ScorePlugin, feasible: Rows, rows: Iterable[int], weigh_one: WeighOne) -> None:
-        raw, weighted = self._raw[plugin.name], self.weighted[plugin.name]
+    def _compare(self, feasible: Rows, changed: Mapping[str, Changed], weigh: Weigh) -> bool:
+        """Have those weigh the feasible nodes who have to, or who have scored a node wrongly. Whether any had to."""
+        compared = False
+        for plugin in self._plugins:
+            name = plugin.name
+            if name in self._plain:
+                if name in self._unsound:
+                    weigh(plugin, self._raw[name][feasible])
+            elif name not in self._normalized or name in changed:
+                raw = self._raw[name]
+                self._normalized[name] = weigh(plugin, raw if len(feasible) == len(raw) else raw.take(feasible))
+                compared = True
+        if compared or len(self._normalized_sum) != len(feasible):
+            compared = True
+            self._normalized_sum = sum(self._normalized.values(), np.zeros(len(feasible), np.int64))
+        return compared
+
+    def _add_up(self, feasible: Rows, rows: Iterable[int]) -> None:
         for row in rows:
             position = int(feasible.searchsorted(row))
             if position < len(feasible) and feasible[position] == row:
-                score = weigh_one(plugin, int(raw[row]))
-                self.totals[position] += score - weighted[position]
-                weighted[position] = score
+                self.totals[position] = self._row_sums[row] + self._normalized_sum[position]
 
 
 class _OfSignature:
@@ -281,9 +321,12 @@ class _OfSignature:
 class ResultsCache:
     """What is remembered of the signatures seen last, for one profile. One that no pod has is forgotten at once."""
 
-    def __init__(self, filters: Sequence[FilterPlugin], scores: Sequence[ScorePlugin]) -> None:
+    def __init__(
+        self, filters: Sequence[FilterPlugin], scores: Sequence[ScorePlugin], weights: Mapping[str, int]
+    ) -> None:
         self._filters = filters
         self._scores = scores
+        self._weights = weights
         self._by_signature: LRUCache[ref[PodSignature], _OfSignature] = LRUCache(_SIGNATURES)
 
     def filter_results(self, signature: PodSignature, skipped: frozenset[str]) -> FilterResults:
@@ -299,7 +342,8 @@ class ResultsCache:
         known = self._of(signature).scores
         found = known.get(skipped)
         if found is None:
-            found = known[skipped] = ScoreResults([each for each in self._scores if each.name not in skipped])
+            scores = [each for each in self._scores if each.name not in skipped]
+            found = known[skipped] = ScoreResults(scores, self._weights)
         return found
 
     def _of(self, signature: PodSignature) -> _OfSignature:

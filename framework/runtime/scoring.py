@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from ..snapshot.view import NodeView, Rows
 from .concerned import ConcernedPlugins
 from .plugin_calls import NORMALIZE, PLACEMENT_SCORE, PRE_SCORE, SCORE, Failed, PluginCalls, Point, error_in, failure
 from .plugin_set import PluginSet
-from .results import Scored
+from .results import ByPlugin, Scored
 from .results_cache import ResultsCache
 
 
@@ -101,31 +102,26 @@ class Scoring:
 
         others = self._concerned.others(pod)
         results = self._cache.score_results(pod.signature, state.skip_score_plugins | others)
-        results.refresh(self._snapshot, feasible, ask, weigh, self._weighted_one)
-        by_plugin: dict[str, Scores] = {}
+        results.refresh(self._snapshot, feasible, ask, weigh)
+        by_plugin: dict[str, Scores | Callable[[], Scores]] = {}
         totals = results.totals
         for plugin in self._plugins.score:
             if plugin.name in state.skip_score_plugins:
                 continue
             if plugin.name in others:
-                weighted = np.zeros(len(feasible), np.int64)
+                by_plugin[plugin.name] = partial(_zeros, len(feasible))
             elif plugin.score_depends_on is DependsOn.CLUSTER:
                 weighted = weigh(plugin, ask(plugin, NodeView.ascending(self._snapshot, feasible)))
+                by_plugin[plugin.name] = weighted
                 totals = totals + weighted
             else:
-                weighted = results.weighted[plugin.name]
-            by_plugin[plugin.name] = weighted
+                by_plugin[plugin.name] = partial(results.weighted, plugin)
         self._calls.evaluated(tuple(by_plugin), SCORE)
-        return Scored(by_plugin, totals)
+        return Scored(ByPlugin(by_plugin), totals)
 
     def _scores(self, plugin: ScorePlugin, state: CycleState, pod: PodInfo, view: NodeView) -> Scores:
         answer = self._calls.call(SCORE, plugin, pod, state.sampled, plugin.score, state, pod, view)
         return _numbers(SCORE, plugin, answer, len(view))
-
-    def _weighted_one(self, plugin: ScorePlugin, score: int) -> int:
-        if not 0 <= score <= MAX_NODE_SCORE:
-            raise Failed(_out_of_range(plugin, score))
-        return score * self._plugins.weights[plugin.name]
 
     def _weighted(self, plugin: ScorePlugin, state: CycleState, pod: PodInfo, raw: Scores) -> Scores:
         scores = raw
@@ -137,6 +133,10 @@ class Scoring:
             raise Failed(_out_of_range(plugin, lowest if lowest < 0 else int(scores.max())))
         weighted: Scores = scores * self._plugins.weights[plugin.name]
         return weighted
+
+
+def _zeros(nodes: int) -> Scores:
+    return np.zeros(nodes, np.int64)
 
 
 def _numbers(point: Point, plugin: Plugin, answer: object, nodes: int) -> Scores:

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from muster.framework.model.devices import Device, DeviceAttribute, DeviceTaint, ResourceSlice
-from muster.framework.model.node_selector import NAME_FIELD, picks, well_formed
+from muster.framework.model.node_selector import picks, well_formed
 from muster.framework.model.pod import NodeSelector
 from muster.framework.model.quantity import nanos
 
@@ -138,17 +138,6 @@ def node_matches(
 def selects(selector: NodeSelector, name: str, labels: Mapping[str, str]) -> bool:
     """Whether the selector picks the node."""
     return any(well_formed(term) and picks(term, labels, name) for term in selector.node_selector_terms)
-
-
-def only_node(selector: NodeSelector) -> str | None:
-    """The name of the one node that the selector picks, when it is plain that there is just one."""
-    if len(selector.node_selector_terms) != 1:
-        return None
-    term = selector.node_selector_terms[0]
-    for field in term.match_fields:
-        if field.key == NAME_FIELD and field.operator == "In" and len(field.values) == 1:
-            return field.values[0]
-    return None
 
 
 def _tainted(device: Device, taints: Mapping[str, tuple[DeviceTaint, ...]]) -> Device:

@@ -29,6 +29,7 @@ from .selection import Selection, pick, select
 
 Fractions = npt.NDArray[np.float64]
 _HALF = MAX_NODE_SCORE // 2
+_TWO = 2
 
 
 class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
@@ -57,6 +58,8 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
             return np.zeros(len(nodes), np.int64)
         balance, columns = self._balances.of(pod), nodes.snapshot.resources
         balance.arrange(columns)
+        if len(nodes) == 1 and len(balance.ordered) == _TWO:
+            return np.array([_of_one(balance, columns, int(nodes.indices()[0]))], np.int64)
         offered = pick(columns.allocatable, balance.selection, nodes)
         used = pick(columns.requested, balance.selection, nodes) + balance.before_and_after
         fractions = np.minimum(used / np.maximum(offered, 1), 1.0)
@@ -75,11 +78,12 @@ class _Balance:
     """The resources to balance for pods of a signature, in the order of the configuration; those that nodes offer.
 
     Attributes:
+        ordered: the column of each, and how much of it the pod asks for.
         selection: their columns.
         before_and_after: int64, shape (2, resources, 1): what to add to the use without and with the pod.
     """
 
-    __slots__ = ("_layout", "_resources", "before_and_after", "selection")
+    __slots__ = ("_layout", "_resources", "before_and_after", "ordered", "selection")
 
     def __init__(self, resources: Iterable[ScoredResource]) -> None:
         self._resources = tuple(resources)
@@ -90,11 +94,27 @@ class _Balance:
         if columns.layout == self._layout:
             return
         found = [(columns.index(resource.name), resource.amount) for resource in self._resources]
-        offered = [(index, amount) for index, amount in found if index is not None]
-        amounts = np.array([amount for _, amount in offered], np.int64).reshape(-1, 1)
+        self.ordered = [(index, amount) for index, amount in found if index is not None]
+        amounts = np.array([amount for _, amount in self.ordered], np.int64).reshape(-1, 1)
         self._layout = columns.layout
-        self.selection: Selection = select([index for index, _ in offered])
+        self.selection: Selection = select([index for index, _ in self.ordered])
         self.before_and_after: Amounts = np.stack([np.zeros_like(amounts), amounts])
+
+
+def _of_one(balance: _Balance, columns: ResourceColumns, row: int) -> int:
+    """The score of one node by two resources: it is asked for whenever a pod comes or goes."""
+    before: list[float] = []
+    after: list[float] = []
+    counted = True
+    for index, amount in balance.ordered:
+        offered, used = int(columns.allocatable[index, row]), int(columns.requested[index, row])
+        counted = counted and offered != 0
+        most = float(max(offered, 1))
+        before.append(min(float(used) / most, 1.0))
+        after.append(min(float(used + amount) / most, 1.0))
+    apart_before, apart_after = (abs(one - other) / 2 * counted for one, other in (before, after))
+    gain = int((1 - apart_after) * MAX_NODE_SCORE) - int((1 - apart_before) * MAX_NODE_SCORE)
+    return _HALF + (_HALF + gain) // 2
 
 
 def deviation(fractions: Fractions, counted: Mask) -> Fractions:

@@ -44,7 +44,7 @@ from .device_backing import DeviceBacking, class_serves
 from .fit_hints import freed, grew, shrank
 from .scored import ScoredUse, scored_resources
 from .selection import pick
-from .strategies import most_allocated, strategy_of
+from .strategies import ON_ONE, most_allocated, strategy_of
 
 _ENOUGH = MAX_VALUE
 _CLASSES = WatchedKind(EventResource.DEVICE_CLASS, f"{DEVICES_API}/deviceclasses", DeviceClass, optional=True)
@@ -73,6 +73,7 @@ class NodeResourcesFit(
         self._ignored = Ignored(given.ignored_resources, given.ignored_resource_groups)
         self._configured = given.scoring_strategy.resources
         self._strategy = strategy_of(given.scoring_strategy)
+        self._on_one = ON_ONE.get(self._strategy)
         self._devices = DeviceBacking()
         self._demands = PerSignature(self._demand)
         self._uses = PerSignature(self._use)
@@ -82,6 +83,8 @@ class NodeResourcesFit(
         demand = self._demands.of(pod)
         columns = nodes.snapshot.resources
         demand.arrange(columns, self._devices)
+        if len(nodes) == 1 and self._room_on(demand, columns, int(nodes.indices()[0])):
+            return Verdicts(np.zeros(1, np.int32), demand.table)
         full: Mask = nodes.of(columns.pod_count) >= nodes.of(columns.allowed_pods)
         offered = self._offered(demand, nodes)
         short = demand.amounts > offered - pick(columns.requested, demand.selection, nodes)
@@ -132,6 +135,8 @@ class NodeResourcesFit(
         Containers that ask for no cpu or memory count as asking for a little, on the node and in the pod.
         """
         use = self._uses.of(pod)
+        if len(nodes) == 1 and self._on_one is not None and (shares := use.on_one(nodes)) is not None:
+            return np.array([self._on_one(shares)], np.int64)
         used, offered = use.on(nodes)
         return self._strategy(used, offered, use.weights)
 

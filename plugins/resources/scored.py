@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,18 @@ class ScoredResource(NamedTuple):
     weight: int
 
 
+class Share(NamedTuple):
+    """A resource of one node with the pod on it: what is used of what is offered, and its weight in the score."""
+
+    used: int
+    offered: int
+    weight: int
+
+
+_SMALL = 2**56
+"""A hundred times as much is no more than int64 holds."""
+
+
 def scored_resources(configured: Iterable[ResourceSpec], requests: Mapping[str, int]) -> Iterator[ScoredResource]:
     """In the order of the configuration. Scalar resources count only if the pod asks for them."""
     for spec in configured:
@@ -40,7 +52,7 @@ class ScoredUse:
         weights: int64, shape (resources,); as of the last `on`.
     """
 
-    __slots__ = ("_amounts", "_defaulted", "_layout", "_offered", "_plain", "_resources", "weights")
+    __slots__ = ("_amounts", "_defaulted", "_layout", "_offered", "_ordered", "_plain", "_resources", "weights")
 
     def __init__(self, resources: Iterable[ScoredResource]) -> None:
         self._resources = tuple(resources)
@@ -50,6 +62,21 @@ class ScoredUse:
         """`(used, offered)`, both int64 of shape (resources, nodes), with the pod on each node."""
         used, offered = self.without(nodes)
         return used + self._amounts, offered
+
+    def on_one(self, nodes: NodeView) -> Sequence[Share] | None:
+        """The same of a view of one node; None for amounts so large that products with them overflow."""
+        columns = nodes.snapshot.resources
+        if columns.layout != self._layout:
+            self._arrange(columns)
+        row = 0 if nodes.rows is None else int(nodes.rows[0])
+        shares: list[Share] = []
+        for index, amount, weight in self._ordered:
+            column = columns.nonzero if index < len(columns.nonzero) else columns.requested
+            used, offered = int(column[index, row]) + amount, int(columns.allocatable[index, row])
+            if used > _SMALL or offered > _SMALL:
+                return None
+            shares.append(Share(used, offered, weight))
+        return shares
 
     def in_domains(self, domains: Partition, snapshot: SnapshotReader) -> tuple[Amounts, Amounts]:
         """The same for the nodes of each domain together, with the pod in it: shape (resources, domains)."""
@@ -76,5 +103,6 @@ class ScoredUse:
         self._defaulted = select(defaulted)
         self._plain = select(plain) if plain else None
         self._offered = select(indices)
+        self._ordered = [(index, resource.amount, resource.weight) for index, resource in ordered]
         self._amounts = np.array([resource.amount for _, resource in ordered], np.int64).reshape(-1, 1)
         self.weights: Amounts = np.array([resource.weight for _, resource in ordered], np.int64)

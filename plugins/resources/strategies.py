@@ -6,7 +6,7 @@ count on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ from muster.framework.config.args.models import scores_by_percent
 from muster.framework.config.args.resources import MOST_ALLOCATED
 from muster.framework.contract.plugin import Scores
 from muster.framework.snapshot.resources import Amounts
+
+from .scored import Share
 
 Strategy = Callable[[Amounts, Amounts, Amounts], Scores]
 """`(used, offered, weights) -> scores`: int64 of shapes (resources, nodes), the same, (resources,) and (nodes,)."""
@@ -52,6 +54,31 @@ class RequestedToCapacityRatio:
         weight = weights @ (scores > 0)
         mean: Scores = (2 * (weights @ scores) + weight) // np.maximum(2 * weight, 1)
         return mean
+
+
+def _least_on_one(shares: Iterable[Share]) -> int:
+    return _mean_of((share.weight, max(share.offered - share.used, 0), share.offered) for share in shares)
+
+
+def _most_on_one(shares: Iterable[Share]) -> int:
+    return _mean_of((share.weight, min(share.used, share.offered), share.offered) for share in shares)
+
+
+def _mean_of(parts: Iterable[tuple[int, int, int]]) -> int:
+    total = weights = 0
+    for weight, amount, offered in parts:
+        if offered:
+            total += weight * (amount * 100 // offered)
+            weights += weight
+    return total // max(weights, 1)
+
+
+ON_ONE: Mapping[Strategy, Callable[[Iterable[Share]], int]] = {
+    least_allocated: _least_on_one,
+    most_allocated: _most_on_one,
+}
+"""What some strategies say of one node, which is asked about whenever a pod comes or goes. Amounts must be such that a
+hundred times as much is no more than int64 holds."""
 
 
 def _percent(amounts: Amounts, offered: Amounts) -> npt.NDArray[np.int64]:

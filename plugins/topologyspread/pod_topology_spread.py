@@ -97,7 +97,7 @@ class PodTopologySpread(
         constraints = weighed if isinstance(weighed, tuple) else ()
         ranked = rank(self._readings.of(pod, nodes.snapshot), constraints, nodes)
         state.write(_RANKED, ranked)
-        return ranked.scores
+        return ranked.scores()
 
     def normalize_score(self, state: CycleState, pod: PodInfo, scores: Scores) -> Scores:
         """100 for the fewest; 0 for nodes that lack a key."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,9 @@ from muster.framework.snapshot.labels import ABSENT
 
 from .constraint import HOSTNAME, Constraint
 from .reading import Reading
+
+_LARGEST_TABLE = 4096
+"""As many scores are worked out before they are looked up for nodes; of more, one for each node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +42,33 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Raw scores of some nodes.
+    """Raw scores of some nodes. Few are different, so they are worked out once each and looked up for the nodes.
 
     Attributes:
-        scores: int64, shape (nodes,).
+        table: int64, the scores.
+        places: int, shape (nodes,): where in the table each node's score is.
         ignored: bool, shape (nodes,): nodes that lack a key, and get the worst score of all; None for no such node.
     """
 
-    scores: Scores
+    table: Scores
+    places: npt.NDArray[np.signedinteger[Any]]
     ignored: Mask | None
+
+    def scores(self) -> Scores:
+        """int64, shape (nodes,)."""
+        return self._of_nodes(self.table)
 
     def normalized(self) -> Scores:
         """0 to 100: less is better, the least is 100 less what it is of the most."""
-        kept = self.scores if self.ignored is None else self.scores[~self.ignored]
+        used = np.bincount(self.places if self.ignored is None else self.places[~self.ignored])
+        kept = self.table[: len(used)][used > 0]
         most = int(kept.max()) if len(kept) else 0
         if most == 0:
-            scores = np.full(len(self.scores), MAX_NODE_SCORE, np.int64)
-        else:
-            scores = MAX_NODE_SCORE * (most + int(kept.min()) - self.scores) // most
+            return self._of_nodes(np.full(len(self.table), MAX_NODE_SCORE, np.int64))
+        return self._of_nodes(MAX_NODE_SCORE * (most + int(kept.min()) - self.table) // most)
+
+    def _of_nodes(self, table: Scores) -> Scores:
+        scores = table.take(self.places)
         if self.ignored is not None:
             scores[self.ignored] = 0
         return scores
@@ -69,34 +82,44 @@ def weigh(reading: Reading, nodes: NodeView) -> tuple[Weighed, ...]:
 
 def rank(reading: Reading, constraints: Sequence[Weighed], nodes: NodeView) -> Ranked:
     """The raw scores of nodes that passed."""
-    snapshot = nodes.snapshot
-    ignored = _lacking_a_key(reading, nodes)
-    total = np.zeros(len(nodes))
+    table, places = np.zeros(1), np.zeros(len(nodes), np.int32)
     for each in constraints:
-        rule = each.constraint.rule
-        ids = nodes.of(snapshot.labels.column(rule.topology_key).ids)
-        if each.sums is None:
-            counts = nodes.of(snapshot.relations.labels.tally(each.constraint.question).counts)
-            part = counts * each.weight + (rule.max_skew - 1)
-            part[ids == ABSENT] = 0
+        parts, own = _parts(each, nodes)
+        if len(table) == 1:
+            table, places = table[0] + parts, own
+        elif len(table) * len(parts) <= _LARGEST_TABLE:
+            table, places = np.add.outer(table, parts).ravel(), places * np.int32(len(parts)) + own
         else:
-            by_domain = each.sums * each.weight + (rule.max_skew - 1)
-            by_domain[ABSENT] = 0
-            part = by_domain.take(ids)
-        total += part
-    if ignored is not None:
-        total[ignored] = 0
-    whole = np.trunc(total)
-    return Ranked((whole + (total - whole >= 0.5)).astype(np.int64), ignored)
+            table, places = table.take(places) + parts.take(own), np.arange(len(nodes), dtype=np.int32)
+    whole = np.trunc(table)
+    rounded = (whole + (table - whole >= 0.5)).astype(np.int64)
+    return Ranked(rounded, places, _lacking_a_key(reading, nodes))
+
+
+def _parts(weighed: Weighed, nodes: NodeView) -> tuple[npt.NDArray[np.floating[Any]], npt.NDArray[np.int32]]:
+    """What a constraint adds to scores, and for each node where among these its part is. Without the key it is 0."""
+    snapshot, rule = nodes.snapshot, weighed.constraint.rule
+    column = snapshot.labels.column(rule.topology_key)
+    if weighed.sums is not None:
+        parts = weighed.sums * weighed.weight + (rule.max_skew - 1)
+        parts[ABSENT] = 0
+        return parts, nodes.of(column.ids)
+    counts = nodes.of(snapshot.relations.labels.tally(weighed.constraint.question).counts)
+    parts = np.arange(int(counts.max(initial=0)) + 1) * weighed.weight + (rule.max_skew - 1)
+    if column.count == snapshot.node_count:
+        return parts, counts
+    return np.append(0, parts), np.where(nodes.of(column.ids) == ABSENT, 0, counts + 1)
 
 
 def _lacking_a_key(reading: Reading, nodes: NodeView) -> Mask | None:
     """bool, shape (nodes,): nodes that are left out; None where there are none."""
-    if not reading.every_key:
+    snapshot = nodes.snapshot
+    keys = [each.rule.topology_key for each in reading.soft]
+    if not reading.every_key or all(snapshot.labels.column(key).count == snapshot.node_count for key in keys):
         return None
     lacking = np.zeros(len(nodes), np.bool_)
-    for each in reading.soft:
-        lacking |= nodes.of(nodes.snapshot.labels.column(each.rule.topology_key).ids) == ABSENT
+    for key in keys:
+        lacking |= nodes.of(snapshot.labels.column(key).ids) == ABSENT
     return lacking if lacking.any() else None
 
 
@@ -106,10 +129,15 @@ def _weighed(constraint: Constraint, nodes: NodeView, ignored: Mask | None, *, e
         size = len(nodes) - (0 if ignored is None else int(np.count_nonzero(ignored)))
         return Weighed(constraint, math.log(size + 2), None)
     domains = constraint.domains(nodes.snapshot)
-    ids, sums = nodes.of(domains.ids), domains.sums
-    present = np.bincount(ids if ignored is None else ids[~ignored], minlength=len(sums)) > 0
+    sums, column = domains.sums, nodes.snapshot.labels.column(constraint.rule.topology_key)
+    if len(nodes) == nodes.snapshot.node_count and constraint.eligible is None and ignored is None:
+        present = domains.nodes > 0
+        present[ABSENT] = column.count < len(nodes)
+    else:
+        ids = nodes.of(domains.ids)
+        present = np.bincount(ids if ignored is None else ids[~ignored], minlength=len(sums)) > 0
     size = int(np.count_nonzero(present))
-    empty = nodes.snapshot.labels.column(constraint.rule.topology_key).id_of("")
+    empty = column.id_of("")
     if not every_key and empty > ABSENT:
         sums = sums.copy()
         sums[empty] += _nowhere(constraint, domains, nodes)
