@@ -12,7 +12,7 @@ LINKS := $(ROOMS:%=build/typing/muster/%)
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint lint-style lint-types lint-imports bench bench-backlog bench-gangs \
 	bench-native bench-preemption bench-shapes bench-scale bench-topology bench-web parity simulate-faults attack venv \
-	control-plane browser
+	control-plane browser screenshots
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -71,6 +71,9 @@ attack: $(INSTALLED) control-plane ## Attack Muster in every known way and print
 
 bench-web: $(INSTALLED) browser ## Measure how long the web pages of a large cluster take to draw
 	$(RUN) -m bench.pages $(BENCH_ARGS)
+
+screenshots: $(INSTALLED) browser ## Draw the pictures of the web pages that the README shows
+	$(RUN) -m tests.web.screenshots
 
 venv: $(INSTALLED) ## Install Muster and its tools into .venv
 

@@ -24,8 +24,10 @@ from .cluster import Known
 KEPT_SECONDS = 15 * 60.0
 _KEPT = 500
 _TOLD_SINGLY = 3
-"""Pods of one group, or of none, to which the same happened between two looks; more are told of as one."""
+"""Nodes, or pods of one group or of none, to which the same happened between two looks; more are told of as one."""
 _NODES_NAMED = 3
+LEFT = "left"
+"""What is told of a node that is no more."""
 
 
 K = TypeVar("K")
@@ -124,14 +126,21 @@ def _identical(before: Mapping[K, object], after: Mapping[K, object]) -> bool:
 
 
 def _nodes(before: Mapping[str, Node], after: Mapping[str, Node], now: float) -> Iterator[Change]:
-    for name in sorted(after.keys() - before.keys()):
-        yield Change(now, Kind.NODE, name, "joined")
-    for name in sorted(before.keys() - after.keys()):
-        yield Change(now, Kind.NODE, name, "left")
-    for name, node in after.items():
-        old = before.get(name)
-        if old is not None and old.spec.unschedulable != node.spec.unschedulable:
-            yield Change(now, Kind.NODE, name, "was cordoned" if node.spec.unschedulable else "takes pods again")
+    turned = [name for name, node in after.items() if name in before and _cordoned(before[name]) != _cordoned(node)]
+    for names, text in (
+        (after.keys() - before.keys(), "joined"),
+        (before.keys() - after.keys(), LEFT),
+        ([name for name in turned if _cordoned(after[name])], "cordoned"),
+        ([name for name in turned if not _cordoned(after[name])], "uncordoned"),
+    ):
+        if len(names) <= _TOLD_SINGLY:
+            yield from (Change(now, Kind.NODE, name, text) for name in sorted(names))
+        else:
+            yield Change(now, Kind.NODE, "", f"{len(names)} nodes {text}")
+
+
+def _cordoned(node: Node) -> bool:
+    return node.spec.unschedulable
 
 
 def _groups(before: Mapping[GroupId, AnyGroup], after: Mapping[GroupId, AnyGroup], now: float) -> Iterator[Change]:

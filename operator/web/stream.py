@@ -7,6 +7,7 @@ end it, and the browser opens the next one by itself.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from http import HTTPStatus
 
@@ -21,6 +22,8 @@ _SILENT_SECONDS = 8.0
 _MOST = 16
 """Streams at once, so that they never take all connections of a server that has other pages."""
 _RETRY_MILLISECONDS = 2000
+
+log = logging.getLogger(__name__)
 
 
 class Ticker:
@@ -55,7 +58,10 @@ class Ticker:
     async def run(self) -> None:
         """Look until cancelled."""
         while True:
-            await self.look()
+            try:
+                await self.look()
+            except Exception:  # a look that fails must not be the last one
+                log.exception("Unable to compare the cluster with how it was")
             await asyncio.sleep(self._every)
 
     async def changed_since(self, version: int, *, within: float) -> bool:

@@ -22,7 +22,7 @@ from muster.operator.web.following import Asked, Following
 from muster.operator.web.routes import Pages, Time
 from muster.operator.web.safety import KEY, only_with
 from muster.sandbox import NodeShape, Sandbox
-from muster.sandbox.kinds import PODS
+from muster.sandbox.kinds import NODES, PODS
 from tests.builders import PodDict, make_pod
 
 SECRET = "the-key"
@@ -49,11 +49,18 @@ class Shown:
         given["status"] = {"phase": "Pending", "conditions": [_unscheduled(message)] if message else []}
         self.sandbox.load([{"apiVersion": "v1", "kind": "Pod", **given}])
 
-    def group(self, name: str, *, needs: int, status: Mapping[str, Any] | None = None) -> None:
+    def group(
+        self, name: str, *, needs: int, status: Mapping[str, Any] | None = None, namespace: str = "default"
+    ) -> None:
         """There is this group."""
         kind = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup"}
-        meta = {"name": name, "namespace": "default"}
+        meta = {"name": name, "namespace": namespace}
         self.sandbox.load([{**kind, "metadata": meta, "spec": {"minMember": needs}, "status": dict(status or {})}])
+
+    def cordon(self, node: str) -> None:
+        """The node takes no more pods."""
+        found = self.sandbox.store.get(NODES, node).obj
+        self.sandbox.load([{**found, "spec": {**found.get("spec", {}), "unschedulable": True}}])
 
     def delete_pod(self, name: str) -> None:
         """The pod goes."""
@@ -85,9 +92,10 @@ async def shown(
     shape: NodeShape = _FOUR_CORES,
     base: str = "",
     every: float = _LOOK_SECONDS,
+    stand_ins: bool = False,
 ) -> AsyncIterator[Shown]:
-    """A cluster without a scheduler, followed by pages below `base` that look at it every few moments."""
-    sandbox = Sandbox([definition()], stand_ins=False)
+    """A cluster without a scheduler, without kubelets unless there are `stand_ins`, followed by pages below `base`."""
+    sandbox = Sandbox([definition()], stand_ins=stand_ins)
     sandbox.nodes(nodes, shape=shape)
     async with sandbox:
         connection = load_connection(sandbox.kubeconfig(folder / "kubeconfig"))

@@ -48,8 +48,9 @@ def told(before: Glance, after: Glance) -> list[str]:
             ["placed  5 pods of default/gang were placed on 5 nodes"],
         ),
         (NOTHING, glance(*(make_pod(f"p{number}") for number in range(4))), ["waits  4 pods wait for nodes"]),
-        (glance(nodes=(make_node("n1"),)), glance(nodes=(make_node("n1").unschedulable(),)), ["node n1 was cordoned"]),
+        (glance(nodes=(make_node("n1"),)), glance(nodes=(make_node("n1").unschedulable(),)), ["node n1 cordoned"]),
         (glance(nodes=(make_node("n1"),)), glance(nodes=(make_node("n2"),)), ["node n2 joined", "node n1 left"]),
+        (NOTHING, glance(nodes=tuple(make_node(f"n{number}") for number in range(4))), ["node  4 nodes joined"]),
     ],
 )
 def test_two_looks_are_compared(before: Glance, after: Glance, expected: list[str]) -> None:

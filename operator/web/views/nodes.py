@@ -166,6 +166,7 @@ def node_view(snapshot: Snapshot, name: str, now: float) -> NodeView | None:
 def _plot(part: Domain, resource: str, label: str, pitch: int) -> Plot:
     columns = min(len(part.nodes), _MOST_COLUMNS, math.ceil(math.sqrt(_FLATNESS * len(part.nodes))))
     lines = -(-len(part.nodes) // columns)
+    columns = -(-len(part.nodes) // lines)
     return Plot(
         name=part.value,
         path=f"/nodes?{urlencode({'resource': resource, 'label': label, 'in': part.value})}",

@@ -10,7 +10,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.times import human_duration
 
 from ..census import Census, GroupId
-from ..changes import Change, Kind
+from ..changes import LEFT, Change, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def change_rows(changes: Sequence[Change], census: Census, now: float) -> list[C
 
 def _subject(change: Change, census: Census) -> Link:
     if change.kind is Kind.NODE:
-        return Link(change.subject) if change.text == "left" else node_link(change.subject)
+        return Link(change.subject) if change.text == LEFT else node_link(change.subject)
     if change.kind is Kind.GROUP:
         known = change.group is not None and change.group in census.groups
         return group_link(change.group) if known and change.group is not None else Link(change.subject)
