@@ -19,6 +19,7 @@ from ..contract.group import GroupPlugin
 from ..contract.handle import Clock, Handle
 from ..contract.observer import Observer
 from ..contract.plugin import Plugin, PreBindPlugin, PreFilterPlugin, PreFilterResult
+from ..contract.pod_group import Steps
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
 from ..model.pod_info import PodInfo
@@ -93,20 +94,20 @@ class Framework:
         for plugin in self.plugins.pre_enqueue_followers:
             self._calls.tell(plugin, pod, plugin.on_pre_enqueue, pod, status)
 
-    def tell_pod_decision(self, decision: PodDecision) -> None:
+    def tell_pod_decision(self, decision: PodDecision) -> Steps[None]:
         """Tell them what the scheduling cycle of a pod came to."""
         for plugin in self.plugins.decision_followers:
-            self._calls.tell(plugin, decision.pod, plugin.on_pod_decision, decision)
+            yield from self._calls.tell_in_steps(plugin, decision.pod, plugin.on_pod_decision, decision)
 
     def tell_pod_released(self, decision: PodDecision) -> None:
         """Tell them that a pod gave back the node that was reserved for it."""
         for plugin in self.plugins.decision_followers:
             self._calls.tell(plugin, decision.pod, plugin.on_pod_released, decision)
 
-    def tell_group_decision(self, decision: GroupDecision) -> None:
+    def tell_group_decision(self, decision: GroupDecision) -> Steps[None]:
         """Tell them what the trial of a group came to."""
         for plugin in self.plugins.decision_followers:
-            self._calls.tell(plugin, decision.waiting[0], plugin.on_group_decision, decision)
+            yield from self._calls.tell_in_steps(plugin, decision.waiting[0], plugin.on_group_decision, decision)
 
     def tell_failure(self, plugin: Plugin, pod: PodInfo, error: Exception) -> None:
         """Log what a plugin raised that was asked on behalf of a whole group; `pod` is one of it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Generator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 
 from ..contract.observer import Observer
 from ..contract.plugin import Plugin, PreFilterResult
+from ..contract.pod_group import Steps
 from ..contract.status import SKIP, Code, Status, text_of
 from ..contract.verdicts import Verdicts
 from ..model.pod_info import PodInfo
@@ -161,6 +162,18 @@ class PluginCalls:
     def tell(self, plugin: Plugin, pod: PodInfo, method: Callable[..., object], *args: object) -> None:
         """Tell a plugin something that it can change nothing about any more; what it raises is logged."""
         self.log_failure(plugin, pod, self.call(FOLLOW, plugin, pod, False, method, *args))
+
+    def tell_in_steps(self, plugin: Plugin, pod: PodInfo, method: Callable[..., object], *args: object) -> Steps[None]:
+        """The same for what may take long: the plugin may answer steps."""
+        answer = self.call(FOLLOW, plugin, pod, False, method, *args)
+        if isinstance(answer, Generator):
+            try:
+                for _ in answer:
+                    yield False
+                return
+            except Exception as error:
+                answer = failure(FOLLOW, plugin, error)
+        self.log_failure(plugin, pod, answer)
 
     def undo(
         self, point: Point, plugin: Plugin, pod: PodInfo, sampled: bool, method: Callable[..., Any], *args: Any

@@ -92,10 +92,10 @@ class GroupCycle:
         began, attempts = now(), as_queued(attempts)
         outcome = yield from self.decide(plugin, group, attempts)
         if outcome.decision is not None:
-            attempts[0].framework.tell_group_decision(outcome.decision)
+            yield from attempts[0].framework.tell_group_decision(outcome.decision)
             yield False
         for attempt in outcome.alone:
-            attempt.tell_followers()
+            yield from attempt.tell_followers()
             yield False
         seconds = now() - began
         self._ports.observer.group_algorithm_seconds(seconds)

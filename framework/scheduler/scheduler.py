@@ -156,13 +156,13 @@ class Scheduler:
             yield from self._groups.run(plugin, group, attempts)
         else:
             for attempt in attempts:
-                self._schedule_one(attempt)
+                yield from self._schedule_one(attempt)
 
-    def _schedule_one(self, attempt: Attempt) -> None:
+    def _schedule_one(self, attempt: Attempt) -> Steps[None]:
         self._cycle.run(attempt)
         if attempt.status is not None and self._consultations.reopened(attempt):
             return
-        attempt.tell_followers()
+        yield from attempt.tell_followers()
         if attempt.status is not None:
             self._failures.failed([attempt])
             return

@@ -142,6 +142,7 @@ class GangScheduling(
         self._groups.follow_group(group.key, group if new is not None else None)
         if new is not None and (known is None or _essence(known) != _essence(group)):
             self._activate(group.key)
+            self._say_too_few(group.key)
 
     # Deciding.
 
@@ -218,6 +219,14 @@ class GangScheduling(
         (enough, missing), (was_enough, was_missing) = self._standing(group), before
         if (enough and not was_enough) or missing < was_missing:
             self._activate(group)
+
+    def _say_too_few(self, group: str) -> None:
+        """What was said of a group that asks for more pods by now than there are is true no more."""
+        if self._groups.said(group) is None or self._groups.has_enough(group):
+            return
+        scheduled, remaining = self._groups.scheduled(group), len(self._groups.remaining(group))
+        text = messages.too_few(self._groups.quorum(group), scheduled, remaining)
+        self._groups.say(group, Reason.UNSCHEDULABLE, text)
 
     def _activate(self, group: str) -> None:
         self.handle.activate({pod.key: pod for pod in self._groups.members.unplaced_pods(group)})

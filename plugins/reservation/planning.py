@@ -1,4 +1,8 @@
-"""What the plan goes by, read off the snapshot: what is free, what ends when, and what pods need."""
+"""What the plan goes by, read off the snapshot: what is free, what ends when, and what pods need.
+
+Thousands of pods may end, on thousands of nodes of many domains, so other work is let in now and then; the snapshot
+stands still meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import Code, CycleState, Handle, NodeView, Partition, PodInfo
+from muster.framework.contract import Code, CycleState, Handle, NodeView, Partition, PodInfo, PodSignature, Steps
 from muster.framework.snapshot.resources import ResourceColumns
 
 from .ends import Ending
@@ -17,6 +21,8 @@ from .holds import Hold
 from .plan import Amounts, Need, Plan, Room, plan
 
 Rows = npt.NDArray[np.intp]
+
+_ENDINGS_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,7 @@ class Wanted:
 
 def plan_for(
     wanted: Wanted, holder: str, endings: Iterable[Ending], holds: Iterable[Hold], handle: Handle
-) -> Hold | None:
+) -> Steps[Hold | None]:
     """What is to be held so that the pods start as early as possible; None when no room will help them."""
     snapshot, now = handle.snapshot, handle.clock.now()
     columns = snapshot.resources
@@ -42,13 +48,15 @@ def plan_for(
     examples = {pod.signature: (pod, state) for pod, state in zip(wanted.pods, wanted.states, strict=True)}
     usable = {signature: _usable(*examples[signature], handle, rows) for signature in counts}
     amounts = {signature: _amounts(examples[signature][0], columns) for signature in counts}
-    room = _room(rows, list(endings), holds, handle)
+    yield False
+    room = yield from _room(rows, list(endings), holds, handle)
     found: tuple[Plan, Rows] | None = None
     for domain in _domains(wanted.levels, handle, rows):
         needs = [Need(amounts[each], counts[each], usable[each][domain]) for each in counts]
         planned = plan(_part(room, domain, len(rows)), needs, now)
         if planned is not None and (found is None or planned.start < found[0].start):
             found = planned, rows[domain]
+        yield False
     if found is None or found[0].start <= now:  # it is not for want of room that they wait
         return None
     return _hold(holder, wanted.pods, found[0], found[1], [amounts[each] for each in counts], columns)
@@ -70,7 +78,7 @@ def _amounts(pod: PodInfo, columns: ResourceColumns) -> Amounts:
     return np.array([*(requests.get(name, 0) if name else 0 for name in columns.names), 1], np.int64)
 
 
-def _room(rows: Rows, endings: Sequence[Ending], holds: Iterable[Hold], handle: Handle) -> Room:
+def _room(rows: Rows, endings: Sequence[Ending], holds: Iterable[Hold], handle: Handle) -> Steps[Room]:
     snapshot = handle.snapshot
     columns = snapshot.resources
     used = np.vstack([columns.requested[:, rows], columns.pod_count[rows]]).T
@@ -86,16 +94,22 @@ def _room(rows: Rows, endings: Sequence[Ending], holds: Iterable[Hold], handle: 
             index = columns.index(name)
             if index is not None:
                 held[at, index] += amounts[there]
-    known = [
-        (ending, int(place[row]))
-        for ending in endings
-        if (row := snapshot.live_row_of(ending.node_name)) is not None and ending.pod.uid in snapshot.pods[row]
-    ]
-    given_back = np.array([_amounts(ending.pod, columns) for ending, _ in known], np.int64).reshape(-1, used.shape[1])
-    nodes = np.array([node for _, node in known], np.intp)
+    claims: dict[PodSignature, Amounts] = {}
+    known: list[tuple[float, int, Amounts]] = []
+    for count, ending in enumerate(endings):
+        row, signature = snapshot.live_row_of(ending.node_name), ending.pod.signature
+        if row is not None and ending.pod.uid in snapshot.pods[row]:
+            if signature not in claims:
+                claims[signature] = _amounts(ending.pod, columns)
+            known.append((ending.at, int(place[row]), claims[signature]))
+        if not count % _ENDINGS_AT_ONCE:
+            yield False
+    given_back = np.array([each for *_, each in known], np.int64).reshape(-1, used.shape[1])
+    nodes = np.array([node for _, node, _ in known], np.intp)
     open_ended = used.copy()
     np.subtract.at(open_ended, nodes, given_back)
-    ends = np.array([ending.at for ending, _ in known], np.float64)
+    ends = np.array([at for at, *_ in known], np.float64)
+    yield False
     return Room(offered - used - held, ends, nodes, given_back, np.maximum(open_ended, 0))
 
 

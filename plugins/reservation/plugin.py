@@ -31,6 +31,7 @@ from muster.framework.contract import (
     PreFilterPlugin,
     Status,
     StatusTable,
+    Steps,
     Verdicts,
 )
 from muster.framework.model.times import rfc3339
@@ -108,31 +109,37 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         if self._shared.holds.pod_left(left.uid):
             self._activate_others()
 
-    def on_pod_decision(self, decision: PodDecision) -> None:
+    def on_pod_decision(self, decision: PodDecision) -> Steps[None] | None:
         """A pod by itself."""
         pod = decision.pod
         if decision.status is None:
             self._placed(pod.key)
-            return
-        if self._note(decision) and self._shared.waiters.refused(pod.key, [pod]):
-            self._reserve(pod.key, Wanted([pod], [decision.state]))
+        elif self._note(decision) and self._shared.waiters.refused(pod.key, [pod]):
+            return self._reserve_for_pod(decision)
+        return None
 
-    def on_group_decision(self, decision: GroupDecision) -> None:
+    def _reserve_for_pod(self, decision: PodDecision) -> Steps[None]:
+        yield from self._reserve(decision.pod.key, Wanted([decision.pod], [decision.state]))
+
+    def on_group_decision(self, decision: GroupDecision) -> Steps[None] | None:
         """A group that could not be placed for want of room."""
         holder = f"{decision.plugin}/{decision.group}"
         if decision.status is None:
             self._placed(holder)
             self._promises.pop(holder, None)
-            return
+            return None
         refused = [self._note(each) for each in decision.members if each.status is not None]
         if not any(refused) or not self._shared.waiters.refused(holder, decision.waiting):
-            return
+            return None
+        return self._reserve_for_group(holder, decision)
+
+    def _reserve_for_group(self, holder: str, decision: GroupDecision) -> Steps[None]:
         pods = decision.waiting[: decision.missing]
         if len(pods) < decision.missing:
             return
         states = {each.pod.signature: each.state for each in decision.members}
         levels = decision.no_domain.levels if decision.no_domain is not None else ()
-        told = self._reserve(holder, Wanted(pods, [states.get(pod.signature) for pod in pods], levels))
+        told = yield from self._reserve(holder, Wanted(pods, [states.get(pod.signature) for pod in pods], levels))
         if told:
             self._promises[holder] = told
             self.handle.activate({pod.key: pod for pod in decision.waiting})  # to be told of it with their reason
@@ -147,7 +154,7 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
             self._shared.kept_off[decision.pod.uid] = decision.pod
         return "NodeResourcesFit" in decision.unschedulable_plugins or self.name in decision.unschedulable_plugins
 
-    def _reserve(self, holder: str, wanted: Wanted) -> str:
+    def _reserve(self, holder: str, wanted: Wanted) -> Steps[str]:
         """Hold room for these pods, unless what is held already still stands. What is new, for people."""
         holds, now = self._shared.holds, self.handle.clock.now()
         first = {waiter.holder for waiter in self._shared.waiters.first()}
@@ -159,7 +166,7 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         if known is not None and stands and known.start < inf:
             return ""
         others = [hold for hold in holds if hold.holder != holder]
-        found = plan_for(wanted, holder, self._shared.ends.later_than(now), others, self.handle)
+        found = yield from plan_for(wanted, holder, self._shared.ends.later_than(now), others, self.handle)
         if found is None:
             holds.release(holder)
             return ""

@@ -82,6 +82,19 @@ async def test_a_gang_that_needs_fewer_is_tried_at_once() -> None:
     assert (said.reason, said.generation) == (Reason.SCHEDULED, 2)
 
 
+async def test_a_gang_that_asks_for_more_pods_than_there_are_says_so() -> None:
+    world = World()
+    world.add_nodes(make_node("one", cpu="2"))
+    train = world.add_group("train", 3)
+    world.add(*make_members("train", 3))
+    await world.settle()
+    world.change_min_count(train, 4)
+    await world.settle()
+    said = world.said(train)
+    assert said is not None
+    assert said.message == "pod group is unschedulable, minCount (4) cannot be satisfied: 0 scheduled, 3 remaining"
+
+
 async def test_a_gang_that_needs_more_than_it_has_takes_the_others_together_or_not_at_all() -> None:
     world = World()
     world.add_nodes(make_node("one", cpu="3"))
