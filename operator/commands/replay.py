@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +13,7 @@ import click
 
 from muster.framework.config import load
 from muster.operator.process.settings import assemble, read_configuration, with_scheduler_names
+from muster.operator.recording.names import anonymous_copy
 from muster.operator.recording.reader import Recording, RecordingError
 from muster.operator.recording.replay import replay
 from muster.operator.recording.report import document, told
@@ -34,21 +35,33 @@ def _silence() -> Iterator[None]:
 
 
 @click.command("replay")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @config_option
 @click.option("--all", "everything", is_flag=True, help="Show every pod that comes off otherwise.")
+@click.option(
+    "--anonymous-copy",
+    "copy",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OTHER",
+    help="Write the recording with other names, for others to have, and decide nothing.",
+)
 @output_option(Output.JSON, Output.YAML)
-def command(file: Path, config: Path | None, everything: bool, output: Output) -> None:
+def command(files: Sequence[Path], config: Path | None, everything: bool, copy: Path | None, output: Output) -> None:
     """Decide again what muster run --record has written down, and show what is decided otherwise.
 
     With the configuration that was recorded, or with the one in --config, by this version of Muster and the plugins
     that are installed. The cluster is the recorded one: each pod is decided on it as it was, whatever would have become
-    of the pods before it. Exit codes: 0 when every decision is the same, 1 when not, 2 for bad input.
+    of the pods before it. A recording that has become two files is given as FILE.1 FILE.
+
+    Exit codes: 0 when every decision is the same, 1 when not, 2 for bad input.
     """
     with bad_input(), _silence():
         try:
-            recording = Recording(file)
-            recorded = load(json.dumps(recording.head.configuration).encode(), str(file))
+            recording = Recording(*files)
+            if copy is not None:
+                anonymous_copy(recording, copy)
+                return
+            recorded = load(json.dumps(recording.head.configuration).encode(), str(files[0]))
             names = [profile.scheduler_name or "" for profile in recorded.profiles]
             configuration = recorded if config is None else read_configuration(config)
             if len(configuration.profiles) == 1:
@@ -60,5 +73,5 @@ def command(file: Path, config: Path | None, everything: bool, output: Output) -
         emit(document(comparison), output)
     else:
         emit_lines(told(comparison, everything=everything))
-    if not comparison.exact:
+    if not comparison.agrees:
         raise SystemExit(DIFFERS)

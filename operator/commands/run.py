@@ -23,7 +23,8 @@ from muster.operator.process.settings import (
     with_leader_election,
     with_scheduler_names,
 )
-from muster.operator.recording.session import RecordingOptions, make_file
+from muster.operator.recording.session import RecordingOptions
+from muster.operator.recording.writer import make_file
 from muster.operator.serving import CertificateError, ListenError, certificate_files
 from muster.operator.serving.server import DEFAULT_PORT
 
@@ -140,7 +141,7 @@ def _endpoint(_context: click.Context, _option: click.Parameter, value: str | No
     show_default=True,
     metavar="SIZE",
     callback=_bytes,
-    help="How large that may get.",
+    help="How large that may get: the file and FILE.1, the part before it.",
 )
 @click.option(
     "--record-annotation",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from muster.framework.contract import Api, Binder, PodInfo, Status
 
-    from .events import Event
+    from .events import AnyEvent
     from .tasks import Tasks
 
 
@@ -31,7 +31,9 @@ def asked(verb: str, path: str) -> str:
 class RecordedBinder:
     """Implements `contract.Binder`."""
 
-    def __init__(self, tell: Callable[[Event], None], now: Callable[[], float], tasks: Tasks, binder: Binder) -> None:
+    def __init__(
+        self, tell: Callable[[AnyEvent], None], now: Callable[[], float], tasks: Tasks, binder: Binder
+    ) -> None:
         self._tell = tell
         self._now = now
         self._tasks = tasks
@@ -48,7 +50,7 @@ class RecordedBinder:
 class RecordedApi:
     """Implements `contract.Api`."""
 
-    def __init__(self, tell: Callable[[Event], None], now: Callable[[], float], tasks: Tasks, api: Api) -> None:
+    def __init__(self, tell: Callable[[AnyEvent], None], now: Callable[[], float], tasks: Tasks, api: Api) -> None:
         self._tell = tell
         self._now = now
         self._tasks = tasks

@@ -84,6 +84,7 @@ class Comparison:
         own_way: the first recorded decision that was not met, and what was decided in its place; from there on the
             engine went its own way, and is compared pod by pod alone.
         broken_off: why it went its own way, if it was not for a decision.
+        whole: whether it is compared from the beginning of the recording on.
         not_followed: kinds that are looked at now and were not recorded.
         stories: by UID, what became of each pod.
     """
@@ -95,6 +96,7 @@ class Comparison:
     elsewhere: int = 0
     own_way: tuple[Decision | None, Decision | None] | None = None
     broken_off: str = ""
+    whole: bool = True
     not_followed: list[str] = field(default_factory=list)
     stories: dict[str, PodStory] = field(default_factory=dict)
     _recorded: deque[Decision] = field(default_factory=deque)
@@ -104,6 +106,11 @@ class Comparison:
     def exact(self) -> bool:
         """Whether every decision was the same, byte for byte."""
         return self.same == self.decisions and not self.broken_off and self.own_way is None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether nothing is decided otherwise. From the middle of a recording on no more can be said."""
+        return self.exact or (not self.whole and next(self.differences(), None) is None)
 
     def recorded(self, decision: Decision) -> None:
         """This was decided."""

@@ -73,6 +73,14 @@ class Gone(Event, frozen=True, tag="gone"):
     object: msgspec.Raw
 
 
+class Known(Event, frozen=True, tag="known"):
+    """An object that was known when the file began, though the recording had begun before."""
+
+    at: float
+    kind: str
+    object: msgspec.Raw
+
+
 class Flushed(Event, frozen=True, tag="flushed"):
     """The queue was told the time."""
 
@@ -184,13 +192,13 @@ class Ended(Event, frozen=True, tag="ended"):
     at: float
 
 
-Told = Added | Changed | Gone
 Decision = Decided | GroupDecided
 AnyEvent = (
     Began
     | Added
     | Changed
     | Gone
+    | Known
     | Flushed
     | Stepped
     | TimerEnded
@@ -201,3 +209,9 @@ AnyEvent = (
     | GroupDecided
     | Ended
 )
+
+
+def key_of(obj: Any) -> str:
+    """`namespace/name` of an object, or the name alone of what has no namespace."""
+    meta = obj.metadata
+    return f"{meta.namespace}/{meta.name}" if meta.namespace else str(meta.name)

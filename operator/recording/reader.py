@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from .events import FORMAT, AnyEvent, Began, Ended
+from .events import FORMAT, AnyEvent, Began, Ended, Known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,25 +21,40 @@ class RecordingError(Exception):
 
 
 class Recording:
-    """A file. Raises RecordingError, and OSError when it cannot be read.
+    """One file, or several that follow one another. Raises RecordingError, and OSError when one cannot be read.
 
     Attributes:
-        path: where it is.
-        head: its first line.
+        head: the first line of the first one.
         ended: whether its end was met, not just the last line of a process that was killed.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, *paths: Path) -> None:
         self.ended = False
-        with path.open("rb") as file:
-            first = file.readline()
-        self.head = self._head(first)
+        self._paths = paths
+        heads = [_head(path) for path in paths]
+        self.head = heads[0]
+        for path, head, before in zip(paths[1:], heads[1:], heads, strict=False):
+            if (head.seed, head.part) != (before.seed, before.part + 1):
+                raise RecordingError(f"{path}: does not follow the file before it")
 
     def events(self) -> Iterator[AnyEvent]:
         """All that follows the head. Raises RecordingError for a broken line, when it comes to that."""
+        for path in self._paths:
+            for event in self._of(path):
+                if path is self._paths[0] or not isinstance(event, Known):
+                    yield event
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines of the first file, its head among them, with all that follows in the others."""
+        yield msgspec.json.encode(self.head)
+        for event in self.events():
+            yield msgspec.json.encode(event)
+        if self.ended:
+            yield msgspec.json.encode(Ended(0.0))
+
+    def _of(self, path: Path) -> Iterator[AnyEvent]:
         decode = msgspec.json.Decoder(AnyEvent).decode
-        with self.path.open("rb") as file:
+        with path.open("rb") as file:
             file.readline()
             for number, text in enumerate(file, start=2):
                 try:
@@ -47,21 +62,24 @@ class Recording:
                 except msgspec.DecodeError as error:
                     if not text.endswith(b"\n"):
                         return
-                    raise RecordingError(f"{self.path}: line {number}: {error}") from error
+                    raise RecordingError(f"{path}: line {number}: {error}") from error
                 if isinstance(event, Ended):
-                    self.ended = True
+                    self.ended = path is self._paths[-1]
                     return
                 yield event
 
-    def _head(self, text: bytes) -> Began:
-        try:
-            head = msgspec.json.decode(text, type=AnyEvent)
-        except msgspec.DecodeError as error:
-            raise RecordingError(f"{self.path}: line 1: not a recording of Muster: {error}") from error
-        if not isinstance(head, Began):
-            raise RecordingError(f"{self.path}: line 1: not the head of a recording of Muster")
-        if head.format > FORMAT:
-            raise RecordingError(
-                f"{self.path}: line 1: written by Muster {head.muster} in format {head.format}, newer than this one's"
-            )
-        return head
+
+def _head(path: Path) -> Began:
+    with path.open("rb") as file:
+        text = file.readline()
+    try:
+        head = msgspec.json.decode(text, type=AnyEvent)
+    except msgspec.DecodeError as error:
+        raise RecordingError(f"{path}: line 1: not a recording of Muster: {error}") from error
+    if not isinstance(head, Began):
+        raise RecordingError(f"{path}: line 1: not the head of a recording of Muster")
+    if head.format > FORMAT:
+        raise RecordingError(
+            f"{path}: line 1: written by Muster {head.muster} in format {head.format}, newer than this one's"
+        )
+    return head

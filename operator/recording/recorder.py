@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from .calls import RecordedApi, RecordedBinder
 from .decisions import DecisionListener
-from .events import Added, Changed, Ended, Event, Expired, Flushed, Gone, Stepped, TaskWentOn, TimerEnded
+from .events import Added, Changed, Ended, Expired, Flushed, Gone, Stepped, TaskWentOn, TimerEnded
 from .tasks import Task, Tasks
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from muster.framework.scheduler.profile_handle import Ports
     from muster.framework.scheduler.scheduler import Scheduler
 
+    from .events import AnyEvent
+
 PODS, NODES = "pods", "nodes"
 
 
@@ -36,7 +38,7 @@ class Recorder:
         clock: the engine's: it stands still within an event.
     """
 
-    def __init__(self, sink: Callable[[Event], None], clock: Clock, seed: int) -> None:
+    def __init__(self, sink: Callable[[AnyEvent], None], clock: Clock, seed: int) -> None:
         self.clock = EventClock(self, clock)
         self._sink = sink
         self._seed = seed
@@ -85,7 +87,7 @@ class Recorder:
             self.clock.move_on()
         return self.clock.now()
 
-    def tell(self, event: Event) -> None:
+    def tell(self, event: AnyEvent) -> None:
         """This happened."""
         if not self._ended:
             self._sink(event)

@@ -33,9 +33,11 @@ from .events import (
     Flushed,
     Gone,
     GroupDecided,
+    Known,
     Stepped,
     TaskWentOn,
     TimerEnded,
+    key_of,
 )
 from .recorder import NODES, PODS
 from .surroundings import Answers, Bound, ReplayClock, ReplayTasks
@@ -105,11 +107,14 @@ class Replay:
         for kind, handler in self._engine.objects.items():
             self._handlers[kind.resource] = kind.type, handler
             self._listers[kind.resource] = _Listed(self._objects.setdefault(kind.resource, {}))
+        self.comparison.whole = head.whole
         self.comparison.not_followed = sorted(self._handlers.keys() - set(head.kinds))
         self._listener = _Listener(self._engine, self._decided, answers.placed)
 
     async def run(self) -> Comparison:
         """Live through all of it."""
+        if not self._recording.head.whole:
+            self._diverged("what was before its first file is not there")
         for event in self._recording.events():
             if isinstance(event, (Decided, GroupDecided)):
                 self._recorded(event)
@@ -186,12 +191,12 @@ class Replay:
         """Tell the engine what happened in the cluster."""
         if isinstance(event, Expired):
             self._engine.pods.expire(self._clock.now())
-        if not isinstance(event, (Added, Changed, Gone)) or event.kind not in self._handlers:
+        if not isinstance(event, (Added, Changed, Gone, Known)) or event.kind not in self._handlers:
             return
         kind, handler = self._handlers[event.kind]
         new = msgspec.json.decode(event.object, type=kind)
         known = self._objects.setdefault(event.kind, {})
-        key = f"{new.metadata.namespace}/{new.metadata.name}" if new.metadata.namespace else new.metadata.name
+        key = key_of(new)
         if isinstance(event, Gone):
             if known.pop(key, None) is not None:
                 handler.on_delete(new)

@@ -30,7 +30,8 @@ def told(comparison: Comparison, *, everything: bool = False) -> Iterator[str]:
     if comparison.exact:
         yield "every decision is the same"
         return
-    yield f"decisions that are the same: {comparison.same}"
+    if comparison.whole:
+        yield f"decisions that are the same: {comparison.same}"
     if comparison.told_otherwise:
         yield f"with the same outcome in other words or scores: {comparison.told_otherwise}"
     if comparison.elsewhere:
@@ -41,7 +42,7 @@ def told(comparison: Comparison, *, everything: bool = False) -> Iterator[str]:
         yield f"  recorded: {'nothing' if was is None else _decision(was)}"
         yield f"  replayed: {'nothing' if would is None else _decision(would)}"
     elif comparison.broken_off:
-        yield f"then it could not be followed event by event: {comparison.broken_off}"
+        yield f"compared pod by pod, for it cannot be followed event by event: {comparison.broken_off}"
     differences = list(comparison.differences())
     counts = Counter(difference for difference, _ in differences)
     yield f"pods that come off as recorded: {len(comparison.stories) - len(differences)}"
@@ -59,7 +60,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
     if comparison.own_way is not None:
         own_way = {"recorded": comparison.own_way[0], "replayed": comparison.own_way[1]}
     return {
-        "same": comparison.exact,
+        "same": comparison.agrees,
         "events": comparison.events,
         "decisions": {
             "recorded": comparison.decisions,

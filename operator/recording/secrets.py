@@ -15,8 +15,14 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-_READ = ("pv.kubernetes.io/", "volume.kubernetes.io/", "volume.beta.kubernetes.io/", "storage.alpha.kubernetes.io/")
-"""Prefixes of the annotations by which volumes are decided about."""
+_READ = (
+    "muster-scheduler.io/",
+    "pv.kubernetes.io/",
+    "storage.alpha.kubernetes.io/",
+    "volume.beta.kubernetes.io/",
+    "volume.kubernetes.io/",
+)
+"""Prefixes of the annotations that decide: of volumes, and Muster's own."""
 _SECRET = frozenset(
     {"env", "envFrom", "command", "args", "data", "stringData", "binaryData", "managedFields", "livenessProbe"}
     | {"readinessProbe", "startupProbe", "lifecycle"}

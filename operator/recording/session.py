@@ -5,16 +5,15 @@ The process makes one before its engine, builds the engine on `ports`, drives wh
 
 from __future__ import annotations
 
-import os
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from muster.operator.process.versions import own
 
 from .events import FORMAT, Began
 from .recorder import NODES, PODS, Recorder
-from .writer import RecordingWriter
+from .writer import RecordingFiles, RecordingWriter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,8 +39,8 @@ class RecordingOptions:
     """What is to be recorded.
 
     Attributes:
-        path: the file.
-        most_bytes: how large it may get.
+        path: the file. What was before it is beside it, in one with `.1` at the end.
+        most_bytes: how large both may get.
         annotations: those of pods and nodes that are written, too; plugins of other packages may go by them.
     """
 
@@ -54,7 +53,7 @@ class RecordingSession:
     """Records one engine. Raises OSError when the file cannot be made."""
 
     def __init__(self, options: RecordingOptions, clock: Clock) -> None:
-        self._writer = RecordingWriter(make_file(options.path), options.most_bytes, options.annotations)
+        self._writer = RecordingWriter(RecordingFiles(options.path, options.most_bytes, options.annotations))
         self._seed = random.getrandbits(32)
         self._recorder = Recorder(self._writer, clock, self._seed)
 
@@ -75,11 +74,6 @@ class RecordingSession:
         """Return when all is written."""
         self._recorder.end()
         self._writer.close()
-
-
-def make_file(path: Path) -> BinaryIO:
-    """An empty file that nobody else may read. Raises OSError."""
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
 
 
 def head(recorder: Recorder, seed: int, engine: Engine, assembly: Assembly) -> Began:

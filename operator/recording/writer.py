@@ -1,52 +1,126 @@
-"""The file of a recording, written by a thread of its own.
+"""The files of a recording, written by a thread of its own.
 
-A disk that is full or slow must never hold up a decision: events wait in memory, so many of them, and when that is not
-enough, or the file cannot be written, the recording ends with an error in the log and the scheduler goes on.
+A recording is one file, and one more with the part before it: when the file has half the size that both may have it
+becomes the earlier one, and a new one begins with all that is known by then. A disk that is full or slow must never
+hold up a decision: events wait in memory, so many of them, and when that is not enough, or nothing can be written, the
+recording ends with an error in the log and the scheduler goes on.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, BinaryIO
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from .events import Added, Changed, Event, Gone
+from .events import Added, Began, Changed, Decided, Ended, Gone, GroupDecided, Known, key_of
 from .secrets import reduced
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from pathlib import Path
+
+    from .events import AnyEvent
 
 log = logging.getLogger(__name__)
 
 _MOST_WAITING = 200_000
 _PAUSE_SECONDS = 0.2
-_encode = msgspec.json.Encoder(order=None).encode
+_encode = msgspec.json.Encoder().encode
 
 
-def line(event: Event, keep: Collection[str] = ()) -> bytes:
+def line(event: AnyEvent, keep: Collection[str] = ()) -> bytes:
     """The event as a line of the file, without secrets; `keep` are annotations that were asked for."""
-    if isinstance(event, (Added, Changed, Gone)):
+    if isinstance(event, (Added, Changed, Gone, Known)):
         event = msgspec.structs.replace(event, object=reduced(event.object, keep))
     return _encode(event) + b"\n"
 
 
-class RecordingWriter:
-    """Writes to `file`, which is its own from here on. To be closed."""
+def make_file(path: Path) -> BinaryIO:
+    """An empty file that nobody else may read. Raises OSError."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
 
-    def __init__(self, file: BinaryIO, most_bytes: int, keep: Collection[str] = ()) -> None:
-        self._file = file
-        self._left = most_bytes
+
+def earlier(path: Path) -> Path:
+    """Where the part before the one in this file is."""
+    return path.with_name(path.name + ".1")
+
+
+class RecordingFiles:
+    """The file `path` and the one before it, `most_bytes` large at most. Raises OSError when it cannot be made."""
+
+    def __init__(self, path: Path, most_bytes: int, keep: Collection[str] = ()) -> None:
+        self._path = path
+        self._most = most_bytes // 2
         self._keep = frozenset(keep)
-        self._waiting: deque[Event] = deque()
+        self._known: dict[str, dict[str, Any]] = {}
+        self._head: Began | None = None
+        self._file = make_file(path)
+        self._size = 0
+
+    def write(self, event: AnyEvent) -> None:
+        """Write this. Raises OSError, also when what is known is more than a file may hold."""
+        if isinstance(event, Began):
+            self._head = event
+        elif self._size >= self._most and not isinstance(event, (Decided, GroupDecided, Ended)):
+            self._turn_over(event.at)
+        self._put(event)
+        if isinstance(event, (Added, Changed)):
+            self._known.setdefault(event.kind, {})[key_of(event.object)] = event.object
+        elif isinstance(event, Gone):
+            self._known.get(event.kind, {}).pop(key_of(event.object), None)
+
+    def flush(self) -> None:
+        """Have the system know what was written."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Nothing follows."""
+        self._file.close()
+
+    def _turn_over(self, at: float) -> None:
+        """Begin the next file, with what is known."""
+        if self._head is None:
+            return
+        self._put(Ended(at))
+        self._file.close()
+        os.replace(self._path, earlier(self._path))
+        self._file, self._size = make_file(self._path), 0
+        before = self._head
+        self._head = msgspec.structs.replace(
+            before, at=at, wall=before.wall + at - before.at, part=before.part + 1, whole=False
+        )
+        self._put(self._head)
+        for kind, objects in self._known.items():
+            for obj in objects.values():
+                self._put(Known(at, kind, obj))
+        if self._size >= self._most:
+            raise OSError(
+                f"what is known of the cluster alone has {self._size} bytes, half of what it may hold or more"
+            )
+
+    def _put(self, event: AnyEvent) -> None:
+        text = line(event, self._keep)
+        self._size += len(text)
+        self._file.write(text)
+
+
+class RecordingWriter:
+    """Writes to `files`, which are its own from here on. To be closed."""
+
+    def __init__(self, files: RecordingFiles) -> None:
+        self._files = files
+        self._waiting: deque[AnyEvent] = deque()
         self._over = threading.Event()
         self._failed = False
         self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
         self._thread.start()
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: AnyEvent) -> None:
         """Have this written."""
         if self._failed:
             return
@@ -59,29 +133,29 @@ class RecordingWriter:
         """Return when all is written."""
         self._over.set()
         self._thread.join()
-        self._file.close()
 
     def _run(self) -> None:
-        while not self._failed:
-            over = self._over.wait(_PAUSE_SECONDS)
-            try:
-                self._write_all()
-            except OSError as error:
-                self._give_up(str(error))
-            if over:
-                return
+        over = False
+        try:
+            while not over and not self._failed:
+                over = self._over.wait(_PAUSE_SECONDS)
+                while (event := self._next()) is not None:
+                    self._files.write(event)
+                self._files.flush()
+        except OSError as error:
+            self._give_up(str(error))
+        finally:
+            with suppress(OSError):
+                self._files.close()
 
-    def _write_all(self) -> None:
-        while self._waiting:
-            text = line(self._waiting.popleft(), self._keep)
-            self._left -= len(text)
-            if self._left < 0:
-                self._give_up("it is as large as it may get")
-                break
-            self._file.write(text)
-        self._file.flush()
+    def _next(self) -> AnyEvent | None:
+        try:
+            return self._waiting.popleft()
+        except IndexError:
+            return None
 
     def _give_up(self, why: str) -> None:
-        self._failed = True
-        self._waiting.clear()
-        log.error("the recording has ended: %s", why)
+        if not self._failed:
+            self._failed = True
+            self._waiting.clear()
+            log.error("the recording has ended: %s", why)

@@ -10,42 +10,38 @@ from muster.framework.scheduler.engine import Engine, build_engine
 from muster.framework.scheduler.profile_handle import Ports
 from muster.operator.process.settings import Assembly, assemble
 from muster.operator.recording.comparison import Comparison
-from muster.operator.recording.events import Event
 from muster.operator.recording.reader import Recording
 from muster.operator.recording.recorder import Recorder
 from muster.operator.recording.replay import Replay
 from muster.operator.recording.session import head
-from muster.operator.recording.writer import line
+from muster.operator.recording.writer import RecordingFiles
 from muster.testing import VirtualScheduler, configuration_of, make_node, make_pod
 
 GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 
 
 class RecordedScheduler(VirtualScheduler):
-    """A cluster with Muster on it, recorded to `path` from its start on."""
+    """A cluster with Muster on it, recorded to `path` from its start on; see `RecordingFiles`."""
 
-    def __init__(self, path: Path, seed: int = 0) -> None:
+    def __init__(self, path: Path, seed: int = 0, most_bytes: int = 1 << 30) -> None:
         self.path = path
-        self._file = path.open("wb")
+        self._files = RecordingFiles(path, most_bytes)
         self._seed = seed
         super().__init__(configuration=configuration_of(["Coscheduling"]), seed=seed)
 
     def build(self, ports: Ports) -> Engine:
         """The engine, with a recorder around it."""
-        self._recorder = Recorder(self._write, ports.clock, self._seed)
+        self._recorder = Recorder(self._files.write, ports.clock, self._seed)
         assembly = assembled()
         engine = build_engine(assembly.configuration, assembly.profiles, assembly.registry, self._recorder.ports(ports))
-        self._write(head(self._recorder, self._seed, engine, assembly))
+        self._files.write(head(self._recorder, self._seed, engine, assembly))
         return self._recorder.watch(engine)
 
     def end(self) -> Recording:
         """End the recording."""
         self._recorder.end()
-        self._file.close()
+        self._files.close()
         return Recording(self.path)
-
-    def _write(self, event: Event) -> None:
-        self._file.write(line(event))
 
 
 def assembled(without: Mapping[str, Iterable[str]] = {}, **args: Mapping[str, object]) -> Assembly:

@@ -7,11 +7,15 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+from muster.framework.contract import Node
 from muster.operator.cli import main
-from muster.operator.recording.reader import Recording
+from muster.operator.recording.events import FORMAT, Added, Began
+from muster.operator.recording.names import anonymous_copy
+from muster.operator.recording.reader import Recording, RecordingError
+from muster.operator.recording.writer import RecordingFiles, RecordingWriter, earlier
 from muster.testing import make_node, make_pod
 
-from .recorded import RecordedScheduler, add_gang
+from .recorded import RecordedScheduler, add_gang, live, replayed
 
 CLASS = "volume.beta.kubernetes.io/storage-class"
 
@@ -89,6 +93,40 @@ profiles:
     assert "default/gang-1: node-" in muster_replay(path, "--config", config).output
 
 
+async def test_an_anonymous_copy_has_other_names_and_replays_byte_for_byte(tmp_path: Path) -> None:
+    path, copy = tmp_path / "recording", tmp_path / "copy"
+    cluster = RecordedScheduler(path)
+    cluster.add_nodes(*(make_node(f"berlin-{number}", cpu="4").labels(team="physics") for number in range(12)))
+    cluster.add_nodes(make_node("munich", cpu="4").taint("acme.example/owner", "chemistry"))
+    await cluster.run(1)
+    add_gang(cluster, "apollo", 3, cpu="1")
+    add_gang(cluster, "gemini", 3, cpu="64")
+    wanted = make_pod("mercury", image="registry.acme.example/rocket:1").requests(cpu="2").labels(app="rocket")
+    wanted["spec"]["nodeSelector"] = {"team": "physics", "kubernetes.io/hostname": "berlin-10"}
+    cluster.add(wanted)
+    await cluster.run(40)
+    cluster.end()
+    anonymous_copy(Recording(path), copy)
+    text = copy.read_text()
+    told = ("berlin", "munich", "physics", "chemistry", "acme", "apollo", "gemini", "mercury", "rocket", "registry")
+    assert [name for name in told if name in text] == []
+    assert "Insufficient cpu" in text
+    assert Recording(copy).head.anonymous
+    comparison = await replayed(Recording(copy))
+    assert comparison.exact, (comparison.own_way, comparison.broken_off)
+    assert comparison.decisions > 5
+
+
+async def test_annotations_that_decide_are_recorded(tmp_path: Path) -> None:
+    cluster = RecordedScheduler(tmp_path / "recording")
+    cluster.add_nodes(make_node("node"))
+    cluster.add(make_pod("job").annotations({"muster-scheduler.io/run-seconds": "60", "note": "hunter2"}))
+    await cluster.run(1)
+    cluster.end()
+    text = (tmp_path / "recording").read_text()
+    assert ('"muster-scheduler.io/run-seconds":"60"' in text, "hunter2" in text) == (True, False)
+
+
 def test_a_last_line_that_was_cut_off_ends_the_recording(tmp_path: Path) -> None:
     path = a_recording(tmp_path / "recording")
     text = path.read_bytes()
@@ -125,6 +163,42 @@ def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, text: bytes, pro
     assert (ended.exit_code, problem in ended.output) == (2, True), ended.output
 
 
+async def test_a_recording_keeps_to_its_size_and_its_last_two_files_replay(tmp_path: Path) -> None:
+    path, most = tmp_path / "recording", 100_000
+    cluster = RecordedScheduler(path, most_bytes=most)
+    await live(cluster, 1, rounds=30, nodes=6, pods=8)
+    cluster.end()
+    files = earlier(path), path
+    assert all(file.stat().st_size < 0.6 * most for file in files)
+    assert Recording(path).head.part > 2
+    for paths in (files, (path,)):
+        comparison = await replayed(Recording(*paths))
+        assert len([*comparison.differences()]) < len(comparison.stories) / 5  # those that were on their way
+    with pytest.raises(RecordingError, match="does not follow"):
+        Recording(path, earlier(path))
+
+
+async def test_two_files_with_the_beginning_replay_byte_for_byte(tmp_path: Path) -> None:
+    path = tmp_path / "recording"
+    cluster = RecordedScheduler(path, most_bytes=200_000)
+    await live(cluster, 2, rounds=12, nodes=6, pods=8)
+    cluster.end()
+    assert Recording(path).head.part == 2
+    comparison = await replayed(Recording(earlier(path), path))
+    assert comparison.exact, (comparison.own_way, comparison.broken_off)
+
+
+def test_a_recording_that_cannot_hold_the_cluster_ends_and_the_scheduler_goes_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    writer = RecordingWriter(RecordingFiles(tmp_path / "recording", 1000))
+    writer(Began(format=FORMAT, muster="v0", at=0, wall=0, seed=0, configuration={}, kinds=("nodes",)))
+    for number in range(100):
+        writer(Added(number, "nodes", msgspec.convert(make_node(f"node-{number}"), Node)))  # type: ignore[arg-type]
+    writer.close()
+    assert "the recording has ended" in caplog.text
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     ended = muster_replay(tmp_path / "nothing")
     assert (ended.exit_code, "No such file" in ended.output) == (2, True)
@@ -136,3 +210,10 @@ def test_fields_and_kinds_that_a_later_version_adds_are_left_out(tmp_path: Path)
     path.write_bytes(text)
     assert Recording(path).head.whole
     assert muster_replay(path).exit_code == 0
+
+
+def test_an_anonymous_copy_is_made_on_the_command_line_and_replays_with_its_own_configuration(tmp_path: Path) -> None:
+    path, copy = a_recording(tmp_path / "recording"), tmp_path / "copy"
+    assert muster_replay(path, "--anonymous-copy", copy).exit_code == 0
+    assert "gang" not in copy.read_text()
+    assert muster_replay(copy).exit_code == 0
