@@ -12,7 +12,7 @@ LINKS := $(ROOMS:%=build/typing/muster/%)
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint lint-style lint-types lint-imports bench bench-backlog bench-gangs \
 	bench-native bench-preemption bench-shapes bench-scale bench-topology bench-web parity simulate-faults attack venv \
-	control-plane browser screenshots
+	control-plane browser promtool screenshots
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -21,7 +21,7 @@ demo: $(INSTALLED) ## Show Muster at work on a cluster of its own in this termin
 	$(VENV)/bin/muster demo
 
 test: $(INSTALLED) control-plane ## Run every test against a real API server
-	-@$(MAKE) --no-print-directory browser
+	-@$(MAKE) --no-print-directory --keep-going browser promtool
 	$(RUN) -m pytest $(PYTEST_ARGS)
 
 lint: lint-style lint-types lint-imports ## Check style, types and the direction of imports
@@ -83,6 +83,9 @@ control-plane: $(INSTALLED) ## Build the Kubernetes programs that the tests run,
 
 browser: ## Install the browser that shows the pages to the tests, unless it is there
 	@$(call debian,chromium,chromium)
+
+promtool: ## Install the tool of Prometheus that fires the chart's alerts in tests, unless it is there
+	@$(call debian,promtool,prometheus)
 
 # Installs a Debian package unless its program is there: $(1) is the program, $(2) the package.
 define debian

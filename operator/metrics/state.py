@@ -22,6 +22,7 @@ class State:
         cache_size: how many nodes, pods and assumed_pods the cache holds.
         leading: whether this process holds a lease, by the lease's name.
         waiting_groups: how many pod groups with members lack their quorum.
+        reserved_shares: which share of what nodes offer is reserved, by resource.
         oldest_waiting_group: for how many seconds the one that has waited longest has; 0 when none waits.
     """
 
@@ -31,6 +32,7 @@ class State:
     leading: Callable[[], Mapping[str, bool]]
     waiting_groups: Callable[[], int] = lambda: 0
     oldest_waiting_group: Callable[[], float] = lambda: 0.0
+    reserved_shares: Callable[[], Mapping[str, float]] = dict
 
 
 class StateMetrics:
@@ -67,6 +69,12 @@ class StateMetrics:
                 "[ALPHA] For how long the pod group that has waited longest for its quorum has; 0 when none waits.",
                 (),
                 lambda: {(): state.oldest_waiting_group()},
+            ),
+            Reading(
+                "muster_reserved_share",
+                "[ALPHA] Share of what nodes offer of a resource that is reserved for pods that have waited long.",
+                ("resource",),
+                lambda: _labelled(state.reserved_shares()),
             ),
             Reading(
                 "leader_election_master_status",

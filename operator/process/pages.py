@@ -16,6 +16,8 @@ from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
 from muster.plugins.gangscheduling.groups import Groups
 from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
+from muster.plugins.reservation.holds import shares
+from muster.plugins.reservation.plugin import held_in
 
 from .versions import KUBERNETES, own, python
 
@@ -94,12 +96,16 @@ def pages(
     def cache_size() -> Mapping[str, int]:
         return {"nodes": cache.node_count, "pods": cache.pod_count, "assumed_pods": cache.assumed_count}
 
+    def reserved_shares() -> Mapping[str, float]:
+        return shares(held_in(process.engine.shared), cache.snapshot.resources.offered_in_all())
+
     state = State(
         pending_pods=lambda: {**_NO_PODS, **queue.counts()},
         queued_entities=queued_entities,
         cache_size=cache_size,
         waiting_groups=waiting_groups,
         oldest_waiting_group=oldest_waiting_group,
+        reserved_shares=reserved_shares,
         leading=lambda: {leadership.name: leadership.may_write()} if leadership.name else {},
     )
     registry = registry_of(process.metrics, StateMetrics(state), process.requests)

@@ -7,7 +7,8 @@ that is free: neither delays those that wait.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 
@@ -39,6 +40,14 @@ class Hold:
     rows: npt.NDArray[np.intp]
     pods: npt.NDArray[np.int64]
     amounts: Mapping[str, npt.NDArray[np.int64]]
+
+
+def shares(holds: Iterable[Hold], offered: Mapping[str, int]) -> dict[str, float]:
+    """The share of what nodes offer that is held, by the resources of which something is held."""
+    held: Counter[str] = Counter()
+    for hold in holds:
+        held.update({name: int(amounts.sum()) for name, amounts in hold.amounts.items()})
+    return {name: amount / offered[name] for name, amount in held.items() if amount and offered.get(name)}
 
 
 class Holds:

@@ -6,7 +6,7 @@ the holds; they are made and given up where decisions are followed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 
 import numpy as np
@@ -56,6 +56,12 @@ class _Shared:
         self.kept_off: dict[str, PodInfo] = {}
 
 
+def held_in(shared: Mapping[str, object]) -> Sequence[Hold]:
+    """What is reserved now, found among what plugins share."""
+    found = shared.get(Reservation.name)
+    return tuple(found.holds) if isinstance(found, _Shared) else ()
+
+
 class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFollower, PodFollower):
     """Keeps others off what is reserved, and reserves."""
 
@@ -89,10 +95,6 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
             EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN)),
             EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)),
         ]
-
-    def reservations(self) -> Sequence[Hold]:
-        """What is reserved now."""
-        return tuple(self._shared.holds)
 
     # What follows.
 

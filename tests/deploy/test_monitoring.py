@@ -28,6 +28,7 @@ def served() -> dict[str, set[str]]:
         queued_entities=lambda: {("active", "podgroup"): 1},
         cache_size=lambda: {"nodes": 1},
         leading=lambda: {"muster": True},
+        reserved_shares=lambda: {"cpu": 0.5},
     )
     labels: dict[str, set[str]] = {}
     exercise(metrics)
@@ -48,6 +49,7 @@ def exercise(metrics: EngineMetrics) -> None:
     metrics.queue_incoming("active", "e", entity="pod", pods=1)
     metrics.unschedulable_pods("a", profile="p", change=1)
     metrics.group_bound(1, members=8)
+    metrics.api_write("POST", "events")
 
 
 def selectors(expression: str) -> Iterator[tuple[str, set[str]]]:

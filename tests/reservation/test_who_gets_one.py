@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from muster.plugins.reservation.plugin import Reservation
+from muster.plugins.reservation.holds import shares
+from muster.plugins.reservation.plugin import held_in
 from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import PodDict, make_node, make_pod
 from tests.coscheduling.objects import make_group, make_members
@@ -31,10 +32,14 @@ def runs_for(name: str, cpu: int, seconds: int | None = None, *, node: str = "")
 
 def held_nodes(scheduler: VirtualScheduler) -> Sequence[list[str]]:
     """The nodes of each reservation."""
-    plugin = scheduler.engine.algorithms["muster"].framework.plugins.plugins["Reservation"]
-    assert isinstance(plugin, Reservation)
     names = scheduler.engine.cache.snapshot.names
-    return [[names[row] for row in hold.rows.tolist()] for hold in plugin.reservations()]
+    return [[names[row] for row in hold.rows.tolist()] for hold in held_in(scheduler.engine.shared)]
+
+
+def share_of_cpu(scheduler: VirtualScheduler) -> float:
+    """How much of all cpu is reserved."""
+    offered = scheduler.engine.cache.snapshot.resources.offered_in_all()
+    return shares(held_in(scheduler.engine.shared), offered).get("cpu", 0.0)
 
 
 async def test_a_large_pod_gets_the_node_that_is_free_first(scheduler: VirtualScheduler) -> None:
@@ -42,6 +47,7 @@ async def test_a_large_pod_gets_the_node_that_is_free_first(scheduler: VirtualSc
     scheduler.add(runs_for("on-a", 3, 900, node="a"), runs_for("on-b", 3, 300, node="b"), runs_for("large", 4))
     await scheduler.run(AFTER + 5)
     assert held_nodes(scheduler) == [["b"]]
+    assert share_of_cpu(scheduler) == 0.5
 
     for name, seconds in (("late", 900), ("early", 100)):
         scheduler.add(runs_for(name, 1, seconds))
@@ -51,6 +57,7 @@ async def test_a_large_pod_gets_the_node_that_is_free_first(scheduler: VirtualSc
     await scheduler.run(20)
     assert scheduler.node_of("default/large") == "b"
     assert held_nodes(scheduler) == []
+    assert share_of_cpu(scheduler) == 0.0
 
 
 async def test_a_gang_that_needs_one_rack_gets_room_in_the_rack_that_is_free_first(scheduler: VirtualScheduler) -> None:

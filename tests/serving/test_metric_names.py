@@ -120,6 +120,7 @@ def exposed() -> Scrape:
         queued_entities=lambda: {("active", "pod"): 1},
         cache_size=lambda: {"nodes": 1},
         leading=lambda: {"muster": True},
+        reserved_shares=lambda: {"cpu": 0.25},
     )
     requests = RequestMetrics("api:6443", build())
     requests.answered("GET", "200", 0.1)
@@ -161,6 +162,7 @@ OWN = {
     "muster_plugin_slow_calls_total": "counter",
     "muster_podgroup_denied_total": "counter",
     "muster_reservations": "gauge",
+    "muster_reserved_share": "gauge",
     "muster_podgroup_quorum_duration_seconds": "histogram",
     "muster_waiting_podgroups": "gauge",
 }

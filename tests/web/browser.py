@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -10,6 +9,8 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, Page, async_playwright
+
+from tests.debian import program
 
 _SWITCHES = (
     "--no-sandbox",
@@ -27,9 +28,7 @@ DESK = (1200, 800)
 @asynccontextmanager
 async def chromium() -> AsyncIterator[Browser]:
     """A browser with a profile of its own. Raises FileNotFoundError where there is none."""
-    path = shutil.which("chromium")
-    if path is None:
-        raise FileNotFoundError("chromium is not on the PATH: `make browser` installs it, the tests need it")
+    path = program("chromium", target="browser")
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=list(_SWITCHES))
         try:
