@@ -28,7 +28,7 @@ from bench import cluster, scale
 from bench.arrivals import make_gangs
 from bench.client import Client
 from bench.full import RUNNING, Bindings, filling, writes
-from bench.gangs import CRD, KIND
+from bench.gangs import serve_pod_groups
 from bench.measure import Reading
 from bench.progress import Advance, Bars, Display
 from bench.scale import NAMESPACE, Body
@@ -102,8 +102,7 @@ def run(side: Side, situation: Situation, nodes: int, rate: int, seconds: int, d
     """A trial from the start of its control plane to its end. Raises one of `FAILURES`."""
     with control_plane(side, display) as plane, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         if situation.gangs and side is MUSTER:
-            plane.kubectl("apply", f"--filename={CRD}")
-            plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", KIND)
+            serve_pod_groups(plane)
         return runner.run(_measure(side, situation, nodes, rate, seconds, plane, display))
 
 

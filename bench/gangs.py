@@ -23,6 +23,7 @@ from bench.progress import Bars, Display
 from bench.report import document, table
 from bench.sides import KUBE_SCHEDULER, MUSTER
 from bench.trial import FAILURES, Backlog, Result, control_plane, measure, run
+from tests.controlplane.plane import ControlPlane
 
 CRD = Path(__file__).parents[1] / "deploy" / "crds" / "scheduling.x-k8s.io_podgroups.yaml"
 KIND = "crd/podgroups.scheduling.x-k8s.io"
@@ -63,12 +64,17 @@ def _start_gangs(nodes: int, count: int, size: int, crd: Path, display: Display)
     pods = [pod for gang in backlog for pod in gang.pods.values()]
     arrivals = list(make_gangs(count, size, prefix="late"))
     with control_plane(MUSTER, display) as plane, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        plane.kubectl("apply", f"--filename={crd}")
-        plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", KIND)
+        serve_pod_groups(plane, crd)
         filled = Backlog(list(scale.nodes(nodes)), pods, [gang.group for gang in backlog])
         result = runner.run(measure(MUSTER, filled, plane, display))
         waits = runner.run(arrive(arrivals, plane, display, bound=len(pods)))
     return result, waits
+
+
+def serve_pod_groups(plane: ControlPlane, crd: Path = CRD) -> None:
+    """Define PodGroups, and return when they are served."""
+    plane.kubectl("apply", f"--filename={crd}")
+    plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", KIND)
 
 
 if __name__ == "__main__":

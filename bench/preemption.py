@@ -1,8 +1,9 @@
-"""Measures how fast room is made: `python -m bench.preemption [--nodes N] [-o json]`.
+"""Measures how fast room is made: `python -m bench.preemption [--nodes N] [--gangs N] [-o json]`.
 
-Two pods take each node whole; as many pods of higher priority wait, each of which needs the place of one of them. A
-scheduler has to choose whom to evict, evict, and bind. `kubelets` lets evicted pods end at once. kube-scheduler and
-Muster each get a control plane of their own and evict as fast as they can.
+Two pods take each node whole; pods of higher priority wait, each of which needs the place of one of them. A scheduler
+has to choose whom to evict, evict, and bind. `kubelets` lets evicted pods end at once. kube-scheduler and Muster each
+get a control plane of their own and evict as fast as they can. In the first situation as many pods wait as run; in the
+second gangs do, whose members all have to find a place before anybody is evicted: Muster alone knows such.
 
 A side that evicts more than it needs, or leaves a pod without a node, is no side to compare with: that is an error.
 """
@@ -10,7 +11,7 @@ A side that evicts more than it needs, or leaves a pod without a node, is no sid
 import asyncio
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import click
@@ -20,8 +21,10 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import cluster, scale
+from bench.arrivals import make_gangs
 from bench.client import Client
 from bench.full import Bindings, filling, writes
+from bench.gangs import serve_pod_groups
 from bench.kubelets import Kubelets
 from bench.ledger import WrongRunError
 from bench.measure import Reading, is_running
@@ -33,10 +36,38 @@ from tests.controlplane.plane import ControlPlane
 
 URGENT = "urgent"
 _SIDES = KUBE_SCHEDULER.name, MUSTER.name
+_PODS, _GANGS = _SITUATIONS = "pods", "gangs"
 _CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 _EACH = 2
 _SLACK_SECONDS = 60.0
 _AT_LEAST_A_SECOND = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What waits on so many full nodes: so many gangs of `size`; without any, as many single pods as run."""
+
+    nodes: int
+    gangs: int = 0
+    size: int = 30
+
+    @property
+    def pods(self) -> int:
+        """How many pods wait."""
+        return self.gangs * self.size or self.nodes * _EACH
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        who = f"{self.gangs} gangs of {self.size} evict {self.pods:,}" if self.gangs else f"{self.pods:,} evict as many"
+        return f"{who} on {self.nodes:,} full nodes"
+
+    def bodies(self) -> tuple[list[Body], list[Body]]:
+        """Groups and pods."""
+        gangs = list(make_gangs(self.gangs, self.size, prefix="gang", make=_urgent))
+        if not gangs:
+            return [], [_urgent(f"pod-{number:05}") for number in range(self.pods)]
+        return [gang.group for gang in gangs], [pod for gang in gangs for pod in gang.pods.values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,31 +103,35 @@ def priority_class() -> Body:
     return _CLASSES, msgspec.json.encode({"metadata": {"name": URGENT}, "value": 1000})
 
 
-def waiting(count: int) -> Iterator[Body]:
-    """Pods of higher priority, each as large as one that runs."""
+def _urgent(name: str, labels: Mapping[str, str] = {}) -> Body:
+    """A pod of higher priority, as large as one that runs."""
     cpu = f"{scale.NODE_CPU // _EACH}m"
-    for number in range(count):
-        yield scale.shaped_pod(f"pod-{number:05}", lambda made: made.requests(cpu=cpu).priority_class(URGENT))
+    return scale.shaped_pod(name, lambda made: made.labels(labels).requests(cpu=cpu).priority_class(URGENT))
 
 
-def run(side: Side, nodes: int, display: Display) -> Found:
+def run(side: Side, situation: Situation, display: Display) -> Found:
     """A trial from the start of its control plane to its end. Raises one of `FAILURES`."""
     with control_plane(side, display) as plane, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_measure(side, nodes, plane, display))
+        if situation.gangs:
+            serve_pod_groups(plane)
+        return runner.run(_measure(side, situation, plane, display))
 
 
-async def _measure(side: Side, nodes: int, plane: ControlPlane, display: Display) -> Found:
-    pods = nodes * _EACH
+async def _measure(side: Side, situation: Situation, plane: ControlPlane, display: Display) -> Found:
+    pods, nodes = situation.pods, situation.nodes
+    groups, waiting = situation.bodies()
     async with Client(plane.kubeconfig()) as client:
         await cluster.create_namespace(client)
         for name, bodies in (
             ("priority class", [priority_class()]),
             ("nodes", list(scale.nodes(nodes))),
             ("running pods", list(filling(nodes, each=_EACH))),
-            ("waiting pods", list(waiting(pods))),
+            ("groups", groups),
+            ("waiting pods", waiting),
         ):
-            with display.phase(f"{side.name}: {name}", len(bodies)) as advance:
-                await cluster.create(client, bodies, advance)
+            if bodies:
+                with display.phase(f"{side.name}: {name}", len(bodies)) as advance:
+                    await cluster.create(client, bodies, advance)
         pids = {server.name: server.pid for server in plane.servers}
         with display.phase(f"{side.name}: rest"):
             await cluster.rest(pids)
@@ -130,19 +165,34 @@ async def _measure(side: Side, nodes: int, plane: ControlPlane, display: Display
 
 @click.command(context_settings={"show_default": True})
 @click.option("--nodes", type=click.IntRange(2), default=500, help="Nodes, with two pods on each and two that wait.")
+@click.option("--gangs", type=click.IntRange(1), default=30, help="Gangs of 30 that wait.")
+@click.option("--gang-nodes", type=click.IntRange(15), default=1000, help="Nodes, with two pods on each, for gangs.")
 @click.option("--side", "names", type=click.Choice(_SIDES), multiple=True, default=_SIDES, help="Only these.")
+@click.option("--situation", "only", type=click.Choice(_SITUATIONS), help="Only this one.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
-def main(nodes: int, names: Sequence[str], output: str) -> None:
-    """Measure how fast Muster and kube-scheduler make room for pods of higher priority."""
+def main(nodes: int, gangs: int, gang_nodes: int, names: Sequence[str], only: str | None, output: str) -> None:
+    """Measure how fast Muster and kube-scheduler make room for pods of higher priority, and Muster for gangs."""
+    situations = {_PODS: Situation(nodes), _GANGS: Situation(gang_nodes, gangs)}
+    if situations[_GANGS].pods > gang_nodes * _EACH:
+        raise click.UsageError(f"{gangs} gangs of 30 find no place on {gang_nodes} nodes")
     try:
         with Bars() as bars:
-            results = [run(SIDES[name], nodes, bars) for name in names]
+            results = {
+                name: [run(SIDES[side], situation, bars) for side in names if side == MUSTER.name or name == _PODS]
+                for name, situation in situations.items()
+                if only in (None, name)
+            }
     except FAILURES as error:
         raise click.ClickException(str(error)) from error
     if output == "json":
-        print(json.dumps([asdict(found) | {"pods_per_second": found.pods_per_second} for found in results], indent=2))
-    else:
-        Console().print(table(f"{nodes * _EACH:,} pods evict as many on {nodes:,} full nodes", results))
+        told = {
+            name: [asdict(found) | {"pods_per_second": found.pods_per_second} for found in sides]
+            for name, sides in results.items()
+        }
+        print(json.dumps(told, indent=2))
+        return
+    for name, sides in results.items():
+        Console().print(table(situations[name].title, sides))
 
 
 def table(title: str, results: Sequence[Found]) -> Table:
