@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..contract.plugin import QueuedPod
@@ -13,7 +13,7 @@ from .hints import Registrations
 
 SortKey = Callable[[QueuedPod], tuple[Hashable, ...]]
 PreEnqueue = Callable[[PodInfo, str], Status | None]
-HasRoom = Callable[[str | None, Collection[PodInfo], frozenset[str]], bool]
+HasRoom = Callable[[str | None, Collection[PodInfo], frozenset[str], bool], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,11 @@ class QueueRules:
             its name; None or success when the pod may enter. `plugin`, unless empty, is asked before the others.
         group_of: the id of the group a pod belongs to; None for a pod by itself.
         registrations: which events help whom.
-        has_room: `(group, pods, rejectors)` to whether what the group lacks, or without one a pod by itself, could find
-            room at all, before anything is tried; `pods` has one of each signature that waits. True also where not all
-            plugins that count room are among the rejectors: their events would not be heard.
+        has_room: `(group, pods, rejectors, may_evict)` to whether what the group lacks, or without one a pod by itself,
+            could find room at all, before anything is tried, also by evicting others if it may; `pods` has one of each
+            signature that waits. True also where not all plugins that count room are among the rejectors: their events
+            would not be heard.
+        awaits_victims: whether pods are on their way out from nodes that one of these pods is promised.
         promised_to_others: `(pod, node)` to whether the pod is promised another node, and this one is to others.
         signature_plugins: by profile, the plugins whose refusals go by nothing but the pod's signature and the cluster.
         class_plugins: by profile, the plugins whose refusals go by what its equivalence class has in common, too.
@@ -43,7 +45,8 @@ class QueueRules:
     pre_enqueue: PreEnqueue
     group_of: Callable[[PodInfo], str | None]
     registrations: Registrations
-    has_room: HasRoom = lambda group, pods, rejectors: True
+    has_room: HasRoom = lambda group, pods, rejectors, may_evict: True
+    awaits_victims: Callable[[Iterable[PodInfo]], bool] = lambda pods: False
     promised_to_others: Callable[[PodInfo, str], bool] = lambda pod, node_name: False
     signature_plugins: Mapping[str, frozenset[str]] = field(default_factory=dict)
     class_plugins: Mapping[str, frozenset[str]] = field(default_factory=dict)

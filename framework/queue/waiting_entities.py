@@ -59,6 +59,7 @@ class WaitingEntities:
         self._backoff = backoff
         self._now = now
         self._has_room = rules.has_room
+        self._awaits_victims = rules.awaits_victims
         self._promised_to_others = rules.promised_to_others
         self.places = places
         self.batching = Batching(rules, places, hints, now, self._release)
@@ -318,7 +319,8 @@ class WaitingEntities:
 
     def _lacks_room(self, entity: QueuedEntity) -> bool:
         """Whether it would be tried in vain, because what it lacks finds no room anyway."""
-        return not self._has_room(entity.group, entity.one_per_signature(), entity.rejectors)
+        may_evict = entity.group is None or not self._awaits_victims(entity.all_pods())
+        return not self._has_room(entity.group, entity.one_per_signature(), entity.rejectors, may_evict)
 
     def _release(self, entity: QueuedEntity, strategy: QueueingStrategy, event: str) -> None:
         """Move an unschedulable entity on."""

@@ -119,7 +119,7 @@ def build_engine(
         reports.failed(pod, status, None)
 
     room = GroupRoom(snapshot)
-    queue = _build_queue(configuration, frameworks, room, nominator, ports, kept_out)
+    queue = _build_queue(configuration, frameworks, snapshot, room, nominator, ports, kept_out)
     plugins = [plugin for framework in frameworks.values() for plugin in framework.plugins.plugins.values()]
     followers = [plugin for plugin in plugins if isinstance(plugin, PodFollower)]
     units.plugins = _one_of_each(plugin for plugin in plugins if isinstance(plugin, DisruptionPlugin))
@@ -168,6 +168,7 @@ def _watchers(plugins: Iterable[Plugin], kind: WatchedKind) -> list[ObjectFollow
 def _build_queue(
     configuration: KubeSchedulerConfiguration,
     frameworks: Mapping[str, Framework],
+    snapshot: Snapshot,
     room: GroupRoom,
     nominator: PodNominator,
     ports: Ports,
@@ -188,7 +189,7 @@ def _build_queue(
         queued.group_priority = frameworks[queued.info.pod.spec.scheduler_name].plugins.group_priority(queued.info)
         return queue_sort.sort_key(queued)
 
-    def has_room(group: str | None, pods: Collection[PodInfo], rejectors: frozenset[str]) -> bool:
+    def has_room(group: str | None, pods: Collection[PodInfo], rejectors: frozenset[str], may_evict: bool) -> bool:
         framework = frameworks[next(iter(pods)).pod.spec.scheduler_name]
         if not all(each.name in rejectors for each in framework.plugins.capacity):
             return True
@@ -196,7 +197,15 @@ def _build_queue(
         if group is not None:
             plugin, own_id = framework.plugins.group(group)
             missing = plugin.missing(own_id)
-        return room.enough(framework, pods, missing) or room.may_be_made(pods)
+        return room.enough(framework, pods, missing) or (may_evict and room.may_be_made(pods))
+
+    def awaits_victims(pods: Iterable[PodInfo]) -> bool:
+        return bool(len(nominator)) and any(
+            other.terminating and other.priority < pod.priority
+            for pod in pods
+            if (row := snapshot.live_row_of(nominator.nominated_node(pod.uid))) is not None
+            for other in snapshot.pods[row].values()
+        )
 
     def promised_to_others(pod: PodInfo, node_name: str) -> bool:
         own = nominator.nominated_node(pod.uid)
@@ -212,6 +221,7 @@ def _build_queue(
         group_of=group_of,
         registrations=registrations,
         has_room=has_room,
+        awaits_victims=awaits_victims,
         promised_to_others=promised_to_others,
         signature_plugins={
             name: framework.plugins.signature_plugins(registrations[name]) for name, framework in frameworks.items()

@@ -3,7 +3,8 @@
 DefaultPreemption sets it off when the scheduler acts on a decision, and asks it at PreEnqueue whether a pod's victims
 are still being evicted. All victims but one are evicted side by side and the last one after them, so that a pod is held
 until the eviction that frees its place has been asked for, and an event that could wake it is still to come
-(upstream: `preemption.Executor`).
+(upstream: `preemption.Executor`). It is held on until the watch has told of every victim's end, or that it has begun:
+who looked before would not know that they go, and choose others.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import msgspec
@@ -61,9 +62,15 @@ class Preemptor:
 
 @dataclass(slots=True)
 class _Run:
-    """Evictions under way. `last` is the victim whose turn it is when all others have had theirs."""
+    """Evictions of `victims`: under way until the last was asked for, then until the watch has told of all."""
 
-    last: Placed | None = None
+    victims: Sequence[Placed]
+    asked: bool = False
+    unseen: list[Placed] = field(init=False)
+    """Those of whose end nothing was known at the last look."""
+
+    def __post_init__(self) -> None:
+        self.unseen = [*self.victims]
 
 
 class Executor:
@@ -80,33 +87,35 @@ class Executor:
         self._runs: dict[str, _Run] = {}
 
     def is_running(self, uid: str) -> bool:
-        """Whether evictions for the pod with this UID are still to be asked for."""
+        """Whether evictions for the pod with this UID are still to be asked for, or to be seen.
+
+        A pod that is tried before would find its victims as they were, and look for others.
+        """
         run = self._runs.get(uid)
-        if run is None:
-            return False
-        if run.last is None:
-            return True
-        current = self._current(run.last)
-        return current is not None and not current.terminating
+        if run is None or not run.asked:
+            return run is not None
+        while run.unseen and not self._stays(run.unseen[-1]):
+            run.unseen.pop()
+        return bool(run.unseen)
 
     def start(self, preemptor: Preemptor, victims: Sequence[Placed], *, violations: int) -> None:
         """Evict the victims for the preemptor. Those on their way out already are left alone."""
         self._handle.observer.preemption_victims(len(victims), violations=violations)
         victims = [victim for victim in victims if not victim.pod.terminating]
         if victims:
-            run = _Run()
+            run = _Run(victims)
             self._runs.update((pod.uid, run) for pod in preemptor.pods)
             self.leaving.update(victim.pod.uid for victim in victims)
-            self._handle.spawn(self._run(run, preemptor, victims))
+            self._handle.spawn(self._run(run, preemptor))
 
-    async def _run(self, run: _Run, preemptor: Preemptor, victims: Sequence[Placed]) -> None:
-        failed = is_gone = False
+    async def _run(self, run: _Run, preemptor: Preemptor) -> None:
+        failed = False
         since = self._handle.clock.now()
         try:
             nodes = preemptor.nodes
             nominees = [pod for node_name in nodes for pod in self._handle.nominator.nominated_pods(node_name)]
             failed = not await self._take_back([pod for pod in nominees if pod.priority < preemptor.priority])
-            *others, last = victims
+            *others, last = run.victims
             outcomes = await asyncio.gather(
                 *(self._evict(preemptor, victim) for victim in others), return_exceptions=True
             )
@@ -114,25 +123,43 @@ class Executor:
             if errors:
                 self.leaving.discard(last.pod.uid)
                 raise errors[0]
-            run.last = last
+            run.asked = True
             await self._evict(preemptor, last)
-            is_gone = self._current(last) is None
         except ApiError as error:
             failed = True
             pairs = {"preemptor": preemptor.uid, "error": str(error)}
             log.error("Preemption failed", extra={"pairs": pairs})
         finally:
-            for pod in preemptor.pods:
-                if self._runs.get(pod.uid) is run:
-                    del self._runs[pod.uid]
-            uids = [victim.pod.uid for victim in victims]
-            self._handle.clock.call_later(_SEEN_SECONDS, partial(self.leaving.difference_update, uids))
+            if failed:
+                self._forget(run, preemptor)
+            self._handle.clock.call_later(_SEEN_SECONDS, partial(self._seen, run, preemptor))
             seconds = self._handle.clock.now() - since
             self._handle.observer.preemption_executed("error" if failed else "success", seconds=seconds)
             if failed:
                 self._try_again_later(preemptor)
-            elif is_gone:  # no event is to come that could wake the preemptor: the last one found it held
-                self._handle.activate({pod.key: pod for pod in preemptor.pods})
+            elif all(self._current(victim) is None for victim in run.victims):
+                # No event is to come that could wake the preemptor: the last one found it held.
+                self._activate(preemptor)
+
+    def _forget(self, run: _Run, preemptor: Preemptor) -> None:
+        for pod in preemptor.pods:
+            if self._runs.get(pod.uid) is run:
+                del self._runs[pod.uid]
+
+    def _seen(self, run: _Run, preemptor: Preemptor) -> None:
+        """The victims are known to be going, or never will be."""
+        self.leaving.difference_update(victim.pod.uid for victim in run.victims)
+        held = [pod for pod in preemptor.pods if self._runs.get(pod.uid) is run and self.is_running(pod.uid)]
+        self._forget(run, preemptor)
+        self._handle.activate({pod.key: pod for pod in held})
+
+    def _activate(self, preemptor: Preemptor) -> None:
+        self._handle.activate({pod.key: pod for pod in preemptor.pods})
+
+    def _stays(self, victim: Placed) -> bool:
+        """Whether nothing is known of the victim's end yet."""
+        current = self._current(victim)
+        return current is not None and not current.terminating
 
     def _current(self, victim: Placed) -> PodInfo | None:
         """The victim as it is by now; None when it is not on its node any more."""
@@ -143,8 +170,7 @@ class Executor:
     def _try_again_later(self, preemptor: Preemptor) -> None:
         """No event may come that wakes it; tried at once it would storm an API that fails."""
         seconds = _RETRY_SECONDS * (1.0 + self._handle.random())
-        again = partial(self._handle.activate, {pod.key: pod for pod in preemptor.pods})
-        self._handle.clock.call_later(seconds, again)
+        self._handle.clock.call_later(seconds, partial(self._activate, preemptor))
 
     async def _take_back(self, nominees: Sequence[PodInfo]) -> bool:
         """End the nominations of these pods, which are tried again at once; whether the API has heard of each."""

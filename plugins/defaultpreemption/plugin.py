@@ -155,6 +155,8 @@ class DefaultPreemption(
 
     def _is_clearing(self, group: PodGroupInfo) -> bool:
         """Whether room that was made for the group is still being cleared."""
+        if any(self._executor.is_running(pod.uid) for pod in group.members):
+            return True
         nominator = self.handle.nominator
         nodes = {node for pod in group.members if (node := nominator.nominated_node(pod.uid))}
         return any(

@@ -117,7 +117,7 @@ class Harness:
                 self._pre_enqueue,
                 lambda info: self.group_of(info),
                 {"muster": registrations or {}},
-                lambda group, pods, rejectors: self.has_room,
+                lambda group, pods, rejectors, may_evict: self.has_room,
                 signature_plugins={"muster": frozenset({"Fit", "Taint"})},
                 class_plugins={"muster": frozenset({"Labels"})},
                 sort_plugin="Sort",

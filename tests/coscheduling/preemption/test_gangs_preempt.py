@@ -1,5 +1,9 @@
 """A gang of higher priority makes room for all that it lacks, or touches nobody."""
 
+from random import Random
+
+import pytest
+
 from tests.builders import make_node
 from tests.coscheduling.objects import make_member
 
@@ -48,6 +52,23 @@ async def test_idle_room_is_used_before_anybody_is_evicted(world: EvictingWorld)
 
     assert len(world.evicted) == 2
     assert len(world.bound("high")) == 5
+
+
+@pytest.mark.parametrize("grace", [0.0, 1.0])
+async def test_gangs_that_wait_for_their_victims_look_for_no_others_while_news_of_these_are_late(
+    world: EvictingWorld, grace: float
+) -> None:
+    world.grace, random = grace, Random(1)
+    world.add_nodes(*(make_node(f"n{n}", cpu="2") for n in range(10)))
+    for n in range(10):
+        world.fill(f"n{n}", 2)
+    await world.settle()
+    world.latency = lambda: random.random() * 0.1
+    world.gang("first", 8, priority=10), world.gang("second", 8, priority=10)
+    await world.run(60)
+
+    assert sum(world.deletions.values()) == len(world.evicted) == 16
+    assert len(world.bound("first")) == len(world.bound("second")) == 8
 
 
 async def test_others_do_not_take_the_room_while_the_victims_go(world: EvictingWorld) -> None:
