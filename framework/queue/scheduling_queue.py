@@ -49,6 +49,7 @@ from .hints import ErrorLog, QueueingHints
 from .in_flight import InFlightPods, ObjectEvent
 from .places import Places
 from .rules import QueueRules, QueueSettings
+from .standing import Standing, standing
 from .waiting_entities import WaitingEntities
 
 log = logging.getLogger(__name__)
@@ -267,6 +268,15 @@ class SchedulingQueue:
             return Place.IN_FLIGHT
         entity = self._places.entity_of.get(uid)
         return None if entity is None else entity.place
+
+    def standing(self, uid: str) -> Standing | None:
+        """Where the pod stands; None when it does not wait."""
+        entity = self._places.entity_of.get(uid)
+        if entity is None:
+            return None
+        waiting = {id(each): each for each in self._places.entity_of.values()}.values()
+        now, limit = self._clock.now(), self._time_limit
+        return standing(entity.pods[uid], entity, waiting, now=now, sweep=self._next_sweep, limit=limit)
 
     def counts(self) -> dict[str, int]:
         """Pods by where they wait: active, backoff, unschedulable, gated."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 import msgspec
 
-from muster.operator.explain.groups import Selected, follow_groups, group_row, group_titles, list_groups
+from muster.operator.explain.groups import Selected, follow_groups, group_row, group_titles, list_groups, queue_places
 from muster.operator.explain.layout import Columns
 from muster.operator.kube.errors import ApiError
 from muster.plugins.coscheduling.api import GROUP, KIND, PLURAL, PodGroup
@@ -46,8 +46,9 @@ def command(
         connection = target.connection()
         space = None if everywhere else target.namespace(namespace)
     selected = Selected(space, selector)
-    printer = _Printer(output, names, everywhere=everywhere)
     try:
+        places = asyncio.run(queue_places(connection)) if output is Output.WIDE else {}
+        printer = _Printer(output, names, places, everywhere=everywhere)
         printer.print_all(asyncio.run(list_groups(connection, selected)), space)
         if watch:
             with contextlib.suppress(KeyboardInterrupt):
@@ -59,9 +60,10 @@ def command(
 class _Printer:
     """Prints groups in one form, in a watch each version once."""
 
-    def __init__(self, output: Output, names: Sequence[str], *, everywhere: bool) -> None:
+    def __init__(self, output: Output, names: Sequence[str], places: Mapping[str, int], *, everywhere: bool) -> None:
         self._output = output
         self._names = names
+        self._places = places
         self._everywhere = everywhere
         self._columns = Columns(*group_titles(everywhere=everywhere, wide=output is Output.WIDE))
         self._printed: dict[str, str] = {}
@@ -99,4 +101,5 @@ class _Printer:
             click.echo(self._columns.line(self._row(group)))
 
     def _row(self, group: PodGroup) -> tuple[str, ...]:
-        return group_row(group, everywhere=self._everywhere, wide=self._output is Output.WIDE, now=time.time())
+        wide = self._output is Output.WIDE
+        return group_row(group, everywhere=self._everywhere, wide=wide, now=time.time(), places=self._places)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +17,10 @@ from muster.operator.kube.errors import Forbidden, NotFound
 from muster.operator.kube.informer import Informer, Listed
 from muster.operator.kube.listing import list_all, list_raw
 from muster.operator.kube.transport import Transport
+from muster.operator.podgroups.membership import is_native
 from muster.plugins.coscheduling.api import API_VERSION, GROUP_LABELS, PLURAL, SCHEDULED, Condition, PodGroup
 
-from .group_trial import GroupTrial, told
+from .group_trial import GroupTrial, queue_order, told
 from .layout import NONE, lines, printable, shortened
 from .native_groups import list_native, native_group
 
@@ -67,6 +68,21 @@ async def list_groups(connection: Connection, selected: Selected) -> list[tuple[
     groups = [(raw, msgspec.json.decode(raw, type=PodGroup)) for raw in found]
     groups += [(msgspec.Raw(msgspec.json.encode(group)), group) for group in native]
     return sorted(groups, key=lambda each: _place(each[1]))
+
+
+async def queue_places(connection: Connection) -> dict[str, int]:
+    """The place among all groups that wait, from 1, of each that does, as far as the API shows it.
+
+    Empty for whoever may not read groups and pods of the whole cluster. Raises ApiError.
+    """
+    async with Transport(connection) as transport:
+        client = ApiClient(transport)
+        try:
+            pods = [pod for pod in await list_all(client, Listed("/api/v1/pods", Pod)) if not is_native(pod)]
+            groups = await list_all(client, Listed(Selected().path, PodGroup))
+        except (Forbidden, NotFound):
+            return {}
+    return {key: place for place, key in enumerate(queue_order(groups, pods), start=1)}
 
 
 async def follow_groups(connection: Connection, selected: Selected, tell: Callable[[PodGroup], None]) -> None:
@@ -119,16 +135,22 @@ def group_titles(*, everywhere: bool, wide: bool) -> tuple[str, ...]:
     return (
         *(("NAMESPACE",) if everywhere else ()),
         *("NAME", "PHASE", "MINMEMBER", "SCHEDULED", "RUNNING"),
-        *(("SUCCEEDED", "FAILED", "OCCUPIED-BY") if wide else ()),
+        *(("SUCCEEDED", "FAILED", "OCCUPIED-BY", "PLACE", "WAITED") if wide else ()),
         *("AGE", "REASON", "MESSAGE"),
     )
 
 
-def group_row(group: PodGroup, *, everywhere: bool, wide: bool, now: float) -> tuple[str, ...]:
-    """A group's cells; `now` is in seconds since the epoch."""
+def group_row(
+    group: PodGroup, *, everywhere: bool, wide: bool, now: float, places: Mapping[str, int] = {}
+) -> tuple[str, ...]:
+    """A group's cells; `now` is in seconds since the epoch, `places` are the groups' among those that wait, by key."""
     status = group.read_status()
     said = status.condition(SCHEDULED) or _NOTHING
-    further = (str(status.succeeded or 0), str(status.failed or 0), status.occupied_by or NONE)
+    waits = said.status == "False"
+    further = (
+        *(str(status.succeeded or 0), str(status.failed or 0), status.occupied_by or NONE),
+        *(str(places.get(group.key, NONE)), age(_since(group), now) if waits else NONE),
+    )
     return (
         *((group.metadata.namespace,) if everywhere else ()),
         *(group.metadata.name, status.phase or "", str(group.spec.min_member)),
@@ -153,8 +175,7 @@ def render_report(
     if said.reason:
         yield printable(f"{said.reason}: {said.message}")
     if said.status == "False":
-        since = status.schedule_start_time or group.metadata.creation_timestamp
-        yield f"It has waited for {age(since, now)}."
+        yield f"It has waited for {age(_since(group), now)}."
     if trial is not None:
         yield from map(printable, told(trial))
         if trial.nodes:
@@ -201,6 +222,11 @@ def as_json(report: GroupReport, trial: GroupTrial | None = None) -> dict[str, A
 def _told(pod: Pod) -> str:
     """What the pod's condition says of its scheduling."""
     return next((each for each in pod.status.conditions if each.type == "PodScheduled"), PodCondition()).message
+
+
+def _since(group: PodGroup) -> str | None:
+    """Since when it waits."""
+    return group.read_status().schedule_start_time or group.metadata.creation_timestamp
 
 
 def _place(group: PodGroup) -> tuple[str, str]:

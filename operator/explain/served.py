@@ -14,6 +14,7 @@ from urllib.parse import quote
 import msgspec
 
 from muster.framework.model.times import human_duration
+from muster.framework.queue.standing import Standing
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ServerError
@@ -38,7 +39,10 @@ class Leader:
 
 
 class ServedDecision(msgspec.Struct):
-    """The leader's last decision on a pod; `node` is "" when it found none, `wall` in seconds since the epoch."""
+    """The leader's last decision on a pod; `node` is "" when it found none, `wall` in seconds since the epoch.
+
+    `queue` is where it stands; None for one that does not wait.
+    """
 
     pod: str
     node: str
@@ -46,6 +50,7 @@ class ServedDecision(msgspec.Struct):
     message: str
     plugin: str
     wall: float
+    queue: Standing | None = None
 
 
 async def ask_leader(leader: Leader, connection: Connection, namespace: str, name: str) -> ServedDecision:
@@ -72,3 +77,20 @@ def render_served(decision: ServedDecision, *, now: float) -> Iterator[str]:
     yield printable(f"{decision.pod} ({where}), decided by the leader {human_duration(now - decision.wall)} ago")
     if decision.message:
         yield printable(decision.message)
+    if decision.queue is not None:
+        yield from map(printable, _standing(decision.queue))
+
+
+def _standing(standing: Standing) -> Iterator[str]:
+    times = "once" if standing.attempts == 1 else f"{standing.attempts} times"
+    yield f"It has waited for {human_duration(standing.waited_seconds)} and was tried {times}."
+    if standing.ahead is not None:
+        before = "nobody is" if not standing.ahead else f"{standing.ahead} pods and groups are"
+        yield f"In the queue {before} before it."
+    if standing.next_try_seconds is None:
+        return
+    if not standing.next_try_seconds:
+        yield "It is ready to be tried."
+        return
+    soon = f", or when something happens that {', '.join(standing.waits_for)} waits for" if standing.waits_for else ""
+    yield f"It is tried again within {human_duration(standing.next_try_seconds)}{soon}."

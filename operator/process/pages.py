@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from muster.framework.config import KubeSchedulerConfiguration
     from muster.framework.contract.observer import EntityType
+    from muster.framework.queue.standing import Standing
     from muster.framework.scheduler.reports import LastDecision
     from muster.operator.serving import Authorizer, Check
 
@@ -56,6 +58,28 @@ def status_of(began: datetime) -> dict[str, str]:
         "Binary version": own(),
         "Emulation version": KUBERNETES,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The last decision about a pod; with where it stands in the queue, if it waits there."""
+
+    pod: str
+    uid: str
+    node: str
+    code: str
+    message: str
+    plugin: str
+    wall: float
+    queue: Standing | None
+
+
+def why_of(process: Process, namespace: str, name: str) -> Why | Unknown:
+    """What was decided last about a pod, and when it is tried next, or why nothing can be told of that."""
+    last = last_decision(process, namespace, name)
+    if isinstance(last, Unknown):
+        return last
+    return Why(**asdict(last), queue=process.engine.queue.standing(last.uid))
 
 
 def last_decision(process: Process, namespace: str, name: str) -> LastDecision | Unknown:
@@ -122,7 +146,7 @@ def pages(
         metrics=lambda: blocks(registry),
         resources=lambda: pod_resource_blocks(process.watches.pods.list) if leadership.may_write() else (),
         config=lambda: {"kubescheduler.config.k8s.io": configuration.model_dump(mode="json", by_alias=True)},
-        why=lambda namespace, name: last_decision(process, namespace, name),
+        why=lambda namespace, name: why_of(process, namespace, name),
         leads=leadership.may_write,
         statusz=lambda: status_of(began),
         flagz=lambda: flags,

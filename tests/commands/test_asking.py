@@ -249,8 +249,12 @@ def test_groups_are_kubectls_columns(kubeconfig: Path) -> None:
     first, second, *_ = _ask("groups", "many", "train", "--kubeconfig", str(kubeconfig)).output.splitlines()
     assert first.split() == ["NAME", "PHASE", "MINMEMBER", "SCHEDULED", "RUNNING", "AGE", "REASON", "MESSAGE"]
     assert second.split()[:4] == ["many", "5", "0", "0"]
-    wide = _ask("groups", "-A", "-o", "wide", "--kubeconfig", str(kubeconfig)).output.splitlines()[0].split()
-    assert (wide[0], wide[6:9]) == ("NAMESPACE", ["SUCCEEDED", "FAILED", "OCCUPIED-BY"])
+    wide = [
+        line.split() for line in _ask("groups", "-A", "-o", "wide", "--kubeconfig", str(kubeconfig)).output.splitlines()
+    ]
+    assert (wide[0][0], wide[0][6:11]) == ("NAMESPACE", ["SUCCEEDED", "FAILED", "OCCUPIED-BY", "PLACE", "WAITED"])
+    places = [line.index("<none>") + 1 for line in wide[1:]]
+    assert [line[at] for line, at in zip(wide[1:], places, strict=True)] == ["1", "2", "3"]
 
 
 def test_groups_are_chosen_by_name_and_by_label(kubeconfig: Path) -> None:

@@ -22,6 +22,16 @@ _DECISION = {
 }
 
 
+_STANDING = {
+    "place": "unschedulable",
+    "waited_seconds": 90.0,
+    "attempts": 2,
+    "ahead": 4,
+    "next_try_seconds": 120.0,
+    "waits_for": ["NodeResourcesFit"],
+}
+
+
 class Servers:
     """An API server that forbids everything, and replicas of Muster behind one address, of which the third leads."""
 
@@ -47,7 +57,9 @@ class Servers:
         self.asked += 1
         if self.asked < 3:
             return web.json_response({"message": "this replica does not lead, ask again"}, status=503)
-        return web.json_response({**_DECISION, "message": "0/3 nodes are available: 3 Insufficient cpu."})
+        return web.json_response(
+            {**_DECISION, "message": "0/3 nodes are available: 3 Insufficient cpu.", "queue": _STANDING}
+        )
 
     async def _forbidden(self, request: web.Request) -> web.Response:
         return web.json_response(_STATUS, status=403)
@@ -84,7 +96,12 @@ def test_the_leader_is_asked_where_the_cluster_may_not_be_read(kubeconfig: Path)
         1,
         'Error: pods "web" is forbidden: no; with --muster-url the leader is asked\n',
     )
-    first, second = told.output.splitlines()
+    first, *rest = told.output.splitlines()
     assert first.startswith("shop/web (not on a node), decided by the leader ")
-    assert second == "0/3 nodes are available: 3 Insufficient cpu."
+    assert rest == [
+        "0/3 nodes are available: 3 Insufficient cpu.",
+        "It has waited for 90s and was tried 2 times.",
+        "In the queue 4 pods and groups are before it.",
+        "It is tried again within 2m, or when something happens that NodeResourcesFit waits for.",
+    ]
     assert servers.asked == 3

@@ -1,0 +1,60 @@
+"""Where a pod stands in the queue, for people who ask: how long it waits, who is before it, when it is tried next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .backoff_queue import WINDOW_SECONDS
+from .entity import Place, QueuedEntity, QueuedPodInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Seconds are from now.
+
+    Attributes:
+        place: where in the queue it is, as `Place.label`.
+        waited_seconds: since it came to the queue first.
+        attempts: how often it was tried.
+        ahead: how many pods and groups that wait would be tried before it if all were ready; None for one that is not
+            let in, or is being tried.
+        next_try_seconds: when it is tried at the latest; 0 for one that is ready, None for one that is not let in, or
+            is being tried.
+        waits_for: the plugins whose events bring it back before that; empty for one that is ready.
+    """
+
+    place: str
+    waited_seconds: float
+    attempts: int
+    ahead: int | None
+    next_try_seconds: float | None
+    waits_for: tuple[str, ...]
+
+
+def standing(
+    pod: QueuedPodInfo, entity: QueuedEntity, waiting: Iterable[QueuedEntity], *, now: float, sweep: float, limit: float
+) -> Standing:
+    """That of `pod`, which waits in `entity`, one of all that are `waiting`.
+
+    `sweep` is when what has waited for an event for more than `limit` seconds is looked for next.
+    """
+    place, ahead, next_try = entity.place, None, None
+    if place not in (Place.GATED, Place.IN_FLIGHT):
+        ahead = sum(
+            1
+            for each in waiting
+            if each is not entity and each.place is not Place.GATED and each.sort_key < entity.sort_key
+        )
+        next_try = _next_try(entity, now, sweep, limit)
+    waits_for = tuple(sorted(entity.rejectors)) if place is not Place.ACTIVE else ()
+    return Standing(place.label, now - pod.first_seen, pod.attempts, ahead, next_try, waits_for)
+
+
+def _next_try(entity: QueuedEntity, now: float, sweep: float, limit: float) -> float:
+    if entity.place is Place.ACTIVE:
+        return 0.0
+    over = entity.backoff_until + WINDOW_SECONDS
+    if entity.place is Place.UNSCHEDULABLE:
+        over = max(over, sweep, entity.timestamp + limit)
+    return max(0.0, over - now)
