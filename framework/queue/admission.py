@@ -26,10 +26,6 @@ class Answer(NamedTuple):
     status: Status | None
 
 
-_EXITS = (KeyboardInterrupt, SystemExit)
-"""What ends the process, whoever raises it."""
-
-
 class Admission:
     """Asks PreEnqueue, the group plugin and QueueSort."""
 
@@ -44,13 +40,13 @@ class Admission:
         """Whether the pod may enter; the PreEnqueue plugin `first` is asked before the others."""
         try:
             group = self._rules.group_of(pod)
-        except _EXITS:
+        except KeyboardInterrupt:
             raise
         except BaseException as error:
             return Answer(None, self._failure(pod, "group_of", "", text_of(error), error))
         try:
             status: object = self._rules.pre_enqueue(pod, first)
-        except _EXITS:
+        except KeyboardInterrupt:
             raise
         except BaseException as error:
             return Answer(group, self._failure(pod, "PreEnqueue", "", text_of(error), error))
@@ -67,7 +63,7 @@ class Admission:
         """The group that a waiting pod belongs to by now; an error, which `ask` tells, leaves the pod by itself."""
         try:
             return self._rules.group_of(pod)
-        except _EXITS:
+        except KeyboardInterrupt:
             raise
         except BaseException:
             return None
@@ -103,7 +99,7 @@ class Admission:
         try:
             key = self._rules.sort_key(pod)
             problem = self._problem(key)
-        except _EXITS:
+        except KeyboardInterrupt:
             raise
         except BaseException as error:
             return self._failure(pod.info, "QueueSort", self._rules.sort_plugin, text_of(error), error)

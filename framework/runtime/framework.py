@@ -18,7 +18,7 @@ from ..contract.decision import GroupDecision, PodDecision
 from ..contract.group import GroupPlugin
 from ..contract.handle import Clock, Handle
 from ..contract.observer import Observer
-from ..contract.plugin import Plugin, PreBindPlugin, PreFilterPlugin, PreFilterResult
+from ..contract.plugin import PreBindPlugin, PreFilterPlugin, PreFilterResult
 from ..contract.pod_group import Steps
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
@@ -47,6 +47,7 @@ class Framework:
         name: the schedulerName it answers to.
         plugins: the plugins by extension point.
         percentage_of_nodes_to_score: None for all nodes; 0 for kube-scheduler's adaptive share; else per cent.
+        calls: of its plugins.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Framework:
         self._waiting = waiting
         self._clock = clock
         self._observer = observer
-        self._calls = PluginCalls(self.name, clock.now, observer, watch)
+        self.calls = self._calls = PluginCalls(self.name, clock.now, observer, watch)
         self._concerned = ConcernedPlugins(self.plugins.plugins.values(), self._calls)
         cache = ResultsCache(self.plugins.filter, self.plugins.score, self.plugins.weights)
         self._filtering = Filtering(self.plugins, self._calls, cache, snapshot, nominator)
@@ -108,10 +109,6 @@ class Framework:
         """Tell them what the trial of a group came to."""
         for plugin in self.plugins.decision_followers:
             yield from self._calls.tell_in_steps(plugin, decision.waiting[0], plugin.on_group_decision, decision)
-
-    def tell_failure(self, plugin: Plugin, pod: PodInfo, error: Exception) -> None:
-        """Log what a plugin raised that was asked on behalf of a whole group; `pod` is one of it."""
-        self._calls.log_failure(plugin, pod, points.failure(points.POD_GROUP_POST_FILTER, plugin, error))
 
     # The scheduling cycle: which nodes can run the pod.
 

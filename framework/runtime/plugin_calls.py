@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Generator
+import types
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..contract.cycle_state import CycleState
 from ..contract.observer import Observer
-from ..contract.plugin import Plugin, PreFilterResult
-from ..contract.pod_group import Steps
+from ..contract.plugin import Plugin, PodGroupPostFilterPlugin, PreFilterResult
+from ..contract.pod_group import PodGroupInfo, PodGroupTrial, Steps
 from ..contract.status import SKIP, Code, Status, text_of
 from ..contract.verdicts import Verdicts
 from ..model.pod_info import PodInfo
@@ -124,14 +126,16 @@ class PluginCalls:
             answer = method(*args)
             if answer is not None and (answer is not SKIP or not point.skips):
                 answer = checked(point, plugin, answer)
-        except (KeyboardInterrupt, SystemExit):
+        except KeyboardInterrupt:
             raise
         except BaseException as error:
             answer = failure(point, plugin, error)
         watch.current = outer
         seconds = self.now() - began
-        if sampled or seconds > SLOW_SECONDS:
-            self._ended(point, plugin, pod, sampled, answer, seconds)
+        if sampled:
+            self._executed(point, plugin, answer, seconds)
+        if seconds > SLOW_SECONDS:
+            self._tell_if_slow(point, plugin, pod, seconds)
         return answer
 
     async def call_async(
@@ -146,18 +150,76 @@ class PluginCalls:
         """The same for a method that awaits. Only a cancellation of the task that runs it is let through."""
         began = self.now()
         try:
-            answer = await method(*args)
+            answer = await self._watched((plugin, point, pod, began), method(*args))
             if answer is not None:
                 answer = checked(point, plugin, answer)
-        except (KeyboardInterrupt, SystemExit):
+        except KeyboardInterrupt:
             raise
         except BaseException as error:
             if isinstance(error, (asyncio.CancelledError, GeneratorExit)) and _ending():
                 raise
             answer = failure(point, plugin, error)
         if sampled:
-            self._ended(point, plugin, pod, sampled, answer, self.now() - began)
+            self._executed(point, plugin, answer, self.now() - began)
         return answer if isinstance(answer, Status) else None
+
+    def help_group(
+        self, plugin: PodGroupPostFilterPlugin, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
+    ) -> Steps[tuple[Mapping[str, str] | None, Status | None]]:
+        """What PodGroupPostFilter answers in the end; each of its steps is guarded and timed. What breaks is logged."""
+        pod = group.members[0]
+
+        def steps() -> Steps[object]:
+            return (yield from plugin.pod_group_post_filter(state, group, trial))
+
+        ended = yield from self._in_steps(POD_GROUP_POST_FILTER, plugin, pod, steps(), may_be_closed=True)
+        found = (None, ended) if isinstance(ended, Status) else pod_group_post_filtered(plugin, ended[0])
+        self.log_failure(plugin, pod, found[1])
+        return found
+
+    def _in_steps(
+        self, point: Point, plugin: Plugin, pod: PodInfo, steps: Steps[Any], *, may_be_closed: bool
+    ) -> Steps[tuple[Any] | Status]:
+        """Each step as a call. What they answer in the end, as the one element of a tuple, or an ERROR status."""
+
+        def step() -> tuple[Any] | None:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return (end.value,)
+            return None
+
+        ended: tuple[Any] | Status | None = self.call(point, plugin, pod, False, step)
+        while ended is None:
+            try:
+                yield may_be_closed
+            except GeneratorExit:
+                self.undo(point, plugin, pod, False, steps.close)
+                raise
+            ended = self.call(point, plugin, pod, False, step)
+        return ended
+
+    @types.coroutine
+    def _watched(self, running: Running, work: Awaitable[Any]) -> Generator[Any, Any, Any]:
+        """Await it, and note what runs while it does."""
+        plugin, point, pod, _ = running
+        steps = work.__await__()
+        thrown: BaseException | None = None
+        while True:
+            outer, began = self._watch.current, self.now()
+            self._watch.current = plugin, point, pod, began
+            try:
+                awaited = next(steps) if thrown is None else steps.throw(thrown)
+            except StopIteration as end:
+                return end.value
+            finally:
+                self._watch.current = outer
+                self._tell_if_slow(point, plugin, pod, self.now() - began)
+            try:
+                thrown = None
+                yield awaited
+            except BaseException as error:
+                thrown = error
 
     def tell(self, plugin: Plugin, pod: PodInfo, method: Callable[..., object], *args: object) -> None:
         """Tell a plugin something that it can change nothing about any more; what it raises is logged."""
@@ -167,12 +229,7 @@ class PluginCalls:
         """The same for what may take long: the plugin may answer steps."""
         answer = self.call(FOLLOW, plugin, pod, False, method, *args)
         if isinstance(answer, Generator):
-            try:
-                for _ in answer:
-                    yield False
-                return
-            except Exception as error:
-                answer = failure(FOLLOW, plugin, error)
+            answer = yield from self._in_steps(FOLLOW, plugin, pod, answer, may_be_closed=False)
         self.log_failure(plugin, pod, answer)
 
     def undo(
@@ -189,10 +246,11 @@ class PluginCalls:
         """An extension point that began at `since` has ended with `status`."""
         self._observer.extension_point(point.name, _code(status), profile=self._profile, seconds=self.now() - since)
 
-    def _ended(self, point: Point, plugin: Plugin, pod: PodInfo, sampled: bool, answer: object, seconds: float) -> None:
-        if sampled:
-            code = _code(answer if isinstance(answer, Status) else None)
-            self._observer.plugin_execution(plugin.name, point=point.name, status=code, seconds=seconds)
+    def _executed(self, point: Point, plugin: Plugin, answer: object, seconds: float) -> None:
+        code = _code(answer if isinstance(answer, Status) else None)
+        self._observer.plugin_execution(plugin.name, point=point.name, status=code, seconds=seconds)
+
+    def _tell_if_slow(self, point: Point, plugin: Plugin, pod: PodInfo, seconds: float) -> None:
         if seconds <= SLOW_SECONDS:
             return
         self._observer.plugin_slow(plugin.name, point=point.name, seconds=seconds)
@@ -275,6 +333,20 @@ def post_filtered(plugin: Plugin, answer: object) -> tuple[str | None, Status | 
         case (None | str() as node_name, None | Status() as status):
             return node_name, status and status.by(plugin.name)
     return None, failure(POST_FILTER, plugin, TypeError("it is not a node's name or None, and a Status or None"))
+
+
+def pod_group_post_filtered(plugin: Plugin, answer: object) -> tuple[Mapping[str, str] | None, Status | None]:
+    """`(node by UID, status)`, as PodGroupPostFilter answers it."""
+    match answer:
+        case Status():
+            return pod_group_post_filtered(plugin, (None, answer))
+        case (None | Mapping() as promised, None | Status() as status):
+            if promised is None or all(isinstance(each, str) for pair in promised.items() for each in pair):
+                if status is None or status.code is Code.SUCCESS:  # whose reasons say what is done
+                    return promised, status
+                return promised, judged(POD_GROUP_POST_FILTER, plugin, status)
+    wrong = TypeError("it is not nodes by UID or None, and a Status or None")
+    return None, failure(POD_GROUP_POST_FILTER, plugin, wrong)
 
 
 def permitted(plugin: Plugin, answer: object) -> tuple[Status | None, float]:

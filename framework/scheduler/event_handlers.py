@@ -134,7 +134,9 @@ class PodEventHandler:
             for follower in self._followers:
                 try:
                     follower.on_assumed_pod_expired(info)
-                except Exception:  # a plugin's bug must not keep others from hearing of it
+                except KeyboardInterrupt:
+                    raise
+                except BaseException:  # a plugin's bug must not keep others from hearing of it
                     log.exception("A plugin failed to follow a pod", extra={"pairs": {"plugin": follower.name}})
             self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
 
@@ -156,7 +158,9 @@ class PodEventHandler:
         for follower in self._followers:
             try:
                 follower.on_pod(old, new)
-            except Exception:  # a plugin's bug must not lose the pod
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # a plugin's bug must not lose the pod
                 log.exception("A plugin failed to follow a pod", extra={"pairs": {"plugin": follower.name}})
 
     def _assigned(self, info: PodInfo) -> None:
@@ -228,6 +232,8 @@ class ObjectEventHandler:
         for follower in self._followers:
             try:
                 follower.on_object(self._resource, old, new)
-            except Exception:  # a plugin's bug must not lose the event
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # a plugin's bug must not lose the event
                 log.exception("A plugin failed to follow an object", extra={"pairs": {"plugin": follower.name}})
         self._queue.move_all(event, old, new)

@@ -154,13 +154,11 @@ def post_filter(framework: Framework, state: CycleState, group: PodGroupInfo, tr
     reasons: list[str] = []
     nominations: Mapping[str, str] | None = None
     for plugin in framework.plugins.pod_group_post_filter:
-        try:
-            promised, status = yield from plugin.pod_group_post_filter(state, group, trial)
-        except Exception as error:  # a plugin's bug fails the attempt's help, never the loop
-            framework.tell_failure(plugin, group.members[0], error)
-            reasons.append(f'running PodGroupPostFilter plugin "{plugin.name}" failed')
-            break
+        promised, status = yield from framework.calls.help_group(plugin, state, group, trial)
         nominations = promised if promised is not None else nominations
+        if status is not None and status.code is Code.ERROR:
+            reasons.append(status.message)
+            break
         reasons += [PREFIX + reason for reason in (status.reasons if status is not None else ())]
         if status is None or status.code is not Code.UNSCHEDULABLE:
             break

@@ -1,12 +1,14 @@
-"""Ten kinds of broken plugin at each extension point: no other pod notices, and the pod itself says who and where."""
+"""Every kind of broken plugin at each extension point: no other pod notices, and the pod itself says who and where."""
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from muster.framework.contract import (
     BindPlugin,
@@ -16,6 +18,7 @@ from muster.framework.contract import (
     NodeView,
     PermitPlugin,
     Plugin,
+    PodGroupPostFilterPlugin,
     PostBindPlugin,
     PostFilterPlugin,
     PreBindPlugin,
@@ -26,12 +29,15 @@ from muster.framework.contract import (
     ScorePlugin,
     Status,
     StatusTable,
+    Steps,
     Verdicts,
 )
 from muster.framework.contract.plugin import Scores
 from muster.framework.model.pod_info import PodInfo
 from muster.plugins.queueing.priority_sort import PrioritySort
+from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import make_node, make_pod
+from tests.coscheduling.objects import make_group, make_member
 from tests.scheduler.stage import Stage
 
 VICTIM, OTHERS = "default/victim", [f"other-{number}" for number in range(4)]
@@ -61,15 +67,23 @@ def _recursing() -> Any:
     return _recursing()
 
 
+async def _later() -> None:
+    """What somebody forgot to await."""
+
+
 KINDS: dict[str, Callable[[], Any]] = {
     "raises": _raising(RuntimeError("a bug")),
     "is cancelled": _raising(asyncio.CancelledError("gone")),
     "raises what is no Exception": _raising(Foreign("foreign")),
     "stops an iteration": _raising(StopIteration()),
+    "exits": _raising(SystemExit(3)),
     "raises what cannot be told": _raising(Unspeakable()),
     "never comes back from itself": _recursing,
     "answers a text": lambda: "no",
     "answers a number": lambda: 7,
+    "answers what is no number": lambda: np.array([np.nan, np.inf]),
+    "answers numbers out of bounds": lambda: np.array([10**9, -(10**9)]),
+    "answers a coroutine": _later,
     "answers a type": lambda: Status,
     "answers a code of nowhere": lambda: Status(Code.WAIT, ("wait",)),
 }
@@ -171,6 +185,7 @@ def set_up(place: str, kind: Callable[[], Any], monkeypatch: pytest.MonkeyPatch)
     return stage
 
 
+@pytest.mark.filterwarnings("ignore:coroutine '_later' was never awaited")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("place", POINTS)
 async def test_no_other_pod_is_lost_or_delayed_and_the_message_names_plugin_and_point(
@@ -191,3 +206,55 @@ async def test_no_other_pod_is_lost_or_delayed_and_the_message_names_plugin_and_
     assert stage.place(VICTIM) in (WAITING if place in KEEPING_FROM_A_NODE else ("bound", "assumed"))
     stage.check()
     await stage.close()
+
+
+@pytest.mark.parametrize("place", POINTS.keys() - {"preEnqueue", "queueSort"})
+async def test_a_plugin_that_stalls_is_named_while_it_does_and_afterwards(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, place: str
+) -> None:
+    seen: list[tuple[str, str]] = []
+
+    def stall() -> Any:
+        running = stage.engine.watch.current
+        assert running is not None
+        seen.append((running[0].name, running[2].key))
+        stage.clock.move_to(stage.clock.now() + 1.0)
+        return POINTS[place].well((None, None, np.zeros(2, np.int64)))
+
+    stage = set_up(place, stall, monkeypatch)
+    stage.put_pod(*map(make_pod, OTHERS[:2]), make_pod("victim"), *map(make_pod, OTHERS[2:]))
+    await stage.settle()
+
+    assert {key for key, _ in stage.binds} >= {f"default/{name}" for name in OTHERS}
+    assert set(seen) == {("Rogue", VICTIM)}
+    [line] = [record for record in caplog.records if record.message == "A plugin held up the scheduler"]
+    assert (line.pairs["plugin"], line.pairs["pod"]) == ("Rogue", VICTIM)  # type: ignore[attr-defined]
+    await stage.close()
+
+
+def _in_the_middle(kind: Callable[[], Any]) -> Steps[Any]:
+    yield True
+    return kind()
+
+
+@pytest.mark.filterwarnings("ignore:coroutine '_later' was never awaited")
+@pytest.mark.parametrize("when", ["at once", "in the middle"])
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_group_that_a_broken_plugin_was_to_help_says_so(when: str, kind: str) -> None:
+    begin = KINDS[kind] if when == "at once" else partial(_in_the_middle, KINDS[kind])
+    methods = {"name": "Rogue", "pod_group_post_filter": lambda self, state, group, trial: begin()}
+    rogue = type("Rogue", (PodGroupPostFilterPlugin,), methods)
+    configuration = yaml.safe_load(configuration_of(["Coscheduling", "Rogue"]))
+    alone = {"podGroupPostFilter": {"disabled": [{"name": "DefaultPreemption"}]}}
+    configuration["profiles"][0]["plugins"].update(alone)
+    world = VirtualScheduler(rogue, configuration=yaml.safe_dump(configuration).encode())
+    world.add_nodes(make_node("one", cpu="8"))
+    world.api.put("podgroups", make_group("gang", 2))
+    gang = world.add(*(make_member(f"gang-{number}", "gang", cpu="6") for number in range(2)))
+    others = world.add(*map(make_pod, OTHERS))
+    await world.settle()
+
+    assert {key for key, _, _ in world.api.bindings} >= set(others)
+    words = 'running PodGroupPostFilter plugin "Rogue"'
+    assert all(words in world.conditions[key][1] for key in gang), world.conditions
+    world.check()
