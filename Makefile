@@ -11,8 +11,8 @@ LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint lint-style lint-types lint-imports bench bench-backlog bench-gangs \
-	bench-native bench-preemption bench-shapes bench-scale bench-topology bench-web parity simulate-faults attack venv \
-	control-plane browser promtool screenshots
+	bench-native bench-preemption bench-shapes bench-scale bench-topology bench-web parity parity-groups simulate-faults \
+	attack venv control-plane browser promtool screenshots
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -59,6 +59,9 @@ bench-scale: $(INSTALLED) control-plane ## Measure both where 100,000 pods and m
 
 parity: $(INSTALLED) control-plane ## Compare Muster's decisions with kube-scheduler's on random clusters
 	$(RUN) -m tests.parity $(SEEDS)
+
+parity-groups: $(INSTALLED) control-plane ## Compare both on random situations of Kubernetes' own groups
+	$(RUN) -m tests.gangscheduling.parity $(SITUATIONS)
 
 bench-topology: $(INSTALLED) control-plane ## Measure both on gangs that need one rack each
 	$(RUN) -m bench.topology $(BENCH_ARGS)

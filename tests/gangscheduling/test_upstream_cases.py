@@ -1,0 +1,158 @@
+"""Plays cases of kube-scheduler's own integration tests, see `upstream_cases`; `upstream.md` tells of all of them."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders import PodDict, make_node, make_pod
+from tests.coscheduling.preemption.evicting import EvictingWorld
+from tests.gangscheduling.upstream_cases import CASES
+from tests.gangscheduling.world import KIND, make_group
+
+_TABLE = Path(__file__).with_name("upstream.md")
+_SECONDS = 30.0
+
+
+class Player(EvictingWorld):
+    """A cluster that does what a line says, or checks it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._racks: dict[str, str] = {}
+
+    async def play(self, line: str) -> None:
+        verb, *words = line.split()
+        settings = {
+            key: value or "yes" for key, _, value in (word.partition("=") for word in words if _is_setting(word))
+        }
+        names = [word for word in words if not _is_setting(word)]
+        await getattr(self, f"do_{verb}")(names, settings)
+
+    async def do_node(self, names: list[str], settings: dict[str, str]) -> None:
+        name, cpu = names
+        self.add_nodes(make_node(name, cpu=cpu).labels(settings))
+        self._racks[name] = settings.get("rack", "")
+
+    async def do_group(self, names: list[str], settings: dict[str, str]) -> None:
+        name, count = names
+        spec: dict[str, Any] = {"priority": int(settings["prio"])}
+        if "all" in settings:
+            spec["disruptionMode"] = {"all": {}}
+        for key in ("rack", "zone"):
+            if key in settings:
+                spec["schedulingConstraints"] = {"topology": [{"key": key}]}
+        for word, policy in (("never", "Never"), ("lower", "PreemptLowerPriority")):
+            if word in settings:
+                spec["preemptionPolicy"] = policy
+        self.api.put(KIND, make_group(name, None if count == "-" else int(count), **spec))
+
+    async def do_pods(self, names: list[str], settings: dict[str, str]) -> None:
+        self.add(*(_pod(name, settings) for name in names))
+
+    async def do_delete(self, names: list[str], settings: dict[str, str]) -> None:
+        self.delete(*(f"default/{name}" for name in names))
+
+    async def do_remove(self, names: list[str], settings: dict[str, str]) -> None:
+        self.api.delete(KIND, f"default/{names[0]}")
+
+    async def do_min(self, names: list[str], settings: dict[str, str]) -> None:
+        name, count = names
+
+        def change(group: dict[str, Any]) -> None:
+            group["spec"]["schedulingPolicy"] = {"gang": {"minCount": int(count)}}
+
+        self.api.change(KIND, f"default/{name}", change)
+
+    async def do_ungate(self, names: list[str], settings: dict[str, str]) -> None:
+        self.api.change("pods", f"default/{names[0]}", lambda pod: pod["spec"].pop("schedulingGates"))
+
+    async def do_tick(self, names: list[str], settings: dict[str, str]) -> None:
+        await self.run(0.01)
+
+    async def do_bound(self, names: list[str], settings: dict[str, str]) -> None:
+        await self.run(_SECONDS)
+        assert {name for name in names if not self.node_of(f"default/{name}")} == set()
+
+    async def do_waits(self, names: list[str], settings: dict[str, str]) -> None:
+        await self.run(_SECONDS)
+        assert {name: node for name in names if (node := self.node_of(f"default/{name}"))} == {}
+
+    async def do_started(self, names: list[str], settings: dict[str, str]) -> None:
+        await self.run(_SECONDS)
+        assert len(self._nodes_of(names[0])) == int(names[1])
+
+    async def do_evicted(self, names: list[str], settings: dict[str, str]) -> None:
+        assert {key.partition("/")[2] for key in self.evicted} == {*names}
+
+    async def do_in(self, names: list[str], settings: dict[str, str]) -> None:
+        rack, *pods = names
+        assert {self._rack(self.node_of(f"default/{name}")) for name in pods} == {rack}
+
+    async def do_together(self, names: list[str], settings: dict[str, str]) -> None:
+        assert len({self._rack(node) for node in self._nodes_of(names[0])}) == 1
+
+    async def do_apart(self, names: list[str], settings: dict[str, str]) -> None:
+        nodes = self._nodes_of(names[0])
+        assert len({self._rack(node) for node in nodes}) == len(nodes)
+
+    def _nodes_of(self, group: str) -> list[str]:
+        found = [pod["spec"] for pod in self.api.pods.values()]
+        its = [spec for spec in found if spec.get("schedulingGroup", {}).get("podGroupName") == group]
+        return [spec["nodeName"] for spec in its if spec.get("nodeName")]
+
+    def _rack(self, node: str) -> str:
+        return self._racks[node]
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_a_case_of_kube_schedulers_own_tests(name: str) -> None:
+    player = Player()
+    try:
+        for line in CASES[name].splitlines():
+            await player.play(line)
+    finally:
+        await player.kill()
+
+
+def test_the_table_knows_each_case_that_is_played_and_points_to_tests_that_are_there() -> None:
+    rows = re.findall(r"^\| (.+) \| `(.+)` \|$", _TABLE.read_text(), re.MULTILINE)
+    here = {name for name, where in rows if where == Path(__file__).name}
+    assert here == {*CASES}
+    root = Path(__file__).parents[1]
+    elsewhere = {where for _, where in rows if "::" in where}
+    assert elsewhere
+    missing = [
+        each
+        for each in elsewhere
+        if f"def {each.partition('::')[2]}(" not in (root / each.partition("::")[0]).read_text()
+    ]
+    assert missing == []
+
+
+def _is_setting(word: str) -> bool:
+    return "=" in word or word in ("all", "rack", "zone", "anti", "never", "lower", "gate", "port")
+
+
+def _pod(name: str, settings: dict[str, str]) -> PodDict:
+    pod = make_pod(name).requests(cpu=settings.get("cpu", "1"))
+    pod["spec"]["priority"] = int(settings["prio"])
+    if "group" in settings:
+        pod["spec"]["schedulingGroup"] = {"podGroupName": settings["group"]}
+    if "on" in settings:
+        pod = pod.node(settings["on"])
+    if "select" in settings:
+        pod = pod.node_selector({"rack": settings["select"]})
+    if "gate" in settings:
+        pod = pod.gate("example.com/quota")
+    if "never" in settings:
+        pod["spec"]["preemptionPolicy"] = "Never"
+    if "anti" in settings:
+        pod = pod.labels({"app": "anti"})
+        term = {"labelSelector": {"matchLabels": {"app": "anti"}}, "topologyKey": "rack"}
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+        pod["spec"]["affinity"] = {"podAntiAffinity": required}
+    if "port" in settings:
+        pod["spec"]["containers"][0]["ports"] = [{"containerPort": 8080, "hostPort": 8080}]
+    return pod
