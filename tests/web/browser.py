@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 from tests.debian import program
 
@@ -21,6 +21,7 @@ _SWITCHES = (
     "--disable-component-update",
     "--disable-sync",
 )
+_PATIENCE_MILLISECONDS = 30_000
 PHONE = (390, 844)
 DESK = (1200, 800)
 
@@ -29,6 +30,7 @@ DESK = (1200, 800)
 async def chromium() -> AsyncIterator[Browser]:
     """A browser with a profile of its own. Raises FileNotFoundError where there is none."""
     path = program("chromium", target="browser")
+    expect.set_options(timeout=_PATIENCE_MILLISECONDS)
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=list(_SWITCHES))
         try:

@@ -19,7 +19,6 @@ _FLATNESS = 2.5
 _SMALL, _LARGE = 14, 22
 _LARGE_BELOW = 400
 """Nodes of a map that is drawn large."""
-_GAP = 2
 _MOST_NODES = 500
 _MOST_PODS = 500
 
@@ -43,7 +42,7 @@ class Plot:
         name: the label's value.
         path: to this domain's list of nodes.
         summary: what the drawing shows, in words.
-        width, height: of the drawing; each node has `side` of both.
+        width, height: of the drawing; `large` says whether nodes are drawn so.
     """
 
     name: str
@@ -54,7 +53,7 @@ class Plot:
     count: int
     width: int
     height: int
-    side: int
+    large: bool
     cells: Sequence[Cell]
 
 
@@ -176,7 +175,7 @@ def _plot(part: Domain, resource: str, label: str, pitch: int) -> Plot:
         count=len(part.nodes),
         width=columns * pitch,
         height=lines * pitch,
-        side=pitch - _GAP,
+        large=pitch == _LARGE,
         cells=[
             Cell(
                 x=pitch * (index % columns),
