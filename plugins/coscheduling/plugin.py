@@ -157,7 +157,10 @@ class Coscheduling(
         if pod is None:
             return
         counted_in = self._groups.members.group_of(pod)
-        concerned = {group for group in (counted_in, group_key(pod)) if group is not None}
+        wanted = group_key(pod)
+        if old is None and counted_in is None and wanted is None:
+            return  # as most of the pods that are listed when a scheduler starts
+        concerned = {group for group in (counted_in, wanted) if group is not None}
         before = {group: self._standing(group) for group in concerned}
         self._groups.follow_pod(old, new)
         left = counted_in if new is not None and counted_in != group_key(new) else None
