@@ -25,6 +25,9 @@ from .ended_pods import ended_pods, group_by_spec
 from .status_controller import WRITE_PERIOD, StatusController
 from .worker import WorkerPorts
 
+_PATIENCE_SECONDS = 5.0
+"""How long pods of a group may come one after another before people are told that it waits for more."""
+
 
 class NativeGroupController(StatusController):
     """The controller. Make it, `start` and `stop` it on one event loop."""
@@ -34,6 +37,7 @@ class NativeGroupController(StatusController):
         self._groups = groups
         self._told: dict[str, Said] = {}
         self._not_before: dict[str, float] = {}
+        self._waiting: set[str] = set()
         self._any = asyncio.Event()
         groups.subscribe(self._mark)
 
@@ -49,13 +53,20 @@ class NativeGroupController(StatusController):
             self._told.pop(key, None)
         if key not in self._groups:
             self._not_before.pop(key, None)
+            self._waiting.discard(key)
             self._queue.discard(key)
         elif self._groups.said(key) is not None:
             self._look_at(key, not_before=self._not_before.get(key, 0.0))
+        elif not self._groups.lacks_pods(key):
+            self._waiting.discard(key)
+        elif key not in self._waiting:
+            self._look_at(key, not_before=self._clock.now() + _PATIENCE_SECONDS)
 
     async def _reconcile(self, key: str) -> None:
         """Write and tell what is new of a group."""
         group, said = self._groups.get(key), self._groups.said(key)
+        if group is not None and said is None:
+            self._tell_that_it_waits(key, group)
         if group is None or said is None:
             return
         after = next_condition(group, said, now=self._clock.wall())
@@ -66,6 +77,13 @@ class NativeGroupController(StatusController):
         if await self._patch(key, _status_path(group), _body(group, after), PatchType.STRATEGIC) is not None:
             self._tell(key, group, said)
 
+    def _tell_that_it_waits(self, key: str, group: PodGroup) -> None:
+        """The group is not tried, so nothing is said of it; people are told once, when its pods do not come soon."""
+        if self._groups.lacks_pods(key) and key not in self._waiting:
+            self._waiting.add(key)
+            note = messages.waiting_for_pods(self._groups.existing(key), group.spec.min_count)
+            self._ports.recorder.record(_event(group, "WaitingForPods", note, self._ports.reporter))
+
     def _tell(self, key: str, group: PodGroup, said: Said) -> None:
         """Events for people; kube-scheduler has none on groups."""
         told = self._told.get(key)
@@ -75,14 +93,14 @@ class NativeGroupController(StatusController):
         note = f"{said.message}. {said.note}" if said.note else said.message
         if said.reason is Reason.SCHEDULED:
             note = messages.scheduled(self._groups.scheduled(key), group.spec.min_count)
-        self._ports.recorder.record(_event(group, said.reason, note, self._ports.reporter))
+        self._ports.recorder.record(_event(group, said.reason.value, note, self._ports.reporter))
 
 
-def _event(group: PodGroup, reason: Reason, note: str, reporter: str) -> EventKey:
+def _event(group: PodGroup, reason: str, note: str, reporter: str) -> EventKey:
     meta = group.metadata
     return EventKey(
-        kind="Normal" if reason is Reason.SCHEDULED else "Warning",
-        reason=reason.value,
+        kind="Normal" if reason == Reason.SCHEDULED else "Warning",
+        reason=reason,
         action="Scheduling",
         note=cut_note(note),
         controller=reporter,

@@ -36,6 +36,7 @@ from muster.framework.contract import (
     Topology,
 )
 from muster.framework.contract.group_book import GroupBookPlugin
+from muster.framework.contract.missing_groups import MissingGroups
 from muster.framework.contract.pod_group import with_preemption
 
 from . import messages
@@ -44,7 +45,6 @@ from .announcements import Reason
 from .api import NAME, POD_GROUPS, PodGroup, PodGroupSpec, group_key
 from .args import POD_BY_POD, CoschedulingArgs
 from .groups import PodGroups
-from .missing_groups import MissingGroups
 from .prefilter import Finding, GroupPreFilter
 from .promises import PromisedRoom
 from .topology import AnnotationError
@@ -84,7 +84,7 @@ class Coscheduling(
         self._activation = handle.shared(f"{SHARED}.activation", lambda: Activation(self._groups, handle))
         self._pod_by_pod = self._groups.args.placement == POD_BY_POD
         self._pre_filter = GroupPreFilter(self._groups, handle)
-        self._missing = MissingGroups(self._groups, handle)
+        self._missing = MissingGroups(self._groups, messages.group_missing, handle)
         self._promised_room = PromisedRoom(self._groups.members, handle)
         self._promises: dict[str, str] = handle.shared(PROMISES, dict)
 

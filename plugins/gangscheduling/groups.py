@@ -128,11 +128,18 @@ class Groups:
         """How many more members must get a node for the quorum."""
         return self.quorum(group) - self.scheduled(group)
 
+    def existing(self, group: str) -> int:
+        """How many members there are, whoever schedules them and whatever keeps them back."""
+        return len(self.members.of(group)) + self.members.succeeded(group)
+
     def has_enough(self, group: str) -> bool:
-        """Whether as many members exist as a gang needs, whoever schedules them and whatever keeps them back."""
+        """Whether as many members exist as a gang needs."""
         found = self._groups[group]
-        exist = len(self.members.of(group)) + self.members.succeeded(group)
-        return found.spec.scheduling_policy.gang is None or exist >= found.spec.min_count
+        return found.spec.scheduling_policy.gang is None or self.existing(group) >= found.spec.min_count
+
+    def lacks_pods(self, group: str) -> bool:
+        """Whether it is a gang of ours of which some pods exist, and too few to be tried."""
+        return group in self._groups and self._is_ours(group) and not self.has_enough(group)
 
     def topology(self, group: str) -> Topology | None:
         """Where its members have to be together, the domain chosen as kube-scheduler does; None for anywhere."""

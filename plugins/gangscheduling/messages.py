@@ -75,6 +75,11 @@ def unlike_preemption_policies(pods: str, first: str) -> str:
     return f"all pods in a single pod group should have the same preemption policy, got {pods} and {first}"
 
 
+def waiting_for_pods(exist: int, min_count: int) -> str:
+    """For the group's event: it cannot be tried yet."""
+    return f"{exist} of the {min_count} pods that it needs exist"
+
+
 def scheduled(count: int, min_count: int) -> str:
     """For the group's event: how many of its pods have nodes."""
     return f"{count} of {min_count} pods are scheduled"

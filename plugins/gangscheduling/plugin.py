@@ -30,6 +30,7 @@ from muster.framework.contract import (
     Topology,
 )
 from muster.framework.contract.group_book import GroupBookPlugin
+from muster.framework.contract.missing_groups import MissingGroups
 
 from . import messages
 from .api import NAME, NEVER, POD_GROUPS, PodGroup, group_key
@@ -63,6 +64,7 @@ class GangScheduling(
         self._groups.profiles.add(handle.profile_name)
         self._incomplete: set[str] = set()
         self._unfit: set[str] = set()
+        self._missing = MissingGroups(self._groups, messages.group_missing, handle)
         self._promises: dict[str, str] = handle.shared(PROMISES, dict)
 
     # The queue.
@@ -77,8 +79,12 @@ class GangScheduling(
         return None if self._groups.has_enough(group) else Status.unresolvable(messages.TOO_FEW)
 
     def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
-        """A pod that is let in may be one that its group lacked at the last attempt."""
+        """Tells a pod that it waits for its group. One that is let in may be what its group lacked before."""
         group = group_key(pod)
+        if group is not None and group not in self._groups:
+            self._missing.kept_out(pod, group)
+            return
+        self._missing.waits_no_more(pod.uid)
         if status is None and group in self._incomplete:
             self._incomplete.discard(group)
             self.handle.clock.call_later(_GATHERING_SECONDS, partial(self._activate, group))
@@ -129,6 +135,8 @@ class GangScheduling(
         before = self._standing(group)
         self._groups.follow_pod(old, new)
         self._standing_changed(group, before)
+        if new is None and old is not None:
+            self._missing.waits_no_more(old.uid)
         if old is None and new is not None and not new.node_name and group in self._unfit:
             self._unfit.discard(group)
             self.handle.clock.call_later(_GATHERING_SECONDS, partial(self._activate, group))

@@ -30,6 +30,16 @@ def test_a_gang_that_does_not_fit_says_so_and_starts_whole_when_there_is_room(na
     assert "Scheduled" in native.kubectl("get", "podgroups.scheduling.k8s.io")
 
 
+def test_a_pod_without_its_group_and_a_group_without_its_pods_are_told(native: NativeCluster) -> None:
+    native.add_nodes("one", cpu="2")
+    native.add(*make_members("train", 1))
+    [event] = eventually(lambda: native.events("train-0", "FailedScheduling"))
+    assert event["note"] == 'waiting for pods\'s pod group "train" to appear in scheduling queue'
+    native.add_group("train", 3)
+    [event] = eventually(lambda: native.events("train", "WaitingForPods"))
+    assert event["note"] == "1 of the 3 pods that it needs exist"
+
+
 def test_a_gang_that_waits_starts_when_it_needs_fewer(native: NativeCluster) -> None:
     native.add_nodes("one", cpu="2")
     native.add_group("train", 3)

@@ -1,21 +1,21 @@
-"""Pods whose label names no PodGroup: each is told once for each name, when that has not changed for a second.
+"""Pods that name a group that does not exist: each is told once for each name, when that has not changed for a second.
 
-PreEnqueue keeps such pods out of the queue. Pods and PodGroups come in streams of their own, so a pod is often heard of
-before its group is; and a process that does not lead, or does not know everything yet, must not tell.
+Plugins that know groups keep such pods out of the queue by PreEnqueue, and say so here. Pods and groups come in streams
+of their own, so a pod is often heard of before its group is; and a process that does not lead, or does not know
+everything yet, must not tell.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
-from muster.framework.contract import Handle
-from muster.framework.model.pod_info import PodInfo
-
-from . import messages
-from .activation import SLACK_SECONDS
-from .groups import PodGroups
+from ..model.pod_info import PodInfo
+from .handle import Handle
 
 _PATIENCE_SECONDS = 1.0
+_SLACK_SECONDS = 0.01
+"""Timers may go off a little early."""
 
 
 class _Waiting(NamedTuple):
@@ -26,11 +26,26 @@ class _Waiting(NamedTuple):
     since: float
 
 
-class MissingGroups:
-    """Pods of one profile whose PodGroup is missing."""
+class ToldGroups(Protocol):
+    """A plugin's groups.
 
-    def __init__(self, groups: PodGroups, handle: Handle) -> None:
+    Attributes:
+        may_tell: whether people are to be told something now.
+    """
+
+    may_tell: Callable[[], bool]
+
+    def __contains__(self, group: object, /) -> bool:
+        """Whether there is such a group."""
+        ...
+
+
+class MissingGroups:
+    """Pods of one profile whose group is missing. `text` says of a group that it is."""
+
+    def __init__(self, groups: ToldGroups, text: Callable[[str], str], handle: Handle) -> None:
         self._groups = groups
+        self._text = text
         self._handle = handle
         self._untold: dict[str, _Waiting] = {}
         self._told: dict[str, str] = {}
@@ -57,7 +72,7 @@ class MissingGroups:
     def _look(self) -> None:
         self._looking = False
         if self._groups.may_tell():
-            patient_since = self._handle.clock.now() - _PATIENCE_SECONDS + SLACK_SECONDS
+            patient_since = self._handle.clock.now() - _PATIENCE_SECONDS + _SLACK_SECONDS
             for uid, waiting in [*self._untold.items()]:
                 if waiting.since <= patient_since:
                     del self._untold[uid]
@@ -68,5 +83,5 @@ class MissingGroups:
         pod, group, _ = waiting
         if group not in self._groups:
             self._told[pod.uid] = group
-            text = messages.group_missing(group)
+            text = self._text(group)
             self._handle.events.event(pod, kind="Warning", reason="FailedScheduling", action="Scheduling", note=text)
