@@ -41,6 +41,8 @@ API_SERVER, ETCD, BENCH = "kube-apiserver", "etcd", "bench"
 
 _SLACK_SECONDS = 60.0
 _AT_LEAST_A_SECOND = 10
+_LISTED_A_SECOND = 1000
+"""As many objects, at least, a side learns of in a second before it begins to schedule."""
 _EVENTS_WITHIN_SECONDS = 30.0
 _LOOK_SECONDS = 0.1
 _LOG_LINES = 15
@@ -169,7 +171,8 @@ async def measure(side: Side, backlog: Backlog, plane: ControlPlane, display: Di
         pids = {server.name: server.pid for server in plane.servers}
         with display.phase(f"{side.name}: rest"):
             await cluster.rest(pids)
-        trial = _Trial(side, len(backlog.pods), client, pids)
+        within = len(backlog.pods) / _AT_LEAST_A_SECOND + (len(backlog.nodes) + len(backlog.others)) / _LISTED_A_SECOND
+        trial = _Trial(side, len(backlog.pods), _SLACK_SECONDS + within, client, pids)
         async with _running(backlog.beside, client):
             result = await trial.run(plane, display)
         await until_right(client, trial.ledger.nodes)
@@ -198,10 +201,12 @@ class _Trial:
         ledger: who was bound where.
     """
 
-    def __init__(self, side: Side, pods: int, client: Client, pids: Mapping[str, int]) -> None:
+    def __init__(self, side: Side, pods: int, within: float, client: Client, pids: Mapping[str, int]) -> None:
+        """`within` is how many seconds the side has to bind as many pods."""
         self.ledger = Ledger(client, notice=self._notice)
         self._side = side
         self._pods = pods
+        self._within = within
         self._client = client
         self._pids = {**pids, BENCH: os.getpid()}
         self._first: tuple[float, Reading] | None = None
@@ -226,7 +231,7 @@ class _Trial:
     async def _until_bound(self, server: Server, display: Display) -> None:
         """Raises `TimeoutError` when the side ends or is too slow."""
         with display.phase(f"{self._side.name}: drain", self._pods) as advance:
-            async with asyncio.timeout(_SLACK_SECONDS + self._pods / _AT_LEAST_A_SECOND):
+            async with asyncio.timeout(self._within):
                 if not await self.ledger.reach(self._pods, is_alive=lambda: is_running(server.pid), advance=advance):
                     raise TimeoutError
 
