@@ -25,6 +25,9 @@ SLICE_SIZE = f"{PREFIX}slice-size"
 ANNOTATIONS = (REQUIRED, PREFERRED, SLICE_LEVEL, SLICE_SIZE)
 
 _MOST_LEVELS = 8
+_LONGEST_TEXT = 4096
+"""Characters: more than eight label keys have."""
+_TOLD = 64
 _LONGEST_SIZE = 9
 """Digits of a number of members."""
 
@@ -40,7 +43,11 @@ def topology_of(annotations: Mapping[str, str]) -> Topology | None:
     """Where a group with these annotations has to be; None for anywhere. Raises AnnotationError."""
     if not annotations:
         return None
-    found = _read(*(annotations.get(name) for name in ANNOTATIONS))
+    texts = [annotations.get(name) for name in ANNOTATIONS]
+    for name, text in zip(ANNOTATIONS, texts, strict=True):
+        if text is not None and len(text) > _LONGEST_TEXT:  # nor is it to be remembered
+            raise AnnotationError(name, f"{text[:_TOLD]}…", f"must be no more than {_LONGEST_TEXT} characters")
+    found = _read(*texts)
     if isinstance(found, AnnotationError):
         raise found
     return found
