@@ -10,6 +10,9 @@ While each goes on, pods of somebody else are created and the pages are asked. F
 
 It fails when a pod of somebody else takes longer than a second, when memory does not come back to within 20 MiB, or
 when the lease is lost.
+
+A package with a broken plugin, which the profile enables, and with one that cannot be imported, which none does, is
+there all the time.
 """
 
 import asyncio
@@ -33,7 +36,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import cluster, scale
-from bench.attacks import ATTACKS, NAMESPACE, Attack, Target
+from bench.attacks import ATTACKS, NAMESPACE, ROGUE, ROGUES, Attack, Target
 from bench.client import Client
 from bench.gangs import CRD
 from bench.progress import Bars, Display
@@ -41,6 +44,7 @@ from bench.sides import POD_GROUPS, POD_GROUPS_ROLE, Side
 from bench.trial import FAILURES, control_plane
 from tests.controlplane.plane import SCHEDULER, ControlPlane
 from tests.controlplane.ports import free_port
+from tests.security.packages import install
 
 _PORT = free_port()
 _LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/muster"
@@ -65,6 +69,7 @@ class Borne:
     highest: int = 0
     after: int = 0
     lease_kept: bool = True
+    seen: str = ""
 
     @property
     def faults(self) -> list[str]:
@@ -75,6 +80,7 @@ class Borne:
             ("other pods were late", late),
             ("memory is not given back", grown),
             ("the lease", not self.lease_kept),
+            (self.seen, bool(self.seen)),
         )
         return [words for words, wrong in named if wrong]
 
@@ -113,7 +119,10 @@ def _command(plane: ControlPlane) -> list[str]:
     plane.kubectl("apply", "--filename=-", stdin=json.dumps(POD_GROUPS_ROLE))
     plane.grant(SCHEDULER, POD_GROUPS)
     config = plane.files.folder / "muster.yaml"
-    gangs = {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "PrioritySort"}]}
+    packages = plane.files.folder / "packages"
+    packages.mkdir(exist_ok=True)
+    install(packages, "rogues", ROGUES, {ROGUE: ROGUE, "Unimportable": "missing"})
+    gangs = {"enabled": [{"name": "Coscheduling"}, {"name": ROGUE}], "disabled": [{"name": "PrioritySort"}]}
     document = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
@@ -122,6 +131,8 @@ def _command(plane: ControlPlane) -> list[str]:
     }
     config.write_text(yaml.safe_dump(document))
     return [
+        "env",
+        f"PYTHONPATH={packages}",
         str(Path(sys.executable).with_name("muster")),
         "run",
         f"--kubeconfig={plane.kubeconfig('admin')}",
@@ -166,6 +177,8 @@ async def _bear(attack: Attack, target: Target, pages: aiohttp.ClientSession, pi
     try:
         async with attack.begin(target):
             await asyncio.sleep(_DURING_SECONDS)
+            if attack.look is not None:
+                borne.seen = await attack.look(target)
         await asyncio.sleep(_AFTER_SECONDS)
     finally:
         for task in tasks:

@@ -5,7 +5,7 @@ Each is as large as the API lets it be, or as it was when it stopped everybody's
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -37,10 +37,14 @@ class Target:
 
 @dataclass(frozen=True)
 class Attack:
-    """Something to bear. `begin` is a context in which it goes on and after which everything is gone again."""
+    """Something to bear. `begin` is a context in which it goes on and after which everything is gone again.
+
+    `look` is asked while it goes on, and answers what is wrong besides; "" for nothing.
+    """
 
     name: str
     begin: Callable[[Target], Any]
+    look: Callable[[Target], Awaitable[str]] | None = None
 
 
 def _posted(*objects: tuple[str, Mapping[str, Any]]) -> Callable[[Target], Any]:
@@ -155,6 +159,66 @@ _DENIAL = (
 )
 
 
+_POLICY_SECONDS = 5.0
+"""The API server takes a moment until it follows a policy."""
+
+
+@asynccontextmanager
+async def _denied(target: Target) -> AsyncIterator[None]:
+    async with _posted(*_DENIAL)(target):
+        await asyncio.sleep(_POLICY_SECONDS)
+        async with _posted(_group("denied", 3), *_members("denied", 3))(target):
+            yield
+
+
+async def _says_who_was_refused(target: Target) -> str:
+    found = await target.client.get(f"{GROUPS}/denied")
+    told = " ".join(each.get("message", "") for each in found.get("status", {}).get("conditions", ()))
+    words = "2 of 3 pods are bound, 1 was refused: attack/denied-1: ", "not this one", "tried again"
+    return "" if all(each in told for each in words) else f"the group says: {told!r}"
+
+
+ROGUE = "Rogue"
+ROGUES = f"""
+import asyncio, time
+from muster.framework.contract import PreBindPlugin, PreEnqueuePlugin, PreFilterPlugin, ReservePlugin, Status
+
+class {ROGUE}(PreEnqueuePlugin, PreFilterPlugin, ReservePlugin, PreBindPlugin):
+    name = "{ROGUE}"
+
+    def _act(self, point, pod):
+        if pod.labels.get("breaks") == point:
+            raise asyncio.CancelledError("a bug")
+        if pod.labels.get("stalls") == point:
+            time.sleep(0.25)
+
+    def pre_enqueue(self, pod):
+        return self._act("preEnqueue", pod)
+
+    def pre_filter(self, state, pod, nodes):
+        return self._act("preFilter", pod)
+
+    def reserve(self, state, pod, node_name):
+        return self._act("reserve", pod)
+
+    def unreserve(self, state, pod, node_name):
+        pass
+
+    def pre_bind_pre_flight(self, state, pod, node_name):
+        return None if {{"breaks", "stalls"}} & pod.labels.keys() else Status.skip()
+
+    async def pre_bind(self, state, pod, node_name):
+        return self._act("preBind", pod)
+"""
+"""A plugin that raises, or holds the loop for a quarter of a second, about pods whose label says so."""
+_POINTS = "preEnqueue", "preFilter", "reserve", "preBind"
+
+
+def _rogue(label: str) -> Attack:
+    pods = [_pod(f"{label}-{point.lower()}").labels({label: point}) for point in _POINTS]
+    return Attack(f"a plugin that {label} at {len(_POINTS)} points", _posted(*((PODS, pod) for pod in pods)))
+
+
 def _connections(count: int, sent: bytes, *, handshake: bool) -> Callable[[Target], Any]:
     """So many connections that say this and nothing more."""
 
@@ -198,7 +262,9 @@ ATTACKS = (
     _pods("8,000 tolerations, 3 pods", 3, _tolerations),
     _pods("2,000 terms of anti-affinity, 3 pods", 3, _affinity),
     _pods("2,000 spread constraints, 3 pods", 3, _spread),
-    Attack("a binding of 3 members is denied", _posted(*_DENIAL, _group("denied", 3), *_members("denied", 3))),
+    Attack("a binding of 3 members is denied", _denied, _says_who_was_refused),
+    _rogue("breaks"),
+    _rogue("stalls"),
     Attack("a gang of 3,000 that does not fit", _posted(_group("huge", 3_000), *_members("huge", 3_000, cpu="64"))),
     Attack("1,001 half-sent requests", _connections(1_001, b"GET /livez HTTP/1.1\r\nHost: x\r\n", handshake=True)),
     Attack("1,001 handshakes that do not begin", _connections(1_001, b"", handshake=False)),
