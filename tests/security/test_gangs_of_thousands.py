@@ -1,0 +1,37 @@
+"""A gang of very many members: each costs about the same, and none of its steps grows faster than the gang."""
+
+import pytest
+
+from tests.builders import make_node
+from tests.coscheduling.objects import make_member
+from tests.coscheduling.world import World
+from tests.scheduler.test_long_decisions import Ticks
+from tests.security.test_objects_at_their_largest import counted
+
+MEMBERS = 600
+CALLS_OF_A_MEMBER = 1_000
+"""With what the test itself does to the API in memory."""
+CALLS_IN_ONE_GO = 60
+"""For each member, where all of them are dealt with in one step."""
+
+
+@pytest.mark.parametrize("cpu", ["64", "1"], ids=["that does not fit", "that fits"])
+async def test_a_gang_costs_as_much_for_each_member_however_many_there_are(cpu: str) -> None:
+    world = World(stopwatch=Ticks())
+    world.add_nodes(*(make_node(f"n{number}", cpu="32") for number in range(40)))
+    world.add_group("huge", MEMBERS)
+    keys: list[str] = []
+    with counted() as coming:
+        for number in range(MEMBERS):
+            keys += world.add(make_member(f"huge-{number}", "huge", cpu=cpu))
+    longest, going = 0, True
+    while going:
+        with counted() as step:
+            going = world.step()
+        longest = max(longest, step.calls)
+    with counted() as leaving:
+        world.delete(*keys)
+
+    assert coming.calls < MEMBERS * CALLS_OF_A_MEMBER
+    assert longest < MEMBERS * CALLS_IN_ONE_GO
+    assert leaving.calls < MEMBERS * CALLS_OF_A_MEMBER
