@@ -293,6 +293,13 @@ class Handle(Protocol):
         """Let this run on the event loop beside everything else. It is cancelled when the process ends."""
         ...
 
+    def paced(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+        """The same work for a task of its own within one of the plugin's, as by `asyncio.gather`.
+
+        No step of it is taken while a decision is under way, as of what is given to `spawn`.
+        """
+        ...
+
     def shared(self, key: str, make: Callable[[], T]) -> T:
         """What the plugins of all profiles keep together under `key`; made by whoever asks first."""
         ...

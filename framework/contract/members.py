@@ -183,12 +183,12 @@ class Members:
     def placed_pods(self, group: str) -> Iterator[PodInfo]:
         """Members that hold a node."""
         page = self._groups.get(group, _NOBODY)
-        return (page.pods[uid] for uid in page.placed)
+        return (pod for uid, pod in page.pods.items() if uid in page.placed)
 
     def bound_pods(self, group: str) -> Iterator[PodInfo]:
         """Members that are bound."""
         page = self._groups.get(group, _NOBODY)
-        return (page.pods[uid] for uid in page.bound)
+        return (pod for uid, pod in page.pods.items() if uid in page.bound)
 
     def succeeded_uids(self, group: str) -> set[str]:
         """Members that have ended well."""

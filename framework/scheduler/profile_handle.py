@@ -193,6 +193,10 @@ class ProfileHandle:
         """Run this beside everything else."""
         self.ports.spawn(work)
 
+    def paced(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+        """The same work for a task of its own within one of the plugin's."""
+        return self.ports.standstill.pace_own(work)
+
     def shared(self, key: str, make: Callable[[], T]) -> T:
         """What the plugins of all profiles keep together under `key`; made by whoever asks first."""
         if key not in self.shared_values:

@@ -43,7 +43,7 @@ class RecordedBinder:
         with self._tasks.outside():
             status = await self._binder.bind(pod, node_name)
         failed = None if status is None else Failure(status.message)
-        self._tell(Answered(self._now(), binding(pod.uid, node_name), failed=failed))
+        self._tell(Answered(self._now(), binding(pod.uid, node_name), self._tasks.current, failed=failed))
         return status
 
 
@@ -77,7 +77,7 @@ class RecordedApi:
                 answer = await request
         except ApiError as error:
             failed = Failure(str(error), error.status, error.reason, error.retry_after)
-            self._tell(Answered(self._now(), asked(verb, path), failed=failed))
+            self._tell(Answered(self._now(), asked(verb, path), self._tasks.current, failed=failed))
             raise
-        self._tell(Answered(self._now(), asked(verb, path), without_secrets(answer)))
+        self._tell(Answered(self._now(), asked(verb, path), self._tasks.current, without_secrets(answer)))
         return answer

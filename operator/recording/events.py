@@ -117,13 +117,15 @@ class Answered(Event, frozen=True, tag="answered"):
     """Whom the engine asked or told something has answered.
 
     Attributes:
-        call: what was asked; the same question may be asked again, and is answered in order.
+        call: what was asked; the same question may be asked by several tasks at once.
+        task: the number of the task that asked.
         result: the answer, without what is nobody's business; a text is a body.
         failed: why there is none.
     """
 
     at: float
     call: str
+    task: int = 0
     result: str = ""
     failed: Failure | None = None
 

@@ -190,21 +190,22 @@ class Answers:
         self._now = now
         self._bound = bound
         self._left = left
-        self._asked: defaultdict[str, deque[asyncio.Future[Answered]]] = defaultdict(deque)
+        self._asked: defaultdict[str, list[tuple[int, asyncio.Future[Answered]]]] = defaultdict(list)
         self._early: defaultdict[str, deque[Answered]] = defaultdict(deque)
 
     async def answer(self, answered: Answered) -> bool:
         """Give this answer to whoever asked; whether somebody did."""
         self._left[answered.call] -= 1
         waiting = self._asked[answered.call]
-        while waiting:
-            future = waiting.popleft()
-            if not future.done():
-                future.set_result(answered)
-                await self._tasks.breathe()
-                return True
-        self._early[answered.call].append(answered)
-        return False
+        waiting[:] = [each for each in waiting if not each[1].done()]
+        asker = next((each for each in waiting if self._tasks.free or each[0] == answered.task), None)
+        if asker is None:
+            self._early[answered.call].append(answered)
+            return False
+        waiting.remove(asker)
+        asker[1].set_result(answered)
+        await self._tasks.breathe()
+        return True
 
     async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
         """Bind the pod: accepted where the recorded scheduler bound it."""
@@ -251,6 +252,6 @@ class Answers:
         if self._left[call] <= len(self._asked[call]):
             return Answered(0.0, call, failed=Failure("this was not asked for when it was recorded"))
         future: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
-        self._asked[call].append(future)
+        self._asked[call].append((self._tasks.tasks.current, future))
         with self._tasks.tasks.outside():
             return await future

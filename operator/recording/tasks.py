@@ -31,6 +31,11 @@ class Tasks:
         self._started += 1
         return Task(self, self._started, work)
 
+    @property
+    def current(self) -> int:
+        """The number of the task under way; 0 where there is none."""
+        return 0 if self._current is None else self._current.number
+
     @contextmanager
     def outside(self) -> Iterator[None]:
         """What the task under way does in here is somebody else's."""

@@ -117,7 +117,7 @@ class Executor:
             failed = not await self._take_back([pod for pod in nominees if pod.priority < preemptor.priority])
             *others, last = run.victims
             outcomes = await asyncio.gather(
-                *(self._evict(preemptor, victim) for victim in others), return_exceptions=True
+                *(self._handle.paced(self._evict(preemptor, victim)) for victim in others), return_exceptions=True
             )
             errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
             if errors:
@@ -176,7 +176,7 @@ class Executor:
         """End the nominations of these pods, which are tried again at once; whether the API has heard of each."""
         for pod in nominees:
             self._handle.nominator.clear(pod.uid)
-        told = await asyncio.gather(*(self._tell_taken_back(pod) for pod in nominees))
+        told = await asyncio.gather(*(self._handle.paced(self._tell_taken_back(pod)) for pod in nominees))
         self._handle.activate({pod.key: pod for pod in nominees})
         return all(told)
 
