@@ -22,6 +22,7 @@ from muster.framework.contract import (
 from muster.framework.contract.plugin import MAX_NODE_SCORE, Scores
 from muster.framework.contract.verdicts import Mask
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.quantity import MAX_VALUE
 from muster.framework.snapshot.resources import Amounts, ResourceColumns
 
 from .scored import ScoredResource, scored_resources
@@ -58,8 +59,8 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
             return np.zeros(len(nodes), np.int64)
         balance, columns = self._balances.of(pod), nodes.snapshot.resources
         balance.arrange(columns)
-        if len(nodes) == 1 and len(balance.ordered) == _TWO:
-            return np.array([_of_one(balance, columns, int(nodes.indices()[0]))], np.int64)
+        if len(nodes) == 1 and (score := _of_one(balance, columns, int(nodes.indices()[0]))) is not None:
+            return np.array([score], np.int64)
         offered = pick(columns.allocatable, balance.selection, nodes)
         used = pick(columns.requested, balance.selection, nodes) + balance.before_and_after
         fractions = np.minimum(used / np.maximum(offered, 1), 1.0)
@@ -101,13 +102,20 @@ class _Balance:
         self.before_and_after: Amounts = np.stack([np.zeros_like(amounts), amounts])
 
 
-def _of_one(balance: _Balance, columns: ResourceColumns, row: int) -> int:
-    """The score of one node by two resources: it is asked for whenever a pod comes or goes."""
+def _of_one(balance: _Balance, columns: ResourceColumns, row: int) -> int | None:
+    """The score of one node by two resources: it is asked for whenever a pod comes or goes.
+
+    None for more resources, or fewer, and where the sum of requests overflows.
+    """
+    if len(balance.ordered) != _TWO:
+        return None
     before: list[float] = []
     after: list[float] = []
     counted = True
     for index, amount in balance.ordered:
         offered, used = int(columns.allocatable[index, row]), int(columns.requested[index, row])
+        if used + amount > MAX_VALUE:
+            return None
         counted = counted and offered != 0
         most = float(max(offered, 1))
         before.append(min(float(used) / most, 1.0))

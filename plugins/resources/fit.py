@@ -83,7 +83,7 @@ class NodeResourcesFit(
         demand = self._demands.of(pod)
         columns = nodes.snapshot.resources
         demand.arrange(columns, self._devices)
-        if len(nodes) == 1 and self._room_on(demand, columns, int(nodes.indices()[0])):
+        if len(nodes) == 1 and self._fits(demand, columns, int(nodes.indices()[0])):
             return Verdicts(np.zeros(1, np.int32), demand.table)
         full: Mask = nodes.of(columns.pod_count) >= nodes.of(columns.allowed_pods)
         offered = self._offered(demand, nodes)
@@ -109,6 +109,16 @@ class NodeResourcesFit(
             room = np.minimum(room, (free // demand.amounts).min(axis=0))
         counted: Scores = np.maximum(room, 0).astype(np.int64)
         return counted
+
+    def _fits(self, demand: Demand, columns: ResourceColumns, row: int) -> bool:
+        """Whether the pod certainly fits on one node. Sums of requests that have overflowed are left to the columns."""
+        if demand.hopeless or columns.pod_count[row] >= columns.allowed_pods[row]:
+            return False
+        for name, wanted in demand.wanted:
+            offered, used = (columns.amount(column, name, row) for column in (columns.allocatable, columns.requested))
+            if used < 0 or wanted > offered - used:
+                return False
+        return True
 
     def _room_on(self, demand: Demand, columns: ResourceColumns, row: int) -> int:
         """The same of one node, which is asked about whenever a pod comes or goes."""

@@ -64,7 +64,7 @@ class ScoredUse:
         return used + self._amounts, offered
 
     def on_one(self, nodes: NodeView) -> Sequence[Share] | None:
-        """The same of a view of one node; None for amounts so large that products with them overflow."""
+        """The same of a view of one node; None for amounts so large that sums or products overflow."""
         columns = nodes.snapshot.resources
         if columns.layout != self._layout:
             self._arrange(columns)
@@ -73,7 +73,7 @@ class ScoredUse:
         for index, amount, weight in self._ordered:
             column = columns.nonzero if index < len(columns.nonzero) else columns.requested
             used, offered = int(column[index, row]) + amount, int(columns.allocatable[index, row])
-            if used > _SMALL or offered > _SMALL:
+            if not 0 <= used <= _SMALL or offered > _SMALL:
                 return None
             shares.append(Share(used, offered, weight))
         return shares
