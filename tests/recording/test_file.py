@@ -217,3 +217,20 @@ def test_an_anonymous_copy_is_made_on_the_command_line_and_replays_with_its_own_
     assert muster_replay(path, "--anonymous-copy", copy).exit_code == 0
     assert "gang" not in copy.read_text()
     assert muster_replay(copy).exit_code == 0
+
+
+def test_what_extenders_answer_is_not_recorded_so_they_are_refused(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {leaderElect: false}
+profiles: [{schedulerName: muster}]
+extenders: [{urlPrefix: "http://127.0.0.1:1", filterVerb: filter}]
+"""
+    )
+    path = tmp_path / "recording"
+    ended = CliRunner().invoke(main, ["run", "--config", str(config), "--record", str(path)])
+    assert (ended.exit_code, path.exists()) == (2, False)
+    assert "--record: what extenders answer cannot be recorded" in ended.output
