@@ -23,6 +23,9 @@ SLACK_SECONDS = 0.01
 
 _GATHERING_SECONDS = 0.5
 """How often a group to which members keep coming is looked at, so that each is told what it waits for."""
+_MEMBERS_A_LOOK = 100
+"""A group that is so many times larger is looked at so many times less often: a look costs as much as it has members.
+That its quorum is there is seen at once all the same."""
 
 _RELABELLED = ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_LABEL)
 _ROOM = (
@@ -60,7 +63,8 @@ class Activation:
         self._groups.state(group).has_newcomer = True
         if group not in self._gathering:
             self._gathering.add(group)
-            self._handle.clock.call_later(_GATHERING_SECONDS, partial(self._gathered, group))
+            times = max(1.0, len(self._groups.members.of(group)) / _MEMBERS_A_LOOK)
+            self._handle.clock.call_later(_GATHERING_SECONDS * times, partial(self._gathered, group))
 
     def first_placed(self, group: str) -> None:
         """Pod by pod, one member has a node: call its siblings, unless they failed together a moment ago."""
