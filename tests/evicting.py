@@ -5,6 +5,7 @@ To be mixed into a `VirtualScheduler`, in front of it.
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +26,7 @@ class Evicting(VirtualScheduler):
         evicted: keys of the pods that were deleted through the API, in that order.
         grace: seconds that pods with a node stay then; None leaves it to the test to end them.
         fail_delete: keys of pods whose deletion the API refuses.
+        takes: how many seconds each request takes.
         answers: set while deletions are answered at once.
     """
 
@@ -33,6 +35,7 @@ class Evicting(VirtualScheduler):
         self.evicted: list[str] = []
         self.grace: float | None = 1.0
         self.fail_delete: set[str] = set()
+        self.takes: Callable[[], float] = lambda: 0.0
         self.answers = asyncio.Event()
         self.answers.set()
         super().__init__(*args, **more)
@@ -53,6 +56,7 @@ class _Evictions(NoApi):
         self._world = world
 
     async def patch(self, path: str, body: bytes, *, content_type: str = MERGE_PATCH) -> bytes:
+        await self._takes()
         key = self._found(path.removesuffix("/status"))
         patch = msgspec.json.decode(body)["status"]
 
@@ -66,6 +70,7 @@ class _Evictions(NoApi):
     async def delete(self, path: str, body: bytes | None = None) -> bytes:
         world, key = self._world, self._found(path)
         world.deletions[key] += 1
+        await self._takes()
         await world.answers.wait()
         self._found(path)
         if key in world.fail_delete:
@@ -78,6 +83,11 @@ class _Evictions(NoApi):
         if world.grace is not None:
             world.clock.call_later(world.grace, lambda: world.delete(key))
         return b"{}"
+
+    async def _takes(self) -> None:
+        seconds = self._world.takes()
+        if seconds:
+            await self._world.clock.sleep(seconds)
 
     def _found(self, path: str) -> str:
         *_, namespace, _, name = path.split("/")

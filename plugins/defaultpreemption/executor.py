@@ -99,8 +99,13 @@ class Executor:
         return bool(run.unseen)
 
     def start(self, preemptor: Preemptor, victims: Sequence[Placed], *, violations: int) -> None:
-        """Evict the victims for the preemptor. Those on their way out already are left alone."""
+        """Evict the victims for the preemptor. Those on their way out already are left alone.
+
+        Where there are none, no event is to come that could wake it.
+        """
         self._handle.observer.preemption_victims(len(victims), violations=violations)
+        if not victims:
+            self._try_again_later(preemptor)
         victims = [victim for victim in victims if not victim.pod.terminating]
         if victims:
             run = _Run(victims)

@@ -160,10 +160,12 @@ class DefaultPreemption(
         nominator = self.handle.nominator
         nodes = {node for pod in group.members if (node := nominator.nominated_node(pod.uid))}
         return any(
-            other.priority < group.priority and terminating_by_preemption(other)
-            for node in nodes
-            for other in self._on(node)
+            other.priority < group.priority and self._is_going(other) for node in nodes for other in self._on(node)
         )
+
+    def _is_going(self, pod: PodInfo) -> bool:
+        """Whether it was decided to evict the pod, for whomever: the watch may not have told of it yet."""
+        return terminating_by_preemption(pod) or pod.uid in self._executor.leaving
 
     def _unit_of(self, pod: PodInfo) -> DisruptionUnit | None:
         """The pods that need this one. Of those it can spare, some may have been told to go a moment ago."""
@@ -191,9 +193,7 @@ class DefaultPreemption(
         status = diagnosis.status_of(nominated)
         if status is not None and status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
             return None
-        clearing = any(
-            other.priority < pod.priority and terminating_by_preemption(other) for other in self._on(nominated)
-        )
+        clearing = any(other.priority < pod.priority and self._is_going(other) for other in self._on(nominated))
         return _TERMINATING if clearing else None
 
     def _dry_run(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> DryRun:

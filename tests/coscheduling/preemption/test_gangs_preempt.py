@@ -54,21 +54,22 @@ async def test_idle_room_is_used_before_anybody_is_evicted(world: EvictingWorld)
     assert len(world.bound("high")) == 5
 
 
-@pytest.mark.parametrize("grace", [0.0, 1.0])
+@pytest.mark.parametrize("grace", [0.0, 0.005, 1.0])
 async def test_gangs_that_wait_for_their_victims_look_for_no_others_while_news_of_these_are_late(
     world: EvictingWorld, grace: float
 ) -> None:
     world.grace, random = grace, Random(1)
-    world.add_nodes(*(make_node(f"n{n}", cpu="2") for n in range(10)))
-    for n in range(10):
+    world.add_nodes(*(make_node(f"n{n}", cpu="2") for n in range(40)))
+    for n in range(40):
         world.fill(f"n{n}", 2)
     await world.settle()
-    world.latency = lambda: random.random() * 0.1
-    world.gang("first", 8, priority=10), world.gang("second", 8, priority=10)
+    world.latency = world.takes = lambda: random.random() * 0.05
+    for name in "abcdef":
+        world.gang(name, 10, priority=10)
     await world.run(60)
 
-    assert sum(world.deletions.values()) == len(world.evicted) == 16
-    assert len(world.bound("first")) == len(world.bound("second")) == 8
+    assert len({*world.evicted}) == 60
+    assert [len(world.bound(name)) for name in "abcdef"] == [10] * 6
 
 
 async def test_others_do_not_take_the_room_while_the_victims_go(world: EvictingWorld) -> None:
