@@ -19,7 +19,7 @@ from .cluster import Cluster, Known
 _STREAM_SECONDS = 25.0
 """Less than a request may take, see `serving.Bounds`."""
 _SILENT_SECONDS = 8.0
-_MOST = 16
+MOST_STREAMS = 16
 """Streams at once, so that they never take all connections of a server that has other pages."""
 _RETRY_MILLISECONDS = 2000
 
@@ -83,7 +83,7 @@ class Streams:
 
     async def __call__(self, request: web.Request) -> web.StreamResponse:
         """Tell of changes since the version that the page was made of."""
-        if self._open >= _MOST:
+        if self._open >= MOST_STREAMS:
             return web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE, text="too many pages are open\n")
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)

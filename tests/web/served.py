@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from aiohttp import web
 
+from muster.framework.model.pod import Pod
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import load_connection
 from muster.operator.kube.transport import Transport
@@ -21,13 +22,17 @@ from muster.operator.serving import Server
 from muster.operator.web.following import Asked, Following
 from muster.operator.web.routes import Pages, Time
 from muster.operator.web.safety import KEY, only_with
+from muster.operator.web.stream import Ticker
+from muster.plugins.coscheduling.api import PodGroup
 from muster.sandbox import NodeShape, Sandbox
 from muster.sandbox.kinds import NODES, PODS
+from muster.sandbox.registry import Kind
 from tests.builders import PodDict, make_pod
 
 SECRET = "the-key"
 GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 _LOOK_SECONDS = 0.05
+_PATIENCE_SECONDS = 30.0
 _FOUR_CORES = NodeShape(cpu="4")
 
 
@@ -37,6 +42,8 @@ class Shown:
 
     sandbox: Sandbox
     url: str
+    followed: Following | None = None
+    ticker: Ticker | None = None
 
     @property
     def entrance(self) -> str:
@@ -62,9 +69,29 @@ class Shown:
         found = self.sandbox.store.get(NODES, node).obj
         self.sandbox.load([{**found, "spec": {**found.get("spec", {}), "unschedulable": True}}])
 
+    async def shows_all(self) -> None:
+        """Return when the pages know all pods and groups that there are, in their latest versions."""
+        assert self.followed is not None
+        assert self.ticker is not None
+        kind = self.sandbox.store.kinds.by_type("scheduling.x-k8s.io/v1alpha1", "PodGroup")
+        assert kind is not None
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            while self._stored(PODS) != _seen(self.followed.pods()) or self._stored(kind) != _seen(
+                self.followed.groups()
+            ):
+                await self.ticker.look()
+        await self.ticker.look()
+
+    def _stored(self, kind: Kind) -> set[str]:
+        return {obj["metadata"]["resourceVersion"] for obj in self.sandbox.store.objects(kind)}
+
     def delete_pod(self, name: str) -> None:
         """The pod goes."""
         self.sandbox.store.delete(PODS, name, namespace="default")
+
+
+def _seen(objects: Iterable[Pod | PodGroup]) -> set[str]:
+    return {obj.metadata.resource_version for obj in objects}
 
 
 def _unscheduled(message: str) -> dict[str, str]:
@@ -110,7 +137,7 @@ async def shown(
             await pages.ticker.look()
             ticking = asyncio.create_task(pages.ticker.run())
             try:
-                yield Shown(sandbox, f"http://127.0.0.1:{port}{base}")
+                yield Shown(sandbox, f"http://127.0.0.1:{port}{base}", cluster, pages.ticker)
             finally:
                 ticking.cancel()
                 await server.stop()

@@ -1,5 +1,6 @@
 """The pages in a real browser: they show the cluster, follow it, and keep to what they promise."""
 
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ _HEAR_OF_THE_NEXT_CHANGE = """() => {
 _FULL = "0/6 nodes are available: 6 Insufficient cpu."
 
 
-def fill(cluster: Shown) -> None:
+async def fill(cluster: Shown) -> None:
     """A group that has its nodes, one that waits, and a pod that waits alone."""
     cluster.group("runs", needs=2)
     for number in (0, 1):
@@ -29,6 +30,7 @@ def fill(cluster: Shown) -> None:
     for number in range(7):
         cluster.pod(member("waits", number, cpu="3"), message=_FULL)
     cluster.pod(make_pod("huge").requests(cpu="64"), message=_FULL)
+    await cluster.shows_all()
 
 
 async def row(page: Page, key: str) -> str:
@@ -39,7 +41,7 @@ async def row(page: Page, key: str) -> str:
 
 
 async def test_the_queue_shows_who_waits_for_what(browser: Browser, cluster: Shown) -> None:
-    fill(cluster)
+    await fill(cluster)
     async with opened(browser, cluster.entrance) as watched:
         page = watched.page
         assert (await row(page, "/groups/default/waits")).startswith("1 default/waits 0 of 7 0 ")
@@ -51,7 +53,7 @@ async def test_the_queue_shows_who_waits_for_what(browser: Browser, cluster: Sho
 
 
 async def test_a_group_is_tried_and_its_members_are_shown_with_their_nodes(browser: Browser, cluster: Shown) -> None:
-    fill(cluster)
+    await fill(cluster)
     async with opened(browser, cluster.entrance) as watched:
         page = watched.page
         await page.locator("tr").get_by_role("link", name="default/waits").click()
@@ -66,7 +68,7 @@ async def test_a_group_is_tried_and_its_members_are_shown_with_their_nodes(brows
 
 
 async def test_a_pod_is_explained_as_a_tree_of_reasons_and_a_table_of_scores(browser: Browser, cluster: Shown) -> None:
-    fill(cluster)
+    await fill(cluster)
     async with opened(browser, cluster.entrance) as watched:
         page = watched.page
         await page.goto(f"{cluster.url}/pods/default/waits-0")
@@ -81,7 +83,7 @@ async def test_a_pod_is_explained_as_a_tree_of_reasons_and_a_table_of_scores(bro
 
 
 async def test_the_map_is_coloured_by_a_resource_and_parted_by_a_label(browser: Browser, cluster: Shown) -> None:
-    fill(cluster)
+    await fill(cluster)
     async with opened(browser, cluster.entrance) as watched:
         page = watched.page
         await page.get_by_role("link", name="Nodes", exact=True).click()
@@ -102,7 +104,7 @@ async def test_the_map_is_coloured_by_a_resource_and_parted_by_a_label(browser: 
 
 
 async def test_a_page_follows_the_cluster_and_leaves_the_reader_in_place(browser: Browser, cluster: Shown) -> None:
-    fill(cluster)
+    await fill(cluster)
     async with opened(browser, cluster.entrance) as watched:
         page = watched.page
         await expect(page.get_by_role("status")).to_have_text("Live")
@@ -110,17 +112,17 @@ async def test_a_page_follows_the_cluster_and_leaves_the_reader_in_place(browser
         await page.locator("details.card summary").click()
         await link.focus()
         await page.evaluate("window.untouched = true")
-        cluster.group("late", needs=1)
-        cluster.pod(member("late", 0))
-        assert (await row(page, "/groups/default/late")).startswith("2 default/late 0 of 1")
-        await expect(page.locator(".log li", has_text="default/late-0")).to_contain_text("waits for a node")
+        cluster.group("younger", needs=1)
+        cluster.pod(member("younger", 0))
+        await expect(page.locator(".log li", has_text="default/younger-0")).to_contain_text("waits for a node")
+        assert (await row(page, "/groups/default/younger")).startswith("2 default/younger 0 of 1")
         cluster.delete_pod("waits-3")
         await expect(page.locator(".log li", has_text="default/waits-3")).to_contain_text("has ended or was deleted")
         await expect(link).to_be_focused()
         await expect(page.locator("details.card")).not_to_have_attribute("open", "")
         assert await page.evaluate("window.untouched") is True
         await page.get_by_role("link", name="Changes", exact=True).click()
-        await expect(page.locator(".log li", has_text="default/late was created")).to_be_visible()
+        await expect(page.locator(".log li", has_text="default/younger was created")).to_be_visible()
         watched.expect_no_fault()
 
 
@@ -149,7 +151,7 @@ async def test_a_page_that_is_paused_stays_as_it_is(browser: Browser, cluster: S
 async def test_every_page_fits_its_screen_and_is_without_fault(
     browser: Browser, cluster: Shown, size: tuple[int, int], scheme: str
 ) -> None:
-    fill(cluster)
+    await fill(cluster)
     paths = (
         "/",
         "/nodes?in=zone-1",
@@ -174,7 +176,7 @@ async def test_every_page_fits_its_screen_and_is_without_fault(
 
 
 async def test_the_keyboard_alone_reaches_everything(browser: Browser, cluster: Shown) -> None:
-    fill(cluster)
+    await fill(cluster)
     async with opened(browser, cluster.entrance) as watched:
         page = watched.page
         reached = []
@@ -200,7 +202,7 @@ async def test_the_keyboard_alone_reaches_everything(browser: Browser, cluster: 
 
 async def test_pages_below_a_path_of_another_server_lead_to_one_another(browser: Browser, tmp_path: Path) -> None:
     async with shown(tmp_path, base="/web") as cluster:
-        fill(cluster)
+        await fill(cluster)
         async with opened(browser, cluster.entrance) as watched:
             page = watched.page
             await expect(page.get_by_role("status")).to_have_text("Live")
@@ -218,3 +220,13 @@ async def test_pages_below_a_path_of_another_server_lead_to_one_another(browser:
             await page.get_by_role("link", name="All changes").click()
             await expect(page.get_by_role("heading", level=1)).to_have_text("Changes")
             watched.expect_no_fault()
+
+
+async def test_a_page_says_when_nobody_answers_any_more(browser: Browser, tmp_path: Path) -> None:
+    async with AsyncExitStack() as serving:
+        cluster = await serving.enter_async_context(shown(tmp_path))
+        async with opened(browser, cluster.entrance) as watched:
+            status = watched.page.get_by_role("status")
+            await expect(status).to_have_text("Live")
+            await serving.aclose()
+            await expect(status).to_have_text("Not connected")

@@ -7,6 +7,7 @@ import pytest
 from aiohttp import ClientSession, CookieJar, DummyCookieJar
 from playwright.async_api import Browser, expect
 
+from muster.operator.web.stream import MOST_STREAMS
 from muster.operator.web.templating import static_files
 from tests.builders import make_pod
 from tests.web.browser import opened
@@ -77,12 +78,26 @@ async def test_no_page_changes_anything(cluster: Shown, method: str) -> None:
                 assert answer.status == HTTPStatus.METHOD_NOT_ALLOWED
 
 
+async def test_only_so_many_pages_are_kept_up_to_date_at_once(cluster: Shown) -> None:
+    async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as session:
+        await (await session.get(cluster.entrance)).read()
+        streams = [await session.get(f"{cluster.url}/stream") for _ in range(MOST_STREAMS)]
+        assert {stream.status for stream in streams} == {HTTPStatus.OK}
+        async with session.get(f"{cluster.url}/stream") as one_more:
+            assert one_more.status == HTTPStatus.SERVICE_UNAVAILABLE
+        async with session.get(cluster.url) as page:
+            assert page.status == HTTPStatus.OK
+        for stream in streams:
+            stream.close()
+
+
 async def test_what_a_cluster_says_stays_text(browser: Browser, cluster: Shown) -> None:
     said = {"type": "Scheduled", "status": "False", "reason": _HOSTILE, "message": _HOSTILE}
     cluster.group("waits", needs=2, status={"phase": _HOSTILE, "conditions": [said]})
     cluster.pod(member("waits", 0), message=_HOSTILE)
     cluster.pod(make_pod("alone").requests(cpu="64").gate("example.com/hold"), message=_HOSTILE)
     cluster.pod(make_pod("huge").requests(cpu="64").scheduler(_HOSTILE), message=_HOSTILE)
+    await cluster.shows_all()
     asked = quote(_HOSTILE)
     async with opened(browser, cluster.entrance) as watched:
         page = watched.page

@@ -12,6 +12,7 @@
   let reading = false;
   let last = Date.now();
   let source = null;
+  let missing = 0;
 
   const tell = (text) => { if (state.textContent !== text) state.textContent = text; };
   const keyOf = (node) => node.nodeType === Node.ELEMENT_NODE ? node.id || node.dataset.key || "" : "";
@@ -88,12 +89,15 @@
   function follow() {
     if (source) source.close();
     source = new EventSource(`${main.dataset.stream}?at=${main.dataset.version}`);
-    source.onopen = () => tell(paused ? "Paused" : "Live");
+    source.onopen = () => {
+      clearTimeout(missing);
+      missing = 0;
+      tell(paused ? "Paused" : "Live");
+    };
     source.addEventListener("changed", read);
-    source.onerror = () => {
-      if (source.readyState !== EventSource.CLOSED) return;
-      tell("Not connected");
-      setTimeout(follow, RETRY);
+    source.onerror = () => {  // streams end now and then, and the browser opens the next one
+      missing = missing || setTimeout(() => tell("Not connected"), RETRY);
+      if (source.readyState === EventSource.CLOSED) setTimeout(follow, RETRY);
     };
   }
 
