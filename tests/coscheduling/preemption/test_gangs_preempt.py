@@ -72,6 +72,29 @@ async def test_gangs_that_wait_for_their_victims_look_for_no_others_while_news_o
     assert [len(world.bound(name)) for name in "abcdef"] == [10] * 6
 
 
+async def test_a_gang_waits_for_the_victims_of_another_on_the_node_that_both_are_promised(world: EvictingWorld) -> None:
+    world.grace = 0.0
+    world.add_nodes(make_node("a", cpu="2"))
+    low = world.fill("a", 2)
+    await world.settle()
+    world.answers.clear()
+    [first] = world.gang("first", 1, priority=10)
+    await world.run(1)
+    world.gang("second", 1, priority=10)
+    await world.run(1)
+    [of_first, of_second] = world.deletions
+    assert sorted([of_first, of_second]) == sorted(low)
+
+    world.delete(of_first)
+    await world.run(2)
+    assert world.conditions[first][1].endswith("pod group preemption: ongoing preemption on nominated nodes")
+    assert world.deletions == {of_first: 1, of_second: 1}
+
+    world.answers.set()
+    await world.run(10)
+    assert len(world.bound()) == 2
+
+
 async def test_others_do_not_take_the_room_while_the_victims_go(world: EvictingWorld) -> None:
     world.grace = 20.0
     world.add_nodes(make_node("a"))
