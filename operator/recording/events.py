@@ -81,6 +81,29 @@ class Known(Event, frozen=True, tag="known"):
     object: msgspec.Raw
 
 
+class Ending(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A member of a group that has ended."""
+
+    pod_group: str = msgspec.field(name="podGroup")
+    succeeded: bool = False
+
+
+class MemberEnded(Event, frozen=True, tag="memberEnded"):
+    """A member of a group has ended, or one that had is gone.
+
+    Attributes:
+        books: whose members are counted: the key under which the group's plugin keeps its books.
+        uid: of the pod.
+        was, now: what was known of its end, and is.
+    """
+
+    at: float
+    books: str
+    uid: str
+    was: Ending | None = None
+    now: Ending | None = None
+
+
 class Flushed(Event, frozen=True, tag="flushed"):
     """The queue was told the time."""
 
@@ -201,6 +224,7 @@ AnyEvent = (
     | Changed
     | Gone
     | Known
+    | MemberEnded
     | Flushed
     | Stepped
     | TimerEnded

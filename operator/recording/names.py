@@ -29,7 +29,7 @@ _API_KINDS = frozenset(
 _NAMES = frozenset(
     {"name", "namespace", "nodeName", "nominatedNodeName", "claimName", "resourceClaimName", "volumeName"}
     | {"resourceClaimTemplateName", "podGroupName", "image", "reference", "node", "pod", "value", "names", "values"}
-    | {"volumeHandle", "nodeID"}
+    | {"volumeHandle", "nodeID", "podGroup"}
 )
 _KEYS = frozenset({"key", "topologyKey"})
 _MAPS = frozenset({"labels", "nodeSelector", "matchLabels"})

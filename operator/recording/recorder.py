@@ -12,14 +12,18 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.gangscheduling.groups import Groups
+
 from .calls import RecordedApi, RecordedBinder
 from .decisions import DecisionListener
-from .events import Added, Changed, Ended, Expired, Flushed, Gone, Stepped, TaskWentOn, TimerEnded
+from .events import Added, Changed, Ended, Ending, Expired, Flushed, Gone, MemberEnded, Stepped, TaskWentOn, TimerEnded
 from .tasks import Task, Tasks
 
 if TYPE_CHECKING:
     from muster.framework.contract import Clock
     from muster.framework.contract.handle import Timer
+    from muster.framework.contract.members import EndedMember
     from muster.framework.queue.scheduling_queue import SchedulingQueue
     from muster.framework.scheduler.engine import Engine
     from muster.framework.scheduler.event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler
@@ -29,6 +33,9 @@ if TYPE_CHECKING:
     from .events import AnyEvent
 
 PODS, NODES = "pods", "nodes"
+FOLLOW_ENDED = "follow_ended"
+"""What a group's plugin is told by, besides its informers: members that have ended are followed by the controllers."""
+FollowEnded = Callable[[str, "EndedMember | None", "EndedMember | None"], None]
 
 
 class Recorder:
@@ -63,6 +70,9 @@ class Recorder:
     def watch(self, engine: Engine) -> Engine:
         """The engine for those who drive it."""
         DecisionListener(engine, self.tell)
+        for key, books in engine.shared.items():
+            if isinstance(books, (PodGroups, Groups)):
+                setattr(books, FOLLOW_ENDED, self._ended_members(key, books.follow_ended))
         return replace(
             engine,
             pods=cast("PodEventHandler", _Pods(self, PODS, engine.pods)),
@@ -74,6 +84,14 @@ class Recorder:
             queue=cast("SchedulingQueue", _Queue(self, engine.queue)),
             scheduler=cast("Scheduler", _Scheduler(self, engine)),
         )
+
+    def _ended_members(self, key: str, follow: FollowEnded) -> FollowEnded:
+        def followed(uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
+            was, now = (None if member is None else Ending(*member) for member in (old, new))
+            self.tell(MemberEnded(self.now(), key, uid, was, now))
+            follow(uid, old, new)
+
+        return followed
 
     def end(self) -> None:
         """What happens from here on is not recorded."""

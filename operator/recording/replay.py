@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from muster.framework.contract import Node, Pod
+from muster.framework.contract.members import EndedMember
 from muster.framework.runtime.standstill import Standstill
 from muster.framework.scheduler.engine import build_engine
 from muster.framework.scheduler.profile_handle import Ports
 from muster.framework.scheduler.schedule_one import pick_best
+from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.gangscheduling.groups import Groups
 
 from .comparison import Comparison, Would, chosen
 from .decisions import DecisionListener, ranking
@@ -34,6 +37,7 @@ from .events import (
     Gone,
     GroupDecided,
     Known,
+    MemberEnded,
     Stepped,
     TaskWentOn,
     TimerEnded,
@@ -52,7 +56,7 @@ if TYPE_CHECKING:
     from muster.framework.snapshot.view import Rows
     from muster.operator.process.settings import Assembly
 
-    from .events import AnyEvent, Decision
+    from .events import AnyEvent, Decision, Ending
     from .reader import Recording
 
 Placements = deque[tuple[int, str]]
@@ -191,6 +195,10 @@ class Replay:
         """Tell the engine what happened in the cluster."""
         if isinstance(event, Expired):
             self._engine.pods.expire(self._clock.now())
+        if isinstance(event, MemberEnded):
+            books = self._engine.shared.get(event.books)
+            if isinstance(books, (PodGroups, Groups)):
+                books.follow_ended(event.uid, _ended(event.was), _ended(event.now))
         if not isinstance(event, (Added, Changed, Gone, Known)) or event.kind not in self._handlers:
             return
         kind, handler = self._handlers[event.kind]
@@ -206,6 +214,10 @@ class Replay:
             handler.on_add(new)
         else:
             handler.on_update(old, new)
+
+
+def _ended(ending: Ending | None) -> EndedMember | None:
+    return None if ending is None else EndedMember(ending.pod_group, ending.succeeded)
 
 
 class _Ahead:

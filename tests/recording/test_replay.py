@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from muster.framework.contract.members import EndedMember
 from muster.operator.recording.comparison import Difference
+from muster.plugins.gangscheduling.groups import Groups
+from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
 from muster.testing import make_node, make_pod
 
 from .recorded import RecordedScheduler, add_gang, live, replayed
@@ -66,6 +69,27 @@ async def test_a_plugin_less_places_who_waited(tmp_path: Path) -> None:
     comparison = await replayed(cluster.end(), without={"muster": ["TaintToleration"]})
     assert Counter(difference for difference, _ in comparison.differences())[Difference.NOW_PLACED] == 1
     assert comparison.own_way is not None
+
+
+async def test_members_that_have_ended_count_in_the_replay_too(tmp_path: Path) -> None:
+    cluster = RecordedScheduler(tmp_path / "recording")
+    cluster.add_nodes(make_node("one"), make_node("two"))
+    await cluster.run(1)
+    policy = {"gang": {"minCount": 3}}
+    group = {"metadata": {"name": "gang", "namespace": "default"}, "spec": {"schedulingPolicy": policy}}
+    cluster.api.put("podgroups.v1beta1.scheduling.k8s.io", group)
+    groups = cluster.engine.shared[GANG_SCHEDULING]
+    assert isinstance(groups, Groups)
+    groups.follow_ended("uid-of-the-first", None, EndedMember("default/gang", succeeded=True))
+    pods = [make_pod(f"gang-{number}") for number in (1, 2)]
+    for pod in pods:
+        pod["spec"]["schedulingGroup"] = {"podGroupName": "gang"}
+    left = cluster.add(*pods)
+    await cluster.run(5)
+    assert all(map(cluster.node_of, left))
+    comparison = await replayed(cluster.end())
+    assert comparison.exact, (comparison.own_way, comparison.broken_off)
+    assert '"memberEnded"' in cluster.path.read_text()
 
 
 async def test_a_gang_that_waited_and_would_fit_is_shown_with_both_reasons(tmp_path: Path) -> None:
