@@ -47,8 +47,8 @@ def test_a_leader_that_is_told_to_end_hands_its_work_over(
     start_replica: StartReplica, cluster: Cluster, watch: PodWatch, audit_log: Path
 ) -> None:
     terms = Terms(cluster.namespace, qps=60)
-    create_work(cluster, pods=400, scheduler=terms.name)
     leader, standby = start_pair(start_replica, terms)
+    create_work(cluster, pods=400, scheduler=terms.name)
 
     eventually(lambda: watch.bound >= 100)
     leader.signal(signal.SIGTERM)
