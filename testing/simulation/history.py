@@ -14,6 +14,9 @@ from typing import Any
 CPUS = (500, 1000, 1500, 2000)
 ZONES = ("east", "west")
 NODE_CPU = 4000
+_URGENT = 0.1
+_NATIVE = 0.3
+"""The shares of pods of high priority, and of groups that are Kubernetes' own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +59,9 @@ def scale_of(seed: str) -> Scale:
     return Scale(
         replicas=random.choice((1, 2, 2, 3)),
         troubles=random.choice((0, 2, 6, 12)),
-        nodes=random.randint(1, 5),
+        nodes=random.choice((1, 2, 2, 3, 5)),
         pods=random.randint(1, 14),
-        gangs=random.randint(0, 4),
+        gangs=random.choice((0, 0, 1, 2, 4)),
         changes=random.choice((0, 6, 12, 24)),
     )
 
@@ -80,17 +83,17 @@ def history_of(seed: str, scale: Scale) -> list[Act]:
 
 def _pods(random: Random, number: int) -> tuple[Any, ...]:
     zone = random.choice(("", "", *ZONES))
-    return (f"pod-{number}", random.randint(1, 4), random.choice(CPUS), zone)
+    return (f"pod-{number}", random.randint(1, 4), random.choice(CPUS), zone, random.random() < _URGENT)
 
 
 def _gang(random: Random, number: int, at: float) -> Iterator[Act]:
     """A group and its members, in any order; sometimes more members than needed, sometimes fewer for ever."""
     name, minimum = f"gang-{number}", random.randint(2, 5)
     members = minimum + random.choice((-1, 0, 0, 0, 1, 2))
-    cpu = random.choice(CPUS)
-    yield Act(at + random.choice((0.0, 0.0, 1.0)), "group_comes", (name, minimum))
+    cpu, native = random.choice(CPUS), random.random() < _NATIVE
+    yield Act(at + random.choice((0.0, 0.0, 1.0)), "group_comes", (name, minimum, native))
     for member in range(members):
-        yield Act(at + random.choice((0.0, 0.1, 3.0 * random.random())), "member_comes", (name, member, cpu))
+        yield Act(at + random.choice((0.0, 0.1, 3.0 * random.random())), "member_comes", (name, member, cpu, native))
 
 
 Draw = Callable[[Random, int], tuple[Any, ...]]
@@ -117,7 +120,14 @@ def _weather(random: Random, number: int) -> tuple[Any, ...]:
     mixed: dict[str, float] = {}
     for kind in random.sample(kinds, random.choice((1, 1, 2, 3))):
         mixed |= kind
-    return (random.uniform(0.0, 1.5), random.uniform(0.5, 25.0), tuple(sorted(mixed.items())))
+    about = random.choice(("", "", "/binding", "/binding", "/status"))
+    return (random.uniform(0.0, 1.5), random.uniform(0.5, 25.0), tuple(sorted(mixed.items())), about)
+
+
+def _bindings_fail(random: Random, number: int) -> tuple[Any, ...]:
+    """Everybody's, refused or without an answer, for a while."""
+    what = random.choice(({"broken": 1.0, "unanswered": 0.7}, {"refusals": 0.7}))
+    return (1.0, random.uniform(5.0, 25.0), tuple(sorted(what.items())), "/binding")
 
 
 _CHANGES: tuple[tuple[str, Draw], ...] = (
@@ -125,6 +135,7 @@ _CHANGES: tuple[tuple[str, Draw], ...] = (
     ("pod_goes", _whom),
     ("pod_ends", _whom),
     ("pod_ends", _whom),
+    ("pod_is_made_again", _whom),
     ("pod_is_made_again", _whom),
     ("node_comes", lambda random, number: (f"late-{number}", random.choice(ZONES))),
     ("node_goes", _whom),
@@ -137,7 +148,8 @@ _CHANGES: tuple[tuple[str, Draw], ...] = (
 _TROUBLES: tuple[tuple[str, Draw], ...] = (
     ("weather_turns", _weather),
     ("weather_turns", _weather),
-    ("weather_turns", _weather),
+    ("weather_turns", _bindings_fail),
+    ("weather_turns", _bindings_fail),
     ("watches_break", _whom),
     ("watches_fall_silent", _whom),
     ("history_is_forgotten", lambda random, number: ()),
@@ -145,7 +157,11 @@ _TROUBLES: tuple[tuple[str, Draw], ...] = (
     ("process_stands", _whom_for(25.0)),
     ("process_is_slow", _whom_for(20.0)),
     ("process_is_killed", _whom),
-    ("process_is_killed", _whom),
     ("process_is_ended", _whom),
+    ("leader_is_killed", lambda random, number: ()),
+    ("leader_is_ended", lambda random, number: ()),
+    ("leader_stands", lambda random, number: (random.uniform(5.0, 30.0),)),
+    ("standbys_miss_much", lambda random, number: ()),
+    ("standbys_miss_much", lambda random, number: ()),
     ("clock_jumps", lambda random, number: (random.random(), random.uniform(-3600.0, 3600.0))),
 )

@@ -36,7 +36,8 @@ class Weather:
         lost: the chance that a request never arrives.
         unanswered: that it is carried out, and its answer never arrives.
         broken: of those two, the share that is told of, as a connection that broke; else there is silence.
-        refusals: that the server refuses it: 429, 500, 503, 504, or a conflict.
+        refusals: that the server refuses it: 403, 429, 500, 503, 504, or a conflict.
+        about: what the path of a request ends with that this befalls; the others are spared.
         shut: whether nobody listens at all.
     """
 
@@ -46,11 +47,13 @@ class Weather:
     unanswered: float = 0.0
     broken: float = 0.5
     refusals: float = 0.0
+    about: str = ""
     shut: bool = False
 
 
 CALM = Weather()
 _REFUSALS = (
+    (403, "Forbidden", None),
     (429, "TooManyRequests", "1"),
     (429, "TooManyRequests", None),
     (500, "InternalError", None),
@@ -132,7 +135,7 @@ class SimulatedTransport:
         if request.data is not None and may_send is not None and not may_send():
             raise Unreachable("the request may not be sent any more")
         waits: asyncio.Future[Answer] = self.loop.create_future()
-        if self.silent or self.random.random() < self.weather.lost:
+        if self.silent or self._befalls(request, self.weather.lost):
             self._lose(waits)
         else:
             self.loop.call_later(
@@ -167,10 +170,10 @@ class SimulatedTransport:
 
     def _arrive(self, request: Request, waits: asyncio.Future[Answer], carry_out: CarryOut) -> None:
         """The server is reached, whether anybody still waits or not."""
-        refuses = self.random.random() < self.weather.refusals
+        refuses = self._befalls(request, self.weather.refusals)
         answer = self._refusal(request) if refuses else carry_out(request)
         self.record(f"{request.sender} {request.method} {request.url} {answer.status}")
-        if self.silent or self.random.random() < self.weather.unanswered:
+        if self.silent or self._befalls(request, self.weather.unanswered):
             self._lose(waits)
         else:
             self.loop.call_later(self.travel(), _deliver, waits, answer, context=self.backbone.context)
@@ -180,6 +183,9 @@ class SimulatedTransport:
         status, reason, retry_after = self.random.choice(choices)
         body = {"kind": "Status", "status": "Failure", "reason": reason, "message": "the weather", "code": status}
         return Answer(status, msgspec.json.encode(body), retry_after)
+
+    def _befalls(self, request: Request, chance: float) -> bool:
+        return chance > 0 and request.path.endswith(self.weather.about) and self.random.random() < chance
 
     def _lose(self, waits: asyncio.Future[Answer]) -> None:
         if self.random.random() < self.weather.broken:

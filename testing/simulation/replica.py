@@ -56,6 +56,11 @@ class Replica:
         return f"{self.name}.{self._incarnation}"
 
     @property
+    def leads(self) -> bool:
+        """Whether its process holds the lease, as far as that knows."""
+        return self.process is not None and self.process.leadership.may_write()
+
+    @property
     def weather(self) -> Weather:
         """Of its way to the API server."""
         return self._weather

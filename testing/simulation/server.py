@@ -91,6 +91,7 @@ class SimulatedServer:
 
     Attributes:
         store: its objects; the world outside may change them directly.
+        pod_groups: the kind that is defined by a custom resource.
         on_request: told of each request, and of its answer.
     """
 
@@ -106,6 +107,9 @@ class SimulatedServer:
         self._owner = loop.owner("kubelets")
         self.store: Store = Sandbox([definition()], sources=sources, stand_ins=False, native_groups=True).store
         self.on_request: Callable[[Request, Answer], None] = lambda request, answer: None
+        pod_groups = self.store.kinds.by_path("scheduling.x-k8s.io", "v1alpha1", "podgroups")
+        assert pod_groups is not None
+        self.pod_groups = pod_groups
         self._handler = Handler(self.store)
         self._kubelet = Kubelet(self.store)
         self._kubelet_due = False

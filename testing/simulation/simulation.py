@@ -109,12 +109,16 @@ def simulate(
         loop.run_until(began + scale.seconds, after_step)
         world.calm_down()
         loop.run_until(began + scale.seconds + _REST_SECONDS, after_step)
+        for kind in (NODES, PODS):
+            for obj in server.objects(kind):
+                record(str(obj))
         judge.at_rest()
+        if not judge.wrong:
+            world.all_goes()
+            loop.run_until(loop.time() + _REST_SECONDS, after_step)
+            judge.at_the_end()
     except _EndlessError:
         judge.wrong.append(f"no end after {_MOST_STEPS} steps")
-    for kind in (NODES, PODS):
-        for obj in server.objects(kind):
-            record(str(obj))
     wrong = (*judge.wrong, *loop.failures)
     seconds = loop.time() - began
     loop.end()

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from muster.sandbox import actions
 from muster.sandbox.errors import ApiError
-from muster.sandbox.kinds import NODES, PODS
+from muster.sandbox.kinds import NATIVE_POD_GROUPS, NODES, PODS, PRIORITY_CLASSES
 from muster.sandbox.lifecycle import DeleteOptions
 from muster.sandbox.objects import Object
 from muster.testing.builders import PodDict, make_node, make_pod
@@ -26,6 +26,8 @@ T = TypeVar("T")
 
 GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 ZONE = "topology.kubernetes.io/zone"
+URGENT = "urgent"
+"""The priority class of pods that evict others."""
 STRANGER = "stranger"
 """The schedulerName of pods that are none of Muster's."""
 _NAMESPACE = "default"
@@ -49,6 +51,7 @@ class World:
         self._loop = loop
         self._record = record
         self._owner = loop.owner("the world")
+        self._store.create(PRIORITY_CLASSES, {"metadata": {"name": URGENT}, "value": 1000})
 
     def expect(self, history: Iterable[Act]) -> None:
         """Let all of this happen in its time, counted from now."""
@@ -72,6 +75,12 @@ class World:
             replica.slow(0.0)
             replica.go_on()
 
+    def all_goes(self) -> None:
+        """Pods and groups are deleted, all of them."""
+        for kind in (PODS, self._server.pod_groups, NATIVE_POD_GROUPS):
+            for obj in self._server.objects(kind):
+                self._store.delete(kind, obj["metadata"]["name"], namespace=_NAMESPACE, options=_AT_ONCE)
+
     # Objects.
 
     def node_comes(self, name: str, zone: str) -> None:
@@ -85,6 +94,7 @@ class World:
             self._store.delete(NODES, name, options=_AT_ONCE)
             for pod in self._server.objects(PODS):
                 if pod["spec"].get("nodeName") == name:
+                    self._touch(pod)
                     self._delete(pod)
 
     def node_is_cordoned(self, whom: float) -> None:
@@ -93,9 +103,11 @@ class World:
     def node_is_uncordoned(self, whom: float) -> None:
         self._cordon(whom, None)
 
-    def pods_come(self, name: str, many: int, cpu: int, zone: str) -> None:
+    def pods_come(self, name: str, many: int, cpu: int, zone: str, urgent: bool) -> None:
         for number in range(many):
             pod = make_pod(f"{name}-{number}").requests(cpu=f"{cpu}m")
+            if urgent:
+                pod["spec"]["priorityClassName"] = URGENT
             if zone:
                 pod["spec"]["nodeSelector"] = {ZONE: zone}
             self._create(pod)
@@ -118,26 +130,30 @@ class World:
         if pod is not None and pod["spec"]["schedulerName"] != STRANGER:
             self._touch(pod)
             again = make_pod(pod["metadata"]["name"]).labels(pod["metadata"].get("labels") or {})
-            again["spec"]["containers"] = pod["spec"]["containers"]
+            kept = ("containers", "schedulingGroup", "nodeSelector", "priorityClassName")
+            again["spec"].update({field: pod["spec"][field] for field in kept if field in pod["spec"]})
             self._delete(pod)
             self._create(again)
 
-    def group_comes(self, name: str, minimum: int) -> None:
-        kind = self._store.kinds.by_path("scheduling.x-k8s.io", "v1alpha1", "podgroups")
-        assert kind is not None
-        self._store.create(kind, {"metadata": {"name": name}, "spec": {"minMember": minimum}}, namespace=_NAMESPACE)
+    def group_comes(self, name: str, minimum: int, native: bool) -> None:
+        kind = NATIVE_POD_GROUPS if native else self._server.pod_groups
+        spec = {"schedulingPolicy": {"gang": {"minCount": minimum}}} if native else {"minMember": minimum}
+        self._store.create(kind, {"metadata": {"name": name}, "spec": spec}, namespace=_NAMESPACE)
 
     def group_goes(self, whom: float) -> None:
-        kind = self._store.kinds.by_path("scheduling.x-k8s.io", "v1alpha1", "podgroups")
-        assert kind is not None
-        group = _one(self._server.objects(kind), whom)
+        group = _one(self._server.objects(self._server.pod_groups), whom)
         if group is not None:
             name = group["metadata"]["name"]
             self.touched.add(name)
-            self._store.delete(kind, name, namespace=_NAMESPACE)
+            self._store.delete(self._server.pod_groups, name, namespace=_NAMESPACE)
 
-    def member_comes(self, group: str, number: int, cpu: int) -> None:
-        self._create(make_pod(f"{group}-{number}").labels({GROUP_LABEL: group}).requests(cpu=f"{cpu}m"))
+    def member_comes(self, group: str, number: int, cpu: int, native: bool) -> None:
+        pod = make_pod(f"{group}-{number}").requests(cpu=f"{cpu}m")
+        if native:
+            pod["spec"]["schedulingGroup"] = {"podGroupName": group}
+        else:
+            pod.labels({GROUP_LABEL: group})
+        self._create(pod)
 
     def rogue_binds(self, whom: float, where: float) -> None:
         """Another scheduler takes one of our pods for its own."""
@@ -156,9 +172,9 @@ class World:
 
     # Machines and cables.
 
-    def weather_turns(self, whose: float, seconds: float, what: tuple[tuple[str, float], ...]) -> None:
+    def weather_turns(self, whose: float, seconds: float, what: tuple[tuple[str, float], ...], about: str) -> None:
         for replica in self._replicas if whose >= 1.0 else (self._replica(whose),):
-            replica.weather = Weather(**dict(what))  # type: ignore[arg-type]  # `shut` is a bool
+            replica.weather = Weather(**dict(what), about=about)  # type: ignore[arg-type]  # `shut` is a bool
 
             def clears(replica: Replica = replica) -> None:
                 replica.weather = CALM
@@ -203,6 +219,27 @@ class World:
     def process_is_ended(self, whom: float) -> None:
         self._replica(whom).end()
 
+    def leader_is_killed(self) -> None:
+        for replica in self._leaders():
+            replica.kill()
+
+    def leader_is_ended(self) -> None:
+        for replica in self._leaders():
+            replica.end()
+
+    def leader_stands(self, seconds: float) -> None:
+        for replica in self._leaders():
+            replica.stop()
+            self._later(seconds, replica.go_on)
+
+    def standbys_miss_much(self) -> None:
+        """Their watches fall silent, and then they have to lead."""
+        leaders = self._leaders()
+        for replica in self._replicas:
+            if replica not in leaders:
+                replica.transport.fall_silent()
+        self._later(4.0, self.leader_is_killed)
+
     def clock_jumps(self, whom: float, seconds: float) -> None:
         self._replica(whom).jump += seconds
 
@@ -229,9 +266,18 @@ class World:
             self._store.update(NODES, node["metadata"]["name"], node | {"spec": spec})
 
     def _touch(self, pod: Object) -> None:
-        group = (pod["metadata"].get("labels") or {}).get(GROUP_LABEL)
+        group = group_of(pod)
         if group is not None:
             self.touched.add(group)
+
+    def _leaders(self) -> list[Replica]:
+        return [replica for replica in self._replicas if replica.leads]
+
+
+def group_of(pod: Object) -> str | None:
+    """The name of the group that a pod belongs to, of either kind."""
+    native: str | None = (pod["spec"].get("schedulingGroup") or {}).get("podGroupName")
+    return native or (pod["metadata"].get("labels") or {}).get(GROUP_LABEL)
 
 
 def _one(of: Sequence[T], whom: float) -> T | None:

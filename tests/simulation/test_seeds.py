@@ -12,13 +12,6 @@ from muster.testing.simulation import simulate
 
 _BATCH = 10
 
-FOUND = {
-    "22": "the answer to a Binding was lost; its room was given to another, and the pod was said to wait",
-    "1148": "a standby whose watch of pods was half open scheduled on an old picture when it was elected",
-}
-"""Seeds that showed a bug, and which. They stay, though they may show something else once histories are made otherwise:
-each bug has a test of its own beside them."""
-
 
 @pytest.fixture(autouse=True)
 def _silence() -> Iterator[None]:
@@ -28,12 +21,7 @@ def _silence() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-@pytest.mark.parametrize("seed", FOUND, ids=lambda seed: f"seed-{seed}")
-def test_what_was_found_once_holds(seed: str) -> None:
-    assert simulate(seed).wrong == ()
-
-
-@pytest.mark.parametrize("batch", range(15))
+@pytest.mark.parametrize("batch", range(6))
 def test_all_that_is_promised_holds(batch: int) -> None:
     """On failure: `python -m muster.testing.simulation SEED` cuts the history down to what it takes."""
     outcomes = [simulate(seed) for seed in range(1000 + batch * _BATCH, 1000 + (batch + 1) * _BATCH)]
