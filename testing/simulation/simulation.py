@@ -26,7 +26,7 @@ from .world import World
 _REST_SECONDS = 150.0
 """Longer than anything is put off, and shorter than the five minutes after which everything is tried again anyway."""
 _LOOK_EVERY = 50
-_MOST_STEPS = 400_000
+_MOST_STEPS = 100_000
 
 
 @dataclass(frozen=True, slots=True)

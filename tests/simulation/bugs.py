@@ -70,6 +70,21 @@ BUGS = {
     "a Binding without an answer counts as failed": Bug(
         "muster.operator.kube.bindings", "if unsure and not isinstance(error, Fenced):", "if False:", 5029
     ),
+    "a node that is gone stays in the cache": Bug(
+        "muster.framework.scheduler.event_handlers", "self._cache.remove_node(node.metadata.name)", "pass", 5003
+    ),
+    "nobody hears of a new node": Bug(
+        "muster.framework.scheduler.event_handlers", "self._queue.move_all(NODE_ADD, None, node)", "pass", 5010
+    ),
+    "a pod that is gone stays in the cache": Bug(
+        "muster.framework.scheduler.event_handlers",
+        "if counted is not None:\n                self._cache.remove_pod(info)\n            self._queue",
+        "self._queue",
+        5000,
+    ),
+    "a backoff that never ends": Bug(
+        "muster.framework.queue.scheduling_queue", "self._waiting.backoff_completed(now)", "pass", 5008
+    ),
 }
 
 
