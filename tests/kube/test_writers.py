@@ -14,8 +14,8 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.kube.pod_status import StatusWriter
 from muster.operator.kube.retry import Retrier
 from muster.operator.process.clock import LoopClock
-from muster.operator.process.tasks import TaskSet
-from muster.operator.process.writers import ApiBinder, PodConditionWriter
+from muster.operator.process.conditions import PodConditionWriter
+from muster.operator.process.writers import ApiBinder
 from tests.builders import make_pod
 
 from .fake_api import FakeApi, Gate, Json, status_answer, until
@@ -31,13 +31,8 @@ def pod() -> PodInfo:
 
 
 @pytest.fixture
-def tasks() -> TaskSet:
-    return TaskSet()
-
-
-@pytest.fixture
-def conditions(client: ApiClient, tasks: TaskSet) -> PodConditionWriter:
-    return PodConditionWriter(StatusWriter(client, Retrier()), tasks, LoopClock(), Standstill())
+def conditions(client: ApiClient) -> PodConditionWriter:
+    return PodConditionWriter(StatusWriter(client, Retrier()), LoopClock(), Standstill())
 
 
 @pytest.fixture
@@ -54,13 +49,13 @@ def order(fake: FakeApi) -> list[str]:
 
 
 async def test_a_condition_that_waits_to_be_tried_again_is_dropped_by_the_binding(
-    fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter, binder: ApiBinder, tasks: TaskSet
+    fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter, binder: ApiBinder
 ) -> None:
     fake.on("PATCH", f"{POD}/status", SLOW_DOWN, Json({})).on("POST", f"{POD}/binding", BOUND)
     say(conditions, pod)
     await until(lambda: fake.asked)
     assert await binder.bind(pod, "node-1") is None
-    assert len(tasks) == 0
+    assert not conditions
     assert order(fake) == ["PATCH status", "POST binding"]
 
 
@@ -91,7 +86,7 @@ async def test_a_condition_that_was_not_sent_yet_is_dropped_by_the_binding(
 
 
 async def test_a_binding_that_fails_may_be_told_of(
-    fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter, binder: ApiBinder, tasks: TaskSet
+    fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter, binder: ApiBinder
 ) -> None:
     fake.on("PATCH", f"{POD}/status", SLOW_DOWN, Json({}))
     fake.on("POST", f"{POD}/binding", status_answer(403, "Forbidden", "no"))
@@ -100,7 +95,7 @@ async def test_a_binding_that_fails_may_be_told_of(
     status = await binder.bind(pod, "node-1")
     assert status is not None
     say(conditions, pod, status.message)
-    await until(lambda: len(tasks) == 0)
+    await until(lambda: not conditions)
     assert order(fake) == ["PATCH status", "POST binding", "PATCH status"]
     assert fake.asked[-1].json["status"]["conditions"][0]["message"] == "no"
 
@@ -113,7 +108,6 @@ async def test_a_condition_that_could_not_be_written_is_logged(
     fake: FakeApi,
     pod: PodInfo,
     conditions: PodConditionWriter,
-    tasks: TaskSet,
     caplog: pytest.LogCaptureFixture,
     code: int,
     reason: str,
@@ -122,8 +116,8 @@ async def test_a_condition_that_could_not_be_written_is_logged(
     caplog.set_level(logging.DEBUG, "muster")
     fake.on("PATCH", f"{POD}/status", status_answer(code, reason, "pods/status is not yours"))
     say(conditions, pod)
-    await until(lambda: len(tasks) == 0)
-    [record] = [each for each in caplog.records if each.name.endswith("writers")]
+    await until(lambda: not conditions)
+    [record] = [each for each in caplog.records if each.name.endswith("conditions")]
     assert record.levelno == level
     assert record.getMessage().endswith("condition of pod default/web was not written: pods/status is not yours")
 
@@ -139,24 +133,54 @@ async def test_a_condition_that_a_binding_has_overtaken_is_no_warning(
 
 
 async def test_a_nomination_is_taken_back_before_the_watch_has_shown_it(
-    fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter, tasks: TaskSet
+    fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter
 ) -> None:
     fake.on("PATCH", f"{POD}/status", Json({}), Json({}))
     conditions.nominated(pod, "one")
-    await tasks.drain(within=5)
+    assert await conditions.drain(within=5) == 0
     conditions.nominated(pod, "")
-    await tasks.drain(within=5)
+    assert await conditions.drain(within=5) == 0
     written = [asked.json["status"] for asked in fake.asked]
     assert written == [{"nominatedNodeName": "one"}, {"nominatedNodeName": None}]
 
 
 async def test_a_nomination_and_the_condition_after_it_are_one_write(
-    fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter, tasks: TaskSet
+    fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter
 ) -> None:
     fake.on("PATCH", f"{POD}/status", Json({}))
     conditions.nominated(pod, "one")
     say(conditions, pod)
-    await tasks.drain(within=5)
+    assert await conditions.drain(within=5) == 0
     [asked] = fake.asked
     status = asked.json["status"]
     assert (status["nominatedNodeName"], status["conditions"][0]["status"]) == ("one", "False")
+
+
+async def test_a_binding_does_not_wait_behind_what_is_told_of_thousands(
+    fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter, binder: ApiBinder
+) -> None:
+    gate = Gate(Json({}))
+    others = [PodInfo(msgspec.convert({**make_pod(f"other-{number}")}, Pod)) for number in range(3000)]
+    for other in others:
+        fake.on("PATCH", f"/api/v1/namespaces/default/pods/{other.name}/status", gate)
+        say(conditions, other)
+    fake.on("POST", f"{POD}/binding", BOUND)
+    await until(lambda: gate.waiting)
+    assert await binder.bind(pod, "node-1") is None
+    assert len(conditions) == 3000
+
+    gate.opened.set()
+    assert await conditions.drain(within=60) == 0
+    assert sorted(asked.path.split("/")[-2] for asked in fake.asked if asked.method == "PATCH") == sorted(
+        other.name for other in others
+    )
+
+
+async def test_what_is_not_told_before_the_end_is_counted(
+    fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter
+) -> None:
+    fake.on("PATCH", f"{POD}/status", Gate(Json({})))
+    say(conditions, pod)
+    await until(lambda: fake.asked)
+    assert await conditions.drain(within=0) == 1
+    assert not conditions

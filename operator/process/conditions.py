@@ -1,0 +1,132 @@
+"""The PodScheduled condition and the nomination of pods, as the engine says them and the API gets them.
+
+The engine says something of a pod whenever it was tried, of thousands at once when a gang of thousands was. Writes are
+few at a time: whatever is to be told of many, a Binding does not wait behind it, and what waits takes no task each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from cachetools import LRUCache
+
+from muster.framework.model.pod import PodCondition
+from muster.operator.kube.outcome import Result
+from muster.operator.kube.pod_status import plan_patch
+
+from .tasks import TaskSet
+
+if TYPE_CHECKING:
+    from muster.framework.contract import Clock
+    from muster.framework.model.pod_info import PodInfo
+    from muster.framework.runtime.standstill import Standstill
+    from muster.operator.kube.outcome import Outcome
+    from muster.operator.kube.pod_status import StatusWriter
+
+log = logging.getLogger(__name__)
+
+_AT_ONCE = 32
+"""Half of what a client writes at once."""
+_NOMINATIONS = 10_000
+
+
+class PodConditionWriter:
+    """Implements `contract.ConditionWriter`: the latest condition of a pod wins, and one write a pod is under way.
+
+    When a pod fails again before its last condition was written, only the newest is written after it. A nomination that
+    was written and has not come back by the watch yet is known here, so that it is taken back all the same.
+    """
+
+    def __init__(self, writer: StatusWriter, clock: Clock, standstill: Standstill) -> None:
+        self._writer = writer
+        self._clock = clock
+        self._standstill = standstill
+        self._tasks = TaskSet()
+        self._next: dict[str, tuple[PodInfo, PodCondition | None, str | None]] = {}
+        self._waiting: dict[str, None] = {}
+        self._nominated: LRUCache[str, str] = LRUCache(_NOMINATIONS)
+        self._under_way: dict[str, tuple[asyncio.Task[None], asyncio.Event]] = {}
+
+    def __len__(self) -> int:
+        """Of how many pods something is still to be said, or on its way."""
+        return len(self._under_way.keys() | self._next.keys())
+
+    def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
+        """Set PodScheduled to False."""
+        condition = PodCondition(type="PodScheduled", status="False", reason=reason, message=message)
+        self._say(pod, condition, nominated_node)
+
+    def nominated(self, pod: PodInfo, node_name: str) -> None:
+        """Set the nomination alone."""
+        self._say(pod, None, node_name)
+
+    async def withdraw(self, uid: str) -> None:
+        """Forget what is still to be said of this pod. Returns when nothing of it is on its way to the API any more."""
+        self._next.pop(uid, None)
+        self._waiting.pop(uid, None)
+        if uid in self._under_way:
+            task, given_up = self._under_way[uid]
+            given_up.set()
+            await asyncio.wait((task,))
+
+    async def drain(self, *, within: float) -> int:
+        """Say what is still to be said, for `within` seconds at most. Returns of how many pods it was not."""
+        try:
+            async with asyncio.timeout(within):
+                while self._under_way:
+                    await asyncio.wait([task for task, _ in self._under_way.values()])
+        except TimeoutError:
+            pass
+        cut_off = len(self)
+        self._next.clear()
+        self._waiting.clear()
+        await self._tasks.drain(within=0)
+        return cut_off
+
+    def _say(self, pod: PodInfo, condition: PodCondition | None, nominated_node: str | None) -> None:
+        _, earlier_condition, earlier_node = self._next.get(pod.uid, (pod, None, None))
+        node = earlier_node if nominated_node is None else nominated_node
+        self._next[pod.uid] = (pod, condition or earlier_condition, node)
+        if pod.uid not in self._under_way:
+            self._waiting[pod.uid] = None
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Begin with those who have waited longest, as many as may be under way."""
+        while self._waiting and len(self._under_way) < _AT_ONCE:
+            uid = next(iter(self._waiting))
+            del self._waiting[uid]
+            given_up = asyncio.Event()
+            task = self._tasks.spawn(self._standstill.pace(self._write(uid, given_up)))
+            self._under_way[uid] = task, given_up
+            task.add_done_callback(lambda _, uid=uid: self._done(uid))  # type: ignore[misc]  # a default keeps it
+
+    def _done(self, uid: str) -> None:
+        del self._under_way[uid]
+        if uid in self._next:
+            self._waiting[uid] = None
+        self._go_on()
+
+    async def _write(self, uid: str, given_up: asyncio.Event) -> None:
+        while (newest := self._next.pop(uid, None)) is not None:
+            pod, condition, nominated_node = newest
+            patch = plan_patch(
+                pod.pod,
+                now=self._clock.wall(),
+                condition=condition,
+                nominated_node=nominated_node,
+                written_node=self._nominated.get(uid),
+            )
+            if patch is not None:
+                if nominated_node is not None:
+                    self._nominated[uid] = nominated_node
+                outcome = await self._writer.patch(pod.pod.metadata, patch, given_up=given_up)
+                failed = outcome.result is Result.FAILED and not given_up.is_set()
+                _tell(pod, outcome, logging.WARNING if failed else logging.DEBUG)
+
+
+def _tell(pod: PodInfo, outcome: Outcome, level: int) -> None:
+    if outcome.result is not Result.DONE:
+        log.log(level, "the PodScheduled condition of pod %s was not written: %s", pod.key, outcome.message)
