@@ -102,6 +102,10 @@ class _Handle:
     def events(self) -> "_Handle":
         return self
 
+    @property
+    def stopwatch(self) -> Callable[[], float]:
+        return self.clock.now
+
     def event(self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
         self.told.append(note)
 
