@@ -12,6 +12,7 @@ import os
 import socket
 import ssl
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import cast
 
 from .connections import Connections, Entry, Stage
@@ -160,7 +161,8 @@ class _Guest(asyncio.Protocol):
     def end(self) -> None:
         """Cut the connection off, or its handshake."""
         if self.transport is not None:
-            self.transport.abort()
+            with suppress(AttributeError):  # asyncio's, closed twice, has forgotten what there was to abort
+                self.transport.abort()
         elif self.arriving is not None:
             self.arriving.cancel()
 
