@@ -126,6 +126,8 @@ class EventRegistration:
             have these in common answers for all.
         by_group: whether it goes by nothing but the pod's group and the two objects, so that one pod of those that wait
             with their group answers for all.
+        of_gated: whether they may help pods, too, that the plugin keeps out at PreEnqueue. Those are asked about one by
+            one, so that false is worth a word where they may be thousands.
     """
 
     event: ClusterEvent
@@ -133,6 +135,7 @@ class EventRegistration:
     by_signature: bool = False
     by_class: bool = False
     by_group: bool = False
+    of_gated: bool = True
 
 
 NODE_ADD = ClusterEvent(EventResource.NODE, Action.ADD, "NodeAdd")

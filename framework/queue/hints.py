@@ -86,9 +86,12 @@ class QueueingHints:
             self._of_interest[event] = known
         return known
 
-    def concerns(self, rejector: Rejector, event: ClusterEvent) -> bool:
-        """Whether the event may help a pod that this plugin rejected."""
-        return event.wildcard or bool(self._registered(rejector, event))
+    def concerns(self, rejector: Rejector, event: ClusterEvent, *, gated: bool = False) -> bool:
+        """Whether the event may help a pod that this plugin rejected, or that it keeps out."""
+        if event.wildcard:
+            return True
+        registered = self._registered(rejector, event)
+        return any(each.of_gated for each in registered) if gated else bool(registered)
 
     def strategy(self, entity: QueuedEntity, event: ObjectEvent) -> QueueingStrategy:
         """What an event means for an entity that plugins rejected or gate."""

@@ -150,7 +150,7 @@ class UnschedulablePods:
         batches: dict[Batch, None] = {}
         entities: dict[QueuedEntity, None] = {}
         for (where, rejector), found in self._by_rejector.items():
-            if where is place and self._hints.concerns(rejector, event):
+            if where is place and self._hints.concerns(rejector, event, gated=place is Place.GATED):
                 batches.update(found.batches)
                 entities.update(found.entities)
         return Waiting(list(batches), list(entities))

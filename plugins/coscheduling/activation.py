@@ -50,7 +50,7 @@ class Activation:
     def registrations(self) -> Sequence[EventRegistration]:
         """The events, each with its hint."""
         return EventRegistration(_RELABELLED), *(
-            EventRegistration(event, self._room_made, by_group=True) for event in _ROOM
+            EventRegistration(event, self._room_made, by_group=True, of_gated=False) for event in _ROOM
         )
 
     def activate(self, group: str) -> None:

@@ -47,6 +47,20 @@ def test_events_that_the_gating_plugin_did_not_register_for_ask_nobody() -> None
     assert harness.place(info) is Place.GATED
 
 
+def test_events_that_help_only_whom_the_plugin_refused_ask_nobody_that_it_keeps_out() -> None:
+    harness, info = gated({"Gate": [EventRegistration(NODE_ADD, of_gated=False)]})
+    harness.open("Gate")
+    harness.queue.move_all(NODE_ADD, None, None)
+
+    assert harness.asked == []
+    assert harness.place(info) is Place.GATED
+
+    harness.closed.clear()
+    [refused] = harness.wait(rejected_by("Gate"), "b")
+    harness.queue.move_all(NODE_ADD, None, None)
+    assert harness.place(refused) is Place.BACKOFF
+
+
 def test_a_hint_of_the_gating_plugin_may_skip() -> None:
     def skip(pod: PodInfo, old: object, new: object) -> Hint:
         return Hint.SKIP

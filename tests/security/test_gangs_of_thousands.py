@@ -35,3 +35,13 @@ async def test_a_gang_costs_as_much_for_each_member_however_many_there_are(cpu: 
     assert coming.calls < MEMBERS * CALLS_OF_A_MEMBER
     assert longest < MEMBERS * CALLS_IN_ONE_GO
     assert leaving.calls < MEMBERS * CALLS_OF_A_MEMBER
+
+
+async def test_pods_of_a_group_that_does_not_exist_cost_nothing_when_room_is_made() -> None:
+    world = World()
+    for number in range(MEMBERS):
+        world.add(make_member(f"lost-{number}", "lost"))
+    with counted() as coming:
+        world.add_nodes(make_node("new", cpu="32"))
+
+    assert coming.calls < 2 * MEMBERS
