@@ -105,7 +105,7 @@ class _Balance:
 def _of_one(balance: _Balance, columns: ResourceColumns, row: int) -> int | None:
     """The score of one node by two resources: it is asked for whenever a pod comes or goes.
 
-    None for more resources, or fewer, and where the sum of requests overflows.
+    None for more resources, or fewer, and where the sum of requests overflows or has done so.
     """
     if len(balance.ordered) != _TWO:
         return None
@@ -114,7 +114,7 @@ def _of_one(balance: _Balance, columns: ResourceColumns, row: int) -> int | None
     counted = True
     for index, amount in balance.ordered:
         offered, used = int(columns.allocatable[index, row]), int(columns.requested[index, row])
-        if used + amount > MAX_VALUE:
+        if used < 0 or used + amount > MAX_VALUE:
             return None
         counted = counted and offered != 0
         most = float(max(offered, 1))

@@ -165,7 +165,7 @@ async def test_a_pod_that_permit_holds_is_in_the_log_and_the_newest_decision(
     set_stage: SetStage, caplog: pytest.LogCaptureFixture
 ) -> None:
     stage = set_stage(permitting("Doorman", Status.wait(), 30.0))
-    with caplog.at_level(0):
+    with caplog.at_level(logging.DEBUG, "muster"):
         stage.put_pod(make_pod("web"))
         await stage.settle()
 
