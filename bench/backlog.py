@@ -111,16 +111,13 @@ async def _measure(
 ) -> Found:
     groups, pods = situation.bodies(side)
     async with Client(plane.kubeconfig()) as client:
-        await cluster.create_namespace(client)
-        for name, bodies in (
-            ("nodes", list(scale.nodes(nodes))),
-            ("running pods", list(filling(nodes))),
-            ("groups", groups),
-            ("waiting pods", pods),
-        ):
-            if bodies:
-                with display.phase(f"{side.name}: {name}", len(bodies)) as advance:
-                    await cluster.create(client, bodies, advance)
+        objects = {
+            "nodes": list(scale.nodes(nodes)),
+            "running pods": list(filling(nodes)),
+            "groups": groups,
+            "waiting pods": pods,
+        }
+        await cluster.fill(client, side.name, objects, display)
         pids = {server.name: server.pid for server in plane.servers}
         with display.phase(f"{side.name}: rest"):
             await cluster.rest(pids)

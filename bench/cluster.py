@@ -1,13 +1,13 @@
 """Fills the cluster that a side is measured on, and waits until its servers have come to rest."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from bench.client import Client
 from bench.measure import Reading
-from bench.progress import Advance
+from bench.progress import Advance, Display
 from bench.scale import NAMESPACE, Body
 
 IN_FLIGHT = 32
@@ -40,6 +40,15 @@ async def create(client: Client, bodies: Iterable[Body], advance: Advance) -> No
     async with asyncio.timeout(deadline), asyncio.TaskGroup() as group:
         for _ in range(IN_FLIGHT):
             group.create_task(post_some())
+
+
+async def fill(client: Client, side: str, objects: Mapping[str, Sequence[Body]], display: Display) -> None:
+    """Creates the namespace, then all objects, shown by the names that they come under. Raises as `create` does."""
+    await create_namespace(client)
+    for name, bodies in objects.items():
+        if bodies:
+            with display.phase(f"{side}: {name}", len(bodies)) as advance:
+                await create(client, bodies, advance)
 
 
 async def rest(pids: dict[str, int]) -> None:

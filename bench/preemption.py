@@ -124,17 +124,14 @@ async def _measure(side: Side, situation: Situation, plane: ControlPlane, displa
     pods, nodes = situation.pods, situation.nodes
     groups, waiting = situation.bodies()
     async with Client(plane.kubeconfig()) as client:
-        await cluster.create_namespace(client)
-        for name, bodies in (
-            ("priority class", [priority_class()]),
-            ("nodes", list(scale.nodes(nodes))),
-            ("running pods", list(filling(nodes, each=_EACH))),
-            ("groups", groups),
-            ("waiting pods", waiting),
-        ):
-            if bodies:
-                with display.phase(f"{side.name}: {name}", len(bodies)) as advance:
-                    await cluster.create(client, bodies, advance)
+        objects = {
+            "priority class": [priority_class()],
+            "nodes": list(scale.nodes(nodes)),
+            "running pods": list(filling(nodes, each=_EACH)),
+            "groups": groups,
+            "waiting pods": waiting,
+        }
+        await cluster.fill(client, side.name, objects, display)
         pids = {server.name: server.pid for server in plane.servers}
         with display.phase(f"{side.name}: rest"):
             await cluster.rest(pids)

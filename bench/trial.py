@@ -163,11 +163,8 @@ async def measure(side: Side, backlog: Backlog, plane: ControlPlane, display: Di
     if backlog.controllers:
         plane.start_controller_manager(*backlog.controllers)
     async with Client(plane.kubeconfig()) as client:
-        await cluster.create_namespace(client)
-        for name, bodies in (("nodes", backlog.nodes), ("others", backlog.others), ("pods", backlog.pods)):
-            if bodies:
-                with display.phase(f"{side.name}: {name}", len(bodies)) as advance:
-                    await cluster.create(client, bodies, advance)
+        objects = {"nodes": backlog.nodes, "others": backlog.others, "pods": backlog.pods}
+        await cluster.fill(client, side.name, objects, display)
         pids = {server.name: server.pid for server in plane.servers}
         with display.phase(f"{side.name}: rest"):
             await cluster.rest(pids)

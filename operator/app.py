@@ -29,7 +29,6 @@ from muster.operator.process.process import Process
 from muster.operator.process.settings import cautions
 from muster.operator.process.versions import versions
 from muster.operator.serving import ReviewAuthorizer, Server, certificate_files, self_signed
-from muster.operator.web.leading import mounted
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
 
@@ -222,6 +221,10 @@ async def _serve(process: Process, assembly: Assembly, serving: Serving, stack: 
             tls = await self_signed(["localhost", "127.0.0.1"])
     application = pages(process, assembly.configuration, authorizer, serving.flags)
     if serving.web:
+        from muster.operator.web.leading import (
+            mounted,  # templates and all, which a scheduler without pages can do without
+        )
+
         ticking = asyncio.create_task(mounted(application, process).ticker.run())
         stack.callback(ticking.cancel)
     server = Server(application, host=serving.host, port=serving.port, tls=tls)

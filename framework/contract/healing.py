@@ -6,10 +6,11 @@ keeps the groups asks it after each change of members, and evicts whom it names.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+from ..config.problems import unsupported
 
 HEALING_POLICY = "muster-scheduler.io/healing-policy"
 
@@ -38,10 +39,7 @@ def healing_fault(annotations: Mapping[str, str]) -> str:
     value = annotations.get(HEALING_POLICY, HealingPolicy.KEEP)
     if value in [*HealingPolicy]:
         return ""
-    supported = ", ".join(json.dumps(policy.value) for policy in HealingPolicy)
-    return (
-        f"metadata.annotations[{HEALING_POLICY}]: Unsupported value: {json.dumps(value)}: supported values: {supported}"
-    )
+    return unsupported(f"metadata.annotations[{HEALING_POLICY}]", value, [*HealingPolicy]).text
 
 
 @dataclass(slots=True)

@@ -49,36 +49,28 @@ class Began(Event, frozen=True, tag="began"):
     anonymous: bool = False
 
 
-class Added(Event, frozen=True, tag="added"):
+class OfObject(Event, frozen=True):
+    """Something about an object of a `kind`, which is known by its namespace and name."""
+
+    at: float
+    kind: str
+    object: msgspec.Raw
+
+
+class Added(OfObject, frozen=True, tag="added"):
     """An object was seen for the first time."""
 
-    at: float
-    kind: str
-    object: msgspec.Raw
+
+class Changed(OfObject, frozen=True, tag="changed"):
+    """An object changed."""
 
 
-class Changed(Event, frozen=True, tag="changed"):
-    """An object changed. It is known by its namespace and name."""
-
-    at: float
-    kind: str
-    object: msgspec.Raw
-
-
-class Gone(Event, frozen=True, tag="gone"):
+class Gone(OfObject, frozen=True, tag="gone"):
     """An object is gone."""
 
-    at: float
-    kind: str
-    object: msgspec.Raw
 
-
-class Known(Event, frozen=True, tag="known"):
+class Known(OfObject, frozen=True, tag="known"):
     """An object that was known when the file began, though the recording had begun before."""
-
-    at: float
-    kind: str
-    object: msgspec.Raw
 
 
 class Ending(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -28,16 +28,14 @@ from muster.plugins.gangscheduling.groups import Groups
 from .comparison import Comparison, Would, chosen
 from .decisions import DecisionListener, ranking
 from .events import (
-    Added,
     Answered,
-    Changed,
     Decided,
     Expired,
     Flushed,
     Gone,
     GroupDecided,
-    Known,
     MemberEnded,
+    OfObject,
     Stepped,
     TaskWentOn,
     TimerEnded,
@@ -199,7 +197,7 @@ class Replay:
             books = self._engine.shared.get(event.books)
             if isinstance(books, (PodGroups, Groups)):
                 books.follow_ended(event.uid, _ended(event.was), _ended(event.now))
-        if not isinstance(event, (Added, Changed, Gone, Known)) or event.kind not in self._handlers:
+        if not isinstance(event, OfObject) or event.kind not in self._handlers:
             return
         kind, handler = self._handlers[event.kind]
         new = msgspec.json.decode(event.object, type=kind)

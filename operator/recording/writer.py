@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from .events import Added, Began, Changed, Decided, Ended, Gone, GroupDecided, Known, key_of
+from .events import Added, Began, Changed, Decided, Ended, Gone, GroupDecided, Known, OfObject, key_of
 from .secrets import reduced
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _encode = msgspec.json.Encoder().encode
 
 def line(event: AnyEvent, keep: Collection[str] = ()) -> bytes:
     """The event as a line of the file, without secrets; `keep` are annotations that were asked for."""
-    if isinstance(event, (Added, Changed, Gone, Known)):
+    if isinstance(event, OfObject):
         event = msgspec.structs.replace(event, object=reduced(event.object, keep))
     return _encode(event) + b"\n"
 

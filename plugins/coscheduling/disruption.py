@@ -5,9 +5,10 @@ Without it, what exceeds minMember may be evicted pod by pod, and the rest all t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from enum import StrEnum
+
+from muster.framework.config.problems import unsupported
 
 MODE = "muster-scheduler.io/disruption-mode"
 
@@ -36,5 +37,4 @@ def fault(annotations: Mapping[str, str]) -> str:
     value = annotations.get(MODE, "")
     if value in [*DisruptionMode]:
         return ""
-    supported = ", ".join(json.dumps(mode.value) for mode in DisruptionMode if mode)
-    return f"metadata.annotations[{MODE}]: Unsupported value: {json.dumps(value)}: supported values: {supported}"
+    return unsupported(f"metadata.annotations[{MODE}]", value, [mode for mode in DisruptionMode if mode]).text

@@ -9,11 +9,14 @@ from typing import Protocol
 import pytest
 import yaml
 
+from tests.builders import PodDict, make_pod
 from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.cluster import Cluster
 from tests.e2e.installing import install_example_plugins
 from tests.e2e.muster_process import MusterProcess, Options, running
+from tests.played_storage import PlayedStorage
+from tests.storage import make_class
 
 _numbers = itertools.count(1)
 
@@ -108,6 +111,20 @@ def urgent(make_priority: PriorityClasses) -> str:
 def with_example_plugins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of a process beside which the package of example plugins is installed."""
     return install_example_plugins(tmp_path_factory.mktemp("example-plugins"))
+
+
+@pytest.fixture
+def storage(api: Api, namespace: str) -> Iterator[PlayedStorage]:
+    """The storage of the cluster, with a class whose volumes are made on demand, by the test."""
+    played = PlayedStorage(api, namespace)
+    played.create(make_class("made"))
+    yield played
+    played.remove()
+
+
+def sized(name: str, cpu: str) -> PodDict:
+    """A pod that asks for so much CPU."""
+    return make_pod(name).requests(cpu=cpu)
 
 
 class WriteConfig(Protocol):

@@ -1,29 +1,19 @@
 """`status.nominatedNodeName` from its first writing to its clearing, as kubectl shows it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import pytest
 
-from tests.builders import PodDict, make_node, make_pod
-from tests.controlplane.api import Api
+from tests.builders import make_node, make_pod
 from tests.e2e.cluster import Cluster
-from tests.e2e.conftest import PriorityClasses, StartMuster, WriteConfig, impatient_with_volumes, unique_name
+from tests.e2e.conftest import PriorityClasses, StartMuster, WriteConfig, impatient_with_volumes, sized, unique_name
 from tests.e2e.eventually import eventually
 from tests.e2e.muster_process import MusterProcess
 from tests.played_storage import PlayedStorage
-from tests.storage import make_claim, make_class, make_volume
+from tests.storage import make_claim, make_volume
 
 AddNodes = Callable[..., None]
-
-
-@pytest.fixture
-def storage(api: Api, namespace: str) -> Iterator[PlayedStorage]:
-    """A class whose volumes are made on demand, by the test."""
-    played = PlayedStorage(api, namespace)
-    played.create(make_class("made"))
-    yield played
-    played.remove()
 
 
 @pytest.fixture
@@ -38,10 +28,6 @@ def nominated(cluster: Cluster, name: str, node: str) -> bool:
 
 def wait_until_nominated(cluster: Cluster, name: str, node: str) -> None:
     eventually(partial(nominated, cluster, name, node))
-
-
-def sized(name: str, cpu: str) -> PodDict:
-    return make_pod(name).requests(cpu=cpu)
 
 
 def test_a_pod_that_waits_for_its_volume_says_where_it_will_go_until_it_is_there(

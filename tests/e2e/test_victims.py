@@ -1,37 +1,21 @@
 """Who goes when room is made and who stays, as the real API server shows it: victims in every state of their lives."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pytest
-
-from tests.builders import PodDict, make_node, make_pod
-from tests.controlplane.api import Api
+from tests.builders import make_node
 from tests.controlplane.plane import ControlPlane
 from tests.coscheduling.objects import make_group, make_member
 from tests.deployed import define_pod_groups
 from tests.e2e.cluster import Cluster
-from tests.e2e.conftest import StartMuster, WriteConfig, unique_name
+from tests.e2e.conftest import StartMuster, WriteConfig, sized, unique_name
 from tests.e2e.eventually import eventually
 from tests.e2e.muster_process import MusterProcess
 from tests.played_storage import PlayedStorage
-from tests.storage import make_claim, make_class
+from tests.storage import make_claim
 
 AddNodes = Callable[..., None]
 Classes = dict[str, str]
 GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{}/podgroups"
-
-
-@pytest.fixture
-def storage(api: Api, namespace: str) -> Iterator[PlayedStorage]:
-    """A class whose volumes are made on demand, by the test."""
-    played = PlayedStorage(api, namespace)
-    played.create(make_class("made"))
-    yield played
-    played.remove()
-
-
-def sized(name: str, cpu: str) -> PodDict:
-    return make_pod(name).requests(cpu=cpu)
 
 
 def going(cluster: Cluster, *names: str) -> list[str]:

@@ -1,11 +1,10 @@
 """Pods get their volumes along with their node, and what does not come about in time brings a pod back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from tests.builders import make_node, make_pod, require
-from tests.controlplane.api import Api
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import StartMuster, WriteConfig, impatient_with_volumes, unique_name
 from tests.e2e.eventually import eventually
@@ -17,12 +16,10 @@ AddNodes = Callable[..., None]
 
 
 @pytest.fixture
-def storage(api: Api, namespace: str) -> Iterator[PlayedStorage]:
-    """The storage of the cluster, with a class whose volumes are made on demand and one whose volumes are there."""
-    played = PlayedStorage(api, namespace)
-    played.create(make_class("made"), make_class("local", provisioner="kubernetes.io/no-provisioner"))
-    yield played
-    played.remove()
+def storage(storage: PlayedStorage) -> PlayedStorage:
+    """The same with a class besides whose volumes are there."""
+    storage.create(make_class("local", provisioner="kubernetes.io/no-provisioner"))
+    return storage
 
 
 def test_a_claim_gets_its_volume_made_for_the_node_of_its_pod(
