@@ -1,18 +1,22 @@
-"""What every plugin that knows groups does with its book of members, whichever kind of group it knows.
+"""What plugins that know groups do with their book of groups and members, whichever kind of group they know.
 
-Group plugins extend `GroupBookPlugin`: their members hold nodes from Reserve on, until they are unreserved or expire.
+Each family extends `GroupBook` by what its groups say. Its plugins extend `GroupBookPlugin`: members hold nodes from
+Reserve on, until they are unreserved or expire.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
 
 from ..model.meta import ObjectMeta
 from ..model.pod_info import PodInfo
 from .cycle_state import CycleState
 from .group import Disruption, DisruptionPlugin, GroupPlugin, PodFollower
-from .members import Members
+from .handle import Clock
+from .members import EndedMember, Members
 from .plugin import Args, ReservePlugin
 from .status import Status
 
@@ -26,32 +30,100 @@ class GroupObject(Protocol):
         ...
 
 
-class GroupBook(Protocol):
-    """What a family of plugins knows of its groups.
+G = TypeVar("G", bound=GroupObject)
+
+_ACCOUNTING_SECONDS = 0.5
+"""How long the two watches of pods may be apart: by then a member that has ended is known to have."""
+
+
+class GroupBook(ABC, Generic[G]):
+    """What a family of plugins knows of its groups, by `namespace/name`; one object serves the plugins of all profiles.
+
+    `group_key` names the group that a pod belongs to.
 
     Attributes:
         members: who belongs to which group, and who holds a node.
+        profiles: names of the schedulers that are profiles of ours.
+        may_tell: whether people are to be told something now. The process sets it: only when it leads and knows all.
     """
 
-    members: Members
+    def __init__(self, group_key: Callable[[PodInfo], str | None], clock: Clock) -> None:
+        self._clock = clock
+        self.members = Members(group_key)
+        self.profiles: set[str] = set()
+        self.may_tell: Callable[[], bool] = lambda: True
+        self._groups: dict[str, G] = {}
+        self._readers: list[Callable[[str], None]] = []
 
-    def get(self, group: str) -> GroupObject | None:
+    def subscribe(self, reader: Callable[[str], None]) -> None:
+        """`reader` is called with a group whose object, members or last word changed; it must not block."""
+        self._readers.append(reader)
+
+    def get(self, group: str) -> G | None:
         """The group's object as last seen."""
-        ...
+        return self._groups.get(group)
 
+    def __contains__(self, group: object) -> bool:
+        """Whether there is such an object."""
+        return group in self._groups
+
+    def __iter__(self) -> Iterator[str]:
+        """The key of every group that has an object."""
+        return iter(self._groups)
+
+    def __len__(self) -> int:
+        """How many groups have one."""
+        return len(self._groups)
+
+    @abstractmethod
     def missing(self, group: str) -> int:
         """How many more members must get a node for the quorum."""
-        ...
 
+    @abstractmethod
     def disruption(self, pod: PodInfo) -> Disruption | None:
         """The group that the pod runs with; None for a pod that may be evicted by itself."""
-        ...
+
+    @abstractmethod
+    def age(self, group: str) -> float:
+        """Seconds since the first member of the group was seen."""
+
+    def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
+        """A pod has ended, or one that had was deleted; see `Members`."""
+        self.members.follow_ended(uid, old, new)
+        for member in (old, new):
+            if member is not None:
+                self._changed(member.group)
+
+    def waiting_groups(self) -> int:
+        """How many groups with members lack their quorum."""
+        return sum(1 for _ in self._waiting())
+
+    def oldest_waiting(self) -> float:
+        """For how many seconds the group that has waited longest for its quorum has; 0.0 when none waits."""
+        return max((self.age(group) for group in self._waiting()), default=0.0)
+
+    def _waiting(self) -> Iterator[str]:
+        return (group for group in self._groups if self.members.of(group) and self.missing(group) > 0)
+
+    def _account_for(self, group: str, uid: str) -> None:
+        """A member that had a node is gone. Unless it turns out to have ended, it is written off in a moment."""
+        if uid in self.members.unaccounted(group):
+            self._clock.call_later(_ACCOUNTING_SECONDS, partial(self._write_off, group, uid))
+
+    def _write_off(self, group: str, uid: str) -> None:
+        if uid in self.members.unaccounted(group):
+            self.members.write_off(group, uid)
+            self._changed(group)
+
+    def _changed(self, group: str) -> None:
+        for reader in self._readers:
+            reader(group)
 
 
 class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[Args], PodFollower[Args]):
     """A group plugin that keeps its members in `_groups`, which it makes."""
 
-    _groups: GroupBook
+    _groups: GroupBook[Any]
 
     def missing(self, group: str) -> int:
         """How many members must get a node at once."""

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
+from muster.framework.contract.group_book import GroupBook
 from muster.operator.metrics.exposition import blocks, registry_of
 from muster.operator.metrics.pod_resources import pod_resource_blocks
 from muster.operator.metrics.state import State, StateMetrics
 from muster.operator.serving import Sources, Unknown, application
-from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
-from muster.plugins.gangscheduling.groups import Groups
 from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
 from muster.plugins.reservation.holds import shares
 from muster.plugins.reservation.plugin import held_in
@@ -23,7 +22,7 @@ from muster.plugins.reservation.plugin import held_in
 from .versions import KUBERNETES, own, python
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from muster.framework.config import KubeSchedulerConfiguration
     from muster.framework.contract.observer import EntityType
@@ -109,13 +108,15 @@ def pages(
     def queued_entities() -> Mapping[tuple[str, EntityType], int]:
         return queue.entity_counts()
 
-    def waiting_groups() -> int:
+    def books() -> Iterator[GroupBook[Any]]:
         found = (process.engine.shared.get(key) for key in (COSCHEDULING, GANG_SCHEDULING))
-        return sum(groups.waiting_groups() for groups in found if isinstance(groups, (PodGroups, Groups)))
+        return (groups for groups in found if isinstance(groups, GroupBook))
+
+    def waiting_groups() -> int:
+        return sum(groups.waiting_groups() for groups in books())
 
     def oldest_waiting_group() -> float:
-        groups = process.engine.shared.get(COSCHEDULING)
-        return groups.oldest_waiting() if isinstance(groups, PodGroups) else 0.0
+        return max((groups.oldest_waiting() for groups in books()), default=0.0)
 
     def cache_size() -> Mapping[str, int]:
         return {"nodes": cache.node_count, "pods": cache.pod_count, "assumed_pods": cache.assumed_count}

@@ -9,14 +9,13 @@ which only save work.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 
 from cachetools import TTLCache
 
 from muster.framework.contract import MAX_WAIT_SECONDS, Clock, Disruption, Topology, WaitingPods
-from muster.framework.contract.members import EndedMember, Members
+from muster.framework.contract.group_book import GroupBook
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 
@@ -32,8 +31,6 @@ from .waiting_members import WaitingMembers
 _GROUPS_CACHED = 100_000
 _LONGEST_SETBACK_SECONDS = 10.0
 _FIRST = float("-inf")
-_ACCOUNTING_SECONDS = 0.5
-"""How long the two watches of pods may be apart: by then a member that has ended is known to have."""
 
 
 @dataclass(slots=True)
@@ -82,40 +79,28 @@ class GroupState:
         self.failed_at, self.failures = None, 0
 
 
-class PodGroups:
+class PodGroups(GroupBook[PodGroup]):
     """All groups.
 
     Attributes:
         args: the plugin's arguments, the same in all profiles.
-        members: who belongs to which group, and who holds a node.
         announcements: the last word on each group.
         waiting: members that Permit makes wait.
-        may_tell: whether people are to be told something now. The process sets it: only when it leads and knows all.
-        profiles: names of the schedulers that are profiles of ours.
         reservations: what is reserved for members that are still to come.
     """
 
     def __init__(self, args: CoschedulingArgs, clock: Clock, waiting: WaitingPods) -> None:
-        self._clock = clock
+        super().__init__(group_key, clock)
         self.args = args
-        self.members = Members(group_key)
         self.announcements = Announcements(self._changed, clock)
         self.waiting = WaitingMembers(waiting, self.members.displace)
-        self.may_tell: Callable[[], bool] = lambda: True
-        self.profiles: set[str] = set()
         self.reservations = Reservations(self.members, self.wait_seconds, clock)
-        self._groups: dict[str, PodGroup] = {}
         self._created: dict[str, float] = {}
         self._epoch = clock.now() - clock.wall()
         self._states: dict[str, GroupState] = {}
-        self._readers: list[Callable[[str], None]] = []
         self._denied: TTLCache[str, bool] = _cache(args.denied_pg_expiration_time_seconds, clock)
         self._backed_off: TTLCache[str, bool] = _cache(args.pod_group_backoff_seconds, clock)
         self._permitted: TTLCache[str, bool] = _cache(self._default_wait(), clock)
-
-    def subscribe(self, reader: Callable[[str], None]) -> None:
-        """`reader` is called with a group whose PodGroup, members or announcement changed; it must not block."""
-        self._readers.append(reader)
 
     # What the watches saw.
 
@@ -132,11 +117,12 @@ class PodGroups:
                 self._states.pop(left, None)
             elif pod is not None:
                 self._states[left].refused.pop(pod.key, None)
-            if pod is not None and pod.uid in self.members.unaccounted(left):
-                self._clock.call_later(_ACCOUNTING_SECONDS, partial(self._write_off, left, pod.uid))
+            if pod is not None:
+                self._account_for(left, pod.uid)
         if changed:
             for each in {left, group}:
-                self._changed(each)
+                if each is not None:
+                    self._changed(each)
         if group is None:
             return
         state = self._states.setdefault(group, GroupState(self._clock.now()))
@@ -145,13 +131,6 @@ class PodGroups:
             state.quorum_told = state.quorum_told or self._quorum_bound(group)
         elif not self._quorum_bound(group):
             state.quorum_told = False
-
-    def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
-        """A pod has ended, or one that had was deleted; see `Members`."""
-        self.members.follow_ended(uid, old, new)
-        for member in (old, new):
-            if member is not None:
-                self._changed(member.group)
 
     def follow_group(self, group: str, new: PodGroup | None) -> None:
         """A PodGroup came, changed or went.
@@ -185,22 +164,6 @@ class PodGroups:
             self._changed(new.key)
 
     # What they are.
-
-    def get(self, group: str) -> PodGroup | None:
-        """The PodGroup `namespace/name`, as last seen."""
-        return self._groups.get(group)
-
-    def __contains__(self, group: object) -> bool:
-        """Whether there is a PodGroup `namespace/name`."""
-        return group in self._groups
-
-    def __iter__(self) -> Iterator[str]:
-        """Every PodGroup's `namespace/name`."""
-        return iter(self._groups)
-
-    def __len__(self) -> int:
-        """How many PodGroups there are."""
-        return len(self._groups)
 
     def min_member(self, group: str) -> int:
         """How many members the group needs; 0 for one that does not exist."""
@@ -268,15 +231,6 @@ class PodGroups:
     def short_of_resources(self) -> Iterator[str]:
         """Groups of which less than minResources was free at the last look."""
         return iter([group for group, state in self._states.items() if state.is_short])
-
-    def waiting_groups(self) -> int:
-        """How many groups with members lack their quorum."""
-        return sum(1 for group in self._groups if self.members.of(group) and self.missing(group) > 0)
-
-    def oldest_waiting(self) -> float:
-        """For how many seconds the group that has waited longest for its quorum has; 0.0 when none waits."""
-        waiting = (group for group in self._groups if self.members.of(group) and self.missing(group) > 0)
-        return max((self.age(group) for group in waiting), default=0.0)
 
     # Who gets a node.
 
@@ -347,16 +301,6 @@ class PodGroups:
         """Say why the group is, or is not, scheduled."""
         if group in self._groups:
             self.announcements.announce(group, Announcement(reason, message, self._clock.wall()))
-
-    def _changed(self, group: str | None) -> None:
-        if group is not None:
-            for reader in self._readers:
-                reader(group)
-
-    def _write_off(self, group: str, uid: str) -> None:
-        if uid in self.members.unaccounted(group):
-            self.members.write_off(group, uid)
-            self._changed(group)
 
     def _quorum_bound(self, group: str) -> bool:
         return group in self._groups and self.members.bound(group) >= self.min_member(group)

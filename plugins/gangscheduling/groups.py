@@ -6,20 +6,15 @@ who is a member and who holds a node; all of it is rebuilt from the API after a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 
 from muster.framework.contract import Clock, Disruption, Favour, Topology
-from muster.framework.contract.members import EndedMember, Members
+from muster.framework.contract.group_book import GroupBook
 from muster.framework.model.pod_info import PodInfo
 
 from .api import PodGroup, group_key
 from .validation import fault
-
-_ACCOUNTING_SECONDS = 0.5
-"""How long the two watches of pods may be apart: by then a member that has ended is known to have."""
 
 
 class Reason(StrEnum):
@@ -45,28 +40,14 @@ class Said:
     note: str = ""
 
 
-class Groups:
-    """All groups, by `namespace/name`.
-
-    Attributes:
-        members: who belongs to which group, and who holds a node.
-        profiles: names of the schedulers that are profiles of ours.
-        may_tell: whether people are to be told something now. The process sets it: only when it leads and knows all.
-    """
+class Groups(GroupBook[PodGroup]):
+    """All groups."""
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self.members = Members(group_key)
-        self.profiles: set[str] = set()
-        self.may_tell: Callable[[], bool] = lambda: True
-        self._groups: dict[str, PodGroup] = {}
+        super().__init__(group_key, clock)
+        self._first_seen: dict[str, float] = {}
         self._said: dict[str, Said] = {}
         self._faults: dict[str, str | None] = {}
-        self._readers: list[Callable[[str], None]] = []
-
-    def subscribe(self, reader: Callable[[str], None]) -> None:
-        """`reader` is called with a group whose object or last word changed; it must not block."""
-        self._readers.append(reader)
 
     # What the watches saw.
 
@@ -77,18 +58,15 @@ class Groups:
         if group is None:
             return
         changed = self.members.follow(old, new)
-        if new is None and pod is not None and pod.uid in self.members.unaccounted(group):
-            self._clock.call_later(_ACCOUNTING_SECONDS, partial(self.members.write_off, group, pod.uid))
+        if self.members.of(group):
+            self._first_seen.setdefault(group, self._clock.now())
+        else:
+            self._first_seen.pop(group, None)
+        if new is None and pod is not None:
+            self._account_for(group, pod.uid)
         self._faults.pop(group, None)
         if not self._look(group) and changed:
             self._changed(group)
-
-    def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
-        """A pod has ended, or one that had was deleted; see `Members`."""
-        self.members.follow_ended(uid, old, new)
-        for member in (old, new):
-            if member is not None:
-                self._changed(member.group)
 
     def follow_group(self, group: str, new: PodGroup | None) -> None:
         """A PodGroup came, changed or went. What was said of one that went does not hold for a later one."""
@@ -102,18 +80,6 @@ class Groups:
         self._changed(group)
 
     # What they are.
-
-    def get(self, group: str) -> PodGroup | None:
-        """The PodGroup as last seen."""
-        return self._groups.get(group)
-
-    def __contains__(self, group: object) -> bool:
-        """Whether there is such a PodGroup."""
-        return group in self._groups
-
-    def __iter__(self) -> Iterator[str]:
-        """The key of every PodGroup."""
-        return iter(self._groups)
 
     def quorum(self, group: str) -> int:
         """How many pods have to be scheduled at once; 0 for a group that does not exist."""
@@ -178,9 +144,10 @@ class Groups:
             self._faults[group] = fault(self._groups[group], waiting, self.members.placed_pods(group))
         return self._faults[group]
 
-    def waiting_groups(self) -> int:
-        """How many groups with members lack their quorum."""
-        return sum(1 for group in self._groups if self.members.of(group) and self.missing(group) > 0)
+    def age(self, group: str) -> float:
+        """Seconds since the first member of the group was seen."""
+        now = self._clock.now()
+        return now - self._first_seen.get(group, now)
 
     # What was decided about them.
 
@@ -217,7 +184,3 @@ class Groups:
     def _is_ours(self, group: str) -> bool:
         first = next(iter(self.members.of(group)), None)
         return first is not None and first.pod.spec.scheduler_name in self.profiles
-
-    def _changed(self, group: str) -> None:
-        for reader in self._readers:
-            reader(group)

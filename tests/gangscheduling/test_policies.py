@@ -264,3 +264,19 @@ async def test_a_gang_that_loses_its_quorum_while_it_is_bound_binds_nobody() -> 
     assert world.bound("train") == []
     world.add(*make_members("train", 1, first=3))
     await world.until(lambda: len(world.bound("train")) == 3, within=15)
+
+
+async def test_how_long_the_oldest_gang_has_waited_is_known() -> None:
+    world = World()
+    world.add_nodes(make_node("one", cpu="2"))
+    world.add_group("late", 3)
+    world.add_group("early", 3)
+    assert world.groups.oldest_waiting() == 0.0
+    world.add(*make_members("early", 2))
+    await world.run(20)
+    world.add(*make_members("late", 1))
+    await world.run(10)
+    assert (world.groups.waiting_groups(), round(world.groups.oldest_waiting())) == (2, 30)
+    world.delete("default/early-0")
+    world.delete("default/early-1")
+    assert (world.groups.waiting_groups(), round(world.groups.oldest_waiting())) == (1, 10)
