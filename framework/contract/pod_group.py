@@ -82,6 +82,10 @@ class PodGroupTrial(Protocol):
         """Around the calls below: at the end all is as before. Nominations of the group's members do not count."""
         ...
 
+    def undo(self) -> Steps[None]:
+        """Undo now, in steps, what would be undone at once at the end of the scenario: for a change of many pods."""
+        ...
+
     def remove_pod(self, pod: PodInfo, node_name: str) -> None:
         """Take a pod off its node. Raises KeyError when it is not counted there."""
         ...
@@ -97,10 +101,10 @@ class PodGroupTrial(Protocol):
         """
         ...
 
-    def fits(self, nodes: Collection[str] | None = None) -> bool:
+    def fits(self, nodes: Collection[str] | None = None) -> Steps[bool]:
         """Whether the assignments still do, member by member, each with those before it on their nodes.
 
-        With `nodes` only those to these nodes are looked at.
+        With `nodes` only those to these nodes are looked at. Yields now and then.
         """
         ...
 

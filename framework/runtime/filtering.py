@@ -230,6 +230,10 @@ class Filtering:
             passing &= verdicts == 0
         return None
 
+    def follows_trials(self, state: CycleState) -> bool:
+        """Whether `add_pod` and `remove_pod` have anybody to tell."""
+        return any(plugin.name not in state.skip_filter_plugins for plugin in self._plugins.pre_filter_extensions)
+
     def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:
         """Tell PreFilter's plugins that `added` was put on the node in a trial for `pod`. The first ERROR, if any."""
         for plugin in self._plugins.pre_filter_extensions:

@@ -186,6 +186,10 @@ class Framework:
         """Tell PreFilter's plugins that `removed` was taken off the node in a trial for `pod`."""
         return self._filtering.remove_pod(state, pod, removed, node_name)
 
+    def follows_trials(self, state: CycleState) -> bool:
+        """Whether a PreFilter plugin wants to be told of pods that are put on nodes, or taken off, in a trial."""
+        return self._filtering.follows_trials(state)
+
     def filter_all(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
         """Which of the nodes that PreFilter left in pass every Filter plugin, nominated pods considered."""
         return self._filtering.run_on_all(state, pod, pre_filtered)

@@ -71,11 +71,48 @@ class _InDomain(Generic[T]):
         """The members that fit."""
         return [attempt.pod for attempt in self.trial.placed]
 
-    def resume(self, attempts: Sequence[Attempt]) -> T:
+    def resume(self, attempts: Sequence[Attempt]) -> Steps[T]:
         """Have the attempts say again what they said after this trial."""
         for attempt, kept in zip(attempts, self.attempts, strict=True):
             attempt.resume(kept)
+            yield True
         return self.trial
+
+
+class _Asked(Generic[T]):
+    """What one search was asked for.
+
+    Attributes:
+        topology: where members have to be together.
+        placed: members that hold a node already.
+        attempts: those to be tried.
+        missing: how many of them must fit.
+        try_: tries them where their states say.
+        ranked: the attempts in the order in which slices take them; empty where there are no slices.
+    """
+
+    __slots__ = ("attempts", "missing", "placed", "ranked", "topology", "try_")
+
+    def __init__(
+        self, topology: Topology, placed: Sequence[PodInfo], attempts: Sequence[Attempt], missing: int, try_: Try[T]
+    ) -> None:
+        self.topology = topology
+        self.placed = placed
+        self.attempts = attempts
+        self.missing = missing
+        self.try_ = try_
+        self.ranked: Sequence[Attempt] = ()
+
+    def rank(self) -> Steps[None]:
+        """Work out `ranked`, if it is needed."""
+        if not self.topology.slice_size:
+            return
+        ranks = {}
+        for attempt in self.attempts:
+            ranks[attempt.pod.uid] = rank(attempt.pod)
+            yield True
+        self.ranked = sorted(self.attempts, key=lambda attempt: ranks[attempt.pod.uid])
+        yield True
 
 
 class DomainSearch:
@@ -94,8 +131,9 @@ class DomainSearch:
         self, topology: Topology, placed: Iterable[PodInfo], attempts: Sequence[Attempt], missing: int, try_: Try[T]
     ) -> Steps[Searched[T] | Status]:
         """Try `attempts`, of which `missing` must fit, in one domain after another; a Status when none can be named."""
-        holding = [*placed]
-        taken = self._rows_of(holding)
+        asked = _Asked(topology, [*placed], attempts, missing, try_)
+        taken = self._rows_of(asked.placed)
+        yield from asked.rank()
         for depth in range(len(topology.levels), topology.required - 1, -1):
             if not depth and not topology.slice_size:
                 break
@@ -107,7 +145,7 @@ class DomainSearch:
                 return _undetermined(partition, only)
             pinned = next(iter(only), None)
             try:
-                found = yield from self._search_level(topology, partition, pinned, holding, attempts, missing, try_)
+                found = yield from self._search_level(asked, partition, pinned)
             except Failed as failed:
                 return failed.status
             if found.no_domain is None or depth == topology.required:
@@ -146,110 +184,100 @@ class DomainSearch:
         found = rows[(numbers >= 0) & is_open[numbers]]
         return found if len(found) else rows
 
-    def _search_level(
-        self,
-        topology: Topology,
-        partition: Partition,
-        only: int | None,
-        placed: Sequence[PodInfo],
-        attempts: Sequence[Attempt],
-        missing: int,
-        try_: Try[T],
-    ) -> Steps[Searched[T]]:
-        """`only` is the one domain that may be tried; None for all. `placed` members hold a node already."""
-        room = self._room_in(topology, partition, attempts)
-        ranking = self._ranking(topology, partition, len(placed), attempts, room)
+    def _search_level(self, asked: _Asked[T], partition: Partition, only: int | None) -> Steps[Searched[T]]:
+        """`only` is the one domain that may be tried; None for all."""
+        missing = asked.missing
+        room = self._room_in(asked, partition)
+        yield True
+        ranking = self._ranking(asked, partition, room)
         order = ranking.order(missing)
         if only is not None:
             order = [number for number in order if number == only]
+        yield True
         tried: list[_InDomain[T]] = []
         for number in order:
-            trial = yield from self._try_in(topology, partition, number, placed, attempts, missing, try_)
+            trial = yield from self._try_in(asked, partition, number)
             enough = len(trial.placed) >= missing
             is_best = enough and ranking.is_best(number, [attempt.pod for attempt in trial.placed])
             if is_best and not tried:
                 return Searched(trial)
-            tried.append(_InDomain(number, trial, [copy(attempt) for attempt in attempts]))
+            kept = []
+            for attempt in asked.attempts:
+                kept.append(copy(attempt))
+                yield True
+            tried.append(_InDomain(number, trial, kept))
             if is_best:
                 break
-            yield True
         fitting = [each for each in tried if len(each.trial.placed) >= missing]
         if fitting:
-            return Searched(ranking.best(fitting).resume(attempts))
-        return (yield from self._closest(topology, partition, only, room, tried, placed, attempts, missing, try_))
+            return Searched((yield from ranking.best(fitting).resume(asked.attempts)))
+        return (yield from self._closest(asked, partition, only, room, tried))
 
-    def _try_in(
-        self,
-        topology: Topology,
-        partition: Partition,
-        number: int,
-        placed: Sequence[PodInfo],
-        attempts: Sequence[Attempt],
-        missing: int,
-        try_: Try[T],
-    ) -> Steps[T]:
+    def _try_in(self, asked: _Asked[T], partition: Partition, number: int) -> Steps[T]:
         """Try the members in one domain: anywhere in it, or each slice in one part of it.
 
         A part that did not take what it had room for by the count is believed to take no more than it took.
         """
-        rows = partition.rows[number]
-        if not topology.slice_size:
-            _hold(attempts, rows)
-            return (yield from try_())
-        parts = self._partitions.of((*partition.keys, topology.slice_level))
-        count, size = len(parts), topology.slice_size
+        rows, size = partition.rows[number], asked.topology.slice_size
+        if not size:
+            _hold(asked.attempts, rows)
+            yield True
+            return (yield from asked.try_())
+        parts = self._partitions.of((*partition.keys, asked.topology.slice_level))
+        count, ranked = len(parts), asked.ranked
         within = np.full(len(parts.numbers), NONE, np.intp)
         within[rows] = parts.numbers[rows]
-        in_parts = None if not count else self._count(within, count, attempts)
-        room = np.full(count, len(attempts), np.int64) if in_parts is None else in_parts.members
-        held_on = within[self._rows_by_pod(placed)]
+        in_parts = None if not count else self._count(within, count, asked.attempts)
+        room = np.full(count, len(ranked), np.int64) if in_parts is None else in_parts.members
+        held_on = within[self._rows_by_pod(asked.placed)]
         held = np.bincount(held_on[held_on >= 0], minlength=count)
-        ranked = sorted(attempts, key=lambda attempt: rank(attempt.pod))
+        yield True
         while True:
             assigned = assign(len(ranked), size, room, held)
-            left = room - np.bincount(np.array(assigned, np.intp), minlength=count)
+            yield True
+            wanted = np.bincount(np.array(assigned, np.intp), minlength=count)
             for attempt, part in zip(ranked, assigned, strict=False):
                 attempt.state.within = parts.rows[part]
             unheld = ranked[len(assigned) :]
-            short = len(assigned) < missing and count
-            _hold(unheld, parts.rows[int(left.argmax())] if short else rows[:0])
-            trial = yield from try_()
-            if len(trial.placed) >= missing or short or not count:
+            short = len(assigned) < asked.missing and count
+            _hold(unheld, parts.rows[int((room - wanted).argmax())] if short else rows[:0])
+            yield True
+            trial = yield from asked.try_()
+            if len(trial.placed) >= asked.missing or short or not count:
                 return trial
-            took = {attempt.pod.uid for attempt in trial.placed}
-            full = {part for attempt, part in zip(ranked, assigned, strict=False) if attempt.pod.uid not in took}
-            before = room.copy()
-            for part in full:
-                fit = sum(part == at and each.pod.uid in took for each, at in zip(ranked, assigned, strict=False))
-                room[part] = min(int(room[part]) - 1, fit)
-            if (room == before).all():
+            placed = {attempt.pod.uid for attempt in trial.placed}
+            yield True
+            took = np.zeros(count, np.int64)
+            for attempt, part in zip(ranked, assigned, strict=False):
+                took[part] += attempt.pod.uid in placed
+            full = took < wanted
+            if not full.any():
                 return trial
+            room[full] = np.minimum(room[full] - 1, took[full])
+            yield True
 
     def _closest(
         self,
-        topology: Topology,
+        asked: _Asked[T],
         partition: Partition,
         only: int | None,
         room: DomainRoom | None,
         tried: Sequence[_InDomain[T]],
-        placed: Sequence[PodInfo],
-        attempts: Sequence[Attempt],
-        missing: int,
-        try_: Try[T],
     ) -> Steps[Searched[T]]:
         """No domain can take the group: what comes of trying the one that comes closest."""
+        topology = asked.topology
         if tried:
             best = max(tried, key=lambda each: len(each.trial.placed))
-            number, trial = best.number, best.resume(attempts)
+            number, trial = best.number, (yield from best.resume(asked.attempts))
         else:
             number = NONE
             if len(partition):
                 number = only if only is not None else closest(room) if room is not None else 0
             if number == NONE:
-                _hold(attempts, np.zeros(0, np.intp))
-                trial = yield from try_()
+                _hold(asked.attempts, np.zeros(0, np.intp))
+                trial = yield from asked.try_()
             else:
-                trial = yield from self._try_in(topology, partition, number, placed, attempts, missing, try_)
+                trial = yield from self._try_in(asked, partition, number)
         values = partition.values[number] if number != NONE else ()
         could = None if room is None or number == NONE else int(room.members[number])
         slices = f"slices of {topology.slice_size} by {topology.slice_level}" if topology.slice_size else ""
@@ -257,29 +285,24 @@ class DomainSearch:
         domains = 1 if pinned else len(partition)
         return Searched(trial, NoDomain(partition.keys, domains, values, could, slices, pinned))
 
-    def _ranking(
-        self,
-        topology: Topology,
-        partition: Partition,
-        placed: int,
-        attempts: Sequence[Attempt],
-        room: DomainRoom | None,
-    ) -> Ranking:
+    def _ranking(self, asked: _Asked[T], partition: Partition, room: DomainRoom | None) -> Ranking:
+        attempts = asked.attempts
         if room is None:
             everywhere = np.full(len(partition), len(attempts), np.int64)
             room = DomainRoom(everywhere, everywhere)
-        if topology.favour is Favour.TIGHTEST:
+        if asked.topology.favour is Favour.TIGHTEST:
             return Tightest(room, len(attempts))
         framework = attempts[0].framework
 
         def score(pods: Sequence[PodInfo]) -> Counts:
             return framework.run_placement_score_plugins(pods, partition)
 
-        return ByPlacementScore(room, [attempt.pod for attempt in attempts], placed, score, self._choose)
+        pods = [attempt.pod for attempt in attempts]
+        return ByPlacementScore(room, pods, len(asked.placed), score, self._choose)
 
-    def _room_in(self, topology: Topology, partition: Partition, attempts: Sequence[Attempt]) -> DomainRoom | None:
+    def _room_in(self, asked: _Asked[T], partition: Partition) -> DomainRoom | None:
         """Room by domain; None when nobody counts it."""
-        demands = self._demands(attempts)
+        topology, demands = asked.topology, self._demands(asked.attempts)
         if demands is None:
             return None
         if not topology.slice_size:
@@ -305,7 +328,7 @@ class DomainSearch:
 
     def _rows_of(self, placed: Iterable[PodInfo]) -> Rows:
         """The rows of the nodes that these pods are on, each once."""
-        return np.unique(self._rows_by_pod(placed))
+        return np.array(sorted(set(self._rows_by_pod(placed).tolist())), np.intp)
 
     def _rows_by_pod(self, placed: Iterable[PodInfo]) -> Rows:
         """The row of the node of each pod, as far as the node is there."""

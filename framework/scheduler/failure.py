@@ -44,7 +44,11 @@ class FailureHandler:
 
     def failed_together(self, attempts: Sequence[Attempt]) -> Generator[bool, None, None]:
         """The same in steps, for many pods; nothing else may happen in between."""
-        back = [attempt for attempt in attempts if self.still_waits(attempt)]
+        back: list[Attempt] = []
+        for attempt in attempts:
+            if self.still_waits(attempt):
+                back.append(attempt)
+            yield False
         if back:
             self._queue.requeue([attempt.queued for attempt in back], back[0].rejection())
             self._queue.activate(attempt.pod for attempt in back if attempt.displaced)

@@ -63,6 +63,8 @@ class GroupTrial:
         self._missing = missing
         self._place = place
         self._found: Sequence[Attempt] = ()
+        self._places_on: dict[str, list[int]] = {}
+        self._following: Sequence[Attempt] = ()
 
     @property
     def assignments(self) -> Sequence[Placed]:
@@ -88,41 +90,67 @@ class GroupTrial:
             with self._snapshot.trial():
                 yield
         finally:
-            self._found = ()
+            self._keep(())
             for pod, node in promised.values():
                 self._nominator.nominate(pod, node)
+
+    def undo(self) -> Steps[None]:
+        """Put back the pods that are off their nodes, in steps."""
+        self._keep(())
+        while self._snapshot.take_back():
+            yield True
 
     def remove_pod(self, pod: PodInfo, node_name: str) -> None:
         """Take a pod off its node."""
         self._snapshot.remove_pod(pod, node_name)
-        for attempt in self._found:
+        for attempt in self._following:
             attempt.framework.run_pre_filter_extension_remove_pod(attempt.state, attempt.pod, pod, node_name)
 
     def add_pod(self, pod: PodInfo, node_name: str) -> None:
         """Put one back that was taken off."""
         self._snapshot.add_pod(pod, node_name)
-        for attempt in self._found:
+        for attempt in self._following:
             attempt.framework.run_pre_filter_extension_add_pod(attempt.state, attempt.pod, pod, node_name)
 
     def schedule(self) -> Steps[Status | None]:
         """Find nodes for as many members as the group lacks; None, or why that many do not fit."""
-        copies = [replace(attempt, state=_anew(attempt.state), group=attempt.group) for attempt in self._attempts]
+        copies = []
+        for attempt in self._attempts:
+            copies.append(replace(attempt, state=_anew(attempt.state), group=attempt.group))
+            yield True
         placed, refused = yield from self._place(copies)
         if len(placed) < self._missing:
             return refused or Status.unschedulable()
-        self._found = placed[: self._missing]
+        self._keep(placed[: self._missing])
         return None
 
-    def fits(self, nodes: Collection[str] | None = None) -> bool:
+    def _keep(self, found: Sequence[Attempt]) -> None:
+        """These are the assignments from now on."""
+        self._found = found
+        self._following = [each for each in found if each.framework.follows_trials(each.state)]
+        self._places_on = {}
+        for place, attempt in enumerate(found):
+            self._places_on.setdefault(attempt.node_name, []).append(place)
+
+    def fits(self, nodes: Collection[str] | None = None) -> Steps[bool]:
         """Whether the assignments still do."""
+        looked_at = self._found
+        if nodes is not None:
+            looked_at = [self._found[place] for place in sorted(at for name in nodes for at in self._on(name))]
         reserved: list[Attempt] = []
         with self._snapshot.trial():
-            fitting = all(
-                self._fits(attempt, reserved) for attempt in self._found if nodes is None or attempt.node_name in nodes
-            )
-            for attempt in reversed(reserved):
-                attempt.framework.run_reserve_plugins_unreserve(attempt.state, attempt.pod, attempt.node_name)
-        return fitting
+            try:
+                for attempt in looked_at:
+                    if not self._fits(attempt, reserved):
+                        return False
+                    yield True
+                return True
+            finally:
+                for attempt in reversed(reserved):
+                    attempt.framework.run_reserve_plugins_unreserve(attempt.state, attempt.pod, attempt.node_name)
+
+    def _on(self, node_name: str) -> Sequence[int]:
+        return self._places_on.get(node_name, ())
 
     def _fits(self, attempt: Attempt, reserved: list[Attempt]) -> bool:
         framework, state, pod, node_name = attempt.framework, attempt.state, attempt.pod, attempt.node_name

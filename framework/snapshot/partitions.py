@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.ma  # np.unique imports it when it is first called: not in the middle of a decision
 import numpy.typing as npt
 from cachetools import LRUCache
 
@@ -38,12 +39,17 @@ class Partition:
         self.keys = tuple(keys)
         self.numbers: Numbers = np.full(snapshot.height, NONE, np.intp)
         columns = [snapshot.labels.column(key) for key in keys]
-        ids = np.stack([column.ids[live] for column in columns]) if columns else np.ones((1, len(live)), np.int32)
-        inside = (ids != ABSENT).all(axis=0)
-        distinct, which = np.unique(ids[:, inside], axis=1, return_inverse=True)
+        ids = [column.ids[live] for column in columns]
+        inside = np.ones(len(live), np.bool_)
+        codes = np.zeros(len(live), np.int64)
+        for column, each in zip(columns, ids, strict=True):
+            inside &= each != ABSENT
+            _, codes = np.unique(codes * len(column.values) + each, return_inverse=True)
+        _, first, which = np.unique(codes[inside], return_index=True, return_inverse=True)
+        of_domains = [each[inside][first].tolist() for each in ids]
         named = [
-            tuple(column.values[number] for column, number in zip(columns, each, strict=False))
-            for each in distinct.T.tolist()
+            tuple(column.values[each[index]] for column, each in zip(columns, of_domains, strict=True))
+            for index in range(len(first))
         ]
         order = sorted(range(len(named)), key=named.__getitem__)
         place = np.zeros(len(named), np.intp)

@@ -7,13 +7,13 @@ else plugins look at need not be known here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import Placed, PodInfo, SnapshotReader
+from muster.framework.contract import Placed, PodInfo, SnapshotReader, Steps
 from muster.framework.model.requests import PODS
 from muster.framework.snapshot.view import Rows
 
@@ -43,7 +43,7 @@ class Evictable:
 
 def evictable(
     snapshot: SnapshotReader, rows: Iterable[int], below: int, unit_of: UnitOf, protected: Callable[[PodInfo], bool]
-) -> Evictable:
+) -> Steps[Evictable]:
     """Of the pods on these rows, ascending, those that a preemptor of priority `below` may evict."""
     found: list[tuple[int, Level, int, Placed]] = []
     for row in rows:
@@ -63,7 +63,9 @@ def evictable(
             level = (False, False, priority) if pod.terminating else (True, protected(pod), priority)
             here.append((row, level, 0 if pod.terminating else weight, Placed(pod, snapshot.names[row])))
         found += sorted(here, key=_level)
+        yield True
     ranks = {level: rank for rank, level in enumerate(sorted({each[1] for each in found}))}
+    yield True
     return Evictable(
         [each[3] for each in found],
         np.array([each[0] for each in found], np.intp),
@@ -105,10 +107,10 @@ class Estimate:
         self._gains: Ints = gains
         self._costs = _within_rows(pods.weights[np.newaxis], self._first_of)[0]
 
-    def choose(self, wanted: int, taken: set[int]) -> set[int]:
-        """Positions of pods without which about `wanted` members more fit; rows in `taken` are left out, and grow it.
+    def choose(self, wanted: int, taken: set[int]) -> Iterator[Iterable[int]]:
+        """Positions of pods without which about `wanted` members more fit, a few at a time.
 
-        With the lowest top priority that does; then the fewest pods.
+        Rows in `taken` are left out, and grow it. With the lowest top priority that does; then the fewest pods.
         """
         rows, levels = self._pods.rows, self._pods.levels
         gains = self._gains.copy()
@@ -121,19 +123,17 @@ class Estimate:
         else:
             within = gains
         costs = self._costs.copy()
-        chosen: set[int] = set()
         while wanted > 0 and within.any():
             useful = np.minimum(within, wanted)
             worth = useful / np.maximum(costs, 0.5)
             best = int(np.lexsort((useful, worth))[-1])
-            chosen.update(range(int(self._first_of[best]), best + 1))
             taken.add(int(rows[best]))
             wanted -= int(within[best])
             later = (rows == rows[best]) & (np.arange(len(rows)) > best)
             within[later] = (within[later] - within[best]).clip(0)
             costs[later] -= costs[best]
             within[int(self._first_of[best]) : best + 1] = 0
-        return chosen
+            yield range(int(self._first_of[best]), best + 1)
 
 
 def _amounts(snapshot: SnapshotReader, pods: Evictable, member: PodInfo) -> tuple[Ints, Ints, Ints]:

@@ -18,7 +18,7 @@ from muster.framework.contract import Handle, Placed, PodGroupInfo, PodGroupTria
 from .budgets import Budgets
 from .candidates import LOWEST_PRIORITY
 from .cheapest import Estimate, Evictable, evictable
-from .victims import UnitOf, Victim, by_importance, reprieve_order, victims_among
+from .victims import UnitOf, Victim, by_importance, reprieve_order, victims_in_steps
 
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming preemptor")
 
@@ -26,8 +26,6 @@ _WIDER = 4
 """How much more room each further scenario looks for than the one before."""
 _FEW = 512
 """Of so few pods, what is found without all of them is compared with the rest."""
-_PUT_BACK = 64
-"""Victims on nodes that no member goes to are put back so many at a time."""
 
 Cost = tuple[int, int, int, int]
 
@@ -71,7 +69,13 @@ class GroupSearch:
         best: GroupPlan | None = None
         refused: Status = NO_VICTIMS
         for chosen in self._scenarios(pods, estimates):
-            found = yield from self._try(self._without(pods, chosen))
+            if chosen is None:
+                yield True
+                continue
+            some = [pods.pods[position] for position in sorted(chosen)]
+            yield True
+            victims = yield from victims_in_steps(some, self._unit_of, self._group.priority, self._now)
+            found = yield from self._try(victims)
             if isinstance(found, Status):
                 refused = found
                 continue
@@ -95,25 +99,28 @@ class GroupSearch:
             for some in rows[signature]:
                 useful[some] = True
             yield True
-        found = evictable(
+        found = yield from evictable(
             snapshot, np.flatnonzero(useful).tolist(), self._group.priority, self._unit_of, self._budgets.protect
         )
-        yield True
         if not found.pods:
             return found, []
         return found, [
             (len(pods), Estimate(snapshot, found, pods[0], *rows[signature])) for signature, pods in alike.items()
         ]
 
-    def _scenarios(self, pods: Evictable, estimates: Sequence[tuple[int, Estimate]]) -> Iterator[Collection[int]]:
-        """Positions of pods to try without; each more than the ones before could do."""
+    def _scenarios(
+        self, pods: Evictable, estimates: Sequence[tuple[int, Estimate]]
+    ) -> Iterator[Collection[int] | None]:
+        """Positions of pods to try without; each more than the ones before could do. None where it takes a while."""
         seen: set[frozenset[int]] = set()
         share = 1
         while True:
             taken: set[int] = set()
             chosen: set[int] = set()
             for count, estimate in estimates:
-                chosen.update(estimate.choose(max(1, count - estimate.idle) * share, taken))
+                for some in estimate.choose(max(1, count - estimate.idle) * share, taken):
+                    chosen.update(some)
+                    yield None
             on_rows = np.flatnonzero(np.isin(pods.rows, list(taken))).tolist()
             for some in (chosen, on_rows):
                 key = frozenset(some)
@@ -127,27 +134,26 @@ class GroupSearch:
         if everything not in seen:
             yield everything
 
-    def _without(self, pods: Evictable, chosen: Iterable[int]) -> list[Victim]:
-        some = [pods.pods[position] for position in sorted(chosen)]
-        return victims_among(some, self._unit_of, self._group.priority, self._now)
-
     # One scenario.
 
     def _try(self, victims: Sequence[Victim]) -> Steps[GroupPlan | Status]:
         trial = self._trial
         with trial.scenario():
             for victim in victims:
-                self._remove(victim.pods)
-            refused = yield from trial.schedule()
-            if refused is not None:
-                return refused
-            return (yield from self._reprieve(victims))
+                yield from self._remove(victim.pods)
+            found: GroupPlan | Status | None = yield from trial.schedule()
+            if found is None:
+                found = yield from self._reprieve(victims)
+            yield from trial.undo()
+            return found
 
     def _reprieve(self, victims: Sequence[Victim]) -> Steps[GroupPlan]:
         trial = self._trial
         placement = tuple(trial.assignments)
         used = {placed.node_name for placed in placement}
+        yield True
         reprieve = reprieve_order(victims, self._budgets)
+        yield True
         turns = list(zip(reprieve.order, reprieve.violations, strict=True))
         if trial.depends_on_cluster:
             lost = yield from self._halve(turns)
@@ -167,25 +173,23 @@ class GroupSearch:
     ) -> Steps[list[tuple[Victim, int]]]:
         """Where filters look at one node at a time: only members on the victim's nodes can be in its way."""
         lost = []
-        for count, (victim, violations) in enumerate(turns):
-            self._add(victim.pods)
+        for victim, violations in turns:
+            yield from self._add(victim.pods)
             touched = {placed.node_name for placed in victim.pods}.intersection(used)
-            if touched and not self._trial.fits(touched):
-                self._remove(victim.pods)
+            if touched and not (yield from self._trial.fits(touched)):
+                yield from self._remove(victim.pods)
                 lost.append((victim, violations))
-            if touched or not count % _PUT_BACK:
-                yield True
         return lost
 
     def _halve(self, turns: Sequence[tuple[Victim, int]]) -> Steps[list[tuple[Victim, int]]]:
         """All at once if they may stay together, else the more important half and then the other."""
         yield True
         for victim, _ in turns:
-            self._add(victim.pods)
-        if self._trial.fits():
+            yield from self._add(victim.pods)
+        if (yield from self._trial.fits()):
             return []
         for victim, _ in turns:
-            self._remove(victim.pods)
+            yield from self._remove(victim.pods)
         if len(turns) == 1:
             return list(turns)
         middle = (len(turns) + 1) // 2
@@ -201,23 +205,24 @@ class GroupSearch:
                 kept.append((victim, violations))
                 continue
             going, staying = victim.spared(used)
-            self._add(staying)
-            yield True
-            if self._trial.fits():
+            yield from self._add(staying)
+            if (yield from self._trial.fits()):
                 counts = self._budgets.violations([[each.pods[0].pod] for each in going])
                 kept += yield from self._halve(list(zip(going, counts, strict=True)))
             else:
-                self._remove(staying)
+                yield from self._remove(staying)
                 kept.append((victim, violations))
         return kept
 
-    def _add(self, pods: Iterable[Placed]) -> None:
+    def _add(self, pods: Iterable[Placed]) -> Steps[None]:
         for pod, node_name in pods:
             self._trial.add_pod(pod, node_name)
+            yield True
 
-    def _remove(self, pods: Iterable[Placed]) -> None:
+    def _remove(self, pods: Iterable[Placed]) -> Steps[None]:
         for pod, node_name in pods:
             self._trial.remove_pod(pod, node_name)
+            yield True
 
 
 def _cost(plan: GroupPlan) -> Cost:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from operator import attrgetter
 
-from muster.framework.contract import DisruptionUnit, Placed
+from muster.framework.contract import DisruptionUnit, Placed, Steps
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 
@@ -81,6 +81,17 @@ UnitOf = Callable[[PodInfo], DisruptionUnit | None]
 
 
 def victims_among(pods: Iterable[Placed], unit_of: UnitOf, below: int, now: float) -> list[Victim]:
+    """The same as `victims_in_steps`, at once."""
+    steps = victims_in_steps(pods, unit_of, below, now)
+    try:
+        while True:
+            next(steps)
+    except StopIteration as end:
+        found: list[Victim] = end.value
+        return found
+
+
+def victims_in_steps(pods: Iterable[Placed], unit_of: UnitOf, below: int, now: float) -> Steps[list[Victim]]:
     """What it takes to evict all of these pods that a preemptor of priority `below` may evict.
 
     Pods by themselves come in their order. More pods of a group than it can spare take all of its others along.
@@ -90,12 +101,14 @@ def victims_among(pods: Iterable[Placed], unit_of: UnitOf, below: int, now: floa
     for placed in pods:
         if placed.pod.priority >= below:
             continue
+        yield True
         unit = unit_of(placed.pod)
         if unit is None:
             victims.append(single(placed.pod, placed.node_name, now))
         elif unit.priority < below:
             in_groups.setdefault(unit.key, (unit, []))[1].append(placed)
     for unit, mine in in_groups.values():
+        yield True
         if len(mine) <= unit.spare:
             victims += [member(placed, unit, now) for placed in mine]
         else:

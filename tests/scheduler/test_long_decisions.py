@@ -102,6 +102,24 @@ async def test_a_slice_does_the_work_of_one_member() -> None:
     assert len(steps) >= 6 * 8  # begun, tried, undone twice over, reserved, permitted, told
 
 
+async def test_a_slice_takes_one_pod_off_its_node_where_a_gang_evicts_many() -> None:
+    world = sliced()
+    world.add_nodes(*(make_node(f"node-{number}", cpu="4") for number in range(4)))
+    world.add(*(make_pod(f"low-{number}").requests(cpu="1").priority(0) for number in range(16)))
+    await world.settle()
+    world.add_group("gang", 4)
+    world.add(*(make_member(f"gang-{number}", "gang", cpu="3").priority(10) for number in range(4)))
+    journal = world.engine.cache.snapshot.usage_journal
+
+    moves, before = [], journal.position
+    while world.step():
+        moves.append(journal.position - before)
+        before = journal.position
+
+    assert sum(moves) >= 2 * 12  # taken off, and put back at the end
+    assert max(moves) <= 2  # where it is seen whether a member still fits, that one comes and goes again
+
+
 async def test_what_comes_meanwhile_waits_for_the_end_of_the_decision() -> None:
     world = sliced()
     world.add_nodes(make_node("one", cpu="4"))
