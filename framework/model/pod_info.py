@@ -13,6 +13,7 @@ import msgspec
 
 from .affinity_terms import PodTerms, pod_terms
 from .label_selector import LabelSet, label_set_of
+from .node_selector import NodeRequirement, required_of
 from .pod import Pod, PodResourceClaim, PodSpec, PodStatus, Volume
 from .requests import CPU, MEMORY, nonzero_requests, pod_requests, scoring_requests
 
@@ -82,7 +83,7 @@ class PodSignature:
         spec: what the pods' specs have in common.
     """
 
-    __slots__ = ("__weakref__", "_terms", "host_ports", "images", "nonzero", "requests", "scoring", "spec")
+    __slots__ = ("__weakref__", "_required", "_terms", "host_ports", "images", "nonzero", "requests", "scoring", "spec")
 
     def __init__(self, pod: Pod) -> None:
         self.requests = pod_requests(pod)
@@ -93,6 +94,14 @@ class PodSignature:
         self.images = _images(pod)
         self.spec = _common(pod.spec)
         self._terms: dict[str, PodTerms] = {}
+        self._required: NodeRequirement | None = None
+
+    @property
+    def required(self) -> NodeRequirement:
+        """What the pods require of their node."""
+        if self._required is None:
+            self._required = required_of(self.spec)
+        return self._required
 
     def terms_in(self, namespace: str) -> PodTerms:
         """The terms of inter-pod affinity that the pods have in this namespace."""

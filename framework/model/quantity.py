@@ -9,8 +9,9 @@ capped at 2^63-1 in magnitude, so that they fit the int64 columns.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 Quantity: TypeAlias = str | int | float
 """A quantity in an object. The API server always writes strings; manifests written by people hold numbers as well."""
@@ -22,6 +23,9 @@ _NANO_POWER = 9
 _PLAIN_DIGITS = 18
 NANO_PER_UNIT = 10**9
 NANO_PER_MILLI = 10**6
+_ALMOST = NANO_PER_UNIT - 1
+
+T = TypeVar("T")
 
 _DECIMAL_EXPONENT = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY_EXPONENT = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -71,6 +75,11 @@ def _bounded(exponent: int) -> int:
 def value(amount: int) -> int:
     """Nano units to whole units, rounded away from zero (`Quantity.Value`)."""
     return _away_from_zero(amount, NANO_PER_UNIT)
+
+
+def whole_values(amounts: Mapping[T, int]) -> dict[T, int]:
+    """Each of them as `value`; fast, for a pod may name thousands."""
+    return {key: min((n + _ALMOST) // NANO_PER_UNIT, MAX_VALUE) if n >= 0 else value(n) for key, n in amounts.items()}
 
 
 def milli_value(amount: int) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from .pod import Container, Pod, PodSpec
-from .quantity import Quantity, milli_value, nanos, value
+from .quantity import Quantity, milli_value, nanos, value, whole_values
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -51,7 +51,10 @@ def amounts(quantities: Quantities) -> dict[str, int]:
 
 def pod_requests(pod: Pod) -> dict[str, int]:
     """The pod's effective request by resource: milli-cores for cpu, whole units otherwise."""
-    return {resource: amount(resource, n) for resource, n in _sum(pod, {}).items()}
+    total = _sum(pod, {})
+    cpu = total.pop(CPU, None)
+    requests = whole_values(total)
+    return requests if cpu is None else {CPU: milli_value(cpu), **requests}
 
 
 def scoring_requests(pod: Pod, requests: Mapping[str, int]) -> dict[str, int]:
@@ -61,6 +64,8 @@ def scoring_requests(pod: Pod, requests: Mapping[str, int]) -> dict[str, int]:
     total = _containers(pod, _SCORING_DEFAULTS, _is_pod_level)
     _add(total, _parse(pod.spec.overhead, _is_pod_level))
     differing = {resource: amount(resource, n) for resource, n in total.items()}
+    if not _asks_as_a_whole(pod):
+        return {**requests, **differing}
     return differing | {resource: n for resource, n in requests.items() if not _is_pod_level(resource)}
 
 

@@ -17,6 +17,9 @@ from .tallies import ANY, Tallies
 
 WEIGHED = (Wish.REQUIRED, Wish.PREFERRED, Wish.PREFERRED_APART)
 """What running pods wish that counts in scores."""
+VERY_MANY: Hashable = "very many labels"
+"""The key of pods that have more labels than this. A selector that goes by labels may pick them, too."""
+_MOST_LABELS = 1000
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,10 @@ class PodsMatching:
 
     @cached_property
     def keys(self) -> Collection[Hashable]:
-        """Labels of which each pod that matches has one."""
+        """Labels of which each pod that matches has one, unless it has very many."""
         anchors = [clause.selector.anchors for clause in self.clauses]
-        return min((each for each in anchors if each is not None), key=len, default=(ANY,))
+        fewest = min((each for each in anchors if each is not None), key=len, default=None)
+        return (ANY,) if fewest is None else (*fewest, VERY_MANY)
 
     def weigh(self, trait: LabelSet) -> int:
         """1 for a match."""
@@ -76,7 +80,7 @@ class TermsAbout:
     @property
     def keys(self) -> Iterable[Hashable]:
         """The pod's labels."""
-        return (*self.label_set.labels.items(), ANY)
+        return _keys_of_labels(self.label_set)
 
     def weigh(self, trait: CarriedTerm) -> int:
         """What a pod that carries the term adds."""
@@ -154,9 +158,11 @@ class PodRelations:
 
 
 def _keys_of_labels(label_set: LabelSet) -> Iterable[Hashable]:
-    return (*label_set.labels.items(), ANY)
+    """What pods with these labels are found by. Where there are very many, not one by one: that would take too long."""
+    few = len(label_set.labels) <= _MOST_LABELS
+    return (*label_set.labels.items(), ANY) if few else (VERY_MANY, ANY)
 
 
 def _keys_of_term(carried: CarriedTerm) -> Iterable[Hashable]:
     anchors = carried.term.selector.anchors
-    return (ANY,) if anchors is None else anchors
+    return (ANY,) if anchors is None else (*anchors, VERY_MANY)

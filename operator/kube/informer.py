@@ -30,7 +30,7 @@ from .references import HasMetadata, object_key
 from .store import Handler, Store
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 
     from .client import ApiClient
 
@@ -43,6 +43,7 @@ _SHORTEST_WATCH = 300.0
 _EARLY_SECONDS = 1.0
 _BREATH_EVENTS = 200
 _BREATH_SECONDS = 0.005
+_LONG_LINE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +264,7 @@ class Informer(Generic[T]):
             async for chunk in chunks:
                 if batch := lines.feed(chunk):
                     count += len(batch)
-                    await self._breathing(map(self._take, batch))
+                    await self._breathing(self._take(batch))
                     self._progress()
         except TimedOut as error:
             log.debug("%s: %s", self._resource.name, error)
@@ -273,9 +274,17 @@ class Informer(Generic[T]):
         if not count and self._timing.clock() - opened < _EARLY_SECONDS:
             raise _EndedEarly("the watch ended at once")
 
-    def _take(self, line: bytes) -> None:
-        """Act on one line of a watch."""
-        match self._decoder.frame(line):
+    def _take(self, lines: Iterable[bytes]) -> Iterator[None]:
+        """Act on lines of a watch in steps: to read a long one and to act on it are two."""
+        for line in lines:
+            frame = self._decoder.frame(line)
+            if len(line) > _LONG_LINE:
+                yield
+            self._act(frame)
+            yield
+
+    def _act(self, frame: Change[T] | Bookmark | StreamError | Unreadable) -> None:
+        match frame:
             case Change(type="DELETED", object=obj):
                 self._store.remove(object_key(obj.metadata), obj)
                 self._resume_at = obj.metadata.resource_version

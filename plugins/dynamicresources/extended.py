@@ -52,6 +52,11 @@ def is_dra_resource(name: str) -> bool:
     return is_extended_resource(name) or name.startswith(CLASS_RESOURCE_PREFIX)
 
 
+def asks_for_devices(pod: PodInfo) -> bool:
+    """Whether there is any of `resources_of`."""
+    return any(amount and is_dra_resource(name) for name, amount in pod.signature.requests.items())
+
+
 def resources_of(pod: PodInfo) -> list[str]:
     """The resources the pod asks for that devices may back, in order of their names."""
     return sorted(name for name, amount in pod.signature.requests.items() if amount and is_dra_resource(name))

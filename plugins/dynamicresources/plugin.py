@@ -48,7 +48,7 @@ from muster.framework.model.devices import DEVICES_API, DeviceClass, DeviceTaint
 from .binding import ClaimWriter
 from .claiming import Claiming, Plan
 from .deallocation import blocking
-from .extended import backed, claim_for, in_memory, resources_of
+from .extended import asks_for_devices, backed, claim_for, in_memory, resources_of
 from .hints import claim_changed, pod_changed
 from .nodes import NodeJudge
 from .problem import check_classes
@@ -108,7 +108,7 @@ class DynamicResources(
 
     def concerns(self, pod: PodInfo) -> bool:
         """Pods that neither claim devices nor ask for a resource that devices may back get none."""
-        return bool(pod.pod.spec.resource_claims or resources_of(pod))
+        return bool(pod.pod.spec.resource_claims or asks_for_devices(pod))
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Finds the pod's claims, and whether anything about them keeps it off all nodes."""

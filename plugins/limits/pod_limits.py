@@ -36,11 +36,11 @@ class PodLimitsArgs(PluginArgs):
     """The most of each that a pod may have; see `SIZES` for what is counted."""
 
     containers: int = 2_000
-    requested_resources: int = 10_000
-    host_ports: int = 10_000
+    requested_resources: int = 500
+    host_ports: int = 5_000
     tolerations: int = 10_000
     node_selector_labels: int = 10_000
-    node_affinity_expressions: int = 10_000
+    node_affinity_expressions: int = 2_500
     joint_node_affinity_expressions: int = 1_000
     node_affinity_values: int = 20_000
     pod_affinity_terms: int = 100

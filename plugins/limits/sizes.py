@@ -11,8 +11,12 @@ from types import MappingProxyType
 from typing import Final
 
 from muster.framework.model.label_selector import LabelSelector
-from muster.framework.model.pod import NodeAffinity, NodeSelectorTerm, PodSpec
+from muster.framework.model.pod import Container, NodeAffinity, NodeSelectorTerm, PodSpec
 from muster.framework.model.pod_relations import PodAffinity, PodAffinityTerm
+
+
+def _containers_of(spec: PodSpec) -> tuple[Container, ...]:
+    return (*spec.containers, *spec.init_containers)
 
 
 def _containers(spec: PodSpec) -> int:
@@ -20,12 +24,12 @@ def _containers(spec: PodSpec) -> int:
 
 
 def _requested_resources(spec: PodSpec) -> int:
-    whole = len(spec.overhead) + (len(spec.resources.requests) if spec.resources else 0)
-    return whole + sum(len(each.resources.requests) for each in (*spec.containers, *spec.init_containers))
+    whole = spec.resources.requests if spec.resources else ()
+    return len({*spec.overhead, *whole}.union(*(each.resources.requests for each in _containers_of(spec))))
 
 
 def _host_ports(spec: PodSpec) -> int:
-    return sum(len(each.ports) for each in (*spec.containers, *spec.init_containers))
+    return sum(len(each.ports) for each in _containers_of(spec))
 
 
 def _node_expressions(spec: PodSpec) -> int:

@@ -38,7 +38,7 @@ from muster.framework.model.pod import NodeAffinity as Affinity
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.snapshot.node_selector import admitted, worth
 
-from .wishes import NO_AFFINITY, liking_of, wishes_of
+from .wishes import NO_AFFINITY, liking_of, says_something, wishes_of
 
 UNMATCHED = Status.unresolvable("node(s) didn't match Pod's node affinity/selector")
 NOT_ENFORCED = Status.unresolvable("node(s) didn't match scheduler-enforced node affinity")
@@ -64,10 +64,11 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, E
         self._wishes = PerSignature(wishes_of)
 
     def concerns(self, pod: PodInfo) -> bool:
-        """Pods that neither require nor prefer anything go anywhere, unless the profile says otherwise."""
-        wishes = self._wishes.of(pod)
-        asked = wishes.required is not None or wishes.liking or wishes.fault
-        return bool(asked or self._enforced is not None or self._enforced_liking)
+        """Pods that say nothing of nodes go anywhere, unless the profile says otherwise.
+
+        What they say is not read here: of a pod that says too much `PodLimits` is to turn it away first.
+        """
+        return says_something(pod) or self._enforced is not None or bool(self._enforced_liking)
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult | Status | None:
         """The only nodes that can pass, when every term names nodes by `metadata.name`."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from muster.framework.config.args.selectors import NodeAffinity as AffinityForm
-from muster.framework.model.node_selector import NAME_FIELD, NodeRequirement, required_of, well_formed
+from muster.framework.model.node_selector import NAME_FIELD, NodeRequirement, well_formed
 from muster.framework.model.pod import NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.preferences import Preferences
@@ -35,6 +35,12 @@ class Wishes:
     fault: str
 
 
+def says_something(pod: PodInfo) -> bool:
+    """Whether the pod's spec says anything of nodes, well-formed or not."""
+    spec = pod.pod.spec
+    return bool(spec.node_selector) or (spec.affinity is not None and spec.affinity.node_affinity is not None)
+
+
 def wishes_of(pod: PodInfo) -> Wishes:
     """What the pod's spec says."""
     spec = pod.pod.spec
@@ -44,7 +50,7 @@ def wishes_of(pod: PodInfo) -> Wishes:
     formed = [well_formed(term.preference) for term in preferred]
     good = (term for term, fine in zip(preferred, formed, strict=True) if fine and term.weight)
     return Wishes(
-        required=required_of(spec) if spec.node_selector or selector is not None else None,
+        required=pod.signature.required if spec.node_selector or selector is not None else None,
         node_names=None if selector is None else _node_names(selector.node_selector_terms),
         liking=Preferences((term.weight, term.preference) for term in good),
         fault=_fault(preferred, formed),

@@ -13,7 +13,7 @@ from cachetools import LRUCache
 from muster.framework.config.args import PodTopologySpreadArgs
 from muster.framework.contract import PodInfo, SignatureCache, SnapshotReader
 from muster.framework.model.label_selector import SelectorError
-from muster.framework.model.node_selector import required_of
+from muster.framework.model.node_selector import NodeRequirement
 from muster.framework.model.pod_relations import TopologySpreadConstraint
 
 from .constraint import HARD, SOFT, Constraint, Rule, counted, read_rules
@@ -113,23 +113,27 @@ class Readings:
     ) -> tuple[Constraint, ...]:
         rules = tuple(rules)
         keys = tuple(dict.fromkeys(rule.topology_key for rule in rules)) if every_key else ()
+        required = _requirement_of(pod) if any(rule.honors_affinity for rule in rules) else None
         return tuple(
             Constraint(
                 rule=rule,
                 question=counted(pod.namespace, rule.selector),
-                eligible=self._eligible_for(rule, keys, pod, snapshot),
+                eligible=self._eligible_for(rule, keys, required, pod, snapshot),
                 self_match=int(rule.selector.picks(pod.labels)),
             )
             for rule in rules
         )
 
     def _eligible_for(
-        self, rule: Rule, keys: tuple[str, ...], pod: PodInfo, snapshot: SnapshotReader
+        self,
+        rule: Rule,
+        keys: tuple[str, ...],
+        required: NodeRequirement | None,
+        pod: PodInfo,
+        snapshot: SnapshotReader,
     ) -> EligibleNodes | None:
         """The nodes that count, the same object for all rules and pods that have them in common."""
-        requirement = required_of(pod.pod.spec) if rule.honors_affinity else None
-        if requirement is not None and not requirement.labels and requirement.terms is None:
-            requirement = None
+        requirement = required if rule.honors_affinity else None
         tolerations = pod.pod.spec.tolerations if rule.honors_taints else None
         if requirement is None and tolerations is None and len(keys) < 2:
             return None
@@ -147,6 +151,12 @@ class Readings:
 
 
 _NONE = Reading()
+
+
+def _requirement_of(pod: PodInfo) -> NodeRequirement | None:
+    """What the pod requires of its node; None when that is nothing."""
+    required = pod.signature.required
+    return required if required.labels or required.terms is not None else None
 
 
 def _rules(

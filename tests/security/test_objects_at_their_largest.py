@@ -23,10 +23,15 @@ from muster.framework.model.pod import Pod
 from muster.framework.scheduler.engine import Engine
 from muster.operator.explain.picture import picture
 from muster.operator.process.settings import assemble, muster_configuration
+from muster.plugins.limits.pod_limits import PodLimitsArgs
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 from tests.security.shapes import SHAPES
 
 MOST_CALLS = 500_000
+CALLS_WITHIN_LIMITS = 180_000
+"""For a pod that no limit turns away: the limits are low enough for that."""
+LARGEST_OBJECT = 1_500_000
+"""Bytes that etcd takes."""
 NODES = 120
 
 
@@ -88,10 +93,10 @@ def large(shapes: list[str], share: float) -> PodDict:
     return pod
 
 
-def bounded(what: str, act: Callable[[], Any]) -> None:
+def bounded(what: str, act: Callable[[], Any], most: int = MOST_CALLS) -> None:
     with counted() as work:
         act()
-    assert work.calls < MOST_CALLS, f"{what}: {work.calls} calls"
+    assert work.calls < most, f"{what}: {work.calls} calls"
 
 
 def decide(engine: Engine) -> None:
@@ -110,20 +115,24 @@ def test_a_pod_at_its_largest_costs_bounded_work_and_leaves_nothing(shape: str, 
 
 
 def hold_a_large_pod(engine: Engine, shapes: list[str], share: float, assigned: str) -> None:
+    hold(engine, typed(large(shapes, share), assigned), MOST_CALLS)
+
+
+def hold(engine: Engine, pod: Pod, most: int) -> None:
     """A large pod comes, others come and go beside it, its nodes change, and it goes."""
-    pod, other = typed(large(shapes, share), assigned), typed(make_pod("other").labels(app="x"))
-    bounded("the pod comes", lambda: engine.pods.on_add(pod))
-    bounded("it is decided", lambda: decide(engine))
-    bounded("another comes", lambda: engine.pods.on_add(other))
-    bounded("the other is decided", lambda: decide(engine))
+    other = typed(make_pod("other").labels(app="x"))
+    bounded("the pod comes", lambda: engine.pods.on_add(pod), most)
+    bounded("it is decided", lambda: decide(engine), most)
+    bounded("another comes", lambda: engine.pods.on_add(other), most)
+    bounded("the other is decided", lambda: decide(engine), most)
     engine.pods.on_delete(other)
     old = engine.cache.snapshot.nodes[3]
     assert old is not None
     new = msgspec.structs.replace(old, metadata=msgspec.structs.replace(old.metadata, labels={"example.com/size": "9"}))
-    bounded("a node changes", lambda: engine.nodes.on_update(old, new))
+    bounded("a node changes", lambda: engine.nodes.on_update(old, new), most)
     engine.nodes.on_update(new, old)
-    bounded("it is decided again", lambda: decide(engine))
-    bounded("the pod goes", lambda: engine.pods.on_delete(pod))
+    bounded("it is decided again", lambda: decide(engine), most)
+    bounded("the pod goes", lambda: engine.pods.on_delete(pod), most)
     assert differences(engine.cache) == []
 
 
@@ -135,6 +144,34 @@ def hold_a_large_pod(engine: Engine, shapes: list[str], share: float, assigned: 
 )
 def test_any_mixture_that_is_as_large_costs_no_more(shapes: list[str], share: float, assigned: str) -> None:
     hold_a_large_pod(cluster(), shapes, share, assigned)
+
+
+LIMITED: dict[str, tuple[str, ...]] = {
+    "requested_resources": ("requests", "requests and limits"),
+    "containers": ("containers", "init containers", "images"),
+    "host_ports": ("host ports",),
+    "tolerations": ("tolerations",),
+    "node_selector_labels": ("node selector",),
+    "node_affinity_expressions": ("required terms", "required names", "preferred terms", "bounds", "preferred bounds"),
+    "joint_node_affinity_expressions": ("joint terms",),
+    "pod_affinity_terms": ("affinity", "own topologies", "anti-affinity"),
+    "topology_spread_constraints": ("spreading",),
+    "volumes": ("claims",),
+}
+"""By name of a limit: the shapes that it bounds."""
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_a_pod_that_has_as_much_as_the_limits_let_it_costs_no_more(data: st.DataObject) -> None:
+    limits, pod = PodLimitsArgs(), make_pod("large")
+    for field in data.draw(st.lists(st.sampled_from(sorted(LIMITED)), min_size=3, unique=True)):
+        shape, _ = SHAPES[data.draw(st.sampled_from(LIMITED[field]))]
+        most: int = getattr(limits, field)
+        for number in range(most // 2 if field.startswith(("joint", "containers")) else most):
+            shape(pod, number)
+    if len(msgspec.json.encode(pod)) < LARGEST_OBJECT:
+        hold(cluster(), typed(pod), CALLS_WITHIN_LIMITS)
 
 
 NODE_SHAPES: dict[str, tuple[Callable[[NodeDict, int], object], int]] = {
