@@ -23,6 +23,7 @@ from .decision import PROMISES, DecisionFollower, Evictions, GroupDecision, PodD
 from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintFunction
 from .extender import Victims
 from .group import Disruption, DisruptionPlugin, GroupPlugin, ObjectFollower, PodFollower
+from .group_tree import Part, Shortage
 from .handle import (
     MAX_WAIT_SECONDS,
     Binder,
@@ -117,6 +118,7 @@ __all__ = [
     "ObjectFollower",
     "ObjectMeta",
     "Observer",
+    "Part",
     "Partition",
     "PerNodeFilter",
     "PerNodeScore",
@@ -148,6 +150,7 @@ __all__ = [
     "ReservePlugin",
     "ScorePlugin",
     "Scores",
+    "Shortage",
     "SignatureCache",
     "SnapshotReader",
     "Status",

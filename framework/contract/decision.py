@@ -56,6 +56,7 @@ class GroupDecision:
         no_domain: with a topology, what the search for a domain came to when none could take the group.
         state: the notes that PodGroupPostFilter plugins wrote.
         post_filter: what PodGroupPostFilter came to, as a sentence; "" when it was not asked.
+        parts: of a tree, what each of its leaves came to, by its key: None for one that has what it needs.
     """
 
     plugin: str
@@ -69,6 +70,7 @@ class GroupDecision:
     no_domain: NoDomain | None = None
     state: CycleState = field(default_factory=CycleState)
     post_filter: str = ""
+    parts: Mapping[str, Status | None] = field(default_factory=dict)
 
     @property
     def evictions(self) -> Evictions | None:

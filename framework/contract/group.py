@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..model.pod_info import PodInfo
+from .group_tree import Part, Shortage
 from .plugin import Args, Plugin
 from .status import Code, Status
 from .topology import NoDomain, Topology
@@ -74,6 +75,24 @@ class GroupPlugin(Plugin[Args]):
         all get the same, but for those that wait for something of their own. Pure.
         """
         return own if own is not None and own.code is status.code is Code.PENDING else status
+
+    def tree(self, group: str) -> Part | None:
+        """The groups that the group consists of, as they are now; None for one whose members are its own.
+
+        All waiting members of a tree are decided for together, whatever `missing` says.
+        """
+        return None
+
+    def part_of(self, pod: PodInfo) -> str:
+        """The key of the leaf of its tree that the pod is a member of. Asked about members of trees."""
+        raise NotImplementedError
+
+    def reject_part(self, part: Part, cause: Shortage | Status | None) -> Status:
+        """What a part is told that did not fit, for what it lacks or for the error of a member or a part. Pure.
+
+        Asked of plugins that have trees; without a cause when the tree has what it needs and no other member fits.
+        """
+        raise NotImplementedError
 
     def preemption_priority(self, group: str, waiting: Sequence[PodInfo]) -> int:
         """What pods must be below for the group to evict them: its own, else the highest of those that wait."""

@@ -127,6 +127,14 @@ class DomainSearch:
         self._choose = choose
         self._partitions = Partitions(snapshot)
 
+    def inside(self, rows: Rows | None) -> DomainSearch:
+        """The same search for domains within these rows alone; None for all nodes."""
+        if rows is None:
+            return self
+        found = copy(self)
+        found._partitions = Partitions(self._snapshot, rows)
+        return found
+
     def search(
         self, topology: Topology, placed: Iterable[PodInfo], attempts: Sequence[Attempt], missing: int, try_: Try[T]
     ) -> Steps[Searched[T] | Status]:

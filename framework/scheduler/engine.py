@@ -38,7 +38,9 @@ from .profile_handle import Ports, ProfileHandle
 from .reports import Reports
 from .schedule_group import GroupCycle
 from .schedule_one import Algorithm, SchedulingCycle
+from .schedule_tree import TreeCycle
 from .scheduler import Scheduler
+from .tree_trial import TreeTrials
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,8 @@ def build_engine(
     domains = DomainSearch(snapshot, room, cache.node_of, ports.choose)
     consultations = Consultations(algorithms, ports)
     trials = GroupTrials(cycle, snapshot, room)
-    groups = GroupCycle(cycle, trials, domains, bindings, failures, reports, pods, nominator, ports)
+    trees = TreeCycle(TreeTrials(trials, domains, snapshot))
+    groups = GroupCycle(cycle, trials, domains, trees, bindings, failures, reports, pods, nominator, ports)
     return Engine(
         cache=cache,
         queue=queue,
@@ -196,7 +199,7 @@ def _build_queue(
         missing = 1
         if group is not None:
             plugin, own_id = framework.plugins.group(group)
-            missing = plugin.missing(own_id)
+            missing = max(1, plugin.missing(own_id))
         return room.enough(framework, pods, missing) or (may_evict and room.may_be_made(pods))
 
     def awaits_victims(pods: Iterable[PodInfo]) -> bool:

@@ -25,8 +25,8 @@ from .schedule_one import Algorithm
 
 PREFIX = "pod group preemption: "
 
-Tried = tuple[Sequence[Attempt], Status | None]
-"""The attempts that found a node, in the order they did, and why the first other one did not."""
+Tried = Sequence[Attempt] | Status
+"""The attempts that a group lacks, which all found a node, in the order they did; else why they do not fit together."""
 Place = Callable[[Sequence[Attempt]], Steps[Tried]]
 """Tries attempts together on the snapshot as it is, and undoes it."""
 
@@ -53,14 +53,12 @@ class GroupTrial:
         algorithm: Algorithm,
         nominator: PodNominator,
         attempts: Sequence[Attempt],
-        missing: int,
         place: Place,
     ) -> None:
         self._algorithm = algorithm
         self._snapshot: Snapshot = algorithm.snapshot
         self._nominator = nominator
         self._attempts = attempts
-        self._missing = missing
         self._place = place
         self._found: Sequence[Attempt] = ()
         self._places_on: dict[str, list[int]] = {}
@@ -118,10 +116,10 @@ class GroupTrial:
         for attempt in self._attempts:
             copies.append(replace(attempt, state=_anew(attempt.state), group=attempt.group))
             yield True
-        placed, refused = yield from self._place(copies)
-        if len(placed) < self._missing:
-            return refused or Status.unschedulable()
-        self._keep(placed[: self._missing])
+        found = yield from self._place(copies)
+        if isinstance(found, Status):
+            return found
+        self._keep(found)
         return None
 
     def _keep(self, found: Sequence[Attempt]) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 from ..contract.cycle_state import CycleState
 from ..contract.decision import GroupDecision, PodDecision
 from ..contract.group import GroupPlugin
+from ..contract.group_tree import Part
 from ..contract.observer import GroupResult
 from ..contract.pod_group import PodGroupInfo, Steps, with_preemption
 from ..contract.status import Code, Status
@@ -30,12 +31,13 @@ from .binding_cycle import BindingCycle
 from .domain_search import DomainSearch, Searched
 from .event_handlers import PodEventHandler
 from .failure import FailureHandler
-from .group_post_filter import GroupTrial, PostFiltered, Tried, post_filter
+from .group_post_filter import GroupTrial, Place, PostFiltered, Tried, post_filter
 from .group_room import as_queued
 from .group_trial import GroupTrials, Trial
 from .profile_handle import Ports
 from .reports import Reports
 from .schedule_one import SchedulingCycle
+from .schedule_tree import TreeCycle
 
 _BEGIN_AT_ONCE = 64
 
@@ -51,6 +53,7 @@ class GroupOutcome:
         first_lost: the first that had a node and could not be reserved there.
         decision: what the trial came to; None where all members were tried each on its own.
         alone: those that were, or never came to a trial.
+        whole: whether all that are placed are bound, or none.
     """
 
     placed: list[Attempt] = field(default_factory=list)
@@ -59,6 +62,7 @@ class GroupOutcome:
     first_lost: Attempt | None = None
     decision: GroupDecision | None = None
     alone: list[Attempt] = field(default_factory=list)
+    whole: bool = False
 
 
 class GroupCycle:
@@ -69,6 +73,7 @@ class GroupCycle:
         cycle: SchedulingCycle,
         trials: GroupTrials,
         domains: DomainSearch,
+        trees: TreeCycle,
         bindings: BindingCycle,
         failures: FailureHandler,
         reports: Reports,
@@ -79,6 +84,7 @@ class GroupCycle:
         self._cycle = cycle
         self._trials = trials
         self._domains = domains
+        self._trees = trees
         self._nominator = nominator
         self._bindings = bindings
         self._failures = failures
@@ -119,10 +125,12 @@ class GroupCycle:
         missing, topology = plugin.missing(group), plugin.topology(group)
         for attempt in attempts:
             attempt.state.group = f"{plugin.name}/{group}"
-        outcome = GroupOutcome()
+        outcome, tree = GroupOutcome(), plugin.tree(group)
         fault = plugin.fault(group)
         if fault is not None:
             return _at_fault(plugin, group, missing, attempts, Status.failure(fault).by(plugin.name))
+        if tree is not None:
+            return (yield from self._decide_tree(plugin, group, tree, attempts, outcome))
         if missing <= 0:
             return (yield from self._each_by_itself(plugin, group, topology, attempts, outcome))
         yield True
@@ -149,21 +157,46 @@ class GroupCycle:
         status = status.by(plugin.name)
         notes, helped = CycleState(), PostFiltered({} if status.code is Code.PENDING else None)
         if status.code is Code.UNSCHEDULABLE and attempts[0].framework.plugins.pod_group_post_filter:
-            helped = yield from self._post_filter(plugin, group, topology, attempts, missing, notes)
+
+            def place(copies: Sequence[Attempt]) -> Steps[Tried]:
+                searched = yield from self._search(plugin, group, topology, copies, missing)
+                if isinstance(searched, Status):
+                    return searched
+                enough = searched.trial.placed[:missing]
+                return enough if len(enough) >= missing else _refusal(searched.trial) or Status.unschedulable()
+
+            helped = yield from self._post_filter(plugin, group, attempts, missing, notes, place)
             status = Status(status.code, (with_preemption(status.message, helped.message),), status.plugin)
         decision = GroupDecision(
             plugin.name, group, status, cause, placed, missing, members, waiting, no_domain, notes, helped.message
         )
         return (yield from self._reject(plugin, status, trial, decision, helped))
 
+    def _decide_tree(
+        self, plugin: GroupPlugin, group: str, tree: Part, attempts: Sequence[Attempt], outcome: GroupOutcome
+    ) -> Steps[GroupOutcome]:
+        """Place what fits of a tree as one."""
+
+        def helped(notes: CycleState, place: Place) -> Steps[PostFiltered]:
+            if not attempts[0].framework.plugins.pod_group_post_filter:
+                return PostFiltered()
+            return (yield from self._post_filter(plugin, group, attempts, len(attempts), notes, place))
+
+        yield True
+        found = yield from self._trees.decide(plugin, group, tree, attempts, helped)
+        outcome.decision, outcome.whole, outcome.together = found.decision, True, True
+        yield from self._place(found.placed, len(found.placed), outcome)
+        outcome.failed += found.failed
+        return outcome
+
     def _post_filter(
         self,
         plugin: GroupPlugin,
         group: str,
-        topology: Topology | None,
         attempts: Sequence[Attempt],
         missing: int,
         notes: CycleState,
+        place: Place,
     ) -> Steps[PostFiltered]:
         """What PodGroupPostFilter makes of the refusal."""
         waiting = [attempt.pod for attempt in attempts]
@@ -176,12 +209,8 @@ class GroupCycle:
             may_preempt=plugin.may_preempt(group, waiting),
         )
 
-        def place(copies: Sequence[Attempt]) -> Steps[Tried]:
-            searched = yield from self._search(plugin, group, topology, copies, missing)
-            return ((), searched) if isinstance(searched, Status) else (searched.trial.placed, _refusal(searched.trial))
-
         framework = attempts[0].framework
-        trial = GroupTrial(self._cycle.algorithm(framework.name), self._nominator, attempts, missing, place)
+        trial = GroupTrial(self._cycle.algorithm(framework.name), self._nominator, attempts, place)
         return (yield from post_filter(framework, notes, info, trial))
 
     def _each_by_itself(
@@ -294,7 +323,7 @@ class GroupCycle:
             lost = [attempt for attempt in attempts if attempt.status is not None]
             permitted = [attempt for attempt in attempts if attempt.status is None]
             first_lost = outcome.first_lost or next(iter(lost), None)
-            if first_lost is not None and plugin.missing(group) > 0:
+            if first_lost is not None and (outcome.whole or plugin.missing(group) > 0):
                 for attempt in reversed(permitted):
                     self._bindings.withdraw(attempt, first_lost)
                 self._failures.released(attempts)

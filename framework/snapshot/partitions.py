@@ -25,6 +25,8 @@ _KEPT = 64
 class Partition:
     """The domains of one sequence of label keys, in the order of their values; without keys, all nodes are one.
 
+    With `within`, nodes of other rows are in no domain.
+
     Attributes:
         keys: the label keys, the widest first.
         values: of each domain, its value of each key.
@@ -34,8 +36,8 @@ class Partition:
 
     __slots__ = ("_members", "_starts", "keys", "numbers", "rows", "values")
 
-    def __init__(self, snapshot: SnapshotReader, keys: Sequence[str]) -> None:
-        live = snapshot.live_rows()
+    def __init__(self, snapshot: SnapshotReader, keys: Sequence[str], within: Rows | None = None) -> None:
+        live = snapshot.live_rows() if within is None else within
         self.keys = tuple(keys)
         self.numbers: Numbers = np.full(snapshot.height, NONE, np.intp)
         columns = [snapshot.labels.column(key) for key in keys]
@@ -75,10 +77,11 @@ class Partition:
 
 
 class Partitions:
-    """The partitions asked for last, each as the nodes are now."""
+    """The partitions asked for last, each as the nodes are now; with `within`, of these rows, which must have nodes."""
 
-    def __init__(self, snapshot: SnapshotReader) -> None:
+    def __init__(self, snapshot: SnapshotReader, within: Rows | None = None) -> None:
         self._snapshot = snapshot
+        self._within = within
         self._by_keys: LRUCache[tuple[str, ...], tuple[tuple[int, int], Partition]] = LRUCache(_KEPT)
 
     def of(self, keys: tuple[str, ...]) -> Partition:
@@ -87,6 +90,6 @@ class Partitions:
         known = self._by_keys.get(keys)
         if known is not None and known[0] == now:
             return known[1]
-        partition = Partition(self._snapshot, keys)
+        partition = Partition(self._snapshot, keys, self._within)
         self._by_keys[keys] = now, partition
         return partition

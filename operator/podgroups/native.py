@@ -57,7 +57,7 @@ class NativeGroupController(StatusController):
             self._queue.discard(key)
         elif self._groups.said(key) is not None:
             self._look_at(key, not_before=self._not_before.get(key, 0.0))
-        elif not self._groups.lacks_pods(key):
+        elif self._groups.waits_for(key) is None:
             self._waiting.discard(key)
         elif key not in self._waiting:
             self._look_at(key, not_before=self._clock.now() + _PATIENCE_SECONDS)
@@ -79,9 +79,9 @@ class NativeGroupController(StatusController):
 
     def _tell_that_it_waits(self, key: str, group: PodGroup) -> None:
         """The group is not tried, so nothing is said of it; people are told once, when its pods do not come soon."""
-        if self._groups.lacks_pods(key) and key not in self._waiting:
+        note = self._groups.waits_for(key)
+        if note is not None and key not in self._waiting:
             self._waiting.add(key)
-            note = messages.waiting_for_pods(self._groups.existing(key), group.spec.min_count)
             self._ports.recorder.record(_event(group, "WaitingForPods", note, self._ports.reporter))
 
     def _tell(self, key: str, group: PodGroup, said: Said) -> None:

@@ -9,11 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from muster.framework.contract import Clock, Disruption, Favour, Topology
+from muster.framework.contract import Clock, Disruption, Part, Topology
 from muster.framework.contract.group_book import GroupBook
+from muster.framework.contract.members import EndedMember
 from muster.framework.model.pod_info import PodInfo
 
+from . import messages
 from .api import PodGroup, group_key
+from .composite_api import CompositePodGroup
+from .hierarchy import Hierarchy, is_root, topology_of
 from .validation import fault
 
 
@@ -41,13 +45,18 @@ class Said:
 
 
 class Groups(GroupBook[PodGroup]):
-    """All groups."""
+    """All groups.
+
+    Attributes:
+        hierarchy: which groups are parts of which.
+    """
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(group_key, clock)
         self._first_seen: dict[str, float] = {}
         self._said: dict[str, Said] = {}
         self._faults: dict[str, str | None] = {}
+        self.hierarchy = Hierarchy(self)
 
     # What the watches saw.
 
@@ -64,20 +73,35 @@ class Groups(GroupBook[PodGroup]):
             self._first_seen.pop(group, None)
         if new is None and pod is not None:
             self._account_for(group, pod.uid)
-        self._faults.pop(group, None)
+        self.hierarchy.members_changed(group)
+        self._forget_fault(group)
         if not self._look(group) and changed:
             self._changed(group)
+
+    def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
+        """A pod has ended, or one that had was deleted; see `Members`."""
+        super().follow_ended(uid, old, new)
+        for member in (old, new):
+            if member is not None:
+                self.hierarchy.members_changed(member.group)
 
     def follow_group(self, group: str, new: PodGroup | None) -> None:
         """A PodGroup came, changed or went. What was said of one that went does not hold for a later one."""
         known = self._groups.pop(group, None)
         if known is not None and (new is None or new.metadata.uid != known.metadata.uid):
             self._said.pop(group, None)
-        self._faults.pop(group, None)
         if new is not None:
             self._groups[group] = new
+        self.hierarchy.follow_leaf(group, new)
+        self._forget_fault(group)
+        if new is not None:
             self._look(group)
         self._changed(group)
+
+    def follow_composite(self, key: str, new: CompositePodGroup | None) -> None:
+        """A CompositePodGroup came, changed or went."""
+        self.hierarchy.follow_composite(key, new)
+        self._faults.clear()
 
     # What they are.
 
@@ -103,31 +127,72 @@ class Groups(GroupBook[PodGroup]):
         found = self._groups[group]
         return found.spec.scheduling_policy.gang is None or self.existing(group) >= found.spec.min_count
 
-    def lacks_pods(self, group: str) -> bool:
-        """Whether it is a gang of ours of which some pods exist, and too few to be tried."""
-        return group in self._groups and self._is_ours(group) and not self.has_enough(group)
+    def is_ready(self, group: str) -> bool:
+        """Whether a group that exists may be tried: as many pods exist as it, or what it is a part of, needs."""
+        if not self.hierarchy.is_part(group):
+            return self.has_enough(group)
+        root = self.hierarchy.root_of(group)
+        return root is not None and self.hierarchy.is_ready(root)
+
+    def lack(self, group: str) -> str | None:
+        """Why a group that exists is not tried yet; None when it may be."""
+        if self.is_ready(group):
+            return None
+        if not self.hierarchy.is_part(group):
+            return messages.TOO_FEW
+        root = self.hierarchy.root_of(group)
+        return self.hierarchy.gap(group) if root is None else messages.tree_lacks(root, self.hierarchy.lack(root))
+
+    def waits_for(self, group: str) -> str | None:
+        """What a group of ours of which pods exist lacks to be tried, for people; None when it may be."""
+        if group not in self._groups or not self._is_ours(group):
+            return None
+        if not self.has_enough(group):
+            return messages.waiting_for_pods(self.existing(group), self._groups[group].spec.min_count)
+        return self.lack(group)
+
+    def whole(self, group: str) -> str:
+        """What a group is decided with: the hierarchy that it is in, else itself."""
+        return self.hierarchy.root_of(group) or group
+
+    def leaves(self, group: str) -> list[str]:
+        """The PodGroups of a hierarchy; of a PodGroup, itself."""
+        return [*self.hierarchy.leaves(group)] if is_root(group) else [group]
+
+    def tree(self, group: str) -> Part | None:
+        """A hierarchy as the engine decides about it; None for a PodGroup."""
+        return self.hierarchy.tree(group) if self.hierarchy.get(group) is not None else None
+
+    def holding(self, group: str) -> list[PodInfo]:
+        """Members that hold a node."""
+        return [*self.members.placed_pods(group)]
 
     def topology(self, group: str) -> Topology | None:
-        """Where its members have to be together, the domain chosen as kube-scheduler does; None for anywhere."""
+        """Where its own members have to be together; None for anywhere."""
         found = self._groups.get(group)
-        constraints = found.spec.scheduling_constraints if found is not None else None
-        keys = tuple(each.key for each in constraints.topology) if constraints is not None else ()
-        return Topology(keys, len(keys), Favour.PLACEMENT_SCORE) if keys else None
+        return None if found is None else topology_of(found.spec.scheduling_constraints)
 
     def priority(self, group: str) -> int:
         """The group's own, whatever its pods have; 0 for one that names none, or does not exist."""
-        found = self._groups.get(group)
+        found = self._groups.get(group) or self.hierarchy.get(group)
         return 0 if found is None else found.spec.priority or 0
 
     def disruption(self, pod: PodInfo) -> Disruption | None:
-        """The group that the pod runs with; where pods may go one by one, each by itself but as a group's."""
+        """The group that the pod runs with; where pods may go one by one, each by itself but as a group's.
+
+        Of groups in groups the outermost counts that is disrupted as a whole; the priority is that of the outermost.
+        """
         group = self.members.group_of(pod)
         found = self._groups.get(group) if group is not None else None
         if group is None or found is None:
             return None
-        if found.spec.disrupted_together:
-            return Disruption(group, [*self.members.placed_pods(group)], self.priority(group), spare=0)
-        return Disruption(f"{group}/{pod.name}", [pod], self.priority(group), spare=1)
+        known: dict[str, PodGroup | CompositePodGroup] = {group: found, **dict(self.hierarchy.known_above(group))}
+        priority = self.priority([*known][-1])
+        for name, each in reversed(known.items()):
+            if each.spec.disrupted_together:
+                together = [member for leaf in self.leaves(name) for member in self.holding(leaf)]
+                return Disruption(name, together, priority, spare=0)
+        return Disruption(f"{group}/{pod.name}", [pod], priority, spare=1)
 
     def remaining(self, group: str) -> list[PodInfo]:
         """Members without a node that are ours to place and not held back by scheduling gates; in no certain order."""
@@ -140,14 +205,22 @@ class Groups(GroupBook[PodGroup]):
     def fault(self, group: str) -> str | None:
         """Why its members cannot be one group; None when they can. See `validation`."""
         if group not in self._faults:
-            waiting = sorted(self.remaining(group), key=lambda pod: (-pod.priority, pod.key))
-            self._faults[group] = fault(self._groups[group], waiting, self.members.placed_pods(group))
+            found = self._groups.get(group) or self.hierarchy.get(group)
+            leaves = self.leaves(group)
+            remaining = [pod for leaf in leaves for pod in self.remaining(leaf)]
+            waiting = sorted(remaining, key=lambda pod: (-pod.priority, pod.key))
+            scheduled = [pod for leaf in leaves for pod in self.members.placed_pods(leaf)]
+            self._faults[group] = None if found is None else fault(found.spec, waiting, scheduled)
         return self._faults[group]
 
     def age(self, group: str) -> float:
         """Seconds since the first member of the group was seen."""
         now = self._clock.now()
         return now - self._first_seen.get(group, now)
+
+    def _forget_fault(self, group: str) -> None:
+        self._faults.pop(group, None)
+        self._faults.pop(self.whole(group), None)
 
     # What was decided about them.
 

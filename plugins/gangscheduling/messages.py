@@ -38,10 +38,34 @@ def closest(found: NoDomain) -> str:
     return f"Others of its pods run in {found.where}." if found.pinned else f"{found.where} comes closest."
 
 
-def composite(group: str, parent: str) -> str:
-    """The group is a part of a larger one, whose parts start together or not at all."""
-    name = group.partition("/")[2]
-    return f'pod group "{name}" is a part of composite pod group "{parent}": Muster does not schedule these'
+def composite_missing(name: str) -> str:
+    """The group is a part of a CompositePodGroup that does not exist (yet)."""
+    return f'waiting for composite pod group "{name}" to appear in scheduling queue'
+
+
+def too_deep(name: str) -> str:
+    """The group is a part of a part of a part of a part, or of itself."""
+    return f'composite pod groups above "{name}" are nested too deeply, or in a circle'
+
+
+def tree_lacks(root: str, lack: str) -> str:
+    """A hierarchy is not tried yet."""
+    return f'waiting for composite pod group "{root.rpartition("/")[2]}" tree to meet quorum: {lack}'
+
+
+def lacks_parts(name: str, ready: int, needed: int) -> str:
+    """Too few parts of a CompositePodGroup exist with their pods."""
+    return f'{ready} of the {needed} groups that "{name}" needs have their pods'
+
+
+def lacks_members(name: str, exist: int, needed: int) -> str:
+    """Too few pods of a part exist."""
+    return f'{exist} of the {needed} pods that "{name}" needs exist'
+
+
+def part_error(error: str) -> str:
+    """For the group and its other parts: an error struck one of them."""
+    return f"composite pod group evaluation failed due to child error: {error}"
 
 
 def member_error(error: str) -> str:

@@ -22,10 +22,12 @@ from muster.framework.contract import (
     NodeView,
     NoDomain,
     ObjectFollower,
+    Part,
     PodInfo,
     PostBindPlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
+    Shortage,
     Status,
     Topology,
 )
@@ -34,7 +36,9 @@ from muster.framework.contract.missing_groups import MissingGroups
 
 from . import messages
 from .api import NAME, NEVER, POD_GROUPS, PodGroup, group_key
+from .composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
 from .groups import Groups, Reason
+from .hierarchy import COMPOSITE_PREFIX, is_root
 from .validation import fault
 
 SHARED = NAME
@@ -56,7 +60,7 @@ class GangScheduling(
     """Places the pods of a PodGroup of scheduling.k8s.io as its policy says."""
 
     name = NAME
-    watches = (POD_GROUPS,)
+    watches = (POD_GROUPS, COMPOSITE_POD_GROUPS)
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -70,13 +74,14 @@ class GangScheduling(
     # The queue.
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
-        """Keeps a pod out until its PodGroup exists, and as many pods as a gang needs."""
+        """Keeps a pod out until its PodGroup exists, those that it is a part of, and as many pods as they need."""
         group = group_key(pod)
         if group is None:
             return None
         if group not in self._groups:
             return Status.unresolvable(messages.group_missing(group))
-        return None if self._groups.has_enough(group) else Status.unresolvable(messages.TOO_FEW)
+        lack = self._groups.lack(group)
+        return None if lack is None else Status.unresolvable(lack)
 
     def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
         """Tells a pod that it waits for its group. One that is let in may be what its group lacked before."""
@@ -90,7 +95,7 @@ class GangScheduling(
             self.handle.clock.call_later(_GATHERING_SECONDS, partial(self._activate, group))
 
     def group_of(self, pod: PodInfo) -> str | None:
-        """The group, as long as it lacks its quorum; later members are scheduled one by one.
+        """The group, as long as it lacks its quorum; later members are scheduled one by one. Of parts the whole, ever.
 
         A group that has to be together in a topology domain is named also then: its place says where they may go. So is
         that of a pod that does not go with it.
@@ -99,12 +104,14 @@ class GangScheduling(
         found = None if group is None else self._groups.get(group)
         if group is None or found is None:
             return None
+        if self._groups.hierarchy.is_part(group):
+            return self._groups.hierarchy.root_of(group)
         together = self._groups.missing(group) > 0 or self._groups.topology(group) is not None
-        return group if together or fault(found, [pod], ()) is not None else None
+        return group if together or fault(found.spec, [pod], ()) is not None else None
 
     def fault(self, group: str) -> str | None:
         """What `validation` finds."""
-        return self._groups.fault(group) if group in self._groups else None
+        return self._groups.fault(group)
 
     def topology(self, group: str) -> Topology | None:
         """The domain that `spec.schedulingConstraints` asks for."""
@@ -112,11 +119,30 @@ class GangScheduling(
 
     def priority(self, group: str) -> int | None:
         """The group's own."""
-        return self._groups.priority(group) if group in self._groups else None
+        known = group in self._groups or self._groups.hierarchy.get(group) is not None
+        return self._groups.priority(group) if known else None
+
+    def missing(self, group: str) -> int:
+        """How many members must get a node at once; of a hierarchy, how many at least."""
+        tree = self._groups.tree(group)
+        return super().missing(group) if tree is None else tree.least
+
+    def uid(self, group: str) -> str:
+        """The UID of the group's object."""
+        found = self._groups.hierarchy.get(group)
+        return super().uid(group) if found is None else found.metadata.uid
+
+    def tree(self, group: str) -> Part | None:
+        """The hierarchy of a CompositePodGroup."""
+        return self._groups.tree(group)
+
+    def part_of(self, pod: PodInfo) -> str:
+        """The pod's PodGroup."""
+        return group_key(pod) or ""
 
     def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
         """As the group says, else as its pods do, which agree."""
-        found = self._groups.get(group)
+        found = self._groups.get(group) or self._groups.hierarchy.get(group)
         policy = None if found is None else found.spec.preemption_policy
         return super().may_preempt(group, waiting) if policy is None else policy != NEVER
 
@@ -137,13 +163,19 @@ class GangScheduling(
         self._standing_changed(group, before)
         if new is None and old is not None:
             self._missing.waits_no_more(old.uid)
-        if old is None and new is not None and not new.node_name and group in self._unfit:
-            self._unfit.discard(group)
-            self.handle.clock.call_later(_GATHERING_SECONDS, partial(self._activate, group))
+        whole = self._groups.whole(group)
+        if old is None and new is not None and not new.node_name and whole in self._unfit:
+            self._unfit.discard(whole)
+            self.handle.clock.call_later(_GATHERING_SECONDS, partial(self._activate, whole))
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
         """Keeps the groups. Whoever waits for a group is tried when it comes, or asks for something else."""
-        group = new if isinstance(new, PodGroup) else old
+        group = new or old
+        if isinstance(group, CompositePodGroup):
+            self._groups.follow_composite(group.key, group if new is not None else None)
+            if old is None:
+                self._activate(f"{COMPOSITE_PREFIX}{group.key}")
+            return
         if not isinstance(group, PodGroup):
             return
         known = self._groups.get(group.key)
@@ -162,11 +194,12 @@ class GangScheduling(
         found = self._groups.get(group)
         if found is None:
             return Status.pending(messages.group_missing(group))
-        wrong = self._groups.fault(group)
+        wrong = self._groups.fault(self._groups.whole(group))
         if wrong is not None:
             return Status.failure(wrong)
-        if found.spec.parent_composite_pod_group_name is not None:
-            return Status.unresolvable(messages.composite(group, found.spec.parent_composite_pod_group_name))
+        if self._groups.hierarchy.is_part(group):
+            gap = self._groups.hierarchy.gap(group)
+            return None if gap is None else Status.pending(gap)
         missing, remaining = self._groups.missing(group), len(self._groups.remaining(group))
         if missing > remaining:
             scheduled = self._groups.scheduled(group)
@@ -180,8 +213,6 @@ class GangScheduling(
         found = self._groups.get(group)
         if found is None:
             return cause
-        if found.spec.parent_composite_pod_group_name is not None:
-            return Status.unresolvable(messages.composite(group, found.spec.parent_composite_pod_group_name))
         if not cause.rejected:
             return Status.failure(messages.member_error(cause.message))
         min_count, scheduled = self._groups.quorum(group), self._groups.scheduled(group)
@@ -195,6 +226,23 @@ class GangScheduling(
         text = text if promise is None else f"{text}. {promise}"
         return Status.pending(text) if cause.code is Code.PENDING else Status.unschedulable(text)
 
+    def reject_part(self, part: Part, cause: Shortage | Status | None) -> Status:
+        """What a part of a hierarchy is told, or the whole of it."""
+        if cause is None:
+            return Status.unschedulable(messages.UNSCHEDULABLE)
+        if isinstance(cause, Status):
+            told = messages.member_error if part.parts is None else messages.part_error
+            return Status.failure(told(cause.message))
+        if part.parts is not None:
+            text = messages.unsatisfied(part.needed, cause.fitting, cause.left)
+        else:
+            counts = messages.unsatisfied if cause.tried else messages.too_few
+            scheduled = self._groups.scheduled(part.key) + cause.fitting
+            text = counts(self._groups.quorum(part.key), scheduled, cause.left)
+        if cause.no_domain is not None:
+            text = messages.no_domain(cause.no_domain, text)
+        return Status.unschedulable(text)
+
     def reject_member(self, status: Status, own: Status | None, *, placed: bool) -> Status:
         """A pod that found no node is told so; one that found one, that it is of no use."""
         if own is not None:
@@ -205,7 +253,12 @@ class GangScheduling(
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Says why the group was refused."""
-        if decision.plugin != self.name or decision.status is None:
+        if decision.plugin != self.name:
+            return
+        if is_root(decision.group):
+            self._on_tree_decision(decision)
+            return
+        if decision.status is None:
             return
         status = decision.status
         (self._incomplete if status.code is Code.PENDING else self._unfit).add(decision.group)
@@ -213,14 +266,27 @@ class GangScheduling(
         note = "" if decision.no_domain is None else messages.closest(decision.no_domain)
         self._groups.say(decision.group, reason, status.message, note)
 
+    def _on_tree_decision(self, decision: GroupDecision) -> None:
+        """Says of each part why it was refused. Those that the others leave behind are tried again at once."""
+        note = "" if decision.no_domain is None else messages.closest(decision.no_domain)
+        parts = decision.parts or dict.fromkeys(self._groups.leaves(decision.group), decision.status)
+        for part, status in parts.items():
+            if status is not None:
+                reason = Reason.UNSCHEDULABLE if status.rejected else Reason.SCHEDULER_ERROR
+                self._groups.say(part, reason, status.message, note)
+        if decision.placed < len(decision.waiting):
+            self._unfit.add(decision.group)
+            if decision.status is None:
+                self.handle.clock.call_later(_GATHERING_SECONDS, partial(self._activate, decision.group))
+
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Says that the group is scheduled once its quorum is bound."""
         self._groups.bound(pod)
 
     def _standing(self, group: str) -> tuple[bool, int]:
-        """Whether a gang's pods exist, and how many more must get a node."""
+        """Whether a gang may be tried, and how many more of its pods must get a node."""
         known = group in self._groups
-        return known and self._groups.has_enough(group), max(0, self._groups.missing(group))
+        return known and self._groups.is_ready(group), max(0, self._groups.missing(group))
 
     def _standing_changed(self, group: str, before: tuple[bool, int]) -> None:
         """Members came or went, or others placed them. See whether that helps those that wait."""
@@ -237,7 +303,9 @@ class GangScheduling(
         self._groups.say(group, Reason.UNSCHEDULABLE, text)
 
     def _activate(self, group: str) -> None:
-        self.handle.activate({pod.key: pod for pod in self._groups.members.unplaced_pods(group)})
+        """Have those that wait tried, all of a hierarchy together."""
+        leaves = self._groups.leaves(self._groups.whole(group))
+        self.handle.activate({pod.key: pod for leaf in leaves for pod in self._groups.members.unplaced_pods(leaf)})
 
 
 def _essence(group: PodGroup) -> tuple[object, ...]:

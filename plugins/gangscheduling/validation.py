@@ -7,10 +7,13 @@ from collections.abc import Iterable
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
-from .api import PREEMPT_LOWER_PRIORITY, PodGroup
+from .api import PREEMPT_LOWER_PRIORITY, PodGroupSpec
+from .composite_api import CompositePodGroupSpec
 
 
-def fault(group: PodGroup, waiting: Iterable[PodInfo], scheduled: Iterable[PodInfo]) -> str | None:
+def fault(
+    group: PodGroupSpec | CompositePodGroupSpec, waiting: Iterable[PodInfo], scheduled: Iterable[PodInfo]
+) -> str | None:
     """What is wrong with the first member that does not go with the group; None when all do.
 
     `waiting` are those that are to be tried, in their order; the first of them sets the schedulerName.
@@ -19,7 +22,7 @@ def fault(group: PodGroup, waiting: Iterable[PodInfo], scheduled: Iterable[PodIn
     if not pods:
         return None
     first = pods[0].pod.spec.scheduler_name
-    priority, policy = group.spec.priority or 0, group.spec.preemption_policy
+    priority, policy = group.priority or 0, group.preemption_policy
     for pod in pods:
         spec = pod.pod.spec
         own = spec.preemption_policy or PREEMPT_LOWER_PRIORITY
@@ -27,8 +30,8 @@ def fault(group: PodGroup, waiting: Iterable[PodInfo], scheduled: Iterable[PodIn
             return messages.other_scheduler(spec.scheduler_name, first)
         if pod.priority != priority:
             return messages.other_priority(pod.priority, priority)
-        if group.spec.preemption_policy is not None and own != group.spec.preemption_policy:
-            return messages.other_preemption_policy(own, group.spec.preemption_policy)
+        if group.preemption_policy is not None and own != group.preemption_policy:
+            return messages.other_preemption_policy(own, group.preemption_policy)
         policy = policy or own
         if own != policy:
             return messages.unlike_preemption_policies(own, policy)

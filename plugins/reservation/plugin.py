@@ -124,14 +124,14 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         yield from self._reserve(decision.pod.key, Wanted([decision.pod], [decision.state]))
 
     def on_group_decision(self, decision: GroupDecision) -> Steps[None] | None:
-        """A group that could not be placed for want of room."""
+        """A group that could not be placed for want of room. For trees of groups none is reserved."""
         holder = f"{decision.plugin}/{decision.group}"
         if decision.status is None:
             self._placed(holder)
             self._promises.pop(holder, None)
             return None
         refused = [self._note(each) for each in decision.members if each.status is not None]
-        if not any(refused) or not self._shared.waiters.refused(holder, decision.waiting):
+        if decision.parts or not any(refused) or not self._shared.waiters.refused(holder, decision.waiting):
             return None
         return self._reserve_for_group(holder, decision)
 

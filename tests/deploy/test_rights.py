@@ -31,6 +31,7 @@ UNSEEN = {
     Right(_DEVICES, "resourceclaims", "delete"),
     Right(_DEVICES, "resourceclaims", "get"),
     Right(_DEVICES, "resourceclaims/binding", "patch"),
+    Right("scheduling.k8s.io", "compositepodgroups", "watch"),
     Right("scheduling.k8s.io", "podgroups", "watch"),
     Right("scheduling.k8s.io", "podgroups/status", "patch"),
 }

@@ -225,22 +225,6 @@ async def test_the_typed_field_goes_before_a_label_and_both_kinds_of_groups_stan
     assert all(world.node_of(f"default/labelled-{number}") for number in range(3))
 
 
-@pytest.mark.parametrize("min_count", [None, 2])
-async def test_a_part_of_a_composite_group_waits_and_is_told_why(min_count: int | None) -> None:
-    world = World()
-    world.add_nodes(make_node("one", cpu="8"))
-    part = world.add_group("part", min_count, parentCompositePodGroupName="whole")
-    world.add(*make_members("part", 2))
-    await world.run(30)
-    text = 'pod group "part" is a part of composite pod group "whole": Muster does not schedule these'
-    assert world.bound("part") == []
-    said = world.said(part)
-    assert said is not None
-    assert (said.reason, said.message) == (Reason.UNSCHEDULABLE, text)
-    assert all(text in message for _, message, _ in world.conditions.values())
-    assert len(world.conditions) == 2
-
-
 async def test_groups_of_another_scheduler_are_never_spoken_of() -> None:
     world = World()
     world.add_nodes(make_node("one", cpu="8"))

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from muster.framework.contract import Observer
-from muster.plugins.gangscheduling.groups import Groups, Said
+from muster.plugins.gangscheduling.groups import Groups, Reason, Said
 from muster.plugins.gangscheduling.plugin import SHARED
 from muster.testing import VirtualScheduler
 from tests.builders import PodDict, make_pod
 
 KIND = "podgroups.v1beta1.scheduling.k8s.io"
+COMPOSITE_KIND = "compositepodgroups.v1alpha3.scheduling.k8s.io"
 
 
 def make_group(name: str, min_count: int | None = None, *, namespace: str = "default", **spec: Any) -> dict[str, Any]:
@@ -19,6 +20,19 @@ def make_group(name: str, min_count: int | None = None, *, namespace: str = "def
         "apiVersion": "scheduling.k8s.io/v1beta1",
         "kind": "PodGroup",
         "metadata": {"name": name, "namespace": namespace, "generation": 1},
+        "spec": {"schedulingPolicy": policy, **spec},
+    }
+
+
+def make_composite(
+    name: str, min_group_count: int | None = None, *, namespace: str = "default", **spec: Any
+) -> dict[str, Any]:
+    """A CompositePodGroup that needs so many of its parts at once, or whose policy is basic."""
+    policy: dict[str, Any] = {"basic": {}} if min_group_count is None else {"gang": {"minGroupCount": min_group_count}}
+    return {
+        "apiVersion": "scheduling.k8s.io/v1alpha3",
+        "kind": "CompositePodGroup",
+        "metadata": {"name": name, "namespace": namespace},
         "spec": {"schedulingPolicy": policy, **spec},
     }
 
@@ -51,6 +65,15 @@ class World(VirtualScheduler):
     def add_group(self, name: str, min_count: int | None = None, **more: Any) -> str:
         """A PodGroup comes; see `make_group`."""
         return self.api.put(KIND, make_group(name, min_count, **more))
+
+    def add_composite(self, name: str, min_group_count: int | None = None, **more: Any) -> str:
+        """A CompositePodGroup comes; see `make_composite`."""
+        return self.api.put(COMPOSITE_KIND, make_composite(name, min_group_count, **more))
+
+    def told(self, key: str) -> tuple[Reason, str] | None:
+        """The last word on a group, without what only people read."""
+        said = self.said(key)
+        return None if said is None else (said.reason, said.message)
 
     def change_min_count(self, key: str, min_count: int) -> None:
         """The one thing in a spec that may change."""

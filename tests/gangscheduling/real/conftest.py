@@ -15,6 +15,7 @@ GATES = {
     "GenericWorkload": True,
     "WorkloadWithJob": True,
     "TopologyAwareWorkloadScheduling": True,
+    "CompositePodGroup": True,
     "PodGroupPreemptionPolicy": True,
 }
 

@@ -8,9 +8,12 @@ from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.cluster import Cluster
 from tests.e2e.eventually import eventually
-from tests.gangscheduling.world import make_group
+from tests.gangscheduling.world import make_composite, make_group
 
 API = "/apis/scheduling.k8s.io/v1beta1"
+ALPHA_API = "/apis/scheduling.k8s.io/v1alpha3"
+WORKLOAD = {"workloadName": "job", "templateName": "part"}
+"""A group that is a part, or has parts, names a Workload; nobody looks whether it exists."""
 
 
 class NativeCluster(Cluster):
@@ -20,6 +23,7 @@ class NativeCluster(Cluster):
         super().__init__(plane, api, namespace)
         self.scheduler = scheduler
         self._groups = f"{API}/namespaces/{namespace}/podgroups"
+        self._composites = f"{ALPHA_API}/namespaces/{namespace}/compositepodgroups"
         self._nodes: list[str] = []
 
     def add_nodes(self, *names: str, cpu: str = "4", labels: Mapping[str, str] = {}) -> None:
@@ -37,6 +41,15 @@ class NativeCluster(Cluster):
         """Creates a PodGroup; see `make_group`."""
         group = make_group(name, min_count, namespace=self.namespace, **spec)
         self.api.post(self._groups, {**group, "metadata": {"name": name}})
+
+    def add_composite(self, name: str, min_group_count: int | None = None, **spec: Any) -> None:
+        """Creates a CompositePodGroup; see `make_composite`."""
+        group = make_composite(name, min_group_count, namespace=self.namespace, workloadRef=WORKLOAD, **spec)
+        self.api.post(self._composites, {**group, "metadata": {"name": name}})
+
+    def add_part(self, name: str, parent: str, min_count: int | None = None, **spec: Any) -> None:
+        """Creates a PodGroup that is a part of a CompositePodGroup."""
+        self.add_group(name, min_count, parentCompositePodGroupName=parent, workloadRef=WORKLOAD, **spec)
 
     def change_min_count(self, name: str, min_count: int) -> None:
         """Changes how many pods a gang needs."""

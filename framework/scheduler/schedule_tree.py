@@ -1,0 +1,147 @@
+"""What a tree of groups comes to: who of its members is placed, and what each of its groups and pods is told.
+
+The group's cycle asks, and does to the cluster what comes out: reserves, permits and binds those that are to be placed
+as one. A part that does not fit waits on while the others start, as long as the groups that it belongs to have enough
+without it; where they have not, nobody starts, and every part is told what the highest of them lacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..contract.cycle_state import CycleState
+from ..contract.decision import GroupDecision
+from ..contract.group import GroupPlugin
+from ..contract.group_tree import Part
+from ..contract.pod_group import Steps, with_preemption
+from ..contract.status import Code, Status
+from .attempt import Attempt
+from .group_post_filter import Place, PostFiltered, Tried
+from .tree_trial import PartTrial, TreeTrials
+
+Help = Callable[[CycleState, Place], Steps[PostFiltered]]
+"""Asks PodGroupPostFilter, which is given notes to write to and a way to try the tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeOutcome:
+    """What a tree came to.
+
+    Attributes:
+        placed: who is to be placed, all or none.
+        failed: the others, each with its status.
+        decision: for those that follow decisions.
+    """
+
+    placed: Sequence[Attempt]
+    failed: Sequence[Attempt]
+    decision: GroupDecision
+
+
+class TreeCycle:
+    """Decides for trees."""
+
+    def __init__(self, trials: TreeTrials) -> None:
+        self._trials = trials
+
+    def decide(
+        self, plugin: GroupPlugin, group: str, tree: Part, attempts: Sequence[Attempt], help_: Help
+    ) -> Steps[TreeOutcome]:
+        """Try the tree, and others' eviction where it does not fit for want of room."""
+        trial = yield from self._trials.run(plugin, tree, attempts)
+        tried = [attempt for leaf in trial.leaves() for attempt in leaf.tried]
+        members = []
+        for attempt in tried:
+            members.append(attempt.decision())
+            yield True
+        refusals = [attempt.status for attempt in tried if attempt.status is not None]
+        refused = trial.error or _refused(plugin, group, trial, anyone=bool(trial.placed))
+        notes, helped = CycleState(), PostFiltered()
+        if refused is not None and refused.code is Code.UNSCHEDULABLE:
+
+            def place(copies: Sequence[Attempt]) -> Steps[Tried]:
+                found = yield from self._trials.run(plugin, tree, copies)
+                if found.fits and found.placed:
+                    return found.placed
+                return found.error or _refused(plugin, group, found, anyone=False) or Status.unschedulable()
+
+            helped = yield from help_(notes, place)
+        told: dict[str, Status | None] = {}
+        _tell(plugin, tree, trial, refused, told)
+        told = {key: _with_help(status, helped) for key, status in told.items()}
+        waiting = [attempt.pod for attempt in attempts]
+        decision = GroupDecision(
+            plugin.name,
+            group,
+            None if refused is None else _with_help(refused.by(plugin.name), helped),
+            None if refused is None else next(iter(refusals), Status.pending()),
+            len(trial.placed),
+            max(1, tree.least),
+            members,
+            waiting,
+            trial.shortage.no_domain if trial.shortage is not None else None,
+            notes,
+            helped.message,
+            told,
+        )
+        placed = trial.placed if refused is None else ()
+        failed = yield from self._fail(plugin, trial, told, attempts, placed, helped)
+        return TreeOutcome(placed, failed, decision)
+
+    def _fail(
+        self,
+        plugin: GroupPlugin,
+        trial: PartTrial,
+        told: dict[str, Status | None],
+        attempts: Sequence[Attempt],
+        placed: Sequence[Attempt],
+        helped: PostFiltered,
+    ) -> Steps[list[Attempt]]:
+        """Tell everyone who is not placed why."""
+        going = {attempt.pod.uid for attempt in placed}
+        unfit = {leaf.part.key: {each.pod.uid for each in leaf.tried} for leaf in trial.leaves() if not leaf.fits}
+        failed = [attempt for attempt in attempts if attempt.pod.uid not in going]
+        rejectors = set().union(*(attempt.rejectors for attempt in failed))
+        if rejectors or not any(leaf.tried for leaf in trial.leaves()):
+            rejectors.add(plugin.name)
+        pending = set().union(*(attempt.pending for attempt in failed))
+        for attempt in failed:
+            key = plugin.part_of(attempt.pod)
+            status = told.get(key)
+            if status is not None:
+                had_node = bool(attempt.node_name) and attempt.pod.uid in unfit.get(key, ())
+                attempt.status = plugin.reject_member(status.by(plugin.name), attempt.status, placed=had_node)
+            attempt.node_name = ""
+            attempt.rejectors, attempt.pending = set(rejectors), set(pending)
+            if helped.nominations is not None:
+                attempt.nominated = helped.nominations.get(attempt.pod.uid, "")
+            yield True
+        return failed
+
+
+def _refused(plugin: GroupPlugin, group: str, trial: PartTrial, *, anyone: bool) -> Status | None:
+    """Why the tree is not placed; also one that has what it needs is not, when none of those that wait found a node."""
+    if trial.shortage is not None:
+        return plugin.reject_part(trial.part, trial.shortage)
+    return None if anyone else plugin.reject_part(trial.part, None)
+
+
+def _tell(
+    plugin: GroupPlugin, part: Part, trial: PartTrial | None, above: Status | None, told: dict[str, Status | None]
+) -> None:
+    """What a part is told, and those in it: what it lacks itself, else what the group that it belongs to lacks."""
+    status = above
+    if trial is not None and trial.shortage is not None and not (above is not None and not above.rejected):
+        status = plugin.reject_part(part, trial.shortage)
+    if part.parts is None:
+        told[part.key] = status
+    trials = {each.part.key: each for each in trial.parts} if trial is not None else {}
+    for each in part.parts or ():
+        _tell(plugin, each, trials.get(each.key), status, told)
+
+
+def _with_help(status: Status | None, helped: PostFiltered) -> Status | None:
+    if status is None or not helped.message:
+        return status
+    return Status(status.code, (with_preemption(status.message, helped.message),), status.plugin)

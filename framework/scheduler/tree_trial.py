@@ -1,0 +1,171 @@
+"""A tree of groups on trial: part after part is placed on the snapshot under its undo log, and all of it is undone.
+
+The cycle of trees asks for it. A part is tried with the parts before it on their nodes, within the domain of the group
+that it belongs to, and where it has to be in a domain of its own, in one after another of those. What did not fit is
+off the nodes again when the next part comes. The rules are those of kube-scheduler's recursive algorithm for composite
+pod groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..contract.group import GroupPlugin
+from ..contract.group_tree import Part, Shortage
+from ..contract.pod_group import Steps
+from ..contract.status import Status
+from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import Rows
+from .attempt import Attempt
+from .domain_search import DomainSearch
+from .group_trial import GroupTrials
+
+
+@dataclass(slots=True)
+class PartTrial:
+    """What came of trying a part.
+
+    Attributes:
+        part: the part.
+        placed: its members that found a node and are to keep it; none where it does not fit.
+        tried: of a leaf, all members that were tried, as they were left.
+        shortage: what it lacks; None when it fits.
+        error: what went wrong with it; the whole tree fails by that.
+        parts: its parts' trials, as far as they came to one.
+    """
+
+    part: Part
+    placed: Sequence[Attempt] = ()
+    tried: Sequence[Attempt] = ()
+    shortage: Shortage | None = None
+    error: Status | None = None
+    parts: Sequence[PartTrial] = field(default_factory=list)
+
+    @property
+    def fits(self) -> bool:
+        """Whether it has what it needs."""
+        return self.shortage is None and self.error is None
+
+    def leaves(self) -> Iterator[PartTrial]:
+        """The trials of groups of pods in it."""
+        if self.part.parts is None:
+            yield self
+        for part in self.parts:
+            yield from part.leaves()
+
+
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """What is tried: the waiting members of each leaf, by its key."""
+
+    plugin: GroupPlugin
+    waiting: Mapping[str, Sequence[Attempt]]
+
+    def of(self, part: Part) -> list[Attempt]:
+        """The waiting members of all leaves of a part."""
+        return [attempt for leaf in part.leaves() for attempt in self.waiting.get(leaf.key, ())]
+
+
+class TreeTrials:
+    """Tries trees."""
+
+    def __init__(self, trials: GroupTrials, domains: DomainSearch, snapshot: Snapshot) -> None:
+        self._trials = trials
+        self._domains = domains
+        self._snapshot = snapshot
+
+    def run(self, plugin: GroupPlugin, tree: Part, attempts: Sequence[Attempt]) -> Steps[PartTrial]:
+        """Try the waiting members of a tree, in each leaf in the order given."""
+        waiting: dict[str, list[Attempt]] = {}
+        for attempt in attempts:
+            waiting.setdefault(plugin.part_of(attempt.pod), []).append(attempt)
+            attempt.begin_anew()
+        return (yield from self._search(_Ground(plugin, waiting), tree, None))
+
+    def _search(self, ground: _Ground, part: Part, within: Rows | None) -> Steps[PartTrial]:
+        """Try a part: where it has to be in one domain in one after another, else anywhere `within` its parent's."""
+        attempts = ground.of(part)
+        for attempt in attempts:
+            attempt.state.within = within
+        if part.topology is None or not attempts:
+            return (yield from self._try(ground, part, within))
+
+        def try_() -> Steps[PartTrial]:
+            return self._try(ground, part, attempts[0].state.within)
+
+        domains = self._domains.inside(within)
+        found = yield from domains.search(part.topology, part.holding, attempts, max(1, part.least), try_)
+        if isinstance(found, Status):
+            return PartTrial(part, error=found)
+        trial = found.trial
+        if trial.shortage is not None:
+            short = trial.shortage
+            trial.shortage = Shortage(short.fitting, short.left, short.tried, found.no_domain)
+        return trial
+
+    def _try(self, ground: _Ground, part: Part, within: Rows | None) -> Steps[PartTrial]:
+        if part.parts is None:
+            return (yield from self._try_leaf(ground, part))
+        return (yield from self._try_parts(ground, part, part.parts, within))
+
+    def _try_leaf(self, ground: _Ground, part: Part) -> Steps[PartTrial]:
+        attempts = ground.waiting.get(part.key, ())
+        if len(attempts) < part.needed:
+            return PartTrial(part, shortage=Shortage(0, len(attempts), tried=False))
+        if not attempts:
+            return PartTrial(part)
+        trial = yield from self._trials.run(ground.plugin, attempts, part.needed)
+        tried = [*trial.placed, *trial.refused]
+        if len(trial.placed) >= part.needed:
+            return PartTrial(part, trial.placed, tried)
+        short = PartTrial(part, (), tried, Shortage(len(trial.placed), part.needed - len(trial.placed) - 1, tried=True))
+        broken = next((each.status for each in trial.refused if each.status and not each.status.rejected), None)
+        short.error = None if broken is None else ground.plugin.reject_part(part, broken)
+        return short
+
+    def _try_parts(self, ground: _Ground, part: Part, parts: Sequence[Part], within: Rows | None) -> Steps[PartTrial]:
+        """One after another, each with those before it on their nodes; until too few are left."""
+        found = PartTrial(part, parts=(trials := []))
+        kept: list[Attempt] = []
+        fitting, left = 0, len(parts)
+        with self._snapshot.trial():
+            try:
+                while left and fitting + left >= part.needed and found.error is None:
+                    trial = yield from self._search(ground, parts[len(parts) - left], within)
+                    trials.append(trial)
+                    left -= 1
+                    found.error = None if trial.error is None else ground.plugin.reject_part(part, trial.error)
+                    if trial.fits:
+                        found.error = yield from self._keep(trial.placed, kept)
+                        fitting += 1
+                    yield True
+                placed = [*kept]
+                while kept:
+                    _unreserve(kept.pop())
+                    yield True
+                while self._snapshot.take_back():
+                    yield True
+            finally:
+                while kept:
+                    _unreserve(kept.pop())
+        if found.error is None and fitting >= part.needed:
+            found.placed = placed
+        else:
+            found.shortage = Shortage(fitting, left, bool(trials))
+        return found
+
+    def _keep(self, placed: Sequence[Attempt], kept: list[Attempt]) -> Steps[Status | None]:
+        """Put members back on the nodes that they found a moment ago."""
+        for attempt in placed:
+            self._snapshot.add_pod(attempt.pod, attempt.node_name)
+            kept.append(attempt)
+            refused = attempt.framework.run_reserve_plugins_reserve(attempt.state, attempt.pod, attempt.node_name)
+            if refused is not None:
+                return Status.failure(f"reserved a moment ago, but not again: {refused.message}")
+            yield True
+        return None
+
+
+def _unreserve(attempt: Attempt) -> None:
+    attempt.framework.run_reserve_plugins_unreserve(attempt.state, attempt.pod, attempt.node_name)

@@ -1,0 +1,70 @@
+"""CompositePodGroup, `compositepodgroups.scheduling.k8s.io/v1alpha3`, as far as it is read: a group of groups.
+
+Its parts name it in `spec.parentCompositePodGroupName`. The informer decodes CompositePodGroups with these structs; the
+API server has validated them, and their specs are immutable. Kubernetes 1.37 defines a status and writes none.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from muster.framework.contract import WatchedKind
+from muster.framework.model.meta import ObjectMeta, Wire
+
+from .api import GROUP, DisruptionMode, SchedulingConstraints
+
+API_VERSION = f"{GROUP}/v1alpha3"
+PLURAL = "compositepodgroups"
+KIND = "CompositePodGroup"
+
+
+class CompositeGangPolicy(Wire):
+    """`spec.schedulingPolicy.gang`: at least so many parts are scheduled at once."""
+
+    min_group_count: int = 1
+
+
+class CompositeSchedulingPolicy(Wire):
+    """`spec.schedulingPolicy`: without a gang it is `basic`, scheduled with its first part."""
+
+    gang: CompositeGangPolicy | None = None
+
+
+class CompositePodGroupSpec(Wire):
+    """`spec`."""
+
+    scheduling_policy: CompositeSchedulingPolicy = CompositeSchedulingPolicy()
+    scheduling_constraints: SchedulingConstraints | None = None
+    disruption_mode: DisruptionMode | None = None
+    priority: int | None = None
+    preemption_policy: str | None = None
+    parent_composite_pod_group_name: str | None = None
+
+    @property
+    def min_group_count(self) -> int:
+        """How many parts have to be scheduled at once."""
+        gang = self.scheduling_policy.gang
+        return 1 if gang is None else gang.min_group_count
+
+    @property
+    def disrupted_together(self) -> bool:
+        """Whether all pods in it are evicted, or none."""
+        return self.disruption_mode is not None and self.disruption_mode.all is not None
+
+
+class CompositePodGroup(Wire):
+    """A CompositePodGroup."""
+
+    metadata: ObjectMeta
+    spec: CompositePodGroupSpec = msgspec.field(default_factory=CompositePodGroupSpec)
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
+
+COMPOSITE_POD_GROUPS = WatchedKind(
+    f"{PLURAL}.v1alpha3.{GROUP}", f"/apis/{API_VERSION}/{PLURAL}", CompositePodGroup, optional=True, kind=KIND
+)
+"""What the plugin watches besides PodGroups, where the cluster serves it."""

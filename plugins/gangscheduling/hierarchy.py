@@ -1,0 +1,206 @@
+"""Hierarchies: which PodGroups are parts of which CompositePodGroups, and whether enough of them exist to be tried.
+
+`Groups` keeps it up to date and asks. A hierarchy is named by its root, the CompositePodGroup that is no part of
+another. Objects come in any order: as long as one between a PodGroup and its root is missing, it has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from muster.framework.contract import Favour, Part, PodInfo, Topology
+
+from . import messages
+from .api import PodGroup, SchedulingConstraints
+from .composite_api import CompositePodGroup
+
+COMPOSITE_PREFIX = "compositepodgroup/"
+"""How names of CompositePodGroups begin here, so that a PodGroup may have the same name."""
+_MAX_DEPTH = 4
+"""Levels of a hierarchy, its PodGroups included (upstream: `WorkloadMaxTreeDepth`)."""
+
+
+class Leaves(Protocol):
+    """What is asked of PodGroups, by `namespace/name`."""
+
+    def get(self, group: str) -> PodGroup | None:
+        """The PodGroup as last seen."""
+        ...
+
+    def missing(self, group: str) -> int:
+        """How many more members must get a node."""
+        ...
+
+    def existing(self, group: str) -> int:
+        """How many members there are."""
+        ...
+
+    def holding(self, group: str) -> Sequence[PodInfo]:
+        """Members that hold a node."""
+        ...
+
+
+def is_root(group: str) -> bool:
+    """Whether this names a hierarchy, not a PodGroup."""
+    return group.startswith(COMPOSITE_PREFIX)
+
+
+def topology_of(constraints: SchedulingConstraints | None) -> Topology | None:
+    """Where all pods have to be together, the domain chosen as kube-scheduler does; None for anywhere."""
+    keys = tuple(each.key for each in constraints.topology) if constraints is not None else ()
+    return Topology(keys, len(keys), Favour.PLACEMENT_SCORE) if keys else None
+
+
+class Hierarchy:
+    """All hierarchies. A CompositePodGroup is named `compositepodgroup/<namespace>/<name>` here."""
+
+    def __init__(self, leaves: Leaves) -> None:
+        self._leaves = leaves
+        self._composites: dict[str, CompositePodGroup] = {}
+        self._parts: dict[str, set[str]] = {}
+        self._parent_of: dict[str, str] = {}
+        self._ready: dict[str, bool] = {}
+
+    # What the watches saw.
+
+    def follow_composite(self, key: str, new: CompositePodGroup | None) -> None:
+        """A CompositePodGroup, `namespace/name`, came, changed or went."""
+        name = COMPOSITE_PREFIX + key
+        if new is None:
+            self._composites.pop(name, None)
+        else:
+            self._composites[name] = new
+        self._follow(name, None if new is None else new.spec.parent_composite_pod_group_name)
+
+    def follow_leaf(self, group: str, new: PodGroup | None) -> None:
+        """A PodGroup came, changed or went."""
+        parent = None if new is None else new.spec.parent_composite_pod_group_name
+        if parent is not None or group in self._parent_of:
+            self._follow(group, parent)
+
+    def _follow(self, name: str, parent: str | None) -> None:
+        before = self._parent_of.pop(name, None)
+        if before is not None:
+            self._parts[before].discard(name)
+            if not self._parts[before]:
+                del self._parts[before]
+        if parent is not None:
+            namespace = name.removeprefix(COMPOSITE_PREFIX).partition("/")[0]
+            after = self._parent_of[name] = f"{COMPOSITE_PREFIX}{namespace}/{parent}"
+            self._parts.setdefault(after, set()).add(name)
+        self._ready.clear()
+
+    def members_changed(self, group: str) -> None:
+        """A PodGroup may have more or fewer members than before."""
+        if group in self._parent_of and self._ready.get(group) is not self._is_ready(group):
+            self._ready.pop(group, None)
+            self._ready.pop(self.root_of(group) or "", None)
+
+    # What they are.
+
+    def get(self, name: str) -> CompositePodGroup | None:
+        """The CompositePodGroup as last seen."""
+        return self._composites.get(name)
+
+    def is_part(self, group: str) -> bool:
+        """Whether a PodGroup is a part of a CompositePodGroup, be it one that does not exist."""
+        return group in self._parent_of
+
+    def above(self, group: str) -> Iterator[str]:
+        """The CompositePodGroups that a group is in, the innermost first, as far as they are named."""
+        name = group
+        for _ in range(_MAX_DEPTH):
+            above = self._parent_of.get(name)
+            if above is None:
+                return
+            yield above
+            name = above
+
+    def known_above(self, group: str) -> Iterator[tuple[str, CompositePodGroup]]:
+        """The CompositePodGroups that a group is in, the innermost first, up to the first gap."""
+        for name in self.above(group):
+            found = self._composites.get(name)
+            if found is None:
+                return
+            yield name, found
+
+    def root_of(self, group: str) -> str | None:
+        """The hierarchy that a PodGroup is in; None for one that is in none, or in one with a gap."""
+        return None if self.gap(group) is not None else next(iter([*self.above(group)][::-1]), None)
+
+    def gap(self, group: str) -> str | None:
+        """Why a PodGroup that is a part has no hierarchy, for people; None when it has one."""
+        above = [*self.above(group)]
+        for name in above:
+            if name not in self._composites:
+                return messages.composite_missing(_name(name))
+        return messages.too_deep(_name(group)) if len(above) >= _MAX_DEPTH else None
+
+    def leaves(self, name: str) -> Iterator[str]:
+        """The PodGroups in a CompositePodGroup."""
+        for part in self._parts_of(name):
+            if is_root(part):
+                yield from self.leaves(part)
+            else:
+                yield part
+
+    def is_ready(self, root: str) -> bool:
+        """Whether so many pods and groups of a hierarchy exist that it can be tried."""
+        return self._known_ready(root)
+
+    def lack(self, name: str) -> str:
+        """What keeps a group from being ready, for people; the deepest reason of its first part that is not."""
+        if not is_root(name):
+            group = self._leaves.get(name)
+            needed = 1 if group is None else group.spec.min_count
+            return messages.lacks_members(_name(name), self._leaves.existing(name), needed)
+        parts, needed = self._parts_of(name), self._composites[name].spec.min_group_count
+        ready = sum(self._known_ready(part) for part in parts)
+        text = messages.lacks_parts(_name(name), ready, needed)
+        unready = next((part for part in parts if not self._known_ready(part)), None)
+        return text if unready is None else f"{text}; {self.lack(unready)}"
+
+    def tree(self, name: str) -> Part:
+        """A group as the engine decides about it."""
+        if not is_root(name):
+            group = self._leaves.get(name)
+            constraints = None if group is None else group.spec.scheduling_constraints
+            return Part(name, self._leaves.missing(name), self._leaves.holding(name), topology_of(constraints))
+        spec = self._composites[name].spec
+        parts = [self.tree(part) for part in self._parts_of(name)]
+        holding = [pod for part in parts for pod in part.holding]
+        return Part(name, spec.min_group_count, holding, topology_of(spec.scheduling_constraints), parts)
+
+    def _known_ready(self, name: str) -> bool:
+        """Kept of PodGroups and of roots: what is in between changes with them."""
+        if is_root(name) and name in self._parent_of:
+            return self._is_ready(name)
+        ready = self._ready.get(name)
+        if ready is None:
+            ready = self._ready[name] = self._is_ready(name)
+        return ready
+
+    def _is_ready(self, name: str) -> bool:
+        if not is_root(name):
+            group = self._leaves.get(name)
+            return group is not None and self._leaves.existing(name) >= group.spec.min_count
+        found = self._composites.get(name)
+        if found is None:
+            return False
+        needed = found.spec.min_group_count
+        return sum(self._known_ready(part) for part in self._parts.get(name, ())) >= needed
+
+    def _parts_of(self, name: str) -> list[str]:
+        """In kube-scheduler's order: the oldest first, then by name."""
+
+        def place(part: str) -> tuple[str, str]:
+            found = self._composites.get(part) if is_root(part) else self._leaves.get(part)
+            return (found.metadata.creation_timestamp or "" if found is not None else "", part.rpartition("/")[2])
+
+        known = (part for part in self._parts.get(name, ()) if not is_root(part) or part in self._composites)
+        return sorted(known, key=place)
+
+
+def _name(name: str) -> str:
+    return name.rpartition("/")[2]

@@ -1,0 +1,233 @@
+"""Groups of groups: CompositePodGroups of scheduling.k8s.io, decided by the whole engine in virtual time."""
+
+from typing import Any
+
+import pytest
+
+from muster.plugins.gangscheduling.groups import Reason
+from tests.builders import make_node, make_pod
+from tests.gangscheduling.world import COMPOSITE_KIND, World, make_members
+
+_WAITS = 'waiting for composite pod group "job" tree to meet quorum: '
+
+
+class CompositeWorld(World):
+    """A cluster in which every group is a part."""
+
+    def part(self, name: str, min_count: int | None, pods: int, parent: str = "job", **spec: Any) -> str:
+        """A part comes with its pods."""
+        key = self.add_group(name, min_count, parentCompositePodGroupName=parent, **spec)
+        self.add(*make_members(name, pods))
+        return key
+
+    def started(self, *names: str) -> list[int]:
+        """How many pods of these groups are bound."""
+        return [len(self.bound(name)) for name in names]
+
+
+async def test_two_gangs_of_one_composite_start_together_or_not_at_all() -> None:
+    world = CompositeWorld()
+    world.add_nodes(make_node("one", cpu="3"))
+    world.add_composite("job", 2)
+    left, right = world.part("left", 2, 2), world.part("right", 2, 2)
+    await world.settle()
+    assert world.started("left", "right") == [0, 0]
+    assert world.told(left) == (Reason.UNSCHEDULABLE, "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining")
+    assert world.told(right) == (Reason.UNSCHEDULABLE, "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining")
+    assert {key: message for key, (_, message, _) in world.conditions.items()} == {
+        "default/left-0": "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining",
+        "default/left-1": "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining",
+        "default/right-0": "pod group is unschedulable, minCount (2) cannot be satisfied: 1 scheduled, 0 remaining",
+        "default/right-1": "0/1 nodes are available: 1 Insufficient cpu.",
+    }
+    world.add_nodes(make_node("two", cpu="1"))
+    await world.until(lambda: world.started("left", "right") == [2, 2], within=15)
+    assert world.told(left) == world.told(right) == (Reason.SCHEDULED, "")
+    world.check()
+
+
+async def test_parts_beyond_those_that_a_composite_needs_wait_until_they_fit() -> None:
+    world = CompositeWorld()
+    world.add_nodes(make_node("one", cpu="3"))
+    world.add_composite("job", 1)
+    world.part("left", 2, 2)
+    right = world.part("right", 2, 2)
+    await world.settle()
+    assert world.started("left", "right") == [2, 0]
+    assert world.told(right) == (Reason.UNSCHEDULABLE, "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining")
+    world.add_nodes(make_node("two", cpu="1"))
+    await world.until(lambda: world.started("right") == [2], within=15)
+    world.check()
+
+
+async def test_pods_beyond_those_that_a_part_needs_wait_until_they_fit() -> None:
+    world = CompositeWorld()
+    world.add_nodes(make_node("one", cpu="4"))
+    world.add_composite("job", 2)
+    world.part("left", 2, 3)
+    world.part("right", 1, 2)
+    await world.settle()
+    assert world.started("left", "right") == [3, 1]
+    world.add_nodes(make_node("two", cpu="1"))
+    await world.until(lambda: world.started("right") == [2], within=15)
+    world.check()
+
+
+async def test_a_part_that_is_in_the_way_of_the_others_takes_no_room() -> None:
+    world = CompositeWorld()
+    world.add_nodes(make_node("one", cpu="3"))
+    world.add_composite("job", 2)
+    world.add_composite("inner", 2, parentCompositePodGroupName="job")
+    world.part("a-first", 2, 2, "inner")
+    world.part("a-second", 2, 2, "inner")
+    world.part("b", 1, 1)
+    world.part("c", 2, 2)
+    await world.settle()
+    assert world.started("a-first", "a-second", "b", "c") == [0, 0, 1, 2]
+    world.check()
+
+
+@pytest.mark.parametrize(
+    ("late", "lack"),
+    [
+        ("composite", 'waiting for composite pod group "job" to appear in scheduling queue'),
+        ("group", f'{_WAITS}1 of the 2 groups that "job" needs have their pods'),
+        (
+            "pods",
+            f'{_WAITS}1 of the 2 groups that "job" needs have their pods; 1 of the 2 pods that "right" needs exist',
+        ),
+    ],
+)
+async def test_what_is_missing_is_named_and_all_start_when_it_comes(late: str, lack: str) -> None:
+    world = CompositeWorld()
+    world.add_nodes(make_node("one", cpu="4"))
+    left = world.part("left", 2, 2)
+    if late != "composite":
+        world.add_composite("job", 2)
+    if late != "group":
+        world.part("right", 2, 1 if late == "pods" else 2)
+    await world.settle()
+    assert (world.started("left", "right"), world.groups.lack(left)) == ([0, 0], lack)
+    assert world.places()["gated"] == {"composite": 4, "group": 2, "pods": 3}[late]
+    match late:
+        case "composite":
+            world.add_composite("job", 2)
+        case "group":
+            world.part("right", 2, 2)
+        case _:
+            world.add(*make_members("right", 1, first=1))
+    await world.settle()
+    assert world.started("left", "right") == [2, 2]
+    world.check()
+
+
+async def test_a_part_that_comes_later_joins_the_others_and_is_whole_itself() -> None:
+    world = CompositeWorld()
+    world.add_nodes(make_node("one", cpu="3"))
+    world.add_composite("job")
+    world.part("left", 2, 2)
+    await world.settle()
+    world.part("right", 2, 2)
+    await world.settle()
+    assert world.started("left", "right") == [2, 0]
+    world.add_nodes(make_node("two", cpu="1"))
+    await world.until(lambda: world.started("right") == [2], within=15)
+
+
+async def test_inner_domains_are_parts_of_the_outer_one() -> None:
+    world = CompositeWorld()
+    for zone, rack in (("x", "1"), ("x", "2"), ("y", "1"), ("y", "2")):
+        cpu = "1" if zone == "x" and rack == "2" else "2"
+        world.add_nodes(make_node(f"{zone}{rack}", cpu=cpu).labels({"zone": zone, "rack": rack}))
+    world.add_composite("job", 2, schedulingConstraints={"topology": [{"key": "zone"}]})
+    in_rack = {"topology": [{"key": "rack"}]}
+    left = world.part("left", 2, 2, schedulingConstraints=in_rack)
+    world.part("right", 2, 2, schedulingConstraints=in_rack)
+    await world.settle()
+    nodes = {world.node_of(f"default/{part}-{number}") for part in ("left", "right") for number in (0, 1)}
+    assert nodes == {"y1", "y2"}
+    assert world.told(left) == (Reason.SCHEDULED, "")
+    world.check()
+
+
+async def test_where_no_domain_takes_all_parts_the_reason_names_the_closest() -> None:
+    world = CompositeWorld()
+    for rack in ("a", "b"):
+        world.add_nodes(make_node(rack, cpu="3").labels({"rack": rack}))
+    world.add_composite("job", 2, schedulingConstraints={"topology": [{"key": "rack"}]})
+    left, right = world.part("left", 2, 2), world.part("right", 2, 2)
+    await world.settle()
+    placements = "pod group is unschedulable, 0/2 placements are available, first placement status: "
+    lacks = "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
+    assert (world.told(left), world.told(right)) == (
+        (Reason.UNSCHEDULABLE, placements + lacks),
+        (Reason.UNSCHEDULABLE, lacks),
+    )
+    said = world.said(left)
+    assert said is not None
+    assert said.note in ("rack=a comes closest.", "rack=b comes closest.")
+    world.check()
+
+
+async def test_pods_have_the_priority_of_the_outermost_group_or_none_is_tried() -> None:
+    world = CompositeWorld()
+    world.add_nodes(make_node("one", cpu="4"))
+    world.add_composite("job", 2, priority=10)
+    left, right = world.part("left", 1, 1), world.part("right", 1, 1)
+    await world.settle()
+    wrong = "all pods in a single pod group should have the same priority as the pod group's priority, got 0 and 10"
+    assert world.told(left) == world.told(right) == (Reason.SCHEDULER_ERROR, wrong)
+
+
+async def test_a_composite_queues_by_the_priority_of_its_root() -> None:
+    world = CompositeWorld()
+    world.add_composite("job", 1, priority=10)
+    world.add_composite("low", 1, priority=1)
+    for part, parent, priority in (("late", "low", 1), ("first", "job", 10)):
+        world.add_group(part, 1, parentCompositePodGroupName=parent, priority=5)
+        world.add(*make_members(part, 1, priority=priority))
+    await world.settle()
+    world.add_nodes(make_node("one", cpu="1"))
+    await world.run(30)
+    assert world.started("late", "first") == [0, 1]
+
+
+async def test_a_composite_that_loses_a_pod_while_it_is_bound_binds_nobody() -> None:
+    world = CompositeWorld()
+    world.binder.latency = lambda: 1.0
+    world.add_nodes(make_node("one", cpu="8"))
+    world.add_composite("job", 2)
+    world.part("left", 2, 2)
+    world.part("right", 2, 2)
+    world.step()
+    world.delete("default/right-1")
+    await world.run(5)
+    assert world.started("left", "right") == [0, 0]
+    world.add(*make_members("right", 1, first=2))
+    await world.until(lambda: world.started("left", "right") == [2, 2], within=15)
+
+
+async def test_groups_that_are_parts_of_themselves_wait_and_say_so() -> None:
+    world = CompositeWorld()
+    world.add_nodes(make_node("one", cpu="4"))
+    world.add_composite("job", 1, parentCompositePodGroupName="other")
+    world.add_composite("other", 1, parentCompositePodGroupName="job")
+    left = world.part("left", 1, 1)
+    await world.settle()
+    assert world.groups.lack(left) == 'composite pod groups above "left" are nested too deeply, or in a circle'
+
+
+async def test_a_composite_that_goes_takes_the_chance_of_its_parts_along() -> None:
+    world = CompositeWorld()
+    world.add_nodes(make_node("one", cpu="3"))
+    job = world.add_composite("job", 2)
+    world.part("left", 2, 2)
+    world.part("right", 2, 2)
+    await world.settle()
+    world.api.delete(COMPOSITE_KIND, job)
+    world.add_nodes(make_node("two", cpu="1"))
+    await world.run(30)
+    assert world.started("left", "right") == [0, 0]
+    world.add(make_pod("single"))
+    world.add_composite("job", 2)
+    await world.until(lambda: world.started("left", "right") == [2, 2], within=30)
