@@ -38,6 +38,7 @@ from muster.framework.contract import (
 from muster.framework.contract.group_book import GroupBookPlugin
 from muster.framework.contract.missing_groups import MissingGroups
 from muster.framework.contract.pod_group import with_preemption
+from muster.framework.contract.promised_room import PromisedRoom
 
 from . import messages
 from .activation import SLACK_SECONDS, Activation
@@ -46,7 +47,6 @@ from .api import NAME, POD_GROUPS, PodGroup, PodGroupSpec, group_key
 from .args import POD_BY_POD, CoschedulingArgs
 from .groups import PodGroups
 from .prefilter import Finding, GroupPreFilter
-from .promises import PromisedRoom
 from .topology import AnnotationError
 
 SHARED = NAME
@@ -281,8 +281,7 @@ class Coscheduling(
     def on_pod_released(self, decision: PodDecision) -> None:
         """Turns away the siblings that waited for the member. After a timeout the group is denied.
 
-        When the API refused to bind it while others were bound, its node stays promised to it: a group that is bound in
-        part is of no use, and the API knows no transaction that could have prevented it.
+        When the API refused to bind it while others were bound, its node stays promised to it.
         """
         pod, status = decision.pod, decision.status
         group = group_key(pod)
@@ -290,7 +289,7 @@ class Coscheduling(
             return
         self._groups.reservations.given_up(group)
         if status is not None and status.code is Code.ERROR and self._groups.missing(group) > 0:
-            self.handle.nominator.nominate(pod, decision.node_name)
+            self._promised_room.keep(pod, decision.node_name)
             self._groups.binding_refused(group, pod, status.message)
         waited_until = self._groups.waiting.end(group, pod.uid)
         timed_out = waited_until is not None and self.handle.clock.now() + SLACK_SECONDS >= waited_until

@@ -6,6 +6,7 @@ who is a member and who holds a node; all of it is rebuilt from the API after a 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -49,10 +50,13 @@ class Groups(GroupBook[PodGroup]):
 
     Attributes:
         hierarchy: which groups are parts of which.
+        on_standing: called with a group and how it stood before it was known that members have ended, which no plugin
+            sees by itself.
     """
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(group_key, clock)
+        self.on_standing: Callable[[str, tuple[bool, int]], None] = lambda group, before: None
         self._first_seen: dict[str, float] = {}
         self._said: dict[str, Said] = {}
         self._faults: dict[str, str | None] = {}
@@ -80,10 +84,12 @@ class Groups(GroupBook[PodGroup]):
 
     def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
         """A pod has ended, or one that had was deleted; see `Members`."""
+        concerned = [member.group for member in (old, new) if member is not None]
+        before = {group: self.standing(group) for group in concerned}
         super().follow_ended(uid, old, new)
-        for member in (old, new):
-            if member is not None:
-                self.hierarchy.members_changed(member.group)
+        for group, standing in before.items():
+            self.hierarchy.members_changed(group)
+            self.on_standing(group, standing)
 
     def follow_group(self, group: str, new: PodGroup | None) -> None:
         """A PodGroup came, changed or went. What was said of one that went does not hold for a later one."""
@@ -166,6 +172,10 @@ class Groups(GroupBook[PodGroup]):
     def holding(self, group: str) -> list[PodInfo]:
         """Members that hold a node."""
         return [*self.members.placed_pods(group)]
+
+    def standing(self, group: str) -> tuple[bool, int]:
+        """Whether a gang may be tried, and how many more of its pods must get a node."""
+        return group in self._groups and self.is_ready(group), max(0, self.missing(group))
 
     def topology(self, group: str) -> Topology | None:
         """Where its own members have to be together; None for anywhere."""

@@ -23,6 +23,7 @@ from muster.framework.contract import (
     NoDomain,
     ObjectFollower,
     Part,
+    PodDecision,
     PodInfo,
     PostBindPlugin,
     PreEnqueuePlugin,
@@ -33,6 +34,7 @@ from muster.framework.contract import (
 )
 from muster.framework.contract.group_book import GroupBookPlugin
 from muster.framework.contract.missing_groups import MissingGroups
+from muster.framework.contract.promised_room import PromisedRoom
 
 from . import messages
 from .api import NAME, NEVER, POD_GROUPS, PodGroup, group_key
@@ -66,9 +68,11 @@ class GangScheduling(
         super().__init__(args, handle)
         self._groups: Groups = handle.shared(SHARED, lambda: Groups(handle.clock))
         self._groups.profiles.add(handle.profile_name)
+        self._groups.on_standing = self._standing_changed
         self._incomplete: set[str] = set()
         self._unfit: set[str] = set()
         self._missing = MissingGroups(self._groups, messages.group_missing, handle)
+        self._promised_room = PromisedRoom(self._groups.members, handle)
         self._promises: dict[str, str] = handle.shared(PROMISES, dict)
 
     # The queue.
@@ -158,7 +162,7 @@ class GangScheduling(
         group = group_key(pod) if pod is not None else None
         if group is None:
             return
-        before = self._standing(group)
+        before = self._groups.standing(group)
         self._groups.follow_pod(old, new)
         self._standing_changed(group, before)
         if new is None and old is not None:
@@ -183,6 +187,8 @@ class GangScheduling(
         if new is not None and (known is None or _essence(known) != _essence(group)):
             self._activate(group.key)
             self._say_too_few(group.key)
+        if new is None:
+            self._promised_room.take_back(group.key)
 
     # Deciding.
 
@@ -279,20 +285,23 @@ class GangScheduling(
             if decision.status is None:
                 self.handle.clock.call_later(_GATHERING_SECONDS, partial(self._activate, decision.group))
 
+    def on_pod_released(self, decision: PodDecision) -> None:
+        """A pod that the API refused to bind while others of its gang were bound keeps its node."""
+        group, status = group_key(decision.pod), decision.status
+        if group is not None and status is not None and status.code is Code.ERROR and self._groups.missing(group) > 0:
+            self._promised_room.keep(decision.pod, decision.node_name)
+
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Says that the group is scheduled once its quorum is bound."""
         self._groups.bound(pod)
 
-    def _standing(self, group: str) -> tuple[bool, int]:
-        """Whether a gang may be tried, and how many more of its pods must get a node."""
-        known = group in self._groups
-        return known and self._groups.is_ready(group), max(0, self._groups.missing(group))
-
     def _standing_changed(self, group: str, before: tuple[bool, int]) -> None:
         """Members came or went, or others placed them. See whether that helps those that wait."""
-        (enough, missing), (was_enough, was_missing) = self._standing(group), before
+        (enough, missing), (was_enough, was_missing) = self._groups.standing(group), before
         if (enough and not was_enough) or missing < was_missing:
             self._activate(group)
+        if was_enough and not enough:
+            self._promised_room.take_back(group)
 
     def _say_too_few(self, group: str) -> None:
         """What was said of a group that asks for more pods by now than there are is true no more."""

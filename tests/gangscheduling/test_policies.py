@@ -264,3 +264,58 @@ async def test_how_long_the_oldest_gang_has_waited_is_known() -> None:
     world.delete("default/early-0")
     world.delete("default/early-1")
     assert (world.groups.waiting_groups(), round(world.groups.oldest_waiting())) == (1, 10)
+
+
+async def test_a_pod_that_came_before_it_was_known_that_others_succeeded_waits_no_longer_than_that() -> None:
+    world = World()
+    world.add_nodes(make_node("one", cpu="8"))
+    world.add_group("train", 3)
+    world.add(*make_members("train", 3))
+    await world.settle()
+    uids = [world.api.pods[f"default/train-{number}"]["metadata"]["uid"] for number in (0, 1)]
+    world.delete("default/train-0")
+    world.delete("default/train-1")
+    [late] = world.add(*make_members("train", 1, first=3))
+    await world.settle()
+    assert world.places() == {"gated": 1}
+    for uid in uids:
+        world.groups.follow_ended(uid, None, EndedMember("default/train", succeeded=True))
+    await world.settle()
+    assert world.node_of(late) == "one"
+    world.check()
+
+
+def refused_in_part() -> tuple[World, str, set[str]]:
+    """A gang of three that fills a node, the API having refused to bind one of them, and a pod that would fit there."""
+    world, refused = World(), {"default/train-1"}
+    world.api.fail_binding = lambda pod, node: "the policy denies it" if pod.key in refused else None
+    world.add_nodes(make_node("one", cpu="3"))
+    train = world.add_group("train", 3)
+    world.add(*make_members("train", 3))
+    return world, train, refused
+
+
+async def test_a_pod_that_the_api_refuses_to_bind_keeps_its_node_as_long_as_its_gang_needs_it() -> None:
+    world, _, refused = refused_in_part()
+    await world.settle()
+    [rival] = world.add(make_pod("rival").requests(cpu="1"))
+    await world.run(8)
+    assert (world.bound("train"), world.node_of(rival)) == (["train-0", "train-2"], "")
+
+    refused.clear()
+    await world.until(lambda: len(world.bound("train")) == 3, within=15)
+    world.check()
+
+
+@pytest.mark.parametrize("goes", ["default/train", "default/train-0"])
+async def test_the_node_is_kept_no_longer_than_there_is_a_gang(goes: str) -> None:
+    world, train, _ = refused_in_part()
+    await world.settle()
+    assert len(world.engine.nominator) == 1
+    if goes == train:
+        world.delete_group(goes)
+    else:
+        world.delete(goes)
+    await world.settle()
+    assert len(world.engine.nominator) == 0
+    world.check()

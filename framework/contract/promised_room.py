@@ -1,7 +1,8 @@
-"""Room that was made on nodes for members of a group, and how that promise ends.
+"""Room on nodes that is kept for members of a group, and how that promise ends.
 
-When the group goes, others may have the room: the nomination is taken back on the API, and when the watch tells of it
-the room is free, and whoever waits for it is tried.
+Plugins that know groups ask for it: preemption makes room for members, and a member that the API refused to bind while
+others were bound keeps its node. When the group goes, others may have the room: the nomination is taken back on the
+API, and when the watch tells of it the room is free, and whoever waits for it is tried.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from muster.framework.contract import STRATEGIC_MERGE_PATCH, ApiError, Handle, PodInfo
-from muster.framework.contract.members import Members
+from ..model.pod_info import PodInfo
+from .api import STRATEGIC_MERGE_PATCH, ApiError
+from .handle import Handle
+from .members import Members
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +26,13 @@ class PromisedRoom:
     def __init__(self, members: Members, handle: Handle) -> None:
         self._members = members
         self._handle = handle
+
+    def keep(self, pod: PodInfo, node_name: str) -> None:
+        """The API refused to bind the member to this node, and it is to have it nevertheless: others of it have theirs.
+
+        A group that is bound in part is of no use, and the API knows no transaction that could have prevented it.
+        """
+        self._handle.nominator.nominate(pod, node_name)
 
     def of(self, group: str) -> Iterator[PodInfo]:
         """Members of the group that room is made for."""
