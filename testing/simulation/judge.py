@@ -7,13 +7,15 @@ everything that a seed shows is told at once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from muster.framework.cache.recount import differences
+from muster.framework.queue.entity import Place
 from muster.sandbox.kinds import NATIVE_POD_GROUPS, NODES, PODS
 
+from .reasons import Reasons
 from .replica import Replica
 from .rest import Rest, allocatable, cpu, leftovers, on_node
 from .server import Answer, Request, SimulatedServer
@@ -22,6 +24,7 @@ from .world import World
 _WRITES_A_POD = 60
 """Of all kinds, on average, with every fault. More is a process that repeats itself."""
 _WRITES_BESIDE = 400
+_ALWAYS_LOOK = 10
 
 
 class Judge:
@@ -39,6 +42,8 @@ class Judge:
         self._server = server
         self._replicas = replicas
         self._world = world
+        self._looks = 0
+        self._looked_at: dict[str, int] = {}
         self._scheduled: set[str] = set()
         self._known: set[str] = set()
         self._cursor = server.store.ledger.cursor(PODS, server.store.ledger.revision)
@@ -47,10 +52,24 @@ class Judge:
         self._listening.__enter__()
 
     def look(self) -> None:
-        """Every few steps: what each process counts is what it would count anew."""
+        """Every few steps: what each process counts is what it would count anew, and each pod is in one place alone.
+
+        A cache that says of itself that it has not changed is only looked at now and then: this takes time.
+        """
+        self._looks += 1
         for replica in self._replicas:
-            if replica.process is not None and not replica.process.engine.standstill.under_way:
-                self._blame(replica, differences(replica.process.engine.cache))
+            if replica.process is None or replica.process.engine.standstill.under_way:
+                continue
+            engine = replica.process.engine
+            lines = engine.queue.dump()
+            queued = Counter(line.uid for line in lines)
+            self._blame(replica, [f"pod {uid} is queued twice" for uid, times in queued.items() if times > 1])
+            waiting = [line for line in lines if line.place != Place.IN_FLIGHT.label]
+            held = [line for line in waiting if engine.cache.is_assumed(line.uid)]
+            self._blame(replica, [f"pod {line.pod} waits in {line.place}, and holds a node" for line in held])
+            if self._looked_at.get(replica.identity) != engine.cache.generation or self._looks % _ALWAYS_LOOK == 0:
+                self._looked_at[replica.identity] = engine.cache.generation
+                self._blame(replica, differences(engine.cache))
 
     def at_rest(self) -> None:
         """When nothing has happened for long, and everything works."""
@@ -64,6 +83,17 @@ class Judge:
         self._blame(leader, [f"at rest, {fault}" for fault in rest.faults()])
         if sum(self.writes.values()) > _WRITES_A_POD * len(self._known) + _WRITES_BESIDE:
             self.wrong.append(f"{sum(self.writes.values())} writes for {len(self._known)} pods: {dict(self.writes)}")
+
+    def remove_reasons(self) -> Iterator[None]:
+        """At rest, with nothing wrong: what is named as the reason why a pod waits, once removed, makes it fit.
+
+        Yields whenever time has to pass.
+        """
+        leader = next(replica for replica in self._replicas if replica.leads)
+        assert leader.process is not None
+        reasons = Reasons(self._server, self._world, leader.process)
+        yield from reasons.remove()
+        self._blame(leader, reasons.wrong)
 
     def at_the_end(self) -> None:
         """When all pods and groups are gone for a while."""

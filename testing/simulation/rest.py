@@ -156,7 +156,7 @@ def _picture(process: Process) -> tuple[object, ...]:
     """All that a decision is made of, to be compared. The order of the pods on a node is of no account."""
     engine = process.engine
     nominator, cache = engine.nominator, engine.cache
-    promised = [(info.uid, nominator.nominated_node(info.uid)) for info, _ in cache.placements()]
+    promised = [(node, pod.uid) for node in cache.snapshot.names for pod in nominator.nominated_pods(node)]
     return (*sorted(cache.dump()), *engine.queue.dump(), *promised, cache.generation, len(nominator))
 
 

@@ -23,8 +23,14 @@ from .replica import Replica
 from .server import SimulatedServer
 from .world import World
 
-_REST_SECONDS = 150.0
-"""Longer than anything is put off, and shorter than the five minutes after which everything is tried again anyway."""
+_REST_SECONDS = 180.0
+"""Longer than anything is put off, the two and a half minutes included after which a half-open watch is noticed.
+
+With all that happened before still less than the five minutes after which everything is tried again anyway.
+"""
+_REMEDY_SECONDS = 15.0
+_END_SECONDS = 60.0
+"""Longer than the longest backoff, and than anything is kept that is not needed any more."""
 _LOOK_EVERY = 50
 _MOST_STEPS = 100_000
 
@@ -53,7 +59,7 @@ class Outcome:
 
     def __str__(self) -> str:
         verdict = "; ".join(self.wrong) or "all held"
-        return f"seed {self.seed}: {len(self.history)} acts, {self.steps} steps, {self.bound} bound: {verdict}"
+        return f"seed {self.seed}: {len(self.history)} acts, {self.steps} events, {self.bound} bound: {verdict}"
 
 
 class _EndlessError(Exception):
@@ -114,8 +120,11 @@ def simulate(
                 record(str(obj))
         judge.at_rest()
         if not judge.wrong:
+            for _ in judge.remove_reasons():
+                loop.run_until(loop.time() + _REMEDY_SECONDS, after_step)
+        if not judge.wrong:
             world.all_goes()
-            loop.run_until(loop.time() + _REST_SECONDS, after_step)
+            loop.run_until(loop.time() + _END_SECONDS, after_step)
             judge.at_the_end()
     except _EndlessError:
         judge.wrong.append(f"no end after {_MOST_STEPS} steps")

@@ -170,6 +170,28 @@ class World:
             self._create(make_pod(name).scheduler(STRANGER).requests(cpu=f"{cpu}m"))
             self._bind(name, node["metadata"]["name"])
 
+    # What makes room for a pod that waits.
+
+    def pod_is_withdrawn(self, pod: Object) -> None:
+        """Somebody does not need it any more."""
+        self._delete(pod)
+
+    def node_is_opened(self, name: str, pod: Object) -> None:
+        """Somebody uncordons it."""
+        self._change_node(name, "spec", {"unschedulable": None})
+
+    def node_moves_to(self, name: str, pod: Object) -> None:
+        """It comes to the zone that the pod asks for."""
+        node = self._store.get(NODES, name).obj
+        labels = {**node["metadata"]["labels"], ZONE: pod["spec"]["nodeSelector"][ZONE]}
+        self._change_node(name, "metadata", {"labels": labels})
+
+    def node_is_emptied(self, name: str, pod: Object) -> None:
+        """All of its pods go."""
+        for each in self._server.objects(PODS):
+            if each["spec"].get("nodeName") == name:
+                self._delete(each)
+
     # Machines and cables.
 
     def weather_turns(self, whose: float, seconds: float, what: tuple[tuple[str, float], ...], about: str) -> None:
@@ -262,8 +284,11 @@ class World:
     def _cordon(self, whom: float, cordoned: bool | None) -> None:
         node = _one(self._server.objects(NODES), whom)
         if node is not None:
-            spec = {**node["spec"], "unschedulable": cordoned}
-            self._store.update(NODES, node["metadata"]["name"], node | {"spec": spec})
+            self._change_node(node["metadata"]["name"], "spec", {"unschedulable": cordoned})
+
+    def _change_node(self, name: str, part: str, changes: Object) -> None:
+        node = self._store.get(NODES, name).obj
+        self._store.update(NODES, name, node | {part: {**node[part], **changes}})
 
     def _touch(self, pod: Object) -> None:
         group = group_of(pod)

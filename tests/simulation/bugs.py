@@ -82,6 +82,21 @@ BUGS = {
         "self._queue",
         5000,
     ),
+    "a pod that gives its node back is not forgotten": Bug(
+        "muster.framework.scheduler.schedule_one",
+        "if self._cache.is_assumed(attempt.pod.uid):\n                self._cache.forget(attempt.pod)",
+        "pass",
+        5008,
+    ),
+    "a hint that skips nodes that are uncordoned": Bug(
+        "muster.plugins.nodes.node_unschedulable", "was_cordoned and not is_cordoned", "False", 5003
+    ),
+    "the node of a member that the API refused to bind goes to others": Bug(
+        "muster.plugins.gangscheduling.plugin",
+        "self._promised_room.keep(decision.pod, decision.node_name)",
+        "pass",
+        5077,
+    ),
     "a backoff that never ends": Bug(
         "muster.framework.queue.scheduling_queue", "self._waiting.backoff_completed(now)", "pass", 5008
     ),

@@ -1,0 +1,79 @@
+"""What Muster names as the reason why a pod waits, once removed, makes it fit: removes it, and looks.
+
+The judge does this at the end, in a cluster at rest that kept all other promises. One pod is chosen and one node, and
+what is named there is removed, one reason after another, as whoever asks `why` would do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from muster.framework.contract.status import Status
+from muster.framework.scheduler.explain import explain
+from muster.operator.process.process import Process
+from muster.sandbox.kinds import NODES, PODS
+from muster.sandbox.objects import Object
+
+from .server import SimulatedServer
+from .world import STRANGER, World, group_of
+
+
+class Reasons:
+    """Of the first pod by itself that waits in a cluster that has a node.
+
+    Attributes:
+        wrong: what did not hold.
+    """
+
+    def __init__(self, server: SimulatedServer, world: World, process: Process) -> None:
+        self.wrong: list[str] = []
+        self._server = server
+        self._world = world
+        self._process = process
+        self._cures = {
+            "NodeUnschedulable": world.node_is_opened,
+            "NodeAffinity": world.node_moves_to,
+            "NodeResourcesFit": world.node_is_emptied,
+        }
+
+    def remove(self) -> Iterator[None]:
+        """Remove one after another what is named. Yields whenever time has to pass."""
+        pod = next((pod for pod in self._waiting() if group_of(pod) is None), None)
+        nodes = sorted(node["metadata"]["name"] for node in self._server.objects(NODES))
+        if pod is None or not nodes:
+            return
+        for other in self._waiting():
+            if other is not pod:
+                self._world.pod_is_withdrawn(other)
+        yield
+        name, node, removed = pod["metadata"]["name"], nodes[0], list[str]()
+        while self._still_waits(pod):
+            status = self._named(pod, node)
+            if status is None or status.plugin not in self._cures or status.plugin in removed:
+                said = "nothing" if status is None else status.message
+                self.wrong.append(f"pod {name} waits for {said!r} of {node}, where {removed} have been removed")
+                return
+            removed.append(status.plugin)
+            self._cures[status.plugin](node, pod)
+            yield
+
+    def _named(self, pod: Object, node: str) -> Status | None:
+        """Why the pod is not on this node, if anybody can tell."""
+        engine = self._process.engine
+        queued = engine.queue.get(pod["metadata"]["uid"])
+        if queued is None:
+            return None
+        found = explain(engine.algorithms[queued.info.pod.spec.scheduler_name], queued.info)
+        return found.prefilter or found.rejected.get(node)
+
+    def _waiting(self) -> list[Object]:
+        pods = self._server.objects(PODS)
+        return [pod for pod in pods if pod["spec"]["schedulerName"] != STRANGER and _waits(pod)]
+
+    def _still_waits(self, pod: Object) -> bool:
+        uid = pod["metadata"]["uid"]
+        return any(_waits(each) for each in self._server.objects(PODS) if each["metadata"]["uid"] == uid)
+
+
+def _waits(pod: Object) -> bool:
+    return not pod["spec"].get("nodeName")
