@@ -183,4 +183,5 @@ def refusals(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> list[str]
 
 
 def _judged(group: Mapping[str, Any]) -> tuple[object, object]:
-    return group.get("spec"), (group.get("metadata") or {}).get("annotations")
+    metadata = group.get("metadata")
+    return group.get("spec"), metadata.get("annotations") if isinstance(metadata, Mapping) else metadata

@@ -220,6 +220,9 @@ def group_named(namespace: str, labels: Mapping[str, str]) -> str | None:
 
 def problems(group: Mapping[str, Any]) -> list[str]:
     """What is wrong with a PodGroup in its JSON form: a line for each field, in the API server's style."""
+    misshapen = [*_misshapen(group)]
+    if misshapen:
+        return [f"{path}: Invalid value: {json.dumps(value)}: {fault}" for path, value, fault in misshapen]
     spec = group.get("spec") or {}
     found = [
         *_integer(spec, "minMember", least=1),
@@ -233,6 +236,22 @@ def problems(group: Mapping[str, Any]) -> list[str]:
     except AnnotationError as error:
         lines.append(str(error))
     return [*lines, *filter(None, (disruption_fault(annotations), healing_fault(annotations)))]
+
+
+def _misshapen(group: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
+    """What the API server lets nobody send, but somebody who talks to the webhook himself."""
+    metadata = group.get("metadata") or {}
+    annotations = (metadata.get("annotations") or {}) if isinstance(metadata, Mapping) else {}
+    for path, value in (
+        ("spec", group.get("spec") or {}),
+        ("metadata", metadata),
+        ("metadata.annotations", annotations),
+    ):
+        if not isinstance(value, Mapping):
+            yield path, value, "should be a valid dictionary"
+    for name, text in annotations.items() if isinstance(annotations, Mapping) else ():
+        if not isinstance(text, str):
+            yield f"metadata.annotations[{name}]", text, "should be a valid string"
 
 
 def _integer(spec: Mapping[str, Any], field: str, *, least: int) -> Iterator[tuple[str, object, str]]:

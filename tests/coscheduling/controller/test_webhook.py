@@ -31,8 +31,8 @@ async def decide(request: Any, **_: Any) -> Any:
 
 
 @asynccontextmanager
-async def serving() -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
-    """A session that trusts anybody, and where to post reviews."""
+async def serving(decide: Any = decide) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
+    """A session that trusts anybody, and where to post reviews, about which `decide` does."""
     server = ReviewServer(
         CERTIFICATE,
         CERTIFICATE.with_name("key.pem"),
