@@ -24,6 +24,7 @@ class State:
         waiting_groups: how many pod groups with members lack their quorum.
         reserved_shares: which share of what nodes offer is reserved, by resource.
         oldest_waiting_group: for how many seconds the one that has waited longest has; 0 when none waits.
+        tasks: how many asyncio tasks the process has.
     """
 
     pending_pods: Callable[[], Mapping[str, int]]
@@ -33,6 +34,7 @@ class State:
     waiting_groups: Callable[[], int] = lambda: 0
     oldest_waiting_group: Callable[[], float] = lambda: 0.0
     reserved_shares: Callable[[], Mapping[str, float]] = dict
+    tasks: Callable[[], int] = lambda: 0
 
 
 class StateMetrics:
@@ -75,6 +77,12 @@ class StateMetrics:
                 "[ALPHA] Share of what nodes offer of a resource that is reserved for pods that have waited long.",
                 ("resource",),
                 lambda: _labelled(state.reserved_shares()),
+            ),
+            Reading(
+                "muster_tasks",
+                "[ALPHA] Asyncio tasks of this process; they come and go with what is being bound, watched and served.",
+                (),
+                lambda: {(): state.tasks()},
             ),
             Reading(
                 "leader_election_master_status",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -131,6 +132,7 @@ def pages(
         waiting_groups=waiting_groups,
         oldest_waiting_group=oldest_waiting_group,
         reserved_shares=reserved_shares,
+        tasks=lambda: len(asyncio.all_tasks()),
         leading=lambda: {leadership.name: leadership.may_write()} if leadership.name else {},
     )
     registry = registry_of(process.metrics, StateMetrics(state), process.requests)

@@ -164,6 +164,7 @@ OWN = {
     "muster_reservations": "gauge",
     "muster_reserved_share": "gauge",
     "muster_podgroup_quorum_duration_seconds": "histogram",
+    "muster_tasks": "gauge",
     "muster_waiting_podgroups": "gauge",
 }
 
