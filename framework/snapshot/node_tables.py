@@ -19,7 +19,7 @@ ANY_ADDRESS = "0.0.0.0"
 
 class PortTable:
     """Counts of claims by (protocol, port), row and address. Two pods may claim the same port on one node: the API
-    allows pods to be bound by hand, and each must be given back on its own."""
+    allows pods to be bound by hand, and each must be given back on its own. In a trial it is not so, see `try_`."""
 
     __slots__ = ("_claims",)
 
@@ -35,15 +35,25 @@ class PortTable:
     def remove(self, row: int, ports: Iterable[HostPort]) -> None:
         """Pods on `row` claim `ports` once less."""
         for ip, protocol, port in ports:
-            rows = self._claims[protocol, port]
-            by_address = rows[row]
-            by_address[ip] -= 1
-            if not by_address[ip]:
-                del by_address[ip]
-            if not by_address:
-                del rows[row]
-            if not rows:
-                del self._claims[protocol, port]
+            self._claims[protocol, port][row][ip] -= 1
+            self._drop_empty(protocol, port, row, ip)
+
+    def try_(self, row: int, ports: Iterable[HostPort], *, claimed: bool) -> list[tuple[HostPort, int]]:
+        """Claim `ports` on `row`, or give them back, whoever else claims them; returns what `restore` puts back.
+
+        So does kube-scheduler's NodeInfo.UsedPorts, a set: what a victim had is free, though another pod has it too.
+        """
+        before = [(port, self._count(row, port)) for port in ports]
+        self.restore(row, [(port, int(claimed)) for port, _ in before])
+        return before
+
+    def restore(self, row: int, counts: Iterable[tuple[HostPort, int]]) -> None:
+        """From now on pods on `row` claim these ports so many times."""
+        for (ip, protocol, port), count in counts:
+            rows = self._claims.setdefault((protocol, port), {})
+            by_address = rows.setdefault(row, {})
+            by_address[ip] = count
+            self._drop_empty(protocol, port, row, ip)
 
     def conflicting_rows(self, wanted: HostPort, among: Iterable[int] | None = None) -> list[int]:
         """Rows, of `among` if given, on which `wanted` cannot be claimed.
@@ -59,6 +69,19 @@ class PortTable:
     def claims(self) -> Mapping[tuple[str, int], Mapping[int, Mapping[str, int]]]:
         """Everything, for the self-check."""
         return self._claims
+
+    def _count(self, row: int, port: HostPort) -> int:
+        return self._claims.get((port.protocol, port.port), {}).get(row, {}).get(port.ip, 0)
+
+    def _drop_empty(self, protocol: str, port: int, row: int, ip: str) -> None:
+        rows = self._claims[protocol, port]
+        by_address = rows[row]
+        if not by_address[ip]:
+            del by_address[ip]
+        if not by_address:
+            del rows[row]
+        if not rows:
+            del self._claims[protocol, port]
 
 
 TaintSet = tuple[Taint, ...]

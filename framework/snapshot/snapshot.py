@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..model.node import Node
-from ..model.pod_info import PodInfo
+from ..model.pod_info import HostPort, PodInfo
 from ..model.requests import amounts
 from .journal import Journal
 from .labels import LabelColumns
@@ -25,6 +26,15 @@ from .resources import ResourceColumns
 from .volumes import VolumeTable
 
 _FIRST_CAPACITY = 64
+
+
+class _Change(NamedTuple):
+    """A pod that a trial put on a node or took off it. `ports` are the claims on its host ports before."""
+
+    info: PodInfo
+    node_name: str
+    added: bool
+    ports: Sequence[tuple[HostPort, int]]
 
 
 class Snapshot:
@@ -66,7 +76,7 @@ class Snapshot:
         self._names_at = -1
         self._row_of: dict[str, int] = {}
         self._free: list[int] = []
-        self._undo: list[tuple[bool, PodInfo, str]] | None = None
+        self._undo: list[_Change] | None = None
 
     def row_of(self, node_name: str) -> int | None:
         """The row of a node that is known by its object or by a pod on it."""
@@ -140,14 +150,15 @@ class Snapshot:
         self.pods[row][info.uid] = info
         self.priorities[info.priority] += 1
         self.resources.add(row, info.signature)
-        if info.signature.host_ports:
-            self.ports.add(row, info.signature.host_ports)
         self.relations.add(info, row)
         if info.pod.spec.volumes:
             self.volumes.add(row, info)
         self.usage_journal.record(row)
         if self._undo is not None:
-            self._undo.append((True, info, node_name))
+            ports = self.ports.try_(row, info.signature.host_ports, claimed=True)
+            self._undo.append(_Change(info, node_name, added=True, ports=ports))
+        elif info.signature.host_ports:
+            self.ports.add(row, info.signature.host_ports)
 
     def remove_pod(self, info: PodInfo, node_name: str) -> None:
         """Stop counting the pod on the node.
@@ -160,14 +171,15 @@ class Snapshot:
         if not self.priorities[counted.priority]:
             del self.priorities[counted.priority]
         self.resources.remove(row, counted.signature)
-        if counted.signature.host_ports:
-            self.ports.remove(row, counted.signature.host_ports)
         self.relations.remove(counted, row)
         if counted.pod.spec.volumes:
             self.volumes.remove(row, counted)
         self.usage_journal.record(row)
         if self._undo is not None:
-            self._undo.append((False, counted, node_name))
+            ports = self.ports.try_(row, counted.signature.host_ports, claimed=False)
+            self._undo.append(_Change(counted, node_name, added=False, ports=ports))
+        elif counted.signature.host_ports:
+            self.ports.remove(row, counted.signature.host_ports)
         self._release_if_unused(row)
 
     def refresh_node(self, node: Node) -> None:
@@ -208,17 +220,17 @@ class Snapshot:
 
     def take_back(self) -> bool:
         """Undo the latest change of the innermost trial under way; False when there is none."""
-        log, self._undo = self._undo, None
-        if log:
-            added, info, node_name = log.pop()
-            if added:
-                self.remove_pod(info, node_name)
-            else:
-                self.add_pod(info, node_name)
-            self._undo = log
-            return True
+        log = self._undo
+        if not log:
+            return False
+        change = log.pop()
+        row = self._row_of.get(change.node_name)
+        self._undo = []
+        (self.remove_pod if change.added else self.add_pod)(change.info, change.node_name)
         self._undo = log
-        return False
+        if change.ports:
+            self.ports.restore(self._row_of[change.node_name] if row is None else row, change.ports)
+        return True
 
     @property
     def tentative(self) -> bool:

@@ -62,6 +62,31 @@ def test_rows_taken_and_given_back_inside_are_as_before(snapshot: Snapshot) -> N
     assert picture(snapshot) == before
 
 
+def test_a_port_that_two_pods_claim_is_free_inside_when_one_gave_it_back(snapshot: Snapshot) -> None:
+    twin = pod(make_pod("twin").host_port(80))
+    snapshot.add_pod(WEB, "a")
+    snapshot.add_pod(twin, "a")
+    before = picture(snapshot)
+    [port] = WEB.signature.host_ports
+    with snapshot.trial():
+        snapshot.remove_pod(WEB, "a")
+        assert snapshot.ports.conflicting_rows(port) == []  # NodeInfo.UsedPorts is a set
+        with snapshot.trial():
+            snapshot.add_pod(WEB, "a")
+            assert snapshot.ports.conflicting_rows(port) == [0]
+        assert snapshot.ports.conflicting_rows(port) == []
+        snapshot.remove_pod(twin, "a")
+        snapshot.add_pod(WEB, "a")
+    assert picture(snapshot) == before
+
+
+def test_a_pod_that_claims_a_port_twice_gives_it_back(snapshot: Snapshot) -> None:
+    before = picture(snapshot)
+    with snapshot.trial():
+        snapshot.add_pod(pod(make_pod("twice").host_port(80).host_port(80)), "b")
+    assert picture(snapshot) == before
+
+
 def test_trials_nest(snapshot: Snapshot) -> None:
     outermost = picture(snapshot)
     with snapshot.trial():
