@@ -73,7 +73,10 @@ def _decide(case: _Case) -> dict[str, Any]:
     }
     engine = picture(assembly, nodes, running, others)
     algorithm = engine.algorithms[assembly.profiles[0].scheduler_name]
-    return {"id": case.id, **as_json(explain(algorithm, PodInfo(case.pod)))}
+    pod = PodInfo(case.pod)
+    if nominated := case.pod.status.nominated_node_name:
+        engine.nominator.nominate(pod, nominated)  # preemption asks whether room is being made for it there already
+    return {"id": case.id, **as_json(explain(algorithm, pod))}
 
 
 def _without_nomination(pod: Pod) -> Pod:

@@ -50,3 +50,13 @@ def test_a_pod_that_waits_for_its_nominated_node_takes_nothing_there() -> None:
     nominee["status"] = {"phase": "Pending", "nominatedNodeName": "a"}
     decision = _decision(make_pod("new").requests(cpu="4"), make_node("a", cpu="4"), nominee)
     assert decision["feasible"] == ["a"]
+
+
+def test_a_pod_evicts_nobody_while_room_is_being_made_on_its_nominated_node() -> None:
+    victim = make_pod("victim").node("a").requests(cpu="4").priority(0)
+    victim["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    leaving = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+    victim["status"] = {"phase": "Running", "conditions": [leaving]}
+    waiting = make_pod("new").requests(cpu="4").priority(100).nominated("a")
+    decision = _decision(waiting, make_node("a", cpu="4"), victim)
+    assert decision["message"].endswith("preemption: not eligible due to a terminating pod on the nominated node.")
