@@ -10,10 +10,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from muster.framework.contract import Status
 from muster.framework.model.pod import Pod
 from muster.operator.podgroups.membership import group_of, is_native
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate import evictions
+from muster.operator.simulate.endings import Ending, endings
+from muster.operator.simulate.endings import told as endings_told
 from muster.operator.simulate.evictions import Evicted
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Rehearsal
@@ -30,11 +33,15 @@ class Saturated:
 
     Attributes:
         reason: why, as kube-scheduler says it.
+        plugin: who says it.
+        code: its verdict, which tells whether it would help if pods there ended.
         took: how many members they would take before.
         nodes: their names.
     """
 
     reason: str
+    plugin: str
+    code: str
     took: int
     nodes: tuple[str, ...]
 
@@ -49,6 +56,7 @@ class GroupTrial:
         blocked: the first member for which there is no node; "" when there is none.
         nodes: the nodes by what keeps that member off them, those that took most members first.
         help: the nodes that would have to be added.
+        ending: the groups and pods that would have to end instead.
         place: the group's place among those that wait, from 1.
         ahead: the groups before it, in order.
         waiting: how many groups wait.
@@ -59,6 +67,7 @@ class GroupTrial:
     blocked: str
     nodes: tuple[Saturated, ...]
     help: Shortfall | None
+    ending: Sequence[Ending]
     place: int
     ahead: tuple[str, ...]
     waiting: int
@@ -82,12 +91,15 @@ async def try_group(assembly: Assembly, cluster: Objects, group: str, *, native:
         left = [each for each in placements if not each.node]
         tried = rehearsal.one_after_another(each.pod for each in left)
         help_ = await shortfall(rehearsal, placements)
+        lacking = [each.pod for each in left if each.lacks_nodes]
+        ending = await endings(rehearsal, lacking, tried, _missing(groups, pods, group))
     return GroupTrial(
         reason=left[0].reason if left else "",
         evicted=evicted,
         blocked=tried.blocked,
         nodes=_saturated(tried.placed, tried.reasons),
         help=help_,
+        ending=ending,
         place=place + 1,
         ahead=tuple(order[:place]),
         waiting=len(order),
@@ -117,12 +129,21 @@ def rank(group: PodGroup, members: Sequence[Pod]) -> tuple[bool, int, str, str] 
     return not bound, -priority, group.metadata.creation_timestamp or "", group.key
 
 
-def _saturated(placed: Mapping[str, str], reasons: Mapping[str, str]) -> tuple[Saturated, ...]:
+def _missing(groups: Iterable[PodGroup], pods: Iterable[Pod], key: str) -> int:
+    """How many members the group lacks."""
+    bound = sum(1 for pod in pods if pod.spec.node_name and group_of(pod) == key)
+    return next((group.spec.min_member - bound for group in groups if group.key == key), 1)
+
+
+def _saturated(placed: Mapping[str, str], reasons: Mapping[str, Status]) -> tuple[Saturated, ...]:
     took = Counter(placed.values())
-    names: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
-    for node, reason in reasons.items():
-        names[reason, took[node]].append(node)
-    found = [Saturated(reason, count * len(nodes), tuple(sorted(nodes))) for (reason, count), nodes in names.items()]
+    names: defaultdict[tuple[Status, int], list[str]] = defaultdict(list)
+    for node, status in reasons.items():
+        names[status, took[node]].append(node)
+    found = [
+        Saturated(why.message, why.plugin, why.code.wire_name, count * len(nodes), tuple(sorted(nodes)))
+        for (why, count), nodes in names.items()
+    ]
     return tuple(sorted(found, key=lambda each: (-each.took, -len(each.nodes), each.reason)))
 
 
@@ -132,6 +153,7 @@ def told(trial: GroupTrial) -> Sequence[str]:
     lines = [trial.reason or placed, *evictions.told(trial.evicted)]
     if trial.help is not None:
         lines.append(trial.help.sentence)
+    lines += endings_told(trial.ending)
     if trial.waiting and trial.place <= trial.waiting:
         behind = f", behind {', '.join(trial.ahead)}" if trial.ahead else ""
         lines.append(f"Place {trial.place} of {trial.waiting} waiting groups{behind}.")

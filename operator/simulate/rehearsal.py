@@ -76,7 +76,7 @@ class Tried:
 
     placed: dict[str, str]
     blocked: str
-    reasons: Mapping[str, str]
+    reasons: Mapping[str, Status]
 
 
 class Rehearsal:
@@ -128,6 +128,27 @@ class Rehearsal:
     def evicted(self) -> Sequence[Evicted]:
         """The pods that were evicted so far."""
         return evicted_in(self._engine.shared)
+
+    @property
+    def running(self) -> Iterable[Pod]:
+        """The pods that run in the cluster and were not evicted."""
+        return self._stage.running.values()
+
+    async def placed_without(self, ended: Iterable[Pod], pods: Sequence[Pod]) -> int:
+        """How many of `pods` would be placed if those that run had `ended` and nobody was evicted besides.
+
+        Leaves the cluster as it was.
+        """
+        running, evicted = dict(self._stage.running), len(self.evicted)
+        for pod in ended:
+            del self._stage.running[_key(pod)]
+            self._engine.pods.on_delete(pod)
+        placements = await self.place(pods)
+        await self.remove(pods)
+        for key in running.keys() - self._stage.running.keys():
+            self._engine.pods.on_add(running[key])
+        self._stage.running = running
+        return sum(1 for each in placements if each.node) if len(self.evicted) == evicted else 0
 
     async def remove(self, pods: Iterable[Pod]) -> None:
         """Delete pods, wherever they are, and let the scheduler forget them."""
@@ -240,11 +261,11 @@ class Rehearsal:
         return Placement(pod, group, "", reason, lacks_nodes=last is not None and last.code in _UNSCHEDULABLE)
 
 
-def _reasons(found: Feasible) -> dict[str, str]:
+def _reasons(found: Feasible) -> dict[str, Status]:
     """Why each node was turned down; nothing where the pod was turned away before any was looked at."""
     if found.diagnosis is None or found.diagnosis.prefilter_message:
         return {}
-    return {name: status.message for name, status in found.diagnosis.statuses() if status is not None}
+    return {name: status for name, status in found.diagnosis.statuses() if status is not None}
 
 
 def as_new(pod: Pod, scheduler_name: str) -> Pod:

@@ -131,6 +131,7 @@ def test_why_tells_of_a_group_for_programs(kubeconfig: Path) -> None:
             "blocked": "default/train-0",
             "nodes": [],
             "help": None,
+            "ending": [],
             "place": 2,
             "ahead": ["default/many"],
             "waiting": 3,
@@ -155,7 +156,9 @@ def test_why_tells_where_members_of_a_group_fit_what_stops_the_next_and_what_wou
     assert "node-1, node-2, node-3, node-4" in wide
     programs = json.loads(_ask("why", "pg/many", "-o", "json", "--kubeconfig", str(kubeconfig)).output)["now"]
     assert (programs["blocked"], programs["place"], programs["ahead"]) == ("default/many-4", 1, [])
-    assert programs["nodes"] == [{"reason": "Insufficient cpu", "took": 4, "nodes": [f"node-{n}" for n in range(1, 5)]}]
+    nodes = [f"node-{n}" for n in range(1, 5)]
+    verdict = {"reason": "Insufficient cpu", "plugin": "NodeResourcesFit", "code": "Unschedulable"}
+    assert programs["nodes"] == [{**verdict, "took": 4, "nodes": nodes}]
 
 
 def test_why_explains_a_pod(kubeconfig: Path) -> None:

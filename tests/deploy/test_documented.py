@@ -13,7 +13,7 @@ from muster.framework.contract import Plugin
 from muster.operator.commands.run import command as run
 from muster.operator.process import settings
 from muster.operator.process.settings import Assembly, assemble, read_configuration
-from muster.plugins.catalog import IN_TREE
+from muster.plugins.catalog import IN_TREE, extension_points
 from tests.deploy.helm import CHART, REPOSITORY, Helm, pick
 
 README = REPOSITORY / "README.md"
@@ -103,6 +103,13 @@ def test_every_flag_of_run_is_in_the_documentation() -> None:
     _, _, section = (REPOSITORY / "docs" / "configuration.md").read_text().partition("## Flags of `muster run`")
     options = [option for option in run.params if isinstance(option, click.Option)]
     assert set(re.findall(r"`(-.*?)`", section)) == {name for option in options for name in option.opts}
+
+
+def test_every_plugin_that_turns_nodes_down_is_in_the_list_for_programs() -> None:
+    _, _, section = (REPOSITORY / "docs" / "reading-a-reason.md").read_text().partition("## Who turns nodes down")
+    named = re.findall(r"^\| `(\w+)` \| ", section, re.MULTILINE)
+    filters = {name for name, plugin in IN_TREE.items() if "filter" in extension_points(plugin)}
+    assert set(named) - {"plugin"} == filters
 
 
 def test_what_is_off_by_default_is_not_told_as_part_of_an_installation() -> None:

@@ -1,0 +1,153 @@
+"""What would have to end: the fewest groups and pods that run and without which pods that wait would be placed.
+
+`muster why GROUP` asks, for where no node is to be added. Arithmetic on what nodes have left says which are worth a
+look, and the engine decides on each with them gone; so what is named would do. Nobody is evicted, and priorities count
+for nothing: it says whom to wait for, or to ask.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from muster.framework.contract import Code, Status
+from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.requests import PODS, amounts
+from muster.operator.podgroups.membership import group_key
+
+from .rehearsal import Rehearsal, Tried
+
+_ALONE_TRIED = 8
+_MOST = 5
+_SYSTEM_PRIORITY = 2_000_000_000
+
+Amounts = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A group, or a pod of none, that would have to end.
+
+    Attributes:
+        name: its `namespace/name`.
+        group: whether it is a group.
+        pods: how many pods of it run.
+    """
+
+    name: str
+    group: bool
+    pods: int
+
+    def __str__(self) -> str:
+        if not self.group:
+            return f"pod {self.name}"
+        return f"group {self.name} ({self.pods} {'pod' if self.pods == 1 else 'pods'})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """One that might end; `gain` is how many more members its nodes would take, as far as amounts tell."""
+
+    ending: Ending
+    pods: Sequence[Pod]
+    priority: int
+    gain: int
+
+    @property
+    def rank(self) -> tuple[int, int, str]:
+        """The smallest first, then the least important."""
+        return len(self.pods), self.priority, self.ending.name
+
+
+async def endings(rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: Tried, missing: int) -> Sequence[Ending]:
+    """The fewest that have to end so that `missing` of those that wait are placed; none where nothing is found.
+
+    `tried` is what came of trying them one after another. A single one is preferred to several, however many pods it
+    has; of those the one with the fewest. More than five are not named. What runs everywhere, or for the cluster
+    itself, is not looked at. The rehearsal is left as it was.
+    """
+    blocked = next((pod for pod in waiting if pod.key == tried.blocked), None)
+    if blocked is None:
+        return ()
+    lacking = max(missing - len(tried.placed), 1)
+    found = list(_candidates(rehearsal, waiting, tried, blocked))
+    pods = [pod.pod for pod in waiting]
+
+    async def suffice(chosen: Sequence[_Running]) -> bool:
+        gone = [*chain.from_iterable(each.pods for each in chosen)]
+        return await rehearsal.placed_without(gone, pods) >= missing
+
+    for each in sorted((each for each in found if each.gain >= lacking), key=lambda each: each.rank)[:_ALONE_TRIED]:
+        if await suffice([each]):
+            return (each.ending,)
+    chosen: list[_Running] = []
+    for each in sorted(found, key=lambda each: (-each.gain, each.rank))[:_MOST]:
+        chosen.append(each)
+        if len(chosen) > 1 and sum(each.gain for each in chosen) >= lacking and await suffice(chosen):
+            for needless in chosen[:-1]:
+                rest = [each for each in chosen if each is not needless]
+                chosen = rest if len(rest) > 1 and await suffice(rest) else chosen
+            return tuple(each.ending for each in chosen)
+    return ()
+
+
+def told(ending: Sequence[Ending]) -> Iterator[str]:
+    """For people: a sentence, if any have to end."""
+    if ending:
+        *others, last = map(str, ending)
+        names = f"{', '.join(others)} and {last}" if others else last
+        yield f"The group would fit if {names} ended."
+
+
+def _candidates(rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: Tried, blocked: PodInfo) -> Iterator[_Running]:
+    """All whose end leaves room for one more like `blocked` on some node that is only full."""
+    own = {group_key(pod) for pod in waiting} - {None}
+    free = _left(rehearsal, waiting, tried)
+    asked = {**blocked.signature.requests, PODS: 1}
+    units: defaultdict[tuple[str, bool], list[PodInfo]] = defaultdict(list)
+    for info in map(PodInfo, rehearsal.running):
+        group = group_key(info)
+        if (group is None or group not in own) and not _runs_everywhere(info.pod) and info.priority < _SYSTEM_PRIORITY:
+            units[group or info.key, group is not None].append(info)
+    for (name, is_group), pods in units.items():
+        freed: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for info in pods:
+            if info.node_name in free:
+                freed[info.node_name].update({**info.signature.requests, PODS: 1})
+        gain = sum(_times(asked, Counter(free[node]) + amount) for node, amount in freed.items())
+        if gain > 0:
+            ending = Ending(name, is_group, len(pods))
+            yield _Running(ending, [info.pod for info in pods], max(info.priority for info in pods), gain)
+
+
+def _left(rehearsal: Rehearsal, waiting: Iterable[PodInfo], tried: Tried) -> Mapping[str, Amounts]:
+    """What is left on the nodes that are only full, with those that found a place on theirs."""
+    left = {
+        node.metadata.name: Counter(amounts(node.status.allocatable))
+        for node in rehearsal.nodes
+        if _only_full(tried.reasons.get(node.metadata.name))
+    }
+    on_nodes = ((pod, tried.placed[pod.key]) for pod in waiting if pod.key in tried.placed)
+    for pod, node in chain(((pod, pod.node_name) for pod in map(PodInfo, rehearsal.running)), on_nodes):
+        if node in left:
+            left[node].subtract({**pod.signature.requests, PODS: 1})
+    return left
+
+
+def _only_full(status: Status | None) -> bool:
+    return status is not None and status.code is Code.UNSCHEDULABLE
+
+
+def _times(asked: Amounts, free: Amounts) -> int:
+    """How often what is asked for is there."""
+    return min((free.get(name, 0) // amount for name, amount in asked.items() if amount), default=0)
+
+
+def _runs_everywhere(pod: Pod) -> bool:
+    """Whether it was made for its node, as a DaemonSet's is."""
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
+    required = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
+    return required is not None and any(term.match_fields for term in required.node_selector_terms)
