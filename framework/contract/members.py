@@ -32,6 +32,7 @@ class Counts:
         pods: all of them, those that have ended included.
         scheduled: who have a node and have not failed.
         running, succeeded, failed: by the phase of the pod.
+        gated: who have scheduling gates.
     """
 
     pods: int = 0
@@ -39,6 +40,7 @@ class Counts:
     running: int = 0
     succeeded: int = 0
     failed: int = 0
+    gated: int = 0
 
     @property
     def alive(self) -> int:
@@ -229,6 +231,7 @@ class Members:
             running=sum(page.pods[uid].pod.status.phase == "Running" for uid in alive),
             succeeded=succeeded,
             failed=len(page.ended) - succeeded,
+            gated=len(alive & page.gated),
         )
 
     def owners(self, group: str) -> str:
@@ -286,7 +289,7 @@ class Members:
 
 def _counted(pod: PodInfo) -> tuple[object, ...]:
     """What of a member counts and owners go by."""
-    return pod.node_name, pod.pod.status.phase, pod.pod.metadata.owner_references
+    return pod.node_name, pod.pod.status.phase, pod.pod.metadata.owner_references, bool(pod.pod.spec.scheduling_gates)
 
 
 def _count_priority(page: _Group, pod: PodInfo, by: int) -> None:

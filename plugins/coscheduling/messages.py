@@ -94,6 +94,11 @@ def waiting_for_pods(current: int, min_member: int) -> str:
     return f"{current} of {min_member} pods exist"
 
 
+def gated_pods(gated: int, pods: int, min_member: int) -> str:
+    """For the group: enough members exist, and so many have scheduling gates that nobody tries the others."""
+    return f"{gated} of {pods} pods have scheduling gates, and {min_member} are needed"
+
+
 def too_few_tried(tried: int, missing: int, elsewhere: Mapping[str, int], held_back: int) -> str:
     """For the group: enough members exist, but too few of them are here to be tried.
 

@@ -91,6 +91,8 @@ def statement(
         return previous
     if counts.pods < needed:
         return _said("False", Reason.WAITING_FOR_PODS, messages.waiting_for_pods(counts.pods, needed))
+    if counts.pods - counts.gated < needed and (announcement is None or announcement.reason is not Reason.GATED_PODS):
+        return _said("False", Reason.GATED_PODS, messages.gated_pods(counts.gated, counts.pods, needed))
     if announcement is not None and announcement.reason is not Reason.SCHEDULED:
         return _said("False", announcement.reason, announcement.message)
     if previous is None or _is_refusal(previous):

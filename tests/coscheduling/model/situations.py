@@ -10,10 +10,13 @@ from muster.plugins.coscheduling.status import Observation
 NOW = 1_800_000_000.0
 
 
-def members(waiting: int = 0, starting: int = 0, running: int = 0, succeeded: int = 0, failed: int = 0) -> Counts:
+def members(
+    waiting: int = 0, starting: int = 0, running: int = 0, succeeded: int = 0, failed: int = 0, gated: int = 0
+) -> Counts:
     """Members by what they do; `waiting` ones have no node, `starting` ones have one and do not run yet."""
     return Counts(
-        pods=waiting + starting + running + succeeded + failed,
+        pods=waiting + starting + running + succeeded + failed + gated,
+        gated=gated,
         scheduled=starting + running + succeeded,
         running=running,
         succeeded=succeeded,
@@ -22,7 +25,7 @@ def members(waiting: int = 0, starting: int = 0, running: int = 0, succeeded: in
 
 
 few = st.integers(0, 5)
-counts = st.builds(members, few, few, few, few, few)
+counts = st.builds(members, few, few, few, few, few, few)
 times = st.sampled_from(["2026-11-21T10:00:00Z", "2026-11-22T10:00:00Z"])
 announcements = st.builds(
     Announcement, st.sampled_from(Reason), st.sampled_from(["one thing", "another"]), st.just(NOW)

@@ -41,6 +41,15 @@ def test_a_group_that_lacks_members_waits_for_them_whatever_was_said(announcemen
     assert say(members(waiting=2), announcement, TRUE) == ("False", "WaitingForPods", "2 of 3 pods exist")
 
 
+@pytest.mark.parametrize("announcement", [None, DONE, NO_ROOM])
+def test_a_group_whose_gated_pods_nobody_tries_says_so_whatever_was_said(announcement: Announcement | None) -> None:
+    said = ("False", "GatedPods", "2 of 4 pods have scheduling gates, and 3 are needed")
+    assert say(members(waiting=2, gated=2), announcement) == said
+    named = Announcement(Reason.GATED_PODS, "these have gates: a, b", NOW)
+    assert say(members(waiting=2, gated=2), named) == ("False", "GatedPods", "these have gates: a, b")
+    assert say(members(waiting=3, gated=2)) is None
+
+
 @pytest.mark.parametrize("reason", [reason for reason in Reason if reason is not Reason.SCHEDULED])
 def test_the_schedulers_word_is_passed_on(reason: Reason) -> None:
     assert say(members(waiting=3), Announcement(reason, "because", NOW)) == ("False", reason.value, "because")
