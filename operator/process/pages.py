@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from muster.framework.contract.group_book import GroupBook
+from muster.framework.scheduler.reports import LastDecision
 from muster.operator.metrics.exposition import blocks, registry_of
 from muster.operator.metrics.pod_resources import pod_resource_blocks
 from muster.operator.metrics.state import State, StateMetrics
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from muster.framework.config import KubeSchedulerConfiguration
     from muster.framework.contract.observer import EntityType
     from muster.framework.queue.standing import Standing
-    from muster.framework.scheduler.reports import LastDecision
     from muster.operator.serving import Authorizer, Check
 
     from .process import Process
@@ -61,16 +61,9 @@ def status_of(began: datetime) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class Why(LastDecision):
     """The last decision about a pod; with where it stands in the queue, if it waits there."""
 
-    pod: str
-    uid: str
-    node: str
-    code: str
-    message: str
-    plugin: str
-    wall: float
     queue: Standing | None
 
 

@@ -13,7 +13,7 @@ from muster.operator.explain.group_trial import GroupTrial, told
 from ..census import Group, said_of
 from ..cluster import Unanswered
 from ..room import ZONE
-from .parts import Link, node_link, pod_link
+from .parts import Link, node_link, pod_link, share
 
 _MOST_MEMBERS = 1000
 _NODES_NAMED = 12
@@ -81,7 +81,7 @@ def group_view(group: Group, trial: GroupTrial | Unanswered | None, snapshot: Sn
         needs=needs,
         exist=len(group.members),
         placed=placed,
-        share=min(100 * placed // needs, 100) if needs > 0 else 100,
+        share=share(placed, needs),
         place=group.place,
         phase=group.status.phase or "",
         age=age(group.group.metadata.creation_timestamp, now),

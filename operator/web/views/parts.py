@@ -21,6 +21,11 @@ class Link:
     path: str = ""
 
 
+def share(placed: int, needs: int) -> int:
+    """How many hundredths of what a group needs have nodes."""
+    return min(100 * placed // needs, 100) if needs > 0 else 100
+
+
 def pod_link(pod: Pod, *, short: bool = False) -> Link:
     """To a pod's page; `short` leaves its namespace out of the text."""
     meta = pod.metadata

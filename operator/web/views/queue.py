@@ -12,7 +12,7 @@ from muster.operator.simulate.rehearsal import GATED
 
 from ..census import Census, Group, said_of
 from ..changes import Change
-from .parts import ChangeRow, Link, change_rows, group_link, pod_link
+from .parts import ChangeRow, Link, change_rows, group_link, pod_link, share
 
 _MOST_GROUPS = 1000
 _MOST_PODS = 20
@@ -104,7 +104,7 @@ def _row(group: Group, now: float) -> GroupRow:
         needs=needs,
         exist=len(group.members),
         placed=placed,
-        share=min(100 * placed // needs, 100) if needs > 0 else 100,
+        share=share(placed, needs),
         priority=group.priority,
         age=age(group.since if group.place else group.group.metadata.creation_timestamp, now),
         phase=group.status.phase or "",
