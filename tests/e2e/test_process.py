@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.operator.process.versions import own
 from tests.builders import make_node, make_pod
 from tests.controlplane.plane import MUSTER, ControlPlane
 from tests.e2e.cluster import Cluster
@@ -57,12 +58,14 @@ def test_an_idle_process_ends_at_once_and_well_on(number: signal.Signals, start_
     assert muster.errors == []
 
 
-def test_a_process_that_schedules_no_gangs_says_so_when_it_begins(
+def test_a_process_says_first_which_version_it_is_and_then_that_it_schedules_no_gangs(
     start_muster: StartMuster, write_config: WriteConfig
 ) -> None:
     name = unique_name()
     muster = start_muster(name, config=write_config("VolumeBinding", name=name))
-    assert "no profile enables Coscheduling" in muster.log
+    version, gangs, *_ = muster.log.splitlines()
+    assert f'"Starting Muster" version="{own()}" decidesAs="kube-scheduler 1.' in version
+    assert "no profile enables Coscheduling" in gangs
 
 
 def test_sigusr2_writes_cache_and_queue_to_the_log_and_finds_no_difference_to_a_recount(
