@@ -34,6 +34,9 @@ OTHERS = {
     "cert-manager.io/v1": ("Issuer", "Certificate"),
     "kubeflow.org/v2beta1": ("MPIJob",),
     "trainer.kubeflow.org/v1alpha1": ("TrainingRuntime", "TrainJob"),
+    "jobset.x-k8s.io/v1alpha2": ("JobSet",),
+    "ray.io/v1": ("RayCluster",),
+    "sparkoperator.k8s.io/v1beta2": ("SparkApplication",),
 }
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _SERVER_SIDE = ("apply", "--server-side", "--dry-run=server", "--filename=-")
