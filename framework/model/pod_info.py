@@ -20,7 +20,7 @@ from .requests import CPU, MEMORY, nonzero_requests, pod_requests, scoring_reque
 T = TypeVar("T")
 
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
-_replace = msgspec.structs.force_setattr
+_replace, _with = msgspec.structs.force_setattr, msgspec.structs.replace
 _EMPTY: dict[str, str] = {}
 _MOST = 1024
 _met: dict[tuple[type[object], bytes], Any] = {}
@@ -34,17 +34,16 @@ def share_parts(pod: Pod, spec: PodSpec, label_set: LabelSet) -> None:
         label_set: that of the pod.
     """
     meta, own = pod.metadata, pod.spec
-    if own.containers is not spec.containers:
-        shared = msgspec.structs.replace(
-            spec, node_name=own.node_name, volumes=_shared(own.volumes), scheduling_group=own.scheduling_group
-        )
-        if shared == own:
-            _replace(pod, "spec", shared)
+    if own.containers is not spec.containers and not own.resource_claims:
+        volumes = _shared(own.volumes) if own.volumes else ()
+        group, node_name = own.scheduling_group, own.node_name
+        _replace(pod, "spec", _with(spec, node_name=node_name, volumes=volumes, scheduling_group=group))
     _replace(pod, "status", _shared(pod.status))
     _replace(meta, "namespace", label_set.namespace)
     _replace(meta, "labels", label_set.labels)
     _replace(meta, "annotations", _shared(meta.annotations) if meta.annotations else _EMPTY)
-    _replace(meta, "owner_references", _shared(meta.owner_references))
+    if meta.owner_references:
+        _replace(meta, "owner_references", _shared(meta.owner_references))
 
 
 def _shared(part: T) -> T:
@@ -183,7 +182,7 @@ def _common(spec: PodSpec) -> PodSpec:
         return spec
     images = tuple(Volume(image=volume.image) for volume in spec.volumes if volume.image is not None)
     claims = (PodResourceClaim(),) * len(spec.resource_claims)
-    return msgspec.structs.replace(spec, node_name="", volumes=images, resource_claims=claims, scheduling_group=None)
+    return _with(spec, node_name="", volumes=images, resource_claims=claims, scheduling_group=None)
 
 
 def _amounts(signature: PodSignature) -> tuple[object, ...]:

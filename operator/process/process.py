@@ -8,7 +8,6 @@ finish, gives back what Permit holds and writes the events that are left.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ from muster.operator.recording.session import RecordingSession
 from .extenders import Extenders
 from .loop import SchedulingLoop, expire_assumed
 from .machine import HERE, Machine
+from .memory import keep_all, keep_what_there_is
 from .tasks import TaskSet
 from .versions import build
 from .watchdog import Watchdog
@@ -42,8 +42,8 @@ log = logging.getLogger(__name__)
 
 _DRAIN_SECONDS = 10.0
 """For bindings, and again for what is to be told. The chart leaves a pod 60 seconds to end, Kubernetes by itself 30."""
-_YOUNG_OBJECTS = 10_000
-"""New objects between two rounds of the collector: some hundred pods' worth."""
+_LISTED_SECONDS = 60.0
+"""How long the collector may be kept from looking for garbage while the cluster is listed."""
 
 
 class Process:
@@ -110,6 +110,7 @@ class Process:
             self.writers.client, self.engine, self.metrics, self.timing, more=self._extenders.informers
         )
         listers.update(self.watches.listers)
+        self._kept: asyncio.TimerHandle | None = None
         self._parts = TaskSet(on_failure=self._fail)
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -117,6 +118,8 @@ class Process:
         """Watch, run for leader, and schedule when both the picture is complete and the election won."""
         if self._machine.exclusive:
             self._watchdog.start()
+            keep_all()
+            self._kept = asyncio.get_running_loop().call_later(_LISTED_SECONDS, keep_what_there_is)
         self.writers.recorder.start()
         if not self._configuration.delay_cache_until_active:
             self.watches.start(self._parts.spawn)
@@ -127,6 +130,7 @@ class Process:
     async def stop(self) -> None:
         """No new decisions; end what was begun, unless that is somebody else's by now."""
         self._draining = True
+        self._listed()
         if self._recording is not None:
             self._recording.end()
         self.engine.scheduler.reports.end()
@@ -174,6 +178,13 @@ class Process:
         """None while decisions are made; see `SchedulingLoop.idles`."""
         return None if self._draining else self._loop.idles()
 
+    def _listed(self) -> None:
+        """The collector need not wait any longer."""
+        if self._kept is not None:
+            self._kept.cancel()
+            self._kept = None
+            keep_what_there_is()
+
     def _may_schedule(self) -> bool:
         return not self._draining and self.leadership.may_write()
 
@@ -193,18 +204,9 @@ class Process:
         elif self._configuration.leader_election.leader_elect:
             await self.watches.refresh()
         await self.watches.complete()
-        if self._machine.exclusive:
-            _settle_memory()
+        self._listed()
         log.info("scheduling begins: %d nodes", self.engine.cache.snapshot.node_count)
         await self._loop.run()
-
-
-def _settle_memory() -> None:
-    """Keep the collector from walking what is no garbage, again and again: the cluster that was just listed, most of
-    which stays, and the bindings under way."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_YOUNG_OBJECTS)
 
 
 def _leadership(election: LeaderElectionConfiguration, client: ApiClient, machine: Machine) -> Leadership:

@@ -29,9 +29,11 @@ class Ending(NamedTuple):
 def run_seconds(pod: PodInfo) -> float:
     """How long the pod runs at most; infinity when it does not say, or nothing that can be read."""
     deadline = pod.pod.spec.active_deadline_seconds
+    said = inf if deadline is None else deadline
     text = pod.pod.metadata.annotations.get(RUN_SECONDS, "")
-    said = int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST else inf
-    return min(inf if deadline is None else deadline, said)
+    if text and text.isascii() and text.isdigit() and len(text) <= _LONGEST:
+        return min(said, int(text))
+    return said
 
 
 class KnownEnds:

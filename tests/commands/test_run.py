@@ -168,3 +168,9 @@ def test_a_time_to_live_that_is_none_is_refused(kubeconfig: Path, duration: str,
 )
 def test_scheduler_names_must_be_names_and_differ(kubeconfig: Path, names: list[str], message: str) -> None:
     assert refusal(kubeconfig, *names) == f"Error: {message}"
+
+
+def test_what_nobody_asked_for_is_not_loaded_and_can_be() -> None:
+    load = "from muster.operator.cli import main; main.get_command(None, 'run')"
+    look = "import sys; assert not {'kubernetes', 'jinja2'} & sys.modules.keys(); import gc; assert gc.isenabled()"
+    subprocess.run([sys.executable, "-c", f"{load}; {look}; import kubernetes.config"], check=True)

@@ -1,6 +1,7 @@
 """A process of which a part has failed cannot go on: it ends, and whoever runs it starts it anew."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -53,6 +54,16 @@ async def test_a_process_ends_when_a_part_of_it_fails(
 
     assert process.failed
     assert any(record.exc_info and "a bug" in str(record.exc_info[1]) for record in caplog.records)
+
+
+async def test_a_process_that_ends_before_it_knows_the_cluster_leaves_garbage_to_the_collector_again(
+    nobody: Transport,
+) -> None:
+    process = Process(assemble(muster_configuration()), nobody)
+    process.start()
+    assert not gc.isenabled()
+    await process.stop()
+    assert gc.isenabled()
 
 
 async def test_a_process_with_a_time_to_live_forgets_what_is_never_reported(

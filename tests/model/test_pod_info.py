@@ -6,6 +6,8 @@ from weakref import ref
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import HostPort, PodInfo, PodSignature, signature_of
@@ -149,6 +151,33 @@ def test_shape_of_leaves_the_pod_as_it_is() -> None:
     before = msgspec.json.encode(pod)
     signature_of(pod)
     assert msgspec.json.encode(pod) == before
+
+
+VOLUMES = (
+    {"name": "v", "image": {"reference": "web:1"}},
+    {"name": "v", "persistentVolumeClaim": {"claimName": "a"}},
+    {"name": "w", "persistentVolumeClaim": {"claimName": "b"}},
+)
+PARTS: dict[str, st.SearchStrategy[Any]] = {
+    "nodeName": st.sampled_from(["", "a", "b"]),
+    "schedulerName": st.sampled_from(["x", "y"]),
+    "containers": st.sampled_from([[{"name": "main"}], [{"name": "main", "image": "web:1"}]]),
+    "volumes": st.lists(st.sampled_from(VOLUMES), max_size=2),
+    "resourceClaims": st.lists(st.sampled_from([{"name": "c"}, {"name": "d", "resourceClaimName": "e"}]), max_size=2),
+    "schedulingGroup": st.sampled_from([None, {"podGroupName": "g"}, {"podGroupName": "h"}]),
+}
+STATUSES = st.sampled_from([{}, {"phase": "Running"}, running(make_pod("p"), cpu="1")["status"]])
+OWNERS = st.lists(st.sampled_from([{"kind": "Job", "name": "j", "uid": "1"}]), max_size=1)
+META = {"annotations": st.sampled_from([{}, {"a": "b"}]), "ownerReferences": OWNERS}
+SENT = st.fixed_dictionaries(
+    {"metadata": st.fixed_dictionaries(META), "spec": st.fixed_dictionaries(PARTS), "status": STATUSES}
+)
+
+
+@given(st.lists(SENT, min_size=2, max_size=6))
+def test_pods_that_share_parts_say_what_they_were_sent_with(sent: list[dict[str, Any]]) -> None:
+    infos = [info_of(pod) for pod in sent]
+    assert [info.pod for info in infos] == [msgspec.convert(pod, Pod) for pod in sent]
 
 
 def test_which_claims_a_pod_uses_makes_no_other_signature_and_how_many_does() -> None:
