@@ -2,8 +2,10 @@
 
 Alike are pods of one signature, or of one equivalence class where a plugin that looks at labels refused them. What
 refused one would have refused each of them, so a backlog costs as many attempts as it has kinds of pods. An event that
-helps wakes the first pod of a batch; the next follows only when that one found a node, or ended in any other way than
-with the same refusal. (kube-scheduler's word for scheduling by signature is opportunistic batching.)
+helps wakes a batch: its first pod is tried when its turn comes, if there is room for it by then; the next follows only
+when that one found a node, or ended in any other way than with the same refusal. A room that many batches are woken for
+is soon taken, so nothing but the batch itself is touched until then. (kube-scheduler's word for scheduling by signature
+is opportunistic batching.)
 """
 
 from __future__ import annotations
@@ -11,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..model.pod_info import equivalence_class_of
+from .backoff_queue import backing_off
+from .batch import Batch
 from .entity import Place, QueuedEntity, QueuedPodInfo
 from .hints import QueueingHints, QueueingStrategy
 from .in_flight import ObjectEvent
 from .places import Places
 from .rules import QueueRules
-from .unschedulable_pods import Batch
 
 _NONE: frozenset[str] = frozenset()
 
@@ -31,26 +34,27 @@ class Batching:
         hints: QueueingHints,
         now: Callable[[], float],
         release: Callable[[QueuedEntity, QueueingStrategy, str], None],
+        lacks_room: Callable[[QueuedEntity], bool],
     ) -> None:
-        """`release` moves an unschedulable entity on."""
+        """`release` moves an unschedulable entity on; `lacks_room` is whether one would be tried in vain."""
         self._rules = rules
         self._places = places
         self._hints = hints
         self._now = now
         self._release = release
+        self._lacks_room = lacks_room
+        self._tried_for: dict[QueuedPodInfo, Batch] = {}
 
     def attempt_ended(self, pod: QueuedPodInfo) -> None:
         """A pod found a node, came back, or is gone. Unless it was refused, the next of its batch is tried."""
-        batch = pod.tried_for
+        batch = self._tried_for.get(pod)
         if batch is None:
             return
         entity = self._places.entity_of.get(pod.info.uid)
         refused = entity is not None and entity.batched_by is batch.common
         if refused and entity is not None and entity.place is not Place.UNSCHEDULABLE:
             return  # something has helped meanwhile: it is to be tried once more
-        pod.tried_for = None
-        if batch.trying is pod:
-            batch.trying = None
+        self._forget(pod)
         if not (refused or self._is_trying(batch)):
             self.wake(batch, batch.strategy, batch.event)
 
@@ -73,24 +77,64 @@ class Batching:
             self._places.count_rejected(other, 1)
 
     def leave(self, entity: QueuedEntity) -> None:
-        """Let an entity whose pod is not like the others any more wait by itself."""
-        if entity.place is Place.UNSCHEDULABLE:
-            self._places.take(entity)
+        """Let an entity whose pod is not like the others any more wait by itself, or go if they were woken."""
+        batch = self._places.unschedulable_pods.batch_of(entity) if entity.place is Place.UNSCHEDULABLE else None
+        if batch is None:
             entity.batched_by = None
-            self._places.put_back(entity, Place.UNSCHEDULABLE)
+            return
+        self._places.take(entity)
         entity.batched_by = None
+        self._places.put_back(entity, Place.UNSCHEDULABLE)
+        if batch.ticket:
+            self._release(entity, batch.strategy, batch.event)
 
     def reconsider(self, batch: Batch, event: ObjectEvent) -> None:
-        """Try the first of a batch if it is helped, unless one is about to be tried anyway."""
-        if batch and not self._is_trying(batch):
+        """Wake a batch if its first is helped, unless one is about to be tried anyway."""
+        if batch and not batch.ticket and not self._is_trying(batch):
             strategy = self._hints.strategy(batch.first(self._now()), event)
             if strategy is not QueueingStrategy.SKIP:
                 self.wake(batch, strategy, event.event.label)
 
-    def called_off(self, pod: QueuedPodInfo) -> None:
-        """The pod, which was to be tried for its batch, is not tried after all, and none of the others instead."""
-        batch, pod.tried_for = pod.tried_for, None
-        if batch is not None and batch.trying is pod:
+    def wake(self, batch: Batch, strategy: QueueingStrategy, event: str) -> None:
+        """Have the next pod of a batch tried when its turn comes. One that backs off goes on with that by itself."""
+        batch.strategy, batch.event = strategy, event
+        if not batch:
+            return
+        now = self._now()
+        if strategy is QueueingStrategy.IMMEDIATELY or not backing_off(batch.first(now), now):
+            self._places.wake(batch)
+        else:
+            self.release_first(batch, strategy, event)
+
+    def release_first_in_turn(self) -> None:
+        """Make the first of a woken batch active if its turn has come; where there is no room any more, all wait on."""
+        while (batch := self._places.pop_woken()) is not None:
+            if not self._lacks_room(batch.first(self._now())):
+                self.release_first(batch, batch.strategy, batch.event)
+
+    def release_first(self, batch: Batch, strategy: QueueingStrategy, event: str) -> None:
+        """Move the next pod of a batch on, to be tried for all."""
+        batch.strategy, batch.event = strategy, event
+        while batch:
+            entity = batch.first(self._now())
+            [(uid, pod)] = entity.pods.items()
+            self._release(entity, strategy, event)
+            if self._places.entity_of[uid] is entity and entity.place in (Place.ACTIVE, Place.BACKOFF):
+                self._tried_for[pod] = batch
+                batch.trying = pod
+                return
+
+    def called_off(self, entity: QueuedEntity) -> bool:
+        """Whether a pod that is to be tried for its batch is not tried, nor another, for its room is taken by now."""
+        [pod] = entity.pods.values()
+        if entity.flushed or pod not in self._tried_for or not self._lacks_room(entity):
+            return False
+        self._forget(pod)
+        return True
+
+    def _forget(self, pod: QueuedPodInfo) -> None:
+        batch = self._tried_for.pop(pod)
+        if batch.trying is pod:
             batch.trying = None
 
     def _is_trying(self, batch: Batch) -> bool:
@@ -99,14 +143,3 @@ class Batching:
             return False
         entity = self._places.entity_of.get(batch.trying.info.uid)
         return entity is None or entity.place is Place.ACTIVE
-
-    def wake(self, batch: Batch, strategy: QueueingStrategy, event: str) -> None:
-        """Have the next pod of a batch tried."""
-        batch.strategy, batch.event = strategy, event
-        while batch:
-            entity = batch.first(self._now())
-            [(uid, pod)] = entity.pods.items()
-            self._release(entity, strategy, event)
-            if self._places.entity_of[uid] is entity and entity.place in (Place.ACTIVE, Place.BACKOFF):
-                pod.tried_for, batch.trying = batch, pod
-                return

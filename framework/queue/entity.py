@@ -9,13 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from ..contract.plugin import QueuedPod
 from ..model.pod_info import EquivalenceClass, PodInfo, PodSignature, equivalence_class_of
-
-if TYPE_CHECKING:
-    from .unschedulable_pods import Batch
 
 NO_BACKOFF = float("-inf")
 _NONE: frozenset[str] = frozenset()
@@ -78,14 +74,12 @@ class QueuedPodInfo(QueuedPod):
         consecutive_errors: attempts that ended in an error since the last rejection.
         update: the latest version of a pod in flight, if it changed since it was popped.
         deleted: whether the pod was deleted while it was in flight.
-        tried_for: the batch that the pod is tried for, if it is.
     """
 
     unschedulable_count: int = 0
     consecutive_errors: int = 0
     update: PodInfo | None = None
     deleted: bool = False
-    tried_for: Batch | None = None
 
     def failed(self, now: float, rejection: Rejection) -> None:
         """The pod's attempt has failed. One that no node could take keeps its place in line, as those like it do."""

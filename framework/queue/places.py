@@ -14,6 +14,7 @@ from ..contract.observer import EntityType, Observer
 from ..contract.status import Status
 from .admission import Admission
 from .backoff_queue import BackoffPolicy, BackoffQueue
+from .batch import Batch
 from .entity import Place, QueuedEntity, QueuedPodInfo
 from .heap import LazyHeap
 from .hints import QueueingHints
@@ -30,6 +31,7 @@ class Places:
         active_q: entities that are ready, by their sort keys.
         backoff_q: entities that are held off.
         unschedulable_pods: entities that wait for events, and gated pods.
+        woken: batches of them that an event has helped, by the sort keys of their firsts.
         entity_of: the entity that each pod waits in, by UID.
         groups: the one entity of each group that has one.
     """
@@ -53,6 +55,7 @@ class Places:
         self.active_q: LazyHeap[QueuedEntity] = LazyHeap()
         self.backoff_q = BackoffQueue()
         self.unschedulable_pods = UnschedulablePods(hints)
+        self.woken: LazyHeap[Batch] = LazyHeap()
         self.entity_of: dict[str, QueuedEntity] = {}
         self.groups: dict[str, QueuedEntity] = {}
 
@@ -103,6 +106,9 @@ class Places:
             self.active_q.push(entity.sort_key, entity)
         elif place in _WAITING_FOR_PLUGINS:
             self.unschedulable_pods.add(entity)
+            batch = self.unschedulable_pods.batch_of(entity)
+            if batch is not None and batch.ticket and entity.sort_key < batch.sort_key:
+                self.wake(batch)
         else:
             self.backoff_q.add(entity)
 
@@ -134,6 +140,26 @@ class Places:
         if not isinstance(key, Status) and key < entity.sort_key:
             self.take(entity)
             self.put_back(entity, entity.place)
+
+    def wake(self, batch: Batch) -> None:
+        """Let the first of a batch be tried when its turn comes."""
+        if batch.ticket:
+            self.woken.discard(batch)
+        batch.sort_key = batch.first(self._now()).sort_key
+        self.woken.push(batch.sort_key, batch)
+        self._on_entry()
+
+    def pop_woken(self) -> Batch | None:
+        """Take out the batch whose first goes before the other batches' firsts and all that is active, if one's does."""
+        while (batch := self.woken.peek()) is not None:
+            if not batch:
+                self.woken.discard(batch)
+            elif batch.first(self._now()).sort_key != batch.sort_key:
+                self.wake(batch)
+            else:
+                active = self.active_q.peek()
+                return self.woken.pop() if active is None or batch.sort_key < active.sort_key else None
+        return None
 
     def pop(self) -> QueuedEntity | None:
         """Take out the entity to be tried next: the first active one, else the first rejected one that backs off."""

@@ -247,7 +247,7 @@ class SchedulingQueue:
     def pop_is_due(self) -> bool:
         """Whether there is anything that `pop` would look at."""
         places = self._places
-        return bool(len(places.active_q) or places.backoff_q.count(Place.BACKOFF))
+        return bool(len(places.active_q) or len(places.woken) or places.backoff_q.count(Place.BACKOFF))
 
     def next_deadline(self) -> float | None:
         """When `flush` is next of use, seconds on the clock; None while nothing waits for a time."""

@@ -12,70 +12,9 @@ from typing import NamedTuple
 
 from ..contract.events import ClusterEvent
 from ..model.pod_info import EquivalenceClass, PodSignature
-from .backoff_queue import backing_off
-from .entity import Place, QueuedEntity, QueuedPodInfo
-from .heap import LazyHeap
-from .hints import QueueingHints, QueueingStrategy, Rejector
-
-
-@dataclass(slots=True, eq=False)
-class Batch:
-    """Pods by themselves, each an entity with a sort key, in the order of activeQ.
-
-    Attributes:
-        profile: their schedulerName.
-        common: what they have in common.
-        unschedulable_plugins: plugins that turned the last of them away that was tried.
-        pending_plugins: those of them that answered PENDING.
-        refused_at: when that was, seconds on the engine's clock.
-        trying: the pod that is tried for all, if one is.
-        strategy: where the event that woke the batch sends its pods.
-        event: the label of that event.
-    """
-
-    profile: str
-    common: PodSignature | EquivalenceClass
-    unschedulable_plugins: frozenset[str] = frozenset()
-    pending_plugins: frozenset[str] = frozenset()
-    refused_at: float = 0.0
-    trying: QueuedPodInfo | None = None
-    strategy: QueueingStrategy = QueueingStrategy.AFTER_BACKOFF
-    event: str = ""
-    _ready: LazyHeap[QueuedEntity] = field(default_factory=LazyHeap)
-    _backing_off: LazyHeap[QueuedEntity] = field(default_factory=LazyHeap)
-    _heap_of: dict[QueuedEntity, LazyHeap[QueuedEntity]] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self._heap_of)
-
-    def __iter__(self) -> Iterator[QueuedEntity]:
-        """Its entities, in no order."""
-        return iter(self._heap_of)
-
-    @property
-    def rejectors(self) -> frozenset[str]:
-        """Every plugin that turned away the last of them that was tried."""
-        return self.unschedulable_plugins | self.pending_plugins
-
-    def add(self, entity: QueuedEntity) -> None:
-        """One more pod waits here. Until `first` is asked, its backoff counts as not over."""
-        self._heap_of[entity] = self._backing_off
-        self._backing_off.push((entity.backoff_until, *entity.sort_key), entity)
-
-    def discard(self, entity: QueuedEntity) -> None:
-        """Take out an entity that is here."""
-        self._heap_of.pop(entity).discard(entity)
-
-    def first(self, now: float) -> QueuedEntity:
-        """The entity to be tried next: the first whose backoff is over, else the one whose backoff ends first."""
-        while (entity := self._backing_off.peek()) is not None and not backing_off(entity, now):
-            self._backing_off.discard(entity)
-            self._heap_of[entity] = self._ready
-            self._ready.push(entity.sort_key, entity)
-        first = self._ready.peek() or self._backing_off.peek()
-        if first is None:
-            raise LookupError("the batch is empty")
-        return first
+from .batch import Batch
+from .entity import Place, QueuedEntity
+from .hints import QueueingHints, Rejector
 
 
 class Waiting(NamedTuple):
@@ -166,13 +105,14 @@ class UnschedulablePods:
         batch = self._batches.get(common)
         if batch is None:
             batch = self._batches[common] = Batch(entity.profile, common)
-        else:
+        refused_by = entity.unschedulable_plugins, entity.pending_plugins
+        if refused_by != (batch.unschedulable_plugins, batch.pending_plugins):
             self._unindex_batch(batch)
-        batch.unschedulable_plugins, batch.pending_plugins = entity.unschedulable_plugins, entity.pending_plugins
+            batch.unschedulable_plugins, batch.pending_plugins = refused_by
+            self._index_batch(batch)
         batch.refused_at = max(batch.refused_at, entity.timestamp)
         batch.add(entity)
         self._batched += 1
-        self._index_batch(batch)
 
     def _index_entity(self, entity: QueuedEntity) -> None:
         for key in _keys(entity, entity.place):

@@ -62,7 +62,7 @@ class WaitingEntities:
         self._awaits_victims = rules.awaits_victims
         self._promised_to_others = rules.promised_to_others
         self.places = places
-        self.batching = Batching(rules, places, hints, now, self._release)
+        self.batching = Batching(rules, places, hints, now, self._release, self._lacks_room)
 
     # Pods come, change and go.
 
@@ -123,30 +123,25 @@ class WaitingEntities:
 
     def pop(self) -> QueuedEntity | None:
         """Take out the entity to be tried next."""
-        while (entity := self.places.pop()) is not None:
+        while True:
+            self.batching.release_first_in_turn()
+            entity = self.places.pop()
+            if entity is None:
+                return None
             if entity.sort_key_is_old:  # without the pod that left it may belong further back
                 self.places.put_back(entity, entity.place)
-            elif not (self._joined_group(entity) or self._stays(entity)):
+            elif entity.group is None and self._joined_group(entity):
+                continue
+            elif entity.group is None and self.batching.called_off(entity):
+                self.places.put_back(entity, Place.UNSCHEDULABLE)
+            else:
                 break
-        if entity is None:
-            return None
         if entity.place is Place.BACKOFF:
             self.places.entered(entity, POP_FROM_BACKOFF, len(entity.pods), Place.ACTIVE)
         self.places.strike_off(entity)
         self.places.count_rejected(entity, -len(entity.pods))
         entity.unschedulable_plugins = entity.pending_plugins = frozenset()
         return entity
-
-    def _stays(self, entity: QueuedEntity) -> bool:
-        """Let a pod that was woken for its batch wait on, if the room that woke it is taken by now; whether it does."""
-        if entity.group is not None or entity.flushed:
-            return False
-        [pod] = entity.pods.values()
-        if pod.tried_for is None or not self._lacks_room(entity):
-            return False
-        self.batching.called_off(pod)
-        self.places.put_back(entity, Place.UNSCHEDULABLE)
-        return True
 
     # Things happen.
 
@@ -196,7 +191,7 @@ class WaitingEntities:
             self._release(entity, QueueingStrategy.AFTER_BACKOFF, event)
         for batch in batches:
             batch.first(now).flushed = True
-            self.batching.wake(batch, QueueingStrategy.AFTER_BACKOFF, event)
+            self.batching.release_first(batch, QueueingStrategy.AFTER_BACKOFF, event)
         for entity in gated:
             entity.timestamp = now
             self._let_in(entity, QueueingStrategy.AFTER_BACKOFF, event)
@@ -253,8 +248,6 @@ class WaitingEntities:
 
         The entity is in no sub-queue. Whatever made the pod ready makes its group ready.
         """
-        if entity.group is not None:
-            return False
         [(uid, pod)] = entity.pods.items()
         group = self._admission.group_of(pod.info)
         if group is None:
