@@ -150,7 +150,7 @@ class Places:
         self._on_entry()
 
     def pop_woken(self) -> Batch | None:
-        """Take out the batch whose first goes before the other batches' firsts and all that is active, if one's does."""
+        """Take out the batch whose first goes before those of the others; None if something active goes before it."""
         while (batch := self.woken.peek()) is not None:
             if not batch:
                 self.woken.discard(batch)

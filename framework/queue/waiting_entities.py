@@ -15,8 +15,8 @@ The scheduling queue owns it and tells it what happens. Where an entity goes:
 | GATED, or kept out by an error | plugins are asked again and have nothing against it | ACTIVE or BACKOFF |
 | anywhere | it is activated | ACTIVE |
 
-A batch is woken as an entity is, but only its first pod goes: the next follows when that one found a node, or ended in
-any other way than with the same refusal.
+A batch is woken as an entity is, but only its first pod goes, and only when its turn comes and there is room then: the
+next follows when that one found a node, or ended in any other way than with the same refusal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ..contract.events import ASSIGNED_POD_DELETE, UNSCHEDULED_POD_ADD, ClusterEvent
-from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from .admission import Admission
 from .backoff_queue import BackoffPolicy, backing_off
@@ -32,6 +31,7 @@ from .batching import Batching
 from .entity import Place, QueuedEntity, QueuedPodInfo, Rejection
 from .hints import QueueingHints, QueueingStrategy
 from .in_flight import InFlightEvents, ObjectEvent
+from .kept_out import KeptOutPods
 from .places import Places
 from .rules import QueueRules
 
@@ -62,6 +62,7 @@ class WaitingEntities:
         self._awaits_victims = rules.awaits_victims
         self._promised_to_others = rules.promised_to_others
         self.places = places
+        self._kept_out = KeptOutPods(places, admission, hints, now, self.remove, self._join)
         self.batching = Batching(rules, places, hints, now, self._release, self._lacks_room)
 
     # Pods come, change and go.
@@ -72,7 +73,7 @@ class WaitingEntities:
         if status is None:
             self._join(pod, group, QueueingStrategy.IMMEDIATELY, event)
         else:
-            self._keep_out(pod, group, status, event)
+            self._kept_out.keep_out(pod, group, status, event)
 
     def come_back(self, pods: Iterable[QueuedPodInfo], rejection: Rejection, missed: Sequence[InFlightEvents]) -> None:
         """Let pods that failed together, and whose counts and timestamps say so, wait again."""
@@ -106,7 +107,7 @@ class WaitingEntities:
             return
         self.places.advance(entity, (pod,))
         for event in events:
-            if self._reconsider(entity, event) or self._ask_again(entity, event):
+            if self._reconsider(entity, event) or self._kept_out.ask_again(entity, event):
                 break
 
     def remove(self, uid: str) -> QueuedPodInfo:
@@ -155,7 +156,7 @@ class WaitingEntities:
         for batch in batches:
             self.batching.reconsider(batch, event)
         for entity in unschedulable_pods.concerned_by(event.event, Place.GATED).entities:
-            self._ask_again(entity, event)
+            self._kept_out.ask_again(entity, event)
 
     def activate(self, uid: str, event: str) -> None:
         """Make a pod ready with the group it belongs to by now, or see whether one that was kept out may join."""
@@ -163,7 +164,7 @@ class WaitingEntities:
         if entity.admitted:
             self._changes_group(entity.pods[uid], event)
         else:
-            self._let_in(entity, QueueingStrategy.IMMEDIATELY, event)
+            self._kept_out.let_in(entity, QueueingStrategy.IMMEDIATELY, event)
         entity = self.places.entity_of[uid]
         if not entity.admitted or entity.place is Place.ACTIVE:
             return
@@ -179,7 +180,7 @@ class WaitingEntities:
                 self.places.take(entity)
                 self.places.put(entity, Place.ACTIVE, BACKOFF_COMPLETE)
             else:
-                self._let_in(entity, QueueingStrategy.IMMEDIATELY, BACKOFF_COMPLETE)
+                self._kept_out.let_in(entity, QueueingStrategy.IMMEDIATELY, BACKOFF_COMPLETE)
 
     def time_out(self, now: float, limit: float, event: str) -> None:
         """Try again whatever has waited for an event for more than `limit` seconds."""
@@ -194,7 +195,7 @@ class WaitingEntities:
             self.batching.release_first(batch, QueueingStrategy.AFTER_BACKOFF, event)
         for entity in gated:
             entity.timestamp = now
-            self._let_in(entity, QueueingStrategy.AFTER_BACKOFF, event)
+            self._kept_out.let_in(entity, QueueingStrategy.AFTER_BACKOFF, event)
 
     def concerns(self, pods: Iterable[QueuedPodInfo], rejection: Rejection) -> Callable[[ClusterEvent], bool]:
         """Whether an event may help pods that come back with this rejection."""
@@ -272,7 +273,7 @@ class WaitingEntities:
             self.places.count_rejected(waiting, len(waiting.pods))
             self._requeue(waiting, strategy, event, newcomers=len(failed.pods))
             return
-        self._sift(failed, event)
+        self._kept_out.sift(failed, event)
         self._add_pods(waiting, failed.pods.values(), event)
         if strategy is QueueingStrategy.IMMEDIATELY and waiting.place is not Place.ACTIVE:
             self._hurry(waiting, event)
@@ -295,9 +296,12 @@ class WaitingEntities:
             return False
         if self._is_for_others(entity, event):
             return False
+        pends = bool(entity.pending_plugins)
+        if not pends and self._group_lacks_room(entity):  # sooner known than what plugins say to it
+            return False
         strategy = self._hints.strategy(entity, event)
         if strategy is QueueingStrategy.SKIP or (
-            strategy is QueueingStrategy.AFTER_BACKOFF and entity.group is not None and self._lacks_room(entity)
+            pends and strategy is QueueingStrategy.AFTER_BACKOFF and self._group_lacks_room(entity)
         ):
             return False
         self._release(entity, strategy, event.event.label)
@@ -309,6 +313,9 @@ class WaitingEntities:
             return False
         [pod] = entity.pods.values()
         return self._promised_to_others(pod.info, event.old.node_name)
+
+    def _group_lacks_room(self, entity: QueuedEntity) -> bool:
+        return entity.group is not None and self._lacks_room(entity)
 
     def _lacks_room(self, entity: QueuedEntity) -> bool:
         """Whether it would be tried in vain, because what it lacks finds no room anyway."""
@@ -332,7 +339,7 @@ class WaitingEntities:
         if strategy is QueueingStrategy.SKIP:
             self.places.put(entity, Place.UNSCHEDULABLE, event, newcomers)
             return
-        self.places.count_rejected(entity, -self._sift(entity, event))
+        self.places.count_rejected(entity, -self._kept_out.sift(entity, event))
         if entity.pods:
             self._settle(entity, strategy, event)
         else:
@@ -343,56 +350,3 @@ class WaitingEntities:
             self.places.put(entity, Place.ACTIVE, event)
         else:
             self.places.put(entity, Place.ERROR_BACKOFF if entity.consecutive_errors else Place.BACKOFF, event)
-
-    # Pods are kept out and let in.
-
-    def _sift(self, entity: QueuedEntity, event: str) -> int:
-        """Keep those pods of the entity out that are not let in; how many they were."""
-        before = len(entity.pods)
-        for uid, pod in [*entity.pods.items()]:
-            group, status = self._admission.ask(pod.info)
-            if status is not None:
-                self._keep_out(entity.remove(uid), group, status, event)
-        return before - len(entity.pods)
-
-    def _keep_out(self, pod: QueuedPodInfo, group: str | None, status: Status, event: str) -> None:
-        """Keep a pod that is nowhere out, by itself."""
-        entity = QueuedEntity.of(pod, None, pod.timestamp)
-        entity.group, entity.admitted = group, False
-        self.places.enlist(entity)
-        self._bar(entity, status)
-        self.places.entered(entity, event, 1)
-
-    def _bar(self, entity: QueuedEntity, status: Status) -> None:
-        """Put a pod that is not let in, and that is in no sub-queue, where the answer says."""
-        if status.code is Code.ERROR:
-            entity.unschedulable_plugins = frozenset()
-            self.places.hold_off(entity, status)
-            return
-        entity.unschedulable_plugins = frozenset({status.plugin})
-        self.places.put_back(entity, Place.GATED)
-        self.places.count_rejected(entity, 1)
-
-    def _ask_again(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
-        """Let a pod that was kept out join if the event helps and nothing else keeps it out; whether it joined."""
-        if entity.admitted or self._hints.strategy(entity, event) is QueueingStrategy.SKIP:
-            return False
-        return self._let_in(entity, QueueingStrategy.AFTER_BACKOFF, event.event.label)
-
-    def _let_in(self, entity: QueuedEntity, strategy: QueueingStrategy, event: str) -> bool:
-        """Ask about a pod that was kept out, and let it join if nothing keeps it out any more."""
-        [(uid, pod)] = entity.pods.items()
-        gated_by = next(iter(entity.unschedulable_plugins), "")
-        group, status = self._admission.ask(pod.info, gated_by)
-        if status is not None:
-            if entity.place is Place.GATED and status.code is not Code.ERROR and status.plugin == gated_by:
-                return False
-            self.places.count_rejected(entity, -1)
-            self.places.take(entity)
-            self._bar(entity, status)
-            return False
-        pod = self.remove(uid)
-        if pod.attempts == 0:
-            pod.first_seen = self._now()
-        self._join(pod, group, strategy, event)
-        return True

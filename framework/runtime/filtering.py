@@ -131,15 +131,15 @@ class Filtering:
 
     def capacity(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> npt.NDArray[np.int64]:
         """How many pods like this one each node could take, by the plugins that count room. Raises Failed."""
-        least = np.full(len(nodes), np.iinfo(np.int64).max)
+        least: npt.NDArray[np.int64] | None = None
         for plugin in self._plugins.capacity:
             answer = self._calls.call(CAPACITY, plugin, pod, state.sampled, plugin.capacity, pod, nodes)
             if getattr(answer, "shape", None) != (len(nodes),):
                 raise Failed(
                     failure(CAPACITY, plugin, ValueError(f"it is not one number for each of {len(nodes)} nodes"))
                 )
-            least = np.minimum(least, answer)
-        return least
+            least = answer if least is None else np.minimum(least, answer)
+        return np.full(len(nodes), np.iinfo(np.int64).max) if least is None else least
 
     def _crowded(self, state: CycleState, pod: PodInfo, among: Mask) -> dict[int, Diagnosis]:
         """Rows of `among` that turn the pod away when the pods nominated there are counted, each with its diagnosis.

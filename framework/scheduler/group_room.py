@@ -10,6 +10,7 @@ members came in did not do, what is hard to place goes first: what is large, and
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from weakref import ref
 
 import numpy as np
@@ -57,6 +58,8 @@ def to_the_front(refused: Collection[Attempt], order: Sequence[Attempt]) -> list
 
 
 _SIGNATURES = 256
+_STATE = CycleState()
+"""No attempt's: what plugins that count room are asked goes into no metric."""
 
 Capacities = npt.NDArray[np.int64]
 """How many pods more each row could take; 0 where there is no node."""
@@ -78,20 +81,20 @@ class GroupRoom:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
+        self._changes = _Changes(snapshot)
         self._by_signature: LRUCache[ref[PodSignature], _OfSignature] = LRUCache(_SIGNATURES)
 
     def _forget(self, gone: ref[PodSignature]) -> None:
         self._by_signature.pop(gone, None)
 
     def enough(self, framework: Framework, pods: Iterable[PodInfo], missing: int, within: Rows | None = None) -> bool:
-        """Whether `missing` members could fit, on the rows `within` alone; `pods` has one or more of each signature."""
+        """Whether `missing` members could fit, on the rows `within` alone; `pods` has one of each signature."""
         found = 0
-        for pod in {pod.signature: pod for pod in pods}.values():
-            capacities = self.of(framework, pod)
-            if capacities is None:
+        for pod in pods:
+            room = self._of(framework, pod)
+            if room is None:
                 return True
-            in_all = self._by_signature[ref(pod.signature)].total
-            found += in_all if within is None else int(capacities[within].sum())
+            found += room.total if within is None else int(room.capacities[within].sum())
             if found >= missing:
                 return True
         return False
@@ -106,38 +109,71 @@ class GroupRoom:
 
         Must not be written to.
         """
+        room = self._of(framework, pod)
+        return None if room is None else room.capacities
+
+    def _of(self, framework: Framework, pod: PodInfo) -> _OfSignature | None:
         if not framework.plugins.capacity:
             return None
-        known = self._by_signature.get(ref(pod.signature))
+        signature = ref(pod.signature)
+        known = self._by_signature.get(signature)
         if known is None:
             known = self._by_signature[ref(pod.signature, self._forget)] = _OfSignature()
+        elif known.position == self._snapshot.usage_journal.position:
+            return known
         try:
             self._refresh(known, framework, pod)
         except Failed:  # the trial will tell
-            del self._by_signature[ref(pod.signature)]
+            del self._by_signature[signature]
             return None
-        return known.capacities
+        return known
 
     def _refresh(self, known: _OfSignature, framework: Framework, pod: PodInfo) -> None:
         snapshot = self._snapshot
-        position = snapshot.usage_journal.position
-        if position == known.position and len(known.capacities) == snapshot.height:
-            return
         if len(known.capacities) != snapshot.height:
-            known.capacities = np.zeros(snapshot.height, np.int64)
-            changed = None
-        else:
-            changed = snapshot.usage_journal.since(known.position)
+            known.capacities, known.position = np.zeros(snapshot.height, np.int64), -1
+        changed = self._changes.since(known.position)
         if changed is None:
             known.capacities[:] = known.total = 0
-            live = snapshot.live_rows()
+            view = NodeView(snapshot, snapshot.live_rows())
         else:
-            known.total -= sum(int(known.capacities[row]) for row in changed)
-            for row in changed:
+            for row in changed.rows:
+                known.total -= int(known.capacities[row])
                 known.capacities[row] = 0
-            live = np.array([row for row in changed if snapshot.live[row]], np.intp)
-        if len(live):
-            found = framework.capacity(CycleState(), pod, NodeView(snapshot, live))
-            known.capacities[live] = found
-            known.total += int(found.sum()) if len(live) > 1 else int(found[0])
-        known.position = position
+            view = changed.live
+        if len(view):
+            found = framework.capacity(_STATE, pod, view)
+            known.capacities[view.within] = found
+            known.total += int(found.sum()) if len(view) > 1 else int(found[0])
+        known.position = snapshot.usage_journal.position
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """Rows that have changed, and a view of those that are nodes still."""
+
+    rows: Collection[int]
+    live: NodeView
+
+
+class _Changes:
+    """Which rows have changed since a position of the usage journal. Signatures that wait ask in turn for the same."""
+
+    __slots__ = ("_last", "_snapshot", "_span")
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._span = (-1, -1)
+        self._last: _Changed | None = None
+
+    def since(self, position: int) -> _Changed | None:
+        """None when that is no longer known."""
+        snapshot = self._snapshot
+        span = position, snapshot.usage_journal.position
+        if span != self._span:
+            rows = snapshot.usage_journal.since(position)
+            self._span, self._last = span, None
+            if rows is not None:
+                live = np.array([row for row in rows if snapshot.live[row]], np.intp)
+                self._last = _Changed(rows, NodeView(snapshot, live))
+        return self._last

@@ -59,6 +59,33 @@ def test_while_one_is_about_to_be_tried_an_event_brings_out_no_other() -> None:
     assert harness.drain() == [["a"]]
 
 
+def test_batches_are_woken_in_the_order_of_their_firsts_among_all_that_is_ready() -> None:
+    harness = Harness(FIT)
+    infos = [pod(make_pod(name).requests(cpu=cpu)) for name, cpu in zip("abcd", "1221", strict=True)]
+    for info in infos:
+        harness.queue.add(info)
+        harness.clock.time += 0.001
+    for entity in [harness.pop() for _ in infos]:
+        harness.fail(entity, no_node("Fit"))
+    harness.clock.time += 20
+    harness.add("newer")
+    harness.add("important", priority=1)
+    harness.queue.move_all(NODE_ADD, None, None)
+    harness.queue.delete(pod("a"))
+
+    assert harness.drain() == [["important"], ["b"], ["d"], ["newer"]]
+
+
+def test_for_a_batch_whose_room_is_taken_by_now_no_plugin_is_asked_and_nobody_is_moved() -> None:
+    harness = backlog("a", "b")
+    harness.has_room = False
+    asked, entered = [*harness.asked], harness.observer.pods.copy()
+    harness.queue.move_all(NODE_ADD, None, None)
+    assert harness.queue.pop() is None
+
+    assert (harness.asked, harness.observer.pods) == (asked, entered)
+
+
 def test_one_whose_room_is_taken_by_now_waits_on_untried_until_the_next_event_or_its_time_is_up() -> None:
     harness = backlog("a", "b")
     harness.has_room = False
