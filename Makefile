@@ -11,8 +11,8 @@ LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint lint-style lint-types lint-imports bench bench-backlog bench-gangs \
-	bench-native bench-preemption bench-shapes bench-scale bench-topology bench-web parity parity-groups simulate-faults \
-	attack venv control-plane browser promtool screenshots
+	bench-native bench-preemption bench-storm bench-shapes bench-scale bench-topology bench-web parity parity-groups \
+	simulate-faults attack venv control-plane browser promtool screenshots
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -47,6 +47,9 @@ bench-native: $(INSTALLED) control-plane ## Measure both on Kubernetes' own grou
 
 bench-backlog: $(INSTALLED) control-plane ## Measure both on a full cluster with thousands of pods that wait
 	$(RUN) -m bench.backlog $(BENCH_ARGS)
+
+bench-storm: $(INSTALLED) control-plane ## Measure Muster on thousands that wait in vain in a storm of events
+	$(RUN) -m bench.storm $(BENCH_ARGS)
 
 bench-preemption: $(INSTALLED) control-plane ## Measure both where pods have to make room for others
 	$(RUN) -m bench.preemption $(BENCH_ARGS)

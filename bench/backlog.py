@@ -27,7 +27,7 @@ from rich.table import Table
 from bench import cluster, scale
 from bench.arrivals import make_gangs
 from bench.client import Client
-from bench.full import RUNNING, Bindings, filling, writes
+from bench.full import RUNNING, Bindings, filling, until_told, writes
 from bench.gangs import serve_pod_groups
 from bench.measure import Reading
 from bench.progress import Advance, Bars, Display
@@ -39,8 +39,6 @@ from tests.controlplane.plane import ControlPlane
 SIGNATURES = 20
 _SIDES = KUBE_SCHEDULER.name, MUSTER.name
 _PLAIN, _GANGS = _SITUATIONS = "plain", "gangs"
-_TOLD_QUIET_SECONDS = 3.0
-_TOLD_WITHIN_SECONDS = 300.0
 _LAST_BINDINGS_SECONDS = 5.0
 
 
@@ -125,7 +123,7 @@ async def _measure(
         with side.running(plane) as server:
             pids |= {side.name: server.pid, "bench": os.getpid()}
             with display.phase(f"{side.name}: until all were told why they wait"):
-                await _until_told(client, len(pods), filled)
+                await until_told(client, len(pods), filled)
             async with Bindings(client) as ledger:
                 before, had = Reading.of(pids), await writes(client)
                 with display.phase(f"{side.name}: pods end", rate * seconds) as advance:
@@ -147,19 +145,6 @@ async def _measure(
             writes_per_pod=written / len(idle) if idle else float("inf"),
             others_share=used.others / total,
         )
-
-
-async def _until_told(client: Client, pods: int, since: float) -> None:
-    """Waits until something was written for each pod and nothing any more for a few seconds. Raises `TimeoutError`.
-
-    Events are not waited for: kube-scheduler drops those that it cannot write in time. `since` is how many writes there
-    were before.
-    """
-    before = -1.0
-    async with asyncio.timeout(_TOLD_WITHIN_SECONDS):
-        while (now := await writes(client)) != before or now - since < pods:
-            before = now
-            await asyncio.sleep(_TOLD_QUIET_SECONDS)
 
 
 async def _end_pods(client: Client, rate: int, seconds: int, advance: Advance) -> dict[str, float]:

@@ -8,7 +8,7 @@ import asyncio
 import base64
 import ssl
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlencode
@@ -80,6 +80,12 @@ class Client:
         """Creates an object, or acts on a subresource; returns the answer. Raises `RefusedError`."""
         async with self._session.post(self._url(path), data=body) as response:
             return await _body(response)
+
+    async def patch(self, path: str, change: Mapping[str, Any]) -> None:
+        """Changes an object by a merge patch. Raises `RefusedError`."""
+        headers = {"Content-Type": "application/merge-patch+json"}
+        async with self._session.patch(self._url(path), data=msgspec.json.encode(change), headers=headers) as response:
+            await _body(response)
 
     async def delete(self, path: str) -> None:
         """Deletes an object at once, if it is there. Raises `RefusedError`."""

@@ -1,8 +1,10 @@
 """A full cluster, as the benchmarks of backlogs and of preemption have it: running pods that leave no room.
 
-Besides: a ledger that sees only pods that were waiting, and how many writes the API server took meanwhile.
+Besides: a ledger that sees only pods that were waiting, how many writes the API server took meanwhile, and when all who
+wait have been told why.
 """
 
+import asyncio
 import re
 from collections.abc import Iterator, Sequence
 
@@ -14,6 +16,8 @@ from bench.scale import Body
 RUNNING = "running-"
 """What the names of pods begin with that were there first."""
 
+_TOLD_QUIET_SECONDS = 3.0
+_TOLD_WITHIN_SECONDS = 300.0
 _WRITES = re.compile(
     r'^apiserver_request_total\{[^}]*resource="(?:pods|events|podgroups)"[^}]*'
     r'verb="(?:POST|PUT|PATCH|APPLY)"[^}]*\} (\S+)$',
@@ -42,3 +46,16 @@ def running(number: int, node: int, cpu: int) -> Body:
 async def writes(client: Client) -> float:
     """How many writes about pods, Events and groups the API server has taken so far."""
     return sum(float(count) for count in _WRITES.findall(await client.text("/metrics")))
+
+
+async def until_told(client: Client, pods: int, since: float) -> None:
+    """Waits until something was written for each pod and nothing any more for a few seconds. Raises `TimeoutError`.
+
+    Events are not waited for: kube-scheduler drops those that it cannot write in time. `since` is how many writes there
+    were before.
+    """
+    before = -1.0
+    async with asyncio.timeout(_TOLD_WITHIN_SECONDS):
+        while (now := await writes(client)) != before or now - since < pods:
+            before = now
+            await asyncio.sleep(_TOLD_QUIET_SECONDS)

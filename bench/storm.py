@@ -1,0 +1,233 @@
+"""Measures a storm of retries: `python -m bench.storm [--nodes N] [--pods N] [--events N] [--seconds S] [-o json]`.
+
+Thousands of pods fit nowhere, for hundreds of reasons, and hundreds of events a second help none of them. Meanwhile
+plain pods arrive: each of some clients creates its next one when its last is bound. What is measured is how many are
+bound, and how often Muster tried a pod in vain, by its own metric.
+
+The same is measured under the same events without the pods that fit nowhere, on a control plane of its own: so the
+share of the rate that plain pods keep tells what those cost, and not what the events cost the API server.
+"""
+
+import asyncio
+import json
+import os
+import re
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from itertools import count
+from statistics import quantiles
+
+import aiohttp
+import click
+import uvloop
+from rich.console import Console
+from rich.table import Table
+
+from bench import cluster, scale
+from bench.client import Client
+from bench.full import Bindings, until_told, writes
+from bench.hopeless import filling, happen, small, waiting
+from bench.ledger import WrongRunError
+from bench.measure import Reading
+from bench.progress import Advance, Bars, Display
+from bench.sides import MUSTER, Side
+from bench.trial import FAILURES, control_plane
+from tests.controlplane.plane import ControlPlane
+
+_IN_VAIN = re.compile(r'^scheduler_schedule_attempts_total\{[^}]*result="unschedulable"[^}]*\} (\S+)$', re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Storm:
+    """So many events a second for so long, and so many clients that create plain pods meanwhile."""
+
+    nodes: int
+    events: int
+    seconds: int
+    clients: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came of it.
+
+    Attributes:
+        waiting: pods that fit nowhere.
+        events_per_second: how many happened.
+        pods_per_second: plain pods that were bound.
+        bound_p50, bound_p99: seconds from a plain pod's creation to its binding.
+        in_vain: attempts that found no node.
+        cpu_ms_a_pod: of Muster, for each plain pod.
+        others_share: the part of the machine's CPUs that programs outside the trial used meanwhile.
+    """
+
+    waiting: int
+    events_per_second: float
+    pods_per_second: float
+    bound_p50: float
+    bound_p99: float
+    in_vain: int
+    cpu_ms_a_pod: float
+    others_share: float
+
+
+class Arrivals(Bindings):
+    """Plain pods that arrive, and their bindings.
+
+    Attributes:
+        seconds: from the creation of each that was bound to its binding.
+    """
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client, notice=self._look)
+        self.seconds: list[float] = []
+        self._api = client
+        self._numbers = count()
+        self._awaited: dict[str, asyncio.Event] = {}
+
+    async def arrive(self, advance: Advance) -> None:
+        """Create one pod after another, each when the last is bound, until cancelled. Raises `RefusedError`."""
+        while True:
+            number = next(self._numbers)
+            name, began = f"small-{number:06}", time.monotonic()
+            bound = self._awaited[name] = asyncio.Event()
+            await self._api.post(*small(number))
+            await bound.wait()
+            self.seconds.append(self.times[name] - began)
+            advance(1)
+
+    def _look(self) -> None:
+        for name in [name for name in self._awaited if name in self.times]:
+            self._awaited.pop(name).set()
+
+
+def run(storm: Storm, pods: int, display: Display) -> Found:
+    """A trial with so many pods that fit nowhere, from the start of its control plane on. Raises one of `FAILURES`."""
+    url = ""
+
+    def command(plane: ControlPlane) -> list[str]:
+        nonlocal url
+        line = MUSTER.command(plane)
+        [port] = [each.partition("=")[2] for each in line if each.startswith("--secure-port=")]
+        url = f"http://127.0.0.1:{port}/metrics"
+        return line
+
+    async def measured(plane: ControlPlane) -> Found:
+        async with Client(plane.kubeconfig()) as client:
+            before = await _fill(client, storm, pods, display)
+            pids = {server.name: server.pid for server in plane.servers}
+            with display.phase(f"{pods:,} that fit nowhere: rest"):
+                await cluster.rest(pids)
+            with Side(MUSTER.name, command).running(plane) as server:
+                pids |= {MUSTER.name: server.pid, "bench": os.getpid()}
+                with display.phase(f"{pods:,} that fit nowhere: until all were told why they wait"):
+                    await until_told(client, pods, before)
+                with display.phase(f"{pods:,} that fit nowhere: small pods") as advance:
+                    return await _measure(client, storm, pods, pids, url, advance)
+
+    with control_plane(MUSTER, display) as plane, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(measured(plane))
+
+
+async def _fill(client: Client, storm: Storm, pods: int, display: Display) -> float:
+    """Creates the cluster; how many writes there had been before."""
+    await cluster.create_namespace(client)
+    for name, bodies in (
+        ("nodes", list(scale.nodes(storm.nodes))),
+        ("running pods", list(filling(storm.nodes))),
+        ("pods", [waiting(number) for number in range(pods)]),
+    ):
+        if bodies:
+            with display.phase(f"{pods:,} that fit nowhere: {name}", len(bodies)) as advance:
+                await cluster.create(client, bodies, advance)
+    return await writes(client)
+
+
+async def _measure(client: Client, storm: Storm, pods: int, pids: dict[str, int], url: str, advance: Advance) -> Found:
+    async with Arrivals(client) as arrivals:
+        before, tried = Reading.of(pids), await _in_vain(url)
+        happened = 0
+
+        async def happens() -> None:
+            nonlocal happened
+            began = time.monotonic()
+            async with asyncio.TaskGroup() as group:
+                while True:
+                    await asyncio.sleep(max(0.0, began + happened / storm.events - time.monotonic()))
+                    group.create_task(happen(client, happened, storm.nodes))
+                    happened += 1
+
+        with suppress(TimeoutError):
+            async with asyncio.timeout(storm.seconds), asyncio.TaskGroup() as group:
+                group.create_task(happens())
+                for _ in range(storm.clients):
+                    group.create_task(arrivals.arrive(advance))
+        used = Reading.of(pids).since(before)
+        in_vain = await _in_vain(url) - tried
+        await arrivals.raise_if_stopped()
+    if len(arrivals.seconds) < 2:
+        raise WrongRunError(f"{len(arrivals.seconds)} small pods were bound in {storm.seconds} s")
+    cuts = quantiles(arrivals.seconds, n=100, method="inclusive")
+    return Found(
+        waiting=pods,
+        events_per_second=happened / storm.seconds,
+        pods_per_second=len(arrivals.seconds) / storm.seconds,
+        bound_p50=cuts[49],
+        bound_p99=cuts[98],
+        in_vain=in_vain,
+        cpu_ms_a_pod=1e3 * used.processes[MUSTER.name] / len(arrivals.seconds),
+        others_share=used.others / (storm.seconds * (os.cpu_count() or 1)),
+    )
+
+
+async def _in_vain(url: str) -> int:
+    """How often Muster has tried a pod that found no node."""
+    async with aiohttp.ClientSession() as session, session.get(url) as page:
+        return in_vain(await page.text())
+
+
+def in_vain(page: str) -> int:
+    """The same, by a page of metrics."""
+    return sum(int(float(number)) for number in _IN_VAIN.findall(page))
+
+
+@click.command(context_settings={"show_default": True})
+@click.option("--nodes", type=click.IntRange(10), default=1000, help="Nodes in the cluster.")
+@click.option("--pods", type=click.IntRange(1), default=10_000, help="Pods that fit nowhere, of 200 signatures.")
+@click.option("--events", type=click.IntRange(1), default=200, help="Events a second.")
+@click.option("--seconds", type=click.IntRange(5), default=60, help="For how long.")
+@click.option("--clients", type=click.IntRange(1), default=64, help="Clients that create a plain pod at a time.")
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
+def main(nodes: int, pods: int, events: int, seconds: int, clients: int, output: str) -> None:
+    """Measure what rate plain pods keep while thousands wait in vain in a storm of events."""
+    storm = Storm(nodes, events, seconds, clients)
+    try:
+        with Bars() as bars:
+            results = [run(storm, count, bars) for count in (0, pods)]
+    except FAILURES as error:
+        raise click.ClickException(str(error)) from error
+    if output == "json":
+        print(json.dumps([asdict(found) for found in results], indent=2))
+        return
+    Console().print(table(f"{nodes:,} nodes, {events} events a second for {seconds} s", results))
+
+
+def table(title: str, results: Sequence[Found]) -> Table:
+    """A column without the pods that fit nowhere, and one with them."""
+    made = Table("", *(f"{found.waiting:,} fit nowhere" for found in results), title=title, title_justify="left")
+    calm = results[0]
+    made.add_row("plain pods/s", *(f"{found.pods_per_second:.0f}" for found in results))
+    made.add_row("  share", *(f"{found.pods_per_second / calm.pods_per_second:.2f}" for found in results))
+    made.add_row("s to be bound, median", *(f"{found.bound_p50:.3f}" for found in results))
+    made.add_row("  p99", *(f"{found.bound_p99:.3f}" for found in results))
+    made.add_row("pods tried in vain", *(f"{found.in_vain:,}" for found in results))
+    made.add_row("CPU ms a plain pod", *(f"{found.cpu_ms_a_pod:.2f}" for found in results))
+    made.add_row("events/s", *(f"{found.events_per_second:.0f}" for found in results))
+    made.add_row("machine used by others, %", *(f"{100 * found.others_share:.0f}" for found in results))
+    return made
+
+
+if __name__ == "__main__":
+    main()
