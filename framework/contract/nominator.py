@@ -29,6 +29,10 @@ class Nominator(Protocol):
         """The node that the pod is nominated to; "" for none."""
         ...
 
+    def priority_of(self, pod: PodInfo) -> int:
+        """What the pod counts with: its own priority, or that of the group whose quorum it is needed for."""
+        ...
+
     def nominate(self, pod: PodInfo, node_name: str) -> None:
         """From now on the pod is nominated to this node and to no other."""
         ...

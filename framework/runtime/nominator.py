@@ -6,7 +6,7 @@ is assumed or gone leaves it. Filters read it. kube-scheduler's nominator.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..model.pod_info import PodInfo
 
@@ -14,7 +14,9 @@ from ..model.pod_info import PodInfo
 class PodNominator:
     """Implements `contract.Nominator`."""
 
-    def __init__(self) -> None:
+    def __init__(self, priority_of: Callable[[PodInfo], int] = lambda pod: pod.priority) -> None:
+        """`priority_of` as `contract.Nominator` has it."""
+        self.priority_of = priority_of
         self._node_of: dict[str, str] = {}
         self._by_node: dict[str, dict[str, PodInfo]] = {}
 
@@ -52,10 +54,15 @@ class PodNominator:
     ) -> Iterator[tuple[str, Sequence[PodInfo]]]:
         """Each node with the pods nominated to it that `pod` has to yield to: of its priority or a higher one.
 
-        Of `node_names`, where they are given.
+        Of `node_names`, where they are given. Members of a group count with the group's priority.
         """
+        priority = self.priority_of(pod) if self._by_node else 0
         for node_name in self._by_node if node_names is None else node_names:
             nominated = self._by_node.get(node_name, {})
-            ahead = [each for each in nominated.values() if each.priority >= pod.priority and each.uid != pod.uid]
+            ahead = [
+                each
+                for each in nominated.values()
+                if each.uid != pod.uid and (each.priority >= priority or self.priority_of(each) >= priority)
+            ]
             if ahead:
                 yield node_name, ahead

@@ -159,6 +159,14 @@ class PluginSet:
                 return plugin.priority(group)
         return None
 
+    def preemption_priority(self, pod: PodInfo) -> int:
+        """What pods must be below to be evicted for `pod`: that of the group it is to be tried with, else its own."""
+        for plugin in self.groups:
+            group = plugin.group_of(pod)
+            if group is not None:
+                return plugin.preemption_priority(group, (pod,))
+        return pod.priority
+
     def group(self, key: str) -> tuple[GroupPlugin, str]:
         """The plugin that named a group, and the group's id. Raises KeyError for a key that `group_of` never gave."""
         name, _, group = key.partition("/")

@@ -92,7 +92,18 @@ def build_engine(
     """
     ports = ports.held_up()
     clock, measured, observer, standstill = ports.clock, ports.measured, ports.observer, ports.standstill
-    snapshot, waiting, nominator, watch = Snapshot(), WaitingPods(standstill), PodNominator(), Watch()
+    snapshot, waiting, watch = Snapshot(), WaitingPods(standstill), Watch()
+
+    def priority_of(pod: PodInfo) -> int:
+        framework = frameworks.get(pod.pod.spec.scheduler_name)
+        try:
+            return pod.priority if framework is None else framework.plugins.preemption_priority(pod)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # the queue tells of it
+            return pod.priority
+
+    nominator = PodNominator(priority_of)
     cache = Cache(snapshot, clock.now, assumed_ttl)
     shared: dict[str, object] = {}
     units = DisruptionUnits(cache.node_of)
@@ -196,15 +207,16 @@ def _build_queue(
         framework = frameworks[next(iter(pods)).pod.spec.scheduler_name]
         if not all(each.name in rejectors for each in framework.plugins.capacity):
             return True
-        missing = 1
+        missing, priority = 1, max(pod.priority for pod in pods)
         if group is not None:
             plugin, own_id = framework.plugins.group(group)
             missing = max(1, plugin.missing(own_id))
-        return room.enough(framework, pods, missing) or (may_evict and room.may_be_made(pods))
+            priority = plugin.preemption_priority(own_id, tuple(pods))
+        return room.enough(framework, pods, missing) or (may_evict and room.may_be_made(priority))
 
     def awaits_victims(pods: Iterable[PodInfo]) -> bool:
         return bool(len(nominator)) and any(
-            other.terminating and other.priority < pod.priority
+            other.terminating and other.priority < nominator.priority_of(pod)
             for pod in pods
             if (row := snapshot.live_row_of(nominator.nominated_node(pod.uid))) is not None
             for other in snapshot.pods[row].values()

@@ -99,10 +99,10 @@ class GroupRoom:
                 return True
         return False
 
-    def may_be_made(self, pods: Iterable[PodInfo]) -> bool:
-        """Whether pods of lower priority run that could be evicted for these."""
+    def may_be_made(self, priority: int) -> bool:
+        """Whether pods run that could be evicted for those of this priority."""
         priorities = self._snapshot.priorities
-        return bool(priorities) and min(priorities) < max(pod.priority for pod in pods)
+        return bool(priorities) and min(priorities) < priority
 
     def of(self, framework: Framework, pod: PodInfo) -> Capacities | None:
         """int64, shape (height,): how many pods like this one each row could take. None when no plugin can say.

@@ -118,8 +118,10 @@ class Executor:
         since = self._handle.clock.now()
         try:
             nodes = preemptor.nodes
-            nominees = [pod for node_name in nodes for pod in self._handle.nominator.nominated_pods(node_name)]
-            failed = not await self._take_back([pod for pod in nominees if pod.priority < preemptor.priority])
+            nominator = self._handle.nominator
+            nominees = [pod for node_name in nodes for pod in nominator.nominated_pods(node_name)]
+            lower = [pod for pod in nominees if nominator.priority_of(pod) < preemptor.priority]
+            failed = not await self._take_back(lower)
             *others, last = run.victims
             outcomes = await asyncio.gather(
                 *(self._handle.paced(self._evict(preemptor, victim)) for victim in others), return_exceptions=True

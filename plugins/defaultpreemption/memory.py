@@ -92,6 +92,6 @@ class Recollection:
 
     def _nominated(self, node_name: str) -> Sequence[PodInfo]:
         """The pods nominated to the node that the preemptor has to yield to."""
-        mine = self._pod
+        mine, priority_of = self._pod, self._nominator.priority_of
         nominated = self._nominator.nominated_pods(node_name)
-        return [each for each in nominated if each.priority >= mine.priority and each.uid != mine.uid]
+        return [each for each in nominated if priority_of(each) >= priority_of(mine) and each.uid != mine.uid]

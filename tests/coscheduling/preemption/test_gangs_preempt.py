@@ -7,7 +7,7 @@ import pytest
 from tests.builders import make_node
 from tests.coscheduling.objects import make_member
 
-from .evicting import EvictingWorld
+from .evicting import EvictingWorld, plain
 
 
 async def test_a_gang_evicts_as_many_as_it_needs_and_starts_when_they_are_gone(world: EvictingWorld) -> None:
@@ -106,6 +106,44 @@ async def test_others_do_not_take_the_room_while_the_victims_go(world: EvictingW
 
     assert len(world.bound("high")) == 4
     assert len(world.bound()) == 4
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "seen anew by another process"])
+async def test_members_of_low_priority_keep_the_room_that_was_made_for_them_by_the_highest(
+    world: EvictingWorld, restarted: bool
+) -> None:
+    world.grace = 20.0
+    world.add_nodes(make_node("a"), make_node("b"))
+    world.fill("a", 4, priority=5), world.fill("b", 4, priority=5)
+    world.add_group("gang", 8)
+    world.add(make_member("gang-0", "gang", cpu="1").priority(10))
+    world.add(*(make_member(f"gang-{n}", "gang", cpu="1") for n in range(1, 8)))
+    await world.run(5)
+    assert len({*world.evicted}) == 8
+    if restarted:
+        for key, (_, _, node) in world.conditions.items():
+            world.api.put("pods", {**world.api.pods[key], "status": {"nominatedNodeName": node}})
+        await world.kill()
+        world.start()
+    world.add(*(plain(f"between-{n}").priority(7) for n in range(8)))
+    await world.run(60)
+
+    assert len(world.bound("gang")) == 8
+    assert len({*world.evicted}) == 8
+    world.check()
+
+
+async def test_a_gang_whose_highest_member_runs_makes_room_with_its_priority(world: EvictingWorld) -> None:
+    world.add_nodes(make_node("a"), make_node("b", cpu="1"))
+    world.add_group("gang", 3)
+    world.add(make_member("gang-0", "gang", cpu="1").priority(10).node("b"))
+    low = world.fill("a", 4, priority=5)
+    await world.settle()
+    world.add(*(make_member(f"gang-{n}", "gang", cpu="1") for n in (1, 2)))
+    await world.run(30)
+
+    assert len(world.bound("gang")) == 3
+    assert len(world.left(*low)) == 2
 
 
 async def test_a_gang_that_goes_away_gives_the_room_to_others(world: EvictingWorld) -> None:
