@@ -20,6 +20,16 @@ Steps = Generator[bool, None, T]
 """Work in steps. What it yields between two of them says whether it may be closed there, as if it had never begun."""
 
 
+def at_once(steps: Steps[T]) -> T:
+    """What the work comes to, with nothing let in between."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: T = end.value
+            return found
+
+
 class Placed(NamedTuple):
     """A pod and the node that it is counted on, which one that is only assumed does not name itself."""
 

@@ -106,6 +106,8 @@ def explain_pod(
             found["group"] = explained.group
         if explained.evicted:
             found["evicted"] = explained.evicted
+        if explained.starts:
+            found["starts"] = explained.starts
         emit(found, output)
     elif output is Output.NAME:
         emit_lines([f"pod/{explained.pod.pod.metadata.name}"])

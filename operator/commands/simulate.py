@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -15,12 +17,14 @@ from muster.operator.explain.layout import NONE, lines, printable
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
 from muster.operator.process.settings import Assembly
-from muster.operator.simulate.evictions import Evicted, told
+from muster.operator.simulate import evictions, starts
+from muster.operator.simulate.evictions import Evicted
 from muster.operator.simulate.live import read_cluster
 from muster.operator.simulate.manifests import ManifestError, Objects, read
 from muster.operator.simulate.rehearsal import Placement, Rehearsal
 from muster.operator.simulate.shortfall import Shortfall, shortfall
 from muster.operator.simulate.sources import texts
+from muster.operator.simulate.starts import Start
 
 from .common import BadInputError, Target, assembly_to_ask, bad_input, config_option, target_options
 from .output import Output, emit, emit_lines, output_option
@@ -82,16 +86,16 @@ def command(
     if isinstance(source, Objects) and not source.nodes:
         raise BadInputError(f"no nodes in {dump}")
     try:
-        placements, evicted, missing = asyncio.run(_simulate(assembly, source, wanted))
+        outcome = asyncio.run(_simulate(assembly, source, wanted))
     except ConfigurationError as error:
         raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
     if output.document:
-        emit(_as_json(placements, evicted, missing), output)
+        emit(_as_json(outcome), output)
     else:
-        emit_lines(_told(placements, evicted, missing, wide=output is Output.WIDE))
-    if any(not placement.node for placement in placements):
+        emit_lines(_told(outcome, wide=output is Output.WIDE))
+    if any(not placement.node for placement in outcome.placements):
         raise SystemExit(_DOES_NOT_FIT)
 
 
@@ -116,21 +120,27 @@ def _read(assembly: Assembly, *names: str, recursive: bool = False) -> Objects:
     return found
 
 
-async def _simulate(
-    assembly: Assembly, source: Connection | Objects, wanted: Objects
-) -> tuple[list[Placement], Sequence[Evicted], Shortfall | None]:
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What a simulation came to."""
+
+    placements: Sequence[Placement]
+    evicted: Sequence[Evicted]
+    starts: Sequence[Start]
+    missing: Shortfall | None
+
+
+async def _simulate(assembly: Assembly, source: Connection | Objects, wanted: Objects) -> _Outcome:
     cluster = source if isinstance(source, Objects) else await read_cluster(source, assembly.watched())
-    async with Rehearsal(assembly, cluster, wanted) as rehearsal:
+    async with Rehearsal(assembly, cluster, wanted, wall=time.time()) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
-        evicted = rehearsal.evicted
-        return placements, evicted, await shortfall(rehearsal, placements)
+        evicted, foretold = rehearsal.evicted, rehearsal.starts
+        return _Outcome(placements, evicted, foretold, await shortfall(rehearsal, placements))
 
 
-def _as_json(
-    placements: Sequence[Placement], evicted: Sequence[Evicted], missing: Shortfall | None
-) -> dict[str, object]:
+def _as_json(outcome: _Outcome) -> dict[str, object]:
     return {
-        "fits": all(placement.node for placement in placements),
+        "fits": all(placement.node for placement in outcome.placements),
         "pods": [
             {
                 "pod": each.pod.key,
@@ -138,17 +148,17 @@ def _as_json(
                 "node": each.node,
                 "reason": each.reason,
             }
-            for each in placements
+            for each in outcome.placements
         ],
-        "evicted": evicted,
-        "missing": missing,
+        "evicted": outcome.evicted,
+        "starts": outcome.starts,
+        "missing": outcome.missing,
     }
 
 
-def _told(
-    placements: Sequence[Placement], evicted: Sequence[Evicted], missing: Shortfall | None, *, wide: bool
-) -> Iterator[str]:
+def _told(outcome: _Outcome, *, wide: bool) -> Iterator[str]:
     """The table, then what is to be said, each thing once."""
+    placements = outcome.placements
     rows = [
         (each.pod.key, each.group or NONE, each.node or NONE, *((each.reason or NONE,) if wide else ()))
         for each in placements
@@ -160,9 +170,10 @@ def _told(
         yield printable(f"{pods[0]}{others}: {reason}")
     placed = sum(1 for each in placements if each.node)
     yield f"{placed} of {len(placements)} pods would be scheduled."
-    yield from map(printable, told(evicted))
-    if missing is not None:
-        yield printable(missing.sentence)
+    yield from map(printable, evictions.told(outcome.evicted))
+    yield from map(printable, starts.told(outcome.starts))
+    if outcome.missing is not None:
+        yield printable(outcome.missing.sentence)
     elif any(each.lacks_nodes for each in placements):
         yield "More nodes of the shapes that the cluster has would not help."
 

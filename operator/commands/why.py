@@ -112,4 +112,4 @@ async def _look(
     except Forbidden as error:
         click.echo(f"the cluster cannot be read, so nothing is tried: {error}", err=True)
         return report, None
-    return report, await try_group(assembly, cluster, group.key, native=report.native)
+    return report, await try_group(assembly, cluster, group.key, native=report.native, now=time.time())

@@ -14,13 +14,14 @@ from muster.framework.contract import Status
 from muster.framework.model.pod import Pod
 from muster.operator.podgroups.membership import group_of, is_native
 from muster.operator.process.settings import Assembly
-from muster.operator.simulate import evictions
+from muster.operator.simulate import evictions, starts
 from muster.operator.simulate.endings import Ending, endings
 from muster.operator.simulate.endings import told as endings_told
 from muster.operator.simulate.evictions import Evicted
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Rehearsal
 from muster.operator.simulate.shortfall import Shortfall, shortfall
+from muster.operator.simulate.starts import Start
 from muster.plugins.coscheduling.api import PodGroup
 from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
 
@@ -57,6 +58,7 @@ class GroupTrial:
         nodes: the nodes by what keeps that member off them, those that took most members first.
         help: the nodes that would have to be added.
         ending: the groups and pods that would have to end instead.
+        starts: when it would start at the latest with room reserved for it; empty where nobody can say.
         place: the group's place among those that wait, from 1.
         ahead: the groups before it, in order.
         waiting: how many groups wait.
@@ -68,13 +70,18 @@ class GroupTrial:
     nodes: tuple[Saturated, ...]
     help: Shortfall | None
     ending: Sequence[Ending]
+    starts: Sequence[Start]
     place: int
     ahead: tuple[str, ...]
     waiting: int
 
 
-async def try_group(assembly: Assembly, cluster: Objects, group: str, *, native: bool = False) -> GroupTrial | None:
-    """Try the members of `group` that have no node; None where none of them waits. `native` says of which kind it is.
+async def try_group(
+    assembly: Assembly, cluster: Objects, group: str, *, native: bool = False, now: float = 0.0
+) -> GroupTrial | None:
+    """Try the members of `group` that have no node; None where none of them waits.
+
+    `native` says of which kind it is, `now` is in seconds since the epoch.
 
     Raises ConfigurationError when a plugin cannot be made.
     """
@@ -85,9 +92,9 @@ async def try_group(assembly: Assembly, cluster: Objects, group: str, *, native:
     groups = [in_our_form(each, ()) for each in cluster.watched.get(NATIVE_GROUPS, ())] if native else cluster.groups
     order = queue_order(groups, pods)
     place = order.index(group) if group in order else len(order)
-    async with Rehearsal(assembly, cluster, Objects(pods=members)) as rehearsal:
+    async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
-        evicted = rehearsal.evicted
+        evicted, foretold = rehearsal.evicted, rehearsal.starts
         left = [each for each in placements if not each.node]
         tried = rehearsal.one_after_another(each.pod for each in left)
         help_ = await shortfall(rehearsal, placements)
@@ -100,6 +107,7 @@ async def try_group(assembly: Assembly, cluster: Objects, group: str, *, native:
         nodes=_saturated(tried.placed, tried.reasons),
         help=help_,
         ending=ending,
+        starts=foretold,
         place=place + 1,
         ahead=tuple(order[:place]),
         waiting=len(order),
@@ -150,7 +158,7 @@ def _saturated(placed: Mapping[str, str], reasons: Mapping[str, Status]) -> tupl
 def told(trial: GroupTrial) -> Sequence[str]:
     """The sentences of a trial, the most important first."""
     placed = "Tried now, it would be placed" + (" once others are evicted." if trial.evicted else ".")
-    lines = [trial.reason or placed, *evictions.told(trial.evicted)]
+    lines = [trial.reason or placed, *evictions.told(trial.evicted), *starts.told(trial.starts)]
     if trial.help is not None:
         lines.append(trial.help.sentence)
     lines += endings_told(trial.ending)

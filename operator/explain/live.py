@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -19,7 +20,9 @@ from muster.operator.simulate.evictions import Evicted, evicted_for
 from muster.operator.simulate.live import read_cluster
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import GATED, Rehearsal, as_new
+from muster.operator.simulate.starts import Start
 from muster.plugins.coscheduling.api import POD_GROUPS
+from muster.plugins.reservation.ends import says_its_end
 
 from .picture import picture
 
@@ -36,6 +39,7 @@ class Explained:
         gated: why the pod is not looked at at all: its scheduling gates; else "".
         group: why the pod goes nowhere although it alone could: what its PodGroup lacks; else "".
         evicted: whom the pod, or its PodGroup, would evict.
+        starts: when it, or its PodGroup, would start at the latest with room reserved; empty where nobody can say.
     """
 
     pod: PodInfo
@@ -45,6 +49,7 @@ class Explained:
     gated: str
     group: str
     evicted: Sequence[Evicted]
+    starts: Sequence[Start] = ()
 
 
 async def explain_live(assembly: Assembly, connection: Connection, namespace: str, name: str) -> Explained:
@@ -56,11 +61,11 @@ async def explain_live(assembly: Assembly, connection: Connection, namespace: st
         client = ApiClient(transport)
         reply = await client.get(f"/api/v1/namespaces/{namespace}/pods/{name}")
         pod = PodInfo(msgspec.json.decode(reply.body, type=Pod))
-    return await explain_among(assembly, await read_cluster(connection, assembly.watched()), pod)
+    return await explain_among(assembly, await read_cluster(connection, assembly.watched()), pod, now=time.time())
 
 
-async def explain_among(assembly: Assembly, cluster: Objects, pod: PodInfo) -> Explained:
-    """Explain the pod in a cluster that was read; nothing of it is changed."""
+async def explain_among(assembly: Assembly, cluster: Objects, pod: PodInfo, *, now: float = 0.0) -> Explained:
+    """Explain the pod in a cluster that was read; nothing of it is changed. `now` is in seconds since the epoch."""
     names = [profile.scheduler_name for profile in assembly.profiles]
     wanted = pod.pod.spec.scheduler_name
     profile = wanted if wanted in names else names[0]
@@ -71,22 +76,33 @@ async def explain_among(assembly: Assembly, cluster: Objects, pod: PodInfo) -> E
     explanation = explain(engine.algorithms[profile], waiting)
     gated = GATED if pod.pod.spec.scheduling_gates else ""
     group, evicted = "", evicted_for(explanation.evictions, pod.key)
+    starts: Sequence[Start] = ()
     makes_room = explanation.evictions is not None
-    if group_key(pod) is not None and not pod.node_name and not gated and (explanation.chosen or makes_room):
-        group, evicted = await _with_its_group(assembly, cluster, pod)
+    waits = not pod.node_name and not gated
+    if group_key(pod) is not None and waits and (explanation.chosen or makes_room):
+        group, evicted, starts = await _rehearsed(assembly, cluster, pod, now)
         if makes_room:  # not for this pod alone
             explanation = replace(explanation, message="", evictions=None)
-    return Explained(pod, profile, len(cluster.nodes), explanation, gated, group, evicted)
+    elif waits and not explanation.chosen and any(says_its_end(each) for each in cluster.pods):
+        *_, starts = await _rehearsed(assembly, cluster, pod, now)
+    return Explained(pod, profile, len(cluster.nodes), explanation, gated, group, evicted, starts)
 
 
-async def _with_its_group(assembly: Assembly, cluster: Objects, pod: PodInfo) -> tuple[str, Sequence[Evicted]]:
-    """What comes of it when all members of its group that wait are tried as a whole.
+async def _rehearsed(
+    assembly: Assembly, cluster: Objects, pod: PodInfo, now: float
+) -> tuple[str, Sequence[Evicted], Sequence[Start]]:
+    """What comes of it when the pod is tried, as a whole with all members of its group that wait.
 
-    Why the pod goes nowhere, "" when it gets a node; and who is evicted.
+    Why the pod goes nowhere, "" when it gets a node; who is evicted; and when it starts otherwise.
     """
+    group = group_key(pod)
     infos = [PodInfo(each) for each in cluster.pods]
-    members = [each.pod for each in infos if group_key(each) == group_key(pod) and not each.node_name]
-    async with Rehearsal(assembly, cluster, Objects(pods=members)) as rehearsal:
+    members = [
+        each.pod
+        for each in infos
+        if each.uid == pod.uid or (group is not None and group_key(each) == group and not each.node_name)
+    ]
+    async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
-        evicted = rehearsal.evicted
-    return next(placement.reason for placement in placements if placement.pod.uid == pod.uid), evicted
+        evicted, starts = rehearsal.evicted, rehearsal.starts
+    return next(placement.reason for placement in placements if placement.pod.uid == pod.uid), evicted, starts

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from muster.framework.scheduler.explain import Explanation
-from muster.operator.simulate.evictions import told
+from muster.operator.simulate import evictions, starts
 
 from .layout import lines, shortened
 from .live import Explained
@@ -28,7 +28,8 @@ def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
         yield explained.group
     if explanation.message:
         yield explanation.message
-    yield from told(explained.evicted)
+    yield from evictions.told(explained.evicted)
+    yield from starts.told(explained.starts)
     if explanation.totals:
         on = f"{len(explanation.feasible)} of {explained.nodes} nodes can run the pod; best: {explanation.chosen}"
         yield f"Alone: {on}" if explained.group else on

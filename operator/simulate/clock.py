@@ -19,10 +19,11 @@ class RehearsalTimer:
 
 
 class RehearsalClock:
-    """Implements `contract.Clock`; `wall` counts from the same moment as `now`."""
+    """Implements `contract.Clock`; `wall` is the time of day when the rehearsal begins."""
 
-    def __init__(self) -> None:
+    def __init__(self, wall: float) -> None:
         self._now = 0.0
+        self._wall = wall
         self._numbers = count()
         self._timers: list[tuple[float, int, RehearsalTimer]] = []
 
@@ -31,8 +32,8 @@ class RehearsalClock:
         return self._now
 
     def wall(self) -> float:
-        """The same."""
-        return self._now
+        """Seconds since the epoch."""
+        return self._wall + self._now
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> RehearsalTimer:
         """Call back when the clock is moved so far, unless the timer is cancelled."""

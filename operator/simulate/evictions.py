@@ -15,6 +15,7 @@ from muster.framework.contract import (
     CycleState,
     DecisionFollower,
     GroupDecision,
+    Plugin,
     PodDecision,
     PodInfo,
     PostBindPlugin,
@@ -90,15 +91,16 @@ def evicted_for(evictions: Evictions | None, preemptor: str, *, group: bool = Fa
     ]
 
 
-def followed_by_spectators(assembly: Assembly) -> Assembly:
-    """The assembly with a `Spectator` in every profile."""
+def followed_by(assembly: Assembly, *followers: type[Plugin]) -> Assembly:
+    """The assembly with these plugins in every profile."""
 
     def followed(profile: ResolvedProfile) -> ResolvedProfile:
-        after = (*profile.points.get(_POINT, ()), PluginRef(_NAME, 0))
+        after = (*profile.points.get(_POINT, ()), *(PluginRef(each.name, 0) for each in followers))
         return replace(profile, points=MappingProxyType({**profile.points, _POINT: after}))
 
     profiles = tuple(followed(profile) for profile in assembly.profiles)
-    return replace(assembly, profiles=profiles, registry={**assembly.registry, _NAME: Spectator})
+    registry = {**assembly.registry, **{each.name: each for each in followers}}
+    return replace(assembly, profiles=profiles, registry=registry)
 
 
 def evicted_in(shared: Mapping[str, object]) -> Sequence[Evicted]:

@@ -29,8 +29,9 @@ from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
 
 from .clock import RehearsalClock
 from .controllers import bind_volumes
-from .evictions import Evicted, evicted_in, followed_by_spectators
+from .evictions import Evicted, Spectator, evicted_in, followed_by
 from .manifests import Objects
+from .starts import Foreteller, Start, starts_in
 from .stored import StoredObjects
 
 _BETWEEN_PODS_SECONDS = 0.001
@@ -82,13 +83,13 @@ class Tried:
 class Rehearsal:
     """A cluster with the scheduler at work on it. To be used as an async context manager.
 
-    Pods that wait in the cluster itself are left out of it, and so are those that are to be placed anew. Raises
-    QuantityError when an amount cannot be parsed.
+    Pods that wait in the cluster itself are left out of it, and so are those that are to be placed anew. `wall` is the
+    time of day, seconds since the epoch. Raises QuantityError when an amount cannot be parsed.
     """
 
-    def __init__(self, assembly: Assembly, cluster: Objects, wanted: Objects) -> None:
+    def __init__(self, assembly: Assembly, cluster: Objects, wanted: Objects, *, wall: float = 0.0) -> None:
         self._names = [profile.scheduler_name for profile in assembly.profiles]
-        self._clock = RehearsalClock()
+        self._clock = RehearsalClock(wall)
         self._quiet = _QUIET_SECONDS + assembly.configuration.pod_max_backoff_seconds
         self._bindings = TaskSet()
         self._stage = _Stage()
@@ -104,7 +105,7 @@ class Rehearsal:
             listers=self._stored.listers,
             api=self._stored,
         )
-        followed = followed_by_spectators(assembly)
+        followed = followed_by(assembly, Spectator, Foreteller)
         self._engine = build_engine(followed.configuration, followed.profiles, followed.registry, ports)
         self.nodes = tuple(cluster.nodes)
         self.pods = tuple({_key(pod): self._waiting(pod) for pod in wanted.pods}.values())
@@ -149,6 +150,11 @@ class Rehearsal:
             self._engine.pods.on_add(running[key])
         self._stage.running = running
         return sum(1 for each in placements if each.node) if len(self.evicted) == evicted else 0
+
+    @property
+    def starts(self) -> Sequence[Start]:
+        """When those start at the latest that lack room, as far as it can be told; by what runs at this moment."""
+        return starts_in(self._engine.shared)
 
     async def remove(self, pods: Iterable[Pod]) -> None:
         """Delete pods, wherever they are, and let the scheduler forget them."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from muster.framework.contract import DisruptionUnit, Placed, Steps
+from muster.framework.contract.pod_group import at_once
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 
@@ -82,13 +83,7 @@ UnitOf = Callable[[PodInfo], DisruptionUnit | None]
 
 def victims_among(pods: Iterable[Placed], unit_of: UnitOf, below: int, now: float) -> list[Victim]:
     """The same as `victims_in_steps`, at once."""
-    steps = victims_in_steps(pods, unit_of, below, now)
-    try:
-        while True:
-            next(steps)
-    except StopIteration as end:
-        found: list[Victim] = end.value
-        return found
+    return at_once(victims_in_steps(pods, unit_of, below, now))
 
 
 def victims_in_steps(pods: Iterable[Placed], unit_of: UnitOf, below: int, now: float) -> Steps[list[Victim]]:

@@ -8,6 +8,9 @@ from muster.framework.config.args.models import PluginArgs
 from muster.framework.config.fields import Int64
 from muster.framework.config.problems import Problem, invalid
 
+NAME = "Reservation"
+"""The plugin's."""
+
 
 class ReservationArgs(PluginArgs):
     """When room is reserved.

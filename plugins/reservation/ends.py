@@ -10,6 +10,7 @@ from math import inf
 from typing import NamedTuple
 
 from muster.framework.contract import Clock, PodInfo
+from muster.framework.model.pod import Pod
 from muster.framework.model.times import parse_time
 
 RUN_SECONDS = "muster-scheduler.io/run-seconds"
@@ -26,14 +27,19 @@ class Ending(NamedTuple):
     at: float
 
 
-def run_seconds(pod: PodInfo) -> float:
+def run_seconds(pod: Pod) -> float:
     """How long the pod runs at most; infinity when it does not say, or nothing that can be read."""
-    deadline = pod.pod.spec.active_deadline_seconds
+    deadline = pod.spec.active_deadline_seconds
     said = inf if deadline is None else deadline
-    text = pod.pod.metadata.annotations.get(RUN_SECONDS, "")
+    text = pod.metadata.annotations.get(RUN_SECONDS, "")
     if text and text.isascii() and text.isdigit() and len(text) <= _LONGEST:
         return min(said, int(text))
     return said
+
+
+def says_its_end(pod: Pod) -> bool:
+    """Whether it is on a node and says how long it runs."""
+    return bool(pod.spec.node_name) and run_seconds(pod) < inf
 
 
 class KnownEnds:
@@ -49,7 +55,7 @@ class KnownEnds:
             self._endings.pop(old.uid, None)
         if new is None or not new.node_name:
             return
-        seconds = run_seconds(new)
+        seconds = run_seconds(new.pod)
         if seconds == inf:
             self._endings.pop(new.uid, None)
         else:
@@ -64,5 +70,5 @@ class KnownEnds:
         now, stamp = self._clock.now(), pod.pod.status.start_time
         known = self._endings.get(pod.uid)
         if stamp is None:
-            return now if known is None else known.at - run_seconds(known.pod)
+            return now if known is None else known.at - run_seconds(known.pod.pod)
         return min(now, now + parse_time(stamp) - self._clock.wall())

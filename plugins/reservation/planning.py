@@ -13,9 +13,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import Code, CycleState, Handle, NodeView, Partition, PodInfo, PodSignature, Steps
+from muster.framework.contract import (
+    Code,
+    CycleState,
+    GroupDecision,
+    Handle,
+    NodeView,
+    Partition,
+    PodDecision,
+    PodInfo,
+    PodSignature,
+    Steps,
+)
 from muster.framework.snapshot.resources import ResourceColumns
 
+from .args import NAME
 from .ends import Ending
 from .holds import Hold
 from .plan import Amounts, Need, Plan, Room, plan
@@ -23,6 +35,7 @@ from .plan import Amounts, Need, Plan, Room, plan
 Rows = npt.NDArray[np.intp]
 
 _ENDINGS_AT_ONCE = 256
+_OF_ROOM = frozenset({"NodeResourcesFit", NAME})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +50,34 @@ class Wanted:
     levels: Sequence[str] = ()
 
 
+def lacks_room(decision: PodDecision) -> bool:
+    """Whether it is for want of room that no node took the pod."""
+    if decision.status is None or not decision.status.rejected:
+        return False
+    return not _OF_ROOM.isdisjoint(decision.unschedulable_plugins)
+
+
+def wanted_by_pod(decision: PodDecision) -> Wanted | None:
+    """What a pod by itself lacks; None where that is not room."""
+    return Wanted([decision.pod], [decision.state]) if lacks_room(decision) else None
+
+
+def wanted_by_group(decision: GroupDecision) -> Wanted | None:
+    """What a group lacks; None where that is not room, or its pods are not there, and for trees of groups."""
+    pods = decision.waiting[: decision.missing]
+    refused = decision.status is not None and any(lacks_room(each) for each in decision.members)
+    if decision.parts or not refused or len(pods) < decision.missing:
+        return None
+    states = {each.pod.signature: each.state for each in decision.members}
+    levels = decision.no_domain.levels if decision.no_domain is not None else ()
+    return Wanted(pods, [states.get(pod.signature) for pod in pods], levels)
+
+
 def plan_for(
-    wanted: Wanted, holder: str, endings: Iterable[Ending], holds: Iterable[Hold], handle: Handle
+    wanted: Wanted, holder: str, endings: Iterable[Ending], holds: Iterable[Hold], handle: Handle, now: float
 ) -> Steps[Hold | None]:
     """What is to be held so that the pods start as early as possible; None when no room will help them."""
-    snapshot, now = handle.snapshot, handle.clock.now()
+    snapshot = handle.snapshot
     columns = snapshot.resources
     rows = snapshot.live_rows()
     counts = Counter(pod.signature for pod in wanted.pods)

@@ -36,10 +36,10 @@ from muster.framework.contract import (
 )
 from muster.framework.model.times import rfc3339
 
-from .args import ReservationArgs
+from .args import NAME, ReservationArgs
 from .ends import KnownEnds, run_seconds
 from .holds import Hold, Holds
-from .planning import Wanted, plan_for
+from .planning import Wanted, lacks_room, plan_for, wanted_by_group, wanted_by_pod
 from .waiting import LongWaiters
 
 REASON = "node(s) had their room reserved for pods that have waited longer"
@@ -50,22 +50,29 @@ class _Shared:
     """What the plugins of all profiles keep together."""
 
     def __init__(self, args: ReservationArgs, handle: Handle) -> None:
-        self.holds = Holds(lambda pod: handle.clock.now() + run_seconds(pod), handle.observer.reservations)
+        self.reserves = args.after_seconds > 0
+        self.holds = Holds(lambda pod: handle.clock.now() + run_seconds(pod.pod), handle.observer.reservations)
         self.ends = KnownEnds(handle.clock)
         self.waiters = LongWaiters(args.after_seconds, args.most_reservations, handle.clock, handle.activate)
         self.kept_off: dict[str, PodInfo] = {}
 
 
+def reserves(shared: Mapping[str, object]) -> bool:
+    """Whether room is reserved at all, found among what plugins share."""
+    found = shared.get(NAME)
+    return isinstance(found, _Shared) and found.reserves
+
+
 def held_in(shared: Mapping[str, object]) -> Sequence[Hold]:
-    """What is reserved now, found among what plugins share."""
-    found = shared.get(Reservation.name)
+    """What is reserved now, found among the same."""
+    found = shared.get(NAME)
     return tuple(found.holds) if isinstance(found, _Shared) else ()
 
 
 class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFollower, PodFollower):
     """Keeps others off what is reserved, and reserves."""
 
-    name = "Reservation"
+    name = NAME
     args_model = ReservationArgs
 
     def __init__(self, args: BaseModel | None, handle: Handle) -> None:
@@ -116,12 +123,15 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         pod = decision.pod
         if decision.status is None:
             self._placed(pod.key)
-        elif self._note(decision) and self._shared.waiters.refused(pod.key, [pod]):
-            return self._reserve_for_pod(decision)
-        return None
+            return None
+        self._note(decision)
+        wanted = wanted_by_pod(decision) if self._on else None
+        if wanted is None or not self._shared.waiters.refused(pod.key, [pod]):
+            return None
+        return self._reserve_for_pod(pod.key, wanted)
 
-    def _reserve_for_pod(self, decision: PodDecision) -> Steps[None]:
-        yield from self._reserve(decision.pod.key, Wanted([decision.pod], [decision.state]))
+    def _reserve_for_pod(self, holder: str, wanted: Wanted) -> Steps[None]:
+        yield from self._reserve(holder, wanted)
 
     def on_group_decision(self, decision: GroupDecision) -> Steps[None] | None:
         """A group that could not be placed for want of room. For trees of groups none is reserved."""
@@ -130,31 +140,28 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
             self._placed(holder)
             self._promises.pop(holder, None)
             return None
-        refused = [self._note(each) for each in decision.members if each.status is not None]
-        if decision.parts or not any(refused) or not self._shared.waiters.refused(holder, decision.waiting):
+        for each in decision.members:
+            self._note(each)
+        lacking = self._on and not decision.parts and any(lacks_room(each) for each in decision.members)
+        if not lacking or not self._shared.waiters.refused(holder, decision.waiting):
             return None
         return self._reserve_for_group(holder, decision)
 
     def _reserve_for_group(self, holder: str, decision: GroupDecision) -> Steps[None]:
-        pods = decision.waiting[: decision.missing]
-        if len(pods) < decision.missing:
+        wanted = wanted_by_group(decision)
+        if wanted is None:
             return
-        states = {each.pod.signature: each.state for each in decision.members}
-        levels = decision.no_domain.levels if decision.no_domain is not None else ()
-        told = yield from self._reserve(holder, Wanted(pods, [states.get(pod.signature) for pod in pods], levels))
+        told = yield from self._reserve(holder, wanted)
         if told:
             self._promises[holder] = told
             self.handle.activate({pod.key: pod for pod in decision.waiting})  # to be told of it with their reason
         elif not self._shared.holds.of(holder):
             self._promises.pop(holder, None)
 
-    def _note(self, decision: PodDecision) -> bool:
-        """Whether it was nodes that refused the pod, and none of them for good reason of its own group."""
-        if not self._on or decision.status is None or not decision.status.rejected:
-            return False
-        if self.name in decision.unschedulable_plugins:
+    def _note(self, decision: PodDecision) -> None:
+        """Whom reservations keep off is tried when one ends."""
+        if self._on and self.name in decision.unschedulable_plugins:
             self._shared.kept_off[decision.pod.uid] = decision.pod
-        return "NodeResourcesFit" in decision.unschedulable_plugins or self.name in decision.unschedulable_plugins
 
     def _reserve(self, holder: str, wanted: Wanted) -> Steps[str]:
         """Hold room for these pods, unless what is held already still stands. What is new, for people."""
@@ -168,7 +175,7 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         if known is not None and stands and known.start < inf:
             return ""
         others = [hold for hold in holds if hold.holder != holder]
-        found = yield from plan_for(wanted, holder, self._shared.ends.later_than(now), others, self.handle)
+        found = yield from plan_for(wanted, holder, self._shared.ends.later_than(now), others, self.handle, now)
         if found is None:
             holds.release(holder)
             return ""

@@ -132,6 +132,7 @@ def test_why_tells_of_a_group_for_programs(kubeconfig: Path) -> None:
             "nodes": [],
             "help": None,
             "ending": [],
+            "starts": [],
             "place": 2,
             "ahead": ["default/many"],
             "waiting": 3,

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 from muster.framework.contract.healing import HEALING_POLICY, healing_fault, healing_policy
 from muster.framework.model.pod import Pod
-from muster.framework.model.pod_info import PodInfo
 from muster.operator.podgroups.admission import refusals
 from muster.operator.serving import Server, application
 from muster.operator.web.safety import KEY
@@ -81,7 +80,7 @@ def test_annotations_of_groups_are_read_or_named(annotations: dict[str, str]) ->
 def test_a_run_time_is_read_or_none(text: str) -> None:
     pod = {**make_pod("p")}
     pod["metadata"] = {**pod["metadata"], "annotations": {RUN_SECONDS: text}}
-    assert run_seconds(PodInfo(msgspec.convert(pod, Pod))) >= 0
+    assert run_seconds(msgspec.convert(pod, Pod)) >= 0
 
 
 @MANY
