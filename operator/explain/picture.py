@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
@@ -25,7 +26,7 @@ def picture(
 
     Raises QuantityError when an amount in one of them cannot be parsed.
     """
-    still = _Still()
+    still = _Still(time.time())
     listers = {kind.resource: KnownObjects() for kind in assembly.watched()}
     ports = Ports(
         clock=still,
@@ -51,13 +52,19 @@ def picture(
 
 
 class _Still:
-    """The outside of an engine for which nothing happens and time stands still."""
+    """The outside of an engine for which nothing happens and time stands still, `wall` seconds after 1970.
+
+    That is later than whatever the cluster tells of: pods without a start time are the youngest.
+    """
+
+    def __init__(self, wall: float) -> None:
+        self._wall = wall
 
     def now(self) -> float:
         return 0.0
 
     def wall(self) -> float:
-        return 0.0
+        return self._wall
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
         return self

@@ -60,3 +60,10 @@ def test_a_pod_evicts_nobody_while_room_is_being_made_on_its_nominated_node() ->
     waiting = make_pod("new").requests(cpu="4").priority(100).nominated("a")
     decision = _decision(waiting, make_node("a", cpu="4"), victim)
     assert decision["message"].endswith("preemption: not eligible due to a terminating pod on the nominated node.")
+
+
+def test_of_two_pods_that_could_go_the_one_that_has_not_started_goes() -> None:
+    old, new = (make_pod(name).node("a").requests(cpu="2").priority(0) for name in ("old", "new"))
+    old["status"] = {"phase": "Running", "startTime": "2020-01-01T00:00:00Z"}
+    decision = _decision(make_pod("urgent").requests(cpu="2").priority(100), make_node("a", cpu="4"), old, new)
+    assert decision["victims"] == ["default/new"]
