@@ -6,20 +6,41 @@ from typing import Any
 
 import pytest
 
+from muster.framework.contract import CycleState, PodInfo, PreBindPlugin, Status
 from tests.builders import PodDict, make_node, make_pod
 from tests.coscheduling.preemption.evicting import EvictingWorld
 from tests.gangscheduling.upstream_cases import CASES
 from tests.gangscheduling.world import KIND, make_group
+from tests.storage import make_claim, make_volume
 
 _TABLE = Path(__file__).with_name("upstream.md")
 _SECONDS = 30.0
+
+
+class FailsOnce(PreBindPlugin):
+    """Fails for each pod that is annotated so, the first time."""
+
+    name = "FailsOnce"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._failed: set[str] = set()
+
+    def pre_bind_pre_flight(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        return None if "fails" in pod.pod.metadata.annotations else Status.skip()
+
+    async def pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        if pod.uid in self._failed:
+            return None
+        self._failed.add(pod.uid)
+        return Status.failure("failed once")
 
 
 class Player(EvictingWorld):
     """A cluster that does what a line says, or checks it."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(plugins={FailsOnce.name: FailsOnce})
         self._racks: dict[str, str] = {}
 
     async def play(self, line: str) -> None:
@@ -50,6 +71,12 @@ class Player(EvictingWorld):
 
     async def do_pods(self, names: list[str], settings: dict[str, str]) -> None:
         self.add(*(_pod(name, settings) for name in names))
+
+    async def do_claim(self, names: list[str], settings: dict[str, str]) -> None:
+        [name] = names
+        modes = ("ReadWriteOncePod",)
+        self.api.put("persistentvolumes", make_volume(name, modes=modes))
+        self.api.put("persistentvolumeclaims", make_claim(name, volume=name, modes=modes))
 
     async def do_delete(self, names: list[str], settings: dict[str, str]) -> None:
         self.delete(*(f"default/{name}" for name in names))
@@ -132,7 +159,7 @@ def test_the_table_knows_each_case_that_is_played_and_points_to_tests_that_are_t
 
 
 def _is_setting(word: str) -> bool:
-    return "=" in word or word in ("all", "rack", "zone", "anti", "never", "lower", "gate", "port")
+    return "=" in word or word in ("all", "rack", "zone", "anti", "never", "lower", "gate", "port", "spread", "fails")
 
 
 def _pod(name: str, settings: dict[str, str]) -> PodDict:
@@ -153,6 +180,18 @@ def _pod(name: str, settings: dict[str, str]) -> PodDict:
         term = {"labelSelector": {"matchLabels": {"app": "anti"}}, "topologyKey": "rack"}
         required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
         pod["spec"]["affinity"] = {"podAntiAffinity": required}
+    if "spread" in settings:
+        pod = pod.labels({"app": "spread"})
+        constraint = {"maxSkew": 2, "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule", "minDomains": 10}
+        selector = {"labelSelector": {"matchLabels": {"app": "spread"}}}
+        pod["spec"]["topologySpreadConstraints"] = [{**constraint, **selector}]
+    if "fails" in settings:
+        pod = pod.annotations({"fails": "once"})
+    if "whole" in settings:
+        pod["spec"]["resources"] = {"requests": {"cpu": settings["whole"]}}
+    if "uses" in settings:
+        claim = {"persistentVolumeClaim": {"claimName": settings["uses"]}}
+        pod["spec"]["volumes"] = [{"name": "data", **claim}]
     if "port" in settings:
         pod["spec"]["containers"][0]["ports"] = [{"containerPort": 8080, "hostPort": 8080}]
     return pod

@@ -1,10 +1,10 @@
 """Cases of kube-scheduler's own integration tests of pod groups, by their names there, each as a short script.
 
 A line is a verb, names, and settings: `node a 3 rack=r1`, `group pg 3 prio=100` (minCount, or `-` for a basic group),
-`pods p1 p2 cpu=1 prio=100 group=pg on=a`, `delete p1`, `remove pg`, `min pg 2`, `ungate p1`, `tick`. The others are
-what must be true once all is settled: `bound p1`, `waits p1`, `started pg 2` (so many of a group's pods are bound),
-`evicted p1` (these, and nobody else so far), `in r1 p1` (on nodes of that rack), `together pg` (in one rack),
-`apart pg` (each in another).
+`pods p1 p2 cpu=1 prio=100 group=pg on=a`, `claim data` (bound, for one pod alone), `delete p1`, `remove pg`,
+`min pg 2`, `ungate p1`, `tick`. The others are what must be true once all is settled: `bound p1`, `waits p1`,
+`started pg 2` (so many of a group's pods are bound), `evicted p1` (these, and nobody else so far), `in r1 p1` (on nodes
+of that rack), `together pg` (in one rack), `apart pg` (each in another).
 """
 
 from typing import Final
@@ -34,6 +34,11 @@ _BASIC_3 = "group pg1 - prio=100 rack\npods p1 p2 p3 prio=100 group=pg1\n"
 _CPU_4 = "node n1 4\n"
 _GANG = "group pg1 3 prio=100\n"
 _BASIC = "group pg1 - prio=100\n"
+
+_SKEWED = (
+    "node n1 16 rack=n1\nnode n2 16 rack=n2\npods initial on=n1 prio=10 spread\n{}"
+    "pods p1 p2 prio=100 group=pg1 select=n1 spread\ngroup pg1 2 prio=100\nbound p1 p2{}\nevicted initial"
+)
 
 PREEMPTION: Final = {
     "Full PodGroup Preemption": f"{_LOW_3}{_HIGH_3}group pg1 3 prio=100\n{_ALL_GO}",
@@ -105,6 +110,14 @@ PREEMPTION: Final = {
         "pods p1 prio=100 group=pg1 select=r1\npods p2 prio=100 group=pg1 select=r2\ngroup pg1 2 prio=100\n"
         "bound p1 p2 initial-2\nevicted initial-1"
     ),
+    "Gang scheduling: preemption with pod level resources": (
+        "node n1 2\nnode n2 2\npods initial whole=2 on=n1 prio=10\npods p1 p2 whole=2 prio=100 group=pg1\n"
+        "group pg1 2 prio=100\nbound p1 p2\nevicted initial"
+    ),
+    "Gang scheduling: preemption with pod topology spread constraints": _SKEWED.format("", ""),
+    "Gang scheduling: preemption with pod topology spread constraints, single reprieve": (
+        _SKEWED.format("pods initial-2 on=n2 prio=5 spread\n", " initial-2")
+    ),
     "Gang scheduling: preemption with pod node port": (
         "node n1 2\nnode n2 2\npods initial on=n1 prio=10 port\npods p1 p2 prio=100 group=pg1 port\n"
         "group pg1 2 prio=100\nbound p1 p2\nevicted initial"
@@ -169,6 +182,14 @@ TOPOLOGY: Final = {
         "node n1 3 rack=r1\nnode m1 2 rack=r2\npods low on=n1 prio=10\npods p1 p2 p3 prio=100 group=pg1\n"
         "pods other cpu=2 on=m1 prio=100\ngroup pg1 2 prio=100 rack\nbound p1 p2 p3\nin r1 p1 p2 p3\nevicted low"
     ),
+    "gang does not schedule on a single rack when preemption could free up enough resources": (
+        f"node n1 2 rack=r1\nnode n2 2 rack=r1\npods old cpu=2 on=n2 prio=100\n{_GANG_3}waits p1 p2 p3\nevicted"
+    ),
+    "two basic podgroups schedule consecutively, different topology keys": (
+        "node n1 2 rack=r1 zone=z1\nnode n2 2 rack=r2 zone=z1\nnode m1 2 rack=r3 zone=z2\n"
+        "group pg1 - prio=100 rack\npods p1 p2 prio=100 group=pg1\nbound p1 p2\ntogether pg1\n"
+        "group pg2 - prio=100 zone\npods p3 p4 prio=100 group=pg2\nbound p3 p4"
+    ),
     "basic podgroup schedules on the only rack in the cluster": (f"{_RACK_2}{_BASIC_3}bound p1 p2 p3\nin r2 p1 p2 p3"),
     "basic podgroup schedules all pods on a single rack, when there are multiple racks fitting in the cluster": (
         f"{_RACK_1}{_RACK_2}pods p1 p2 p3 prio=100 group=pg1\ngroup pg1 - prio=100 rack\nbound p1 p2 p3\ntogether pg1"
@@ -201,7 +222,53 @@ TOPOLOGY: Final = {
     ),
 }
 
+_TWICE_2 = "node n1 4\ngroup pg1 2 prio=0\n"
+
 GROUPS: Final = {
+    "two pods sharing a ReadWriteOncePod PVC keep the group unschedulable": (
+        "node n1 4\nclaim data\ngroup pg1 2 prio=0\npods p1 p2 prio=0 group=pg1 uses=data\nwaits p1 p2"
+    ),
+    "two pods with distinct ReadWriteOncePod PVCs are scheduled": (
+        "node n1 4\nclaim one\nclaim two\ngroup pg1 2 prio=0\npods p1 prio=0 group=pg1 uses=one\n"
+        "pods p2 prio=0 group=pg1 uses=two\nbound p1 p2"
+    ),
+    "Gang scheduling pod group member pod fails PreBind, is correctly retried and scheduled": (
+        "node n1 4\ngroup pg1 2 prio=0\npods p1 prio=0 group=pg1 fails\npods p2 prio=0 group=pg1\nbound p1 p2"
+    ),
+    "Basic policy pod group member pod fails PreBind, is correctly retried and scheduled": (
+        "node n1 4\ngroup pg1 - prio=0\npods p1 prio=0 group=pg1 fails\npods p2 prio=0 group=pg1\nbound p1 p2"
+    ),
+    "Single member gang pod group fails PreBind, is correctly retried and scheduled": (
+        "node n1 4\ngroup pg1 1 prio=0\npods p1 prio=0 group=pg1 fails\nbound p1"
+    ),
+    "Single member basic policy pod group fails PreBind, is correctly retried and scheduled": (
+        "node n1 4\ngroup pg1 - prio=0\npods p1 prio=0 group=pg1 fails\nbound p1"
+    ),
+    "Gang scheduling pod group member pod fails PreBind while other is unschedulable, "
+    "is correctly retried and scheduled": (
+        "node n1 2\npods p1 cpu=2 prio=0 group=pg1 fails\npods p2 cpu=4 prio=0 group=pg1\nwaits p1 p2\n"
+        "group pg1 1 prio=0\nbound p1\nwaits p2\nnode n2 6\nbound p1 p2"
+    ),
+    "Basic policy pod group member pod fails PreBind while other is unschedulable, "
+    "is correctly retried and scheduled": (
+        "node n1 2\ngroup pg1 - prio=0\npods p1 cpu=2 prio=0 group=pg1 fails\npods p2 cpu=4 prio=0 group=pg1\n"
+        "bound p1\nwaits p2\nnode n2 6\nbound p1 p2"
+    ),
+    "After successfully scheduling a podgroup and requeuing a remaining unscheduled pod, "
+    "the next scheduling attempt prioritizes the higher priority pod": (
+        f"{_TWICE_2}pods p1 p2 p3 cpu=2 prio=0 group=pg1\nstarted pg1 2\npods high cpu=4 prio=1000\nnode n2 4\n"
+        "bound high\nstarted pg1 2\nevicted"
+    ),
+    "After successfully scheduling a podgroup and requeuing a remaining unscheduled pod, "
+    "the next scheduling attempt prioritizes the old pod if priorities are equal": (
+        f"{_TWICE_2}pods p1 p2 p3 cpu=2 prio=0 group=pg1\ntick\npods alone cpu=2 prio=0\nstarted pg1 2\nnode n2 2\n"
+        "started pg1 3\nwaits alone"
+    ),
+    "After successfully scheduling a podgroup with a new pending pod added mid-cycle, "
+    "an older individual pod in queue is prioritized if priorities are equal": (
+        f"{_TWICE_2}pods p1 p2 cpu=2 prio=0 group=pg1\npods alone cpu=2 prio=0\ntick\n"
+        "pods p3 cpu=2 prio=0 group=pg1\nnode n2 2\nbound p1 p2 alone\nwaits p3"
+    ),
     "gang schedules when pod group and resources are available": (
         f"{_CPU_4}{_GANG}pods p1 p2 p3 prio=100 group=pg1\nbound p1 p2 p3"
     ),
