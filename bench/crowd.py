@@ -3,6 +3,9 @@
 What a scheduler needs for a pod should not depend on how many run; what it holds in memory does. Running pods have 500
 sets of labels between them. The pods that wait keep apart by host, so that each is held against all that run. A run
 that fails is told of after all that was measured.
+
+A scheduler is ready when it has listed all that runs: its first binding shows it. That alone, with 40,000 pods:
+`--running 40000 --pods 2`.
 """
 
 import json

@@ -226,8 +226,8 @@ class Cache:
     def _report(self, info: PodInfo, event: PodEvent) -> None:
         if not info.node_name:
             raise ValueError(f"pod {info.key} has no node, so it does not belong in the cache")
-        state = next_state(info, self._state_of(info.uid), event)
         known = self._pods.get(info.uid)
+        state = next_state(info, PodState.ABSENT if known is None else known.state, event)
         if known is None:
             self.snapshot.add_pod(info, info.node_name)
             self._pods[info.uid] = _Known(info, info.node_name, state)

@@ -180,7 +180,9 @@ def _common(spec: PodSpec) -> PodSpec:
     """
     if not (spec.node_name or spec.volumes or spec.resource_claims or spec.scheduling_group):
         return spec
-    images = tuple(Volume(image=volume.image) for volume in spec.volumes if volume.image is not None)
+    images: tuple[Volume, ...] = ()
+    if spec.volumes:
+        images = tuple(Volume(image=volume.image) for volume in spec.volumes if volume.image is not None)
     claims = (PodResourceClaim(),) * len(spec.resource_claims)
     return _with(spec, node_name="", volumes=images, resource_claims=claims, scheduling_group=None)
 

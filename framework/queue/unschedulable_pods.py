@@ -50,6 +50,10 @@ class UnschedulablePods:
     def __len__(self) -> int:
         return sum(map(len, self._entities.values())) + self._batched
 
+    def __bool__(self) -> bool:
+        """Whether anything is here: asked with each event."""
+        return self._batched > 0 or any(self._entities.values())
+
     @property
     def has_batches(self) -> bool:
         """Whether any pods wait as a batch."""

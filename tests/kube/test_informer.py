@@ -9,7 +9,7 @@ import pytest
 
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.errors import ApiError, Forbidden, ServerError, Unauthorized
-from muster.operator.kube.informer import Informer, Listed, Phase, Timing
+from muster.operator.kube.informer import PAGE_SIZE, Informer, Listed, Phase, Timing
 
 from .conftest import Time
 from .fake_api import Ending, FakeApi, Gate, Json, Raw, Stream, status_answer, until
@@ -74,8 +74,8 @@ async def test_selectors_go_with_every_page_and_with_the_watch(fake: FakeApi, fo
     await until(lambda: fake.asked_for("WATCH", PATH))
     first, second = fake.asked_for("GET", PATH)
     selectors = {"fieldSelector": "spec.nodeName!=", "labelSelector": "app in (a, b)"}
-    assert first.query == {**selectors, "limit": "500"}
-    assert second.query == {**selectors, "limit": "500", "continue": "token/2"}
+    assert first.query == {**selectors, "limit": str(PAGE_SIZE)}
+    assert second.query == {**selectors, "limit": str(PAGE_SIZE), "continue": "token/2"}
     assert fake.asked_for("WATCH", PATH)[0].query == {
         **selectors,
         "watch": "true",
