@@ -15,6 +15,7 @@ import numpy as np
 from ..contract.group import GroupPlugin
 from ..contract.pod_group import Steps
 from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import Rows
 from .attempt import Attempt
 from .group_room import GroupRoom, alike, larger_first, to_the_front
 from .schedule_one import SchedulingCycle
@@ -127,8 +128,7 @@ class GroupTrials:
             capacities = self._room.of(alike[0].framework, alike[0].pod)
             if capacities is None:
                 raise LookupError("room was counted a moment ago")
-            within = alike[0].state.within
-            nodes = np.arange(len(capacities)) if within is None else within
+            nodes = self._passing(alike[0])
             rows = np.repeat(nodes, np.minimum(capacities[nodes], len(alike)))[: len(alike)]
             for attempt, row in zip(alike, rows.tolist(), strict=False):
                 attempt.node_name = self._snapshot.names[row]
@@ -143,6 +143,13 @@ class GroupTrials:
                     yield True
                 trial.untried = [*alike[len(rows) + surplus + 1 :], *left]
                 return
+
+    def _passing(self, attempt: Attempt) -> Rows:
+        """The nodes that could take the pod as things are: room is also counted where it may not go."""
+        attempt.begin_anew()
+        algorithm = self._cycle.algorithm(attempt.framework.name)
+        found = algorithm.find_nodes_that_fit(attempt.state, attempt.pod, nominated_first=False)
+        return found.rows[:0] if found.filtered is None else found.filtered.feasible
 
     def _reserve_in_trial(self, attempt: Attempt) -> bool:
         pod, state, node_name = attempt.pod, attempt.state, attempt.node_name

@@ -119,6 +119,18 @@ async def test_reasons_of_nodes_are_counted_node_by_node(world: World) -> None:
     ]
 
 
+async def test_members_that_fit_are_not_counted_on_nodes_where_they_may_not_go(world: World) -> None:
+    world.add_nodes(make_node("open", cpu="2"), make_node("cordoned", cpu="4").unschedulable())
+    world.add_group("g", 8)
+    keys = world.add(*make_members("g", 8, cpu="1"))
+    await world.settle()
+
+    assert world.notes(keys[0]) == [
+        "pod group default/g is unschedulable, 2 of the 8 members that it needs fit; with those 2 placed: "
+        "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
+    ]
+
+
 async def test_a_plugins_bug_is_called_an_error_and_tried_again(make_world: MakeWorld) -> None:
     world = make_world(plugins={"Broken": Broken})
     world.add_nodes(make_node("a"))
