@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from muster.framework.contract import Status
 from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
 from muster.operator.podgroups.membership import group_of, is_native
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate import evictions, starts
@@ -19,11 +20,13 @@ from muster.operator.simulate.endings import Ending, endings
 from muster.operator.simulate.endings import told as endings_told
 from muster.operator.simulate.evictions import Evicted
 from muster.operator.simulate.manifests import Objects
-from muster.operator.simulate.rehearsal import Rehearsal
+from muster.operator.simulate.rehearsal import Rehearsal, Tried
 from muster.operator.simulate.shortfall import Shortfall, shortfall
 from muster.operator.simulate.starts import Start
 from muster.plugins.coscheduling.api import PodGroup
+from muster.plugins.coscheduling.capacity import quantity
 from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
+from muster.plugins.resources.fit import NodeResourcesFit
 
 from .native_groups import in_our_form
 
@@ -48,6 +51,27 @@ class Saturated:
 
 
 @dataclass(frozen=True, slots=True)
+class Lack:
+    """What has to become free, on nodes that are only full.
+
+    Attributes:
+        members: for how many members more.
+        each: what one of them asks for of a node, in the API's quantities.
+    """
+
+    members: int
+    each: Mapping[str, str]
+
+    @property
+    def sentence(self) -> str:
+        """The same for people."""
+        asked = ", ".join(f"{amount} {name}" for name, amount in self.each.items())
+        if self.members == 1:
+            return f"Room for 1 more member is lacking: {asked} on one node."
+        return f"Room for {self.members} more members is lacking: {asked} on one node for each."
+
+
+@dataclass(frozen=True, slots=True)
 class GroupTrial:
     """What came of it.
 
@@ -56,6 +80,7 @@ class GroupTrial:
         evicted: the pods that would be evicted to make room for it.
         blocked: the first member for which there is no node; "" when there is none.
         nodes: the nodes by what keeps that member off them, those that took most members first.
+        lack: what has to become free; None where it is not room that the group lacks.
         help: the nodes that would have to be added.
         ending: the groups and pods that would have to end instead.
         starts: when it would start at the latest with room reserved for it; empty where nobody can say.
@@ -68,6 +93,7 @@ class GroupTrial:
     evicted: Sequence[Evicted]
     blocked: str
     nodes: tuple[Saturated, ...]
+    lack: Lack | None
     help: Shortfall | None
     ending: Sequence[Ending]
     starts: Sequence[Start]
@@ -98,13 +124,14 @@ async def try_group(
         left = [each for each in placements if not each.node]
         tried = rehearsal.one_after_another(each.pod for each in left)
         help_ = await shortfall(rehearsal, placements)
-        lacking = [each.pod for each in left if each.lacks_nodes]
-        ending = await endings(rehearsal, lacking, tried, _missing(groups, pods, group))
+        lacking, missing = [each.pod for each in left if each.lacks_nodes], _missing(groups, pods, group)
+        ending = await endings(rehearsal, lacking, tried, missing)
     return GroupTrial(
         reason=left[0].reason if left else "",
         evicted=evicted,
         blocked=tried.blocked,
         nodes=_saturated(tried.placed, tried.reasons),
+        lack=_lack(lacking, tried, missing),
         help=help_,
         ending=ending,
         starts=foretold,
@@ -143,6 +170,15 @@ def _missing(groups: Iterable[PodGroup], pods: Iterable[Pod], key: str) -> int:
     return next((group.spec.min_member - bound for group in groups if group.key == key), 1)
 
 
+def _lack(lacking: Iterable[PodInfo], tried: Tried, missing: int) -> Lack | None:
+    """What `missing` members together need beyond what they find; the next of them stands for the rest."""
+    blocked = next((pod for pod in lacking if pod.key == tried.blocked), None)
+    if blocked is None or not any(status.plugin == NodeResourcesFit.name for status in tried.reasons.values()):
+        return None
+    each = {name: quantity(name, amount) for name, amount in sorted(blocked.signature.requests.items())}
+    return Lack(max(missing - len(tried.placed), 1), each) if each else None
+
+
 def _saturated(placed: Mapping[str, str], reasons: Mapping[str, Status]) -> tuple[Saturated, ...]:
     took = Counter(placed.values())
     names: defaultdict[tuple[Status, int], list[str]] = defaultdict(list)
@@ -159,6 +195,8 @@ def told(trial: GroupTrial) -> Sequence[str]:
     """The sentences of a trial, the most important first."""
     placed = "Tried now, it would be placed" + (" once others are evicted." if trial.evicted else ".")
     lines = [trial.reason or placed, *evictions.told(trial.evicted), *starts.told(trial.starts)]
+    if trial.lack is not None:
+        lines.append(trial.lack.sentence)
     if trial.help is not None:
         lines.append(trial.help.sentence)
     lines += endings_told(trial.ending)

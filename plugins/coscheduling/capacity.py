@@ -131,10 +131,11 @@ def describe(amounts: Mapping[str, int]) -> str:
     """Amounts as Go prints a resource list's map: `map[cpu:1500m memory:2Gi]`. Of very many resources the first."""
     names = sorted(amounts)
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"map[{' '.join(f'{name}:{_quantity(name, amounts[name])}' for name in names[:_MOST_NAMED])}]{more}"
+    return f"map[{' '.join(f'{name}:{quantity(name, amounts[name])}' for name in names[:_MOST_NAMED])}]{more}"
 
 
-def _quantity(resource: str, n: int) -> str:
+def quantity(resource: str, n: int) -> str:
+    """An amount as the API writes it: `1500m` cpu, `2Gi` memory."""
     if resource == CPU:
         return str(n // 1000) if n % 1000 == 0 else f"{n}m"
     for power, unit in zip(range(len(_BINARY_UNITS), 0, -1), _BINARY_UNITS, strict=True):

@@ -130,6 +130,7 @@ def test_why_tells_of_a_group_for_programs(kubeconfig: Path) -> None:
             "evicted": [],
             "blocked": "default/train-0",
             "nodes": [],
+            "lack": None,
             "help": None,
             "ending": [],
             "starts": [],
@@ -142,10 +143,11 @@ def test_why_tells_of_a_group_for_programs(kubeconfig: Path) -> None:
 
 def test_why_tells_where_members_of_a_group_fit_what_stops_the_next_and_what_would_help(kubeconfig: Path) -> None:
     told = _ask("why", "pg/many", "--kubeconfig", str(kubeconfig)).output.splitlines()
-    assert told[:8] == [
+    assert told[:9] == [
         "default/many needs 5 pods, 5 exist, 0 have nodes",
         "pod group default/many is unschedulable, 4 of the 5 members that it needs fit; with those 4 placed: "
         "0/4 nodes are available: 4 Insufficient cpu.",
+        "Room for 1 more member is lacking: 2 cpu on one node.",
         "1 more node like node-1 (2 cpu, 32Gi memory, 110 pods, 100Gi ephemeral-storage) would make the rest fit.",
         "Place 1 of 3 waiting groups.",
         "",

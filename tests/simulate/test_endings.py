@@ -104,9 +104,26 @@ async def test_a_port_that_another_holds_is_told_too() -> None:
 
 async def test_people_read_it_in_one_sentence_after_the_nodes_that_would_help() -> None:
     trial = await tried(*TWO, *(runs(f"p-{node}", node, "3") for node in ("one", "two")), *gang(2, "3"))
-    _, nodes, ending, *_ = told(trial)
+    _, room, nodes, ending, *_ = told(trial)
+    assert room == "Room for 2 more members is lacking: 3 cpu on one node for each."
     assert nodes.startswith("2 more nodes like ")
     assert ending == "The group would fit if pod default/p-one and pod default/p-two ended."
+
+
+@pytest.mark.parametrize(
+    ("cluster", "members", "each"),
+    [
+        ([*TWO, *gang(4, "1500m")], 0, {}),
+        ([*TWO, runs("a", "one", "3"), *gang(5, "1500m")], 3, {"cpu": "1500m"}),
+        ([make_node("one", cpu="4"), *gang(3, "2")], 1, {"cpu": "2"}),
+        ([make_node("one", cpu="4").unschedulable(), *gang(1, "2")], 0, {}),
+        ([make_node("one"), pod_group("gang", 3), member("m-0", "gang")], 0, {}),
+    ],
+    ids=["it fits", "three of five", "one of three", "it is not room", "members are lacking"],
+)
+async def test_the_room_that_is_lacking_is_told(cluster: Manifests, members: int, each: dict[str, str]) -> None:
+    lack = (await tried(*cluster)).lack
+    assert (lack.members, lack.each) == (members, each) if lack is not None else not members
 
 
 async def test_nodes_say_who_turned_the_next_member_away_and_whether_it_helps_when_pods_end() -> None:
