@@ -12,6 +12,7 @@ from bench import scale
 from bench.client import Client
 from bench.ledger import Ledger
 from bench.scale import Body
+from bench.trial import StalledError
 
 RUNNING = "running-"
 """What the names of pods begin with that were there first."""
@@ -49,13 +50,17 @@ async def writes(client: Client) -> float:
 
 
 async def until_told(client: Client, pods: int, since: float) -> None:
-    """Waits until something was written for each pod and nothing any more for a few seconds. Raises `TimeoutError`.
+    """Waits until something was written for each pod and nothing any more for a few seconds. Raises `StalledError`.
 
     Events are not waited for: kube-scheduler drops those that it cannot write in time. `since` is how many writes there
     were before.
     """
-    before = -1.0
-    async with asyncio.timeout(_TOLD_WITHIN_SECONDS):
-        while (now := await writes(client)) != before or now - since < pods:
-            before = now
-            await asyncio.sleep(_TOLD_QUIET_SECONDS)
+    before = now = -1.0
+    try:
+        async with asyncio.timeout(_TOLD_WITHIN_SECONDS):
+            while (now := await writes(client)) != before or now - since < pods:
+                before = now
+                await asyncio.sleep(_TOLD_QUIET_SECONDS)
+    except TimeoutError:
+        within = f"within {_TOLD_WITHIN_SECONDS:.0f} s"
+        raise StalledError(f"{pods} pods were not told {within} why they wait: {now - since:.0f} writes") from None

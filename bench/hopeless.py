@@ -14,6 +14,7 @@ from tests.builders import PodDict
 SIGNATURES = 200
 _LEFT_CPU = NODE_CPU // 4
 """Milli-cores that are free on each node at first: what is too large asks for a little more."""
+_DEVICE = {"example.com/gpu": "1"}
 _WAYS = 4
 """To be hopeless, and for something to happen."""
 
@@ -35,7 +36,7 @@ def waiting(number: int) -> Body:
             case 1:
                 return made.requests(cpu=little).node_selector({"disk": "fast"})
             case 2:
-                return made.requests(cpu=little, **{"example.com/gpu": "1"})
+                return made.requests(cpu=little, **_DEVICE).limits(_DEVICE)
             case _:
                 return made.requests(cpu=large).spread("topology.kubernetes.io/zone", {"app": "web"})
 

@@ -36,6 +36,7 @@ from bench.sides import MUSTER, Side
 from bench.trial import FAILURES, control_plane
 from tests.controlplane.plane import ControlPlane
 
+_READY_WITHIN_SECONDS = 60.0
 _IN_VAIN = re.compile(r'^scheduler_schedule_attempts_total\{[^}]*result="unschedulable"[^}]*\} (\S+)$', re.MULTILINE)
 
 
@@ -87,15 +88,19 @@ class Arrivals(Bindings):
         self._numbers = count()
         self._awaited: dict[str, asyncio.Event] = {}
 
+    async def one(self) -> float:
+        """Create a pod; seconds until it is bound. Raises `RefusedError`."""
+        number = next(self._numbers)
+        name, began = f"small-{number:06}", time.monotonic()
+        bound = self._awaited[name] = asyncio.Event()
+        await self._api.post(*small(number))
+        await bound.wait()
+        return self.times[name] - began
+
     async def arrive(self, advance: Advance) -> None:
         """Create one pod after another, each when the last is bound, until cancelled. Raises `RefusedError`."""
         while True:
-            number = next(self._numbers)
-            name, began = f"small-{number:06}", time.monotonic()
-            bound = self._awaited[name] = asyncio.Event()
-            await self._api.post(*small(number))
-            await bound.wait()
-            self.seconds.append(self.times[name] - began)
+            self.seconds.append(await self.one())
             advance(1)
 
     def _look(self) -> None:
@@ -147,6 +152,8 @@ async def _fill(client: Client, storm: Storm, pods: int, display: Display) -> fl
 
 async def _measure(client: Client, storm: Storm, pods: int, pids: dict[str, int], url: str, advance: Advance) -> Found:
     async with Arrivals(client) as arrivals:
+        async with asyncio.timeout(_READY_WITHIN_SECONDS):
+            await arrivals.one()
         before, tried = Reading.of(pids), await _in_vain(url)
         happened = 0
 

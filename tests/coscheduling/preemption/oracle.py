@@ -93,7 +93,7 @@ class Judge(PostBindPlugin, DecisionFollower):
                 pods += [
                     pod
                     for pod in self.handle.nominator.nominated_pods(name)
-                    if pod.uid not in own and pod.priority >= ahead_of.priority
+                    if pod.uid not in own and self.handle.nominator.priority_of(pod) >= ahead_of.priority
                 ]
             if sum(_cpu(pod) for pod in pods) > snapshot.resources.allocatable[0, row]:
                 return False

@@ -5,6 +5,7 @@ from random import Random
 import pytest
 
 from tests.builders import make_node
+from tests.coscheduling.objects import make_member
 
 from .conftest import MakeWorld
 from .evicting import EvictingWorld, plain
@@ -35,10 +36,11 @@ class Life:
         quorum = self.random.randint(max(1, size - 2), size)
         Judge.min_members = {**Judge.min_members, f"default/{name}": quorum}
         self.gangs[name] = quorum
-        keys = self.world.gang(
-            name, size, priority=priority, cpu=self.random.choice(("1", "1", "2")), min_member=quorum
-        )
-        self._remember(keys, priority)
+        self.world.add_group(name, quorum)
+        cpu, mixed = self.random.choice(("1", "1", "2")), self.random.random() < 0.5
+        for n in range(size):  # a gang has the priority of its highest member
+            own = self.random.randint(0, priority) if n and mixed else priority
+            self._remember(self.world.add(make_member(f"{name}-{n}", name, cpu=cpu).priority(own)), own)
         self.priority_of[str(self.world.api.objects["podgroups"][f"default/{name}"]["metadata"]["uid"])] = priority
 
     def pods_come(self) -> None:
