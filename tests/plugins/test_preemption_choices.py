@@ -1,5 +1,6 @@
-"""What preemption chooses by: budgets, the importance of victims, and the cost of candidates."""
+"""What preemption chooses by: budgets, the importance of victims, the cost of candidates, and how many are compared."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -15,7 +16,9 @@ from muster.plugins.defaultpreemption.victims import (
     single,
     start_time,
 )
-from tests.builders import PodDict, make_pod
+from muster.testing.engine import configuration_of
+from tests.builders import PodDict, make_node, make_pod
+from tests.evicting import Evicting
 
 from .cluster import info
 
@@ -125,3 +128,25 @@ def test_the_cheapest_candidate_is_picked(cheap: Candidate, dear: Candidate) -> 
     assert pick_one_node([cheap, dear], at) is cheap
     if cheap.victims[0].pod.priority != dear.victims[0].pod.priority:
         assert pick_one_node([dear, cheap], at) is cheap
+
+
+@pytest.mark.parametrize(
+    ("percentage", "absolute", "wanted"),
+    [(100, 0, 10), (0, 1, 1), (0, 4, 4), (30, 1, 3), (30, 5, 5), (0, 100, 10), (5, 0, 1)],
+)
+def test_as_many_candidates_are_compared_as_the_arguments_ask_for(percentage: int, absolute: int, wanted: int) -> None:
+    """On each node the victim is less important than on those before: the last that is looked at is the cheapest."""
+
+    async def play() -> list[str]:
+        args = {"minCandidateNodesPercentage": percentage, "minCandidateNodesAbsolute": absolute}
+        world = Evicting(configuration=configuration_of((), args={"DefaultPreemption": args}))
+        world.random = lambda: 0.0
+        world.add_nodes(*(make_node(f"node-{number}", cpu="1") for number in range(10)))
+        running = (make_pod(f"pod-{number}").priority(50 - number).node(f"node-{number}") for number in range(10))
+        world.add(*(pod.requests(cpu="1") for pod in running))
+        world.add(make_pod("urgent").requests(cpu="1").priority(100))
+        await world.run(1.0)
+        await world.kill()
+        return world.evicted
+
+    assert asyncio.run(play()) == [f"default/pod-{wanted - 1}"]
