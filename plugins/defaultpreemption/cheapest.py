@@ -7,7 +7,7 @@ else plugins look at need not be known here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,12 +81,21 @@ def _level(each: tuple[int, Level, int, Placed]) -> Level:
 class Estimate:
     """How many members of one signature each node could take without its least important pods.
 
-    `now` are rows that take them as things are, `perhaps` those that may if pods go.
+    `now` are rows that take them as things are, `perhaps` those that may if pods go; `promised` are the pods, by row,
+    that the members have to leave room to: without them, what goes for others already would look like the cheapest.
     """
 
-    def __init__(self, snapshot: SnapshotReader, pods: Evictable, member: PodInfo, now: Rows, perhaps: Rows) -> None:
+    def __init__(
+        self,
+        snapshot: SnapshotReader,
+        pods: Evictable,
+        member: PodInfo,
+        now: Rows,
+        perhaps: Rows,
+        promised: Mapping[int, Sequence[PodInfo]],
+    ) -> None:
         self._pods = pods
-        free, asked, freed = _amounts(snapshot, pods, member)
+        free, asked, freed = _amounts(snapshot, pods, member, promised)
         rows = pods.rows
         fit_now = (free // asked).min(axis=0).clip(0)
         is_now = np.zeros(snapshot.height, np.bool_)
@@ -136,8 +145,10 @@ class Estimate:
             yield range(int(self._first_of[best]), best + 1)
 
 
-def _amounts(snapshot: SnapshotReader, pods: Evictable, member: PodInfo) -> tuple[Ints, Ints, Ints]:
-    """What each row has free, what the member asks for, and what each pod gives back: of each resource, and pods."""
+def _amounts(
+    snapshot: SnapshotReader, pods: Evictable, member: PodInfo, promised: Mapping[int, Sequence[PodInfo]]
+) -> tuple[Ints, Ints, Ints]:
+    """What each row has free, promises kept, what the member asks for, and what each pod gives back; last, pods."""
     resources, height = snapshot.resources, snapshot.height
     asked = {name: n for name, n in member.signature.requests.items() if n > 0 and name != PODS}
     columns = {name: index for name in asked if (index := resources.index(name)) is not None}
@@ -148,6 +159,9 @@ def _amounts(snapshot: SnapshotReader, pods: Evictable, member: PodInfo) -> tupl
             (resources.allowed_pods[:height] - resources.pod_count[:height])[np.newaxis],
         ]
     )
+    for row, others in promised.items():
+        for other in others:
+            free[:, row] -= [*(other.signature.requests.get(name, 0) for name in columns), 1]
     signatures = {placed.pod.signature: 0 for placed in pods.pods}
     given = np.empty((len(columns) + 1, len(signatures)), np.int64)
     for position, signature in enumerate(signatures):

@@ -54,6 +54,7 @@ class GroupSearch:
         self, handle: Handle, group: PodGroupInfo, trial: PodGroupTrial, budgets: Budgets, unit_of: UnitOf
     ) -> None:
         self._snapshot = handle.snapshot
+        self._nominator = handle.nominator
         self._now = handle.clock.wall()
         self._group = group
         self._trial = trial
@@ -104,9 +105,21 @@ class GroupSearch:
         )
         if not found.pods:
             return found, []
+        promised = self._promised(np.unique(found.rows).tolist())
         return found, [
-            (len(pods), Estimate(snapshot, found, pods[0], *rows[signature])) for signature, pods in alike.items()
+            (len(pods), Estimate(snapshot, found, pods[0], *rows[signature], promised))
+            for signature, pods in alike.items()
         ]
+
+    def _promised(self, rows: Iterable[int]) -> dict[int, list[PodInfo]]:
+        """Those of others, by row, whom the group has to leave room to."""
+        nominator, names, priority = self._nominator, self._snapshot.names, self._group.priority
+        found: dict[int, list[PodInfo]] = {}
+        for row in rows:
+            for pod in nominator.nominated_pods(names[row]):
+                if nominator.priority_of(pod) >= priority:
+                    found.setdefault(row, []).append(pod)
+        return found
 
     def _scenarios(
         self, pods: Evictable, estimates: Sequence[tuple[int, Estimate]]

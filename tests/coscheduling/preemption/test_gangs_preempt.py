@@ -1,9 +1,13 @@
 """A gang of higher priority makes room for all that it lacks, or touches nobody."""
 
+from collections.abc import Sequence
 from random import Random
 
 import pytest
 
+from muster.framework.contract import Status, Steps
+from muster.plugins.defaultpreemption.group_search import GroupPlan, GroupSearch
+from muster.plugins.defaultpreemption.victims import Victim
 from tests.builders import make_node
 from tests.coscheduling.objects import make_member
 
@@ -144,6 +148,28 @@ async def test_a_gang_whose_highest_member_runs_makes_room_with_its_priority(wor
 
     assert len(world.bound("gang")) == 3
     assert len(world.left(*low)) == 2
+
+
+async def test_room_that_is_made_for_others_is_not_tried_first_though_nobody_more_would_have_to_go(
+    world: EvictingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenarios: list[int] = []
+    try_ = GroupSearch._try
+
+    def count(search: GroupSearch, victims: Sequence[Victim]) -> Steps[GroupPlan | Status]:
+        scenarios.append(len(victims))
+        return try_(search, victims)
+
+    monkeypatch.setattr(GroupSearch, "_try", count)
+    world.grace = 20.0
+    world.add_nodes(*(make_node(f"n{n}", cpu="1") for n in range(600)))
+    for n in range(600):
+        world.fill(f"n{n}", 1)
+    for name in "abc":
+        world.gang(name, 5, priority=10)
+        await world.run(1)
+
+    assert scenarios == [5, 5, 5]
 
 
 async def test_a_gang_that_goes_away_gives_the_room_to_others(world: EvictingWorld) -> None:
