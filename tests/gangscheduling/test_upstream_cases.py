@@ -10,11 +10,29 @@ from muster.framework.contract import CycleState, PodInfo, PreBindPlugin, Status
 from tests.builders import PodDict, make_node, make_pod
 from tests.coscheduling.preemption.evicting import EvictingWorld
 from tests.gangscheduling.upstream_cases import CASES
-from tests.gangscheduling.world import KIND, make_group
+from tests.gangscheduling.upstream_composite_topology import COMPOSITE_TOPOLOGY
+from tests.gangscheduling.upstream_composites import COMPOSITES
+from tests.gangscheduling.world import COMPOSITE_KIND, KIND, make_composite, make_group
 from tests.storage import make_claim, make_volume
 
 _TABLE = Path(__file__).with_name("upstream.md")
 _SECONDS = 30.0
+_FLAGS = (
+    "all",
+    "rack",
+    "block",
+    "zone",
+    "anti",
+    "never",
+    "lower",
+    "gate",
+    "port",
+    "spread",
+    "fails",
+    "taint",
+    "tolerate",
+)
+_ALL = {**CASES, **COMPOSITES, **COMPOSITE_TOPOLOGY}
 
 
 class FailsOnce(PreBindPlugin):
@@ -41,7 +59,7 @@ class Player(EvictingWorld):
 
     def __init__(self) -> None:
         super().__init__(plugins={FailsOnce.name: FailsOnce})
-        self._racks: dict[str, str] = {}
+        self._labels: dict[str, dict[str, str]] = {}
 
     async def play(self, line: str) -> None:
         verb, *words = line.split()
@@ -53,21 +71,22 @@ class Player(EvictingWorld):
 
     async def do_node(self, names: list[str], settings: dict[str, str]) -> None:
         name, cpu = names
-        self.add_nodes(make_node(name, cpu=cpu).labels(settings))
-        self._racks[name] = settings.get("rack", "")
+        labels = {key: value for key, value in settings.items() if key != "taint"}
+        node = make_node(name, cpu=cpu).labels(labels)
+        self.add_nodes(node.taint("example.com/kept") if "taint" in settings else node)
+        self._labels[name] = labels
 
     async def do_group(self, names: list[str], settings: dict[str, str]) -> None:
         name, count = names
-        spec: dict[str, Any] = {"priority": int(settings["prio"])}
-        if "all" in settings:
-            spec["disruptionMode"] = {"all": {}}
-        for key in ("rack", "zone"):
-            if key in settings:
-                spec["schedulingConstraints"] = {"topology": [{"key": key}]}
-        for word, policy in (("never", "Never"), ("lower", "PreemptLowerPriority")):
-            if word in settings:
-                spec["preemptionPolicy"] = policy
-        self.api.put(KIND, make_group(name, None if count == "-" else int(count), **spec))
+        self.api.put(KIND, make_group(name, None if count == "-" else int(count), **_spec(settings)))
+
+    async def do_composite(self, names: list[str], settings: dict[str, str]) -> None:
+        name, count = names
+        group = make_composite(name, None if count == "-" else int(count), **_spec(settings))
+        self.api.put(COMPOSITE_KIND, group)
+
+    async def do_dissolve(self, names: list[str], settings: dict[str, str]) -> None:
+        self.api.delete(COMPOSITE_KIND, f"default/{names[0]}")
 
     async def do_pods(self, names: list[str], settings: dict[str, str]) -> None:
         self.add(*(_pod(name, settings) for name in names))
@@ -83,6 +102,13 @@ class Player(EvictingWorld):
 
     async def do_remove(self, names: list[str], settings: dict[str, str]) -> None:
         self.api.delete(KIND, f"default/{names[0]}")
+
+    async def do_budget(self, names: list[str], settings: dict[str, str]) -> None:
+        app, count = names
+        spec = {"selector": {"matchLabels": {"app": app}}}
+        metadata = {"name": app, "namespace": "default"}
+        status = {"disruptionsAllowed": int(count)}
+        self.api.put("poddisruptionbudgets", {"metadata": metadata, "spec": spec, "status": status})
 
     async def do_min(self, names: list[str], settings: dict[str, str]) -> None:
         name, count = names
@@ -117,6 +143,10 @@ class Player(EvictingWorld):
         rack, *pods = names
         assert {self._rack(self.node_of(f"default/{name}")) for name in pods} == {rack}
 
+    async def do_one(self, names: list[str], settings: dict[str, str]) -> None:
+        [key] = settings
+        assert len({self._labels[self.node_of(f"default/{name}")][key] for name in names}) == 1
+
     async def do_together(self, names: list[str], settings: dict[str, str]) -> None:
         assert len({self._rack(node) for node in self._nodes_of(names[0])}) == 1
 
@@ -130,14 +160,14 @@ class Player(EvictingWorld):
         return [spec["nodeName"] for spec in its if spec.get("nodeName")]
 
     def _rack(self, node: str) -> str:
-        return self._racks[node]
+        return self._labels[node].get("rack", "")
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", _ALL)
 async def test_a_case_of_kube_schedulers_own_tests(name: str) -> None:
     player = Player()
     try:
-        for line in CASES[name].splitlines():
+        for line in _ALL[name].splitlines():
             await player.play(line)
     finally:
         await player.kill()
@@ -146,7 +176,7 @@ async def test_a_case_of_kube_schedulers_own_tests(name: str) -> None:
 def test_the_table_knows_each_case_that_is_played_and_points_to_tests_that_are_there() -> None:
     rows = re.findall(r"^\| (.+) \| `(.+)` \|$", _TABLE.read_text(), re.MULTILINE)
     here = {name for name, where in rows if where == Path(__file__).name}
-    assert here == {*CASES}
+    assert here == {*_ALL}
     root = Path(__file__).parents[1]
     elsewhere = {where for _, where in rows if "::" in where}
     assert elsewhere
@@ -159,7 +189,23 @@ def test_the_table_knows_each_case_that_is_played_and_points_to_tests_that_are_t
 
 
 def _is_setting(word: str) -> bool:
-    return "=" in word or word in ("all", "rack", "zone", "anti", "never", "lower", "gate", "port", "spread", "fails")
+    return "=" in word or word in _FLAGS
+
+
+def _spec(settings: dict[str, str]) -> dict[str, Any]:
+    """What groups of pods and groups of groups have in common."""
+    spec: dict[str, Any] = {"priority": int(settings["prio"])}
+    if "all" in settings:
+        spec["disruptionMode"] = {"all": {}}
+    for key in ("rack", "block", "zone"):
+        if key in settings:
+            spec["schedulingConstraints"] = {"topology": [{"key": key}]}
+    for word, policy in (("never", "Never"), ("lower", "PreemptLowerPriority")):
+        if word in settings:
+            spec["preemptionPolicy"] = policy
+    if "parent" in settings:
+        spec["parentCompositePodGroupName"] = settings["parent"]
+    return spec
 
 
 def _pod(name: str, settings: dict[str, str]) -> PodDict:
@@ -171,6 +217,13 @@ def _pod(name: str, settings: dict[str, str]) -> PodDict:
         pod = pod.node(settings["on"])
     if "select" in settings:
         pod = pod.node_selector({"rack": settings["select"]})
+    if "label" in settings:
+        pod = pod.labels({"app": settings["label"]})
+    if "tolerate" in settings:
+        pod = pod.tolerate("example.com/kept")
+    if "prefer" in settings:
+        wanted = {"key": "kubernetes.io/hostname", "operator": "In", "values": [settings["prefer"]]}
+        pod = pod.prefer_nodes(100, wanted)
     if "gate" in settings:
         pod = pod.gate("example.com/quota")
     if "never" in settings:

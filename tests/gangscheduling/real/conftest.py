@@ -36,9 +36,9 @@ def gated_api(gated_plane: ControlPlane) -> Iterator[Api]:
         yield client
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def muster(gated_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterProcess]:
-    """One `muster run` for all tests of a module; nothing goes wrong in it but groups that cannot be one."""
+    """One `muster run` for all tests; nothing goes wrong in it but groups that cannot be one."""
     log = tmp_path_factory.mktemp("muster") / "muster.log"
     with running(Options(kubeconfig=log_in_as_deployed(gated_plane), log=log, names=["native"])) as process:
         yield process
