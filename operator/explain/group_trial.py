@@ -28,7 +28,7 @@ from muster.plugins.coscheduling.capacity import quantity
 from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
 from muster.plugins.resources.fit import NodeResourcesFit
 
-from .native_groups import in_our_form
+from .native_groups import decided_with, in_our_form
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,9 @@ async def try_group(
     Raises ConfigurationError when a plugin cannot be made.
     """
     pods = [pod for pod in cluster.pods if is_native(pod) is native]
-    members = [pod for pod in pods if group_of(pod) == group and not pod.spec.node_name]
-    if not members:
+    together = decided_with(cluster, group) if native else {group}
+    members = [pod for pod in pods if group_of(pod) in together and not pod.spec.node_name]
+    if not any(group_of(pod) == group for pod in members):
         return None
     groups = [in_our_form(each, ()) for each in cluster.watched.get(NATIVE_GROUPS, ())] if native else cluster.groups
     order = queue_order(groups, pods)
@@ -121,7 +122,7 @@ async def try_group(
     async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
         evicted, foretold = rehearsal.evicted, rehearsal.starts
-        left = [each for each in placements if not each.node]
+        left = sorted((each for each in placements if not each.node), key=lambda each: each.group != group)
         tried = rehearsal.one_after_another(each.pod for each in left)
         help_ = await shortfall(rehearsal, placements)
         lacking, missing = [each.pod for each in left if each.lacks_nodes], _missing(groups, pods, group)

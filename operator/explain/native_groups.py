@@ -16,8 +16,10 @@ from muster.operator.kube.errors import Forbidden, NotFound
 from muster.operator.kube.informer import Listed
 from muster.operator.kube.listing import list_all
 from muster.operator.podgroups.membership import group_of, is_native
+from muster.operator.simulate.manifests import Objects
 from muster.plugins.coscheduling.api import SCHEDULED, Condition, PodGroup, PodGroupMeta, PodGroupSpec, PodGroupStatus
 from muster.plugins.gangscheduling import api as native
+from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS
 
 
 async def list_native(client: ApiClient, namespace: str | None, label_selector: str) -> list[PodGroup]:
@@ -43,6 +45,25 @@ async def native_group(client: ApiClient, namespace: str, name: str) -> tuple[Po
     pods = await list_all(client, Listed(f"/api/v1/namespaces/{namespace}/pods", Pod))
     members = [pod for pod in pods if is_native(pod) and group_of(pod) == group.key]
     return in_our_form(group, members), members
+
+
+def decided_with(cluster: Objects, group: str) -> set[str]:
+    """The groups that are decided together with this one, itself among them: the parts of its outermost composite."""
+    composites = cluster.watched.get(COMPOSITE_POD_GROUPS, ())
+    above = {each.key: each.spec.parent_composite_pod_group_name for each in composites}
+
+    def root(each: native.PodGroup) -> str | None:
+        found, parent = None, each.spec.parent_composite_pod_group_name
+        for _ in range(len(above) + 1):
+            if parent is None:
+                break
+            found = f"{each.metadata.namespace}/{parent}"
+            parent = above.get(found)
+        return found
+
+    roots = {each.key: root(each) for each in cluster.watched.get(native.POD_GROUPS, ())}
+    own = roots.get(group)
+    return {group} if own is None else {key for key, found in roots.items() if found == own}
 
 
 def in_our_form(group: native.PodGroup, members: Iterable[Pod]) -> PodGroup:

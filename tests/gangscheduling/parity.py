@@ -1,4 +1,4 @@
-"""Compares Muster with kube-scheduler on native groups: `python -m tests.gangscheduling.parity [COUNT] [FIRST]`.
+"""Compares Muster and kube-scheduler on native groups: `python -m tests.gangscheduling.parity [COUNT [FIRST]] [trees]`.
 
 Both run on one control plane and answer to names of their own. Each situation is played for one after the other: nodes
 with pods that run on them, then groups one by one, some of whose pods run already, some of which need another number of
@@ -26,7 +26,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from tests.builders import PodDict, make_pod
@@ -35,11 +34,17 @@ from tests.controlplane.plane import ControlPlane
 from tests.deployed import log_in_as_deployed
 from tests.e2e.eventually import LOOK_EVERY_SECONDS
 from tests.e2e.muster_process import Options, running
-from tests.gangscheduling.real.native import NativeCluster
+from tests.gangscheduling.real.native import WORKLOAD, NativeCluster
+from tests.gangscheduling.situations import Group, Situation, make_situation, make_tree_situation
 from tests.gangscheduling.world import make_members
 from tests.namespaces import create_namespace, remove_namespace
 
-GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True, "PodGroupPreemptionPolicy": True}
+GATES = {
+    "GenericWorkload": True,
+    "TopologyAwareWorkloadScheduling": True,
+    "CompositePodGroup": True,
+    "PodGroupPreemptionPolicy": True,
+}
 THEIRS, OURS = "default-scheduler", "native"
 _UNSCHEDULABLE = "pod group is unschedulable"
 _NO_PLACEMENT = "pod group is unschedulable, 0/1 placements are available, first placement status: "
@@ -51,47 +56,9 @@ _CLASSES = (
     {"metadata": {"name": _HIGH}, "value": 1000},
     {"metadata": {"name": _MEEK}, "value": 1000, "preemptionPolicy": "Never"},
 )
+_RACK: Mapping[str, Any] = {"schedulingConstraints": {"topology": [{"key": "rack"}]}}
 _HEARD_SECONDS = 0.5
 _WITHIN_SECONDS = 12.0
-
-
-@dataclass(frozen=True)
-class Group:
-    """A group to be.
-
-    Attributes:
-        running: so many of its members are on the first node before.
-        later: a minCount to come.
-        odd: one of its pods has another priority.
-        high: it may evict pods of groups that are not, and pods of none, unless it is `meek`.
-        whole: it is evicted as a whole.
-    """
-
-    name: str
-    min_count: int | None
-    members: int
-    cpu: int
-    running: int = 0
-    rack: bool = False
-    later: int | None = None
-    odd: bool = False
-    high: bool = False
-    meek: bool = False
-    whole: bool = False
-
-
-@dataclass(frozen=True)
-class Situation:
-    """A cluster, by the cpu and rack of its nodes and how many pods of one cpu run on each, and groups that come."""
-
-    nodes: tuple[tuple[int, str], ...]
-    groups: tuple[Group, ...]
-    running: tuple[int, ...]
-
-    @property
-    def evicts(self) -> bool:
-        """Whether a group may evict anybody."""
-        return any(group.high and not group.meek for group in self.groups)
 
 
 @dataclass
@@ -123,33 +90,6 @@ class Outcome:
         by_chance = any(racks for _, racks in theirs.high.values())
         fewer = self.evicted <= theirs.evicted or (by_chance and self.evicted > 0)
         return theirs.evicted > 0 and fewer and self.high == theirs.high
-
-
-def make_situation(seed: int) -> Situation:
-    """The same for the same seed."""
-    random = Random(seed)
-    sizes = random.sample(range(1, 8), random.randint(2, 5))  # of unlike nodes fewer are equally good
-    nodes = tuple((cpu, random.choice("ab")) for cpu in sizes)
-    groups = []
-    for number in range(random.randint(1, 2)):
-        basic = random.random() < 0.2
-        least = random.randint(1, 5)
-        members = max(1, least + random.choice((-1, 0, 0, 0, 0, 1, 2)))
-        cpu = random.choice((1, 1, 2))
-        begun = random.randint(1, members - 1) if members > 1 and not number and random.random() < 0.25 else 0
-        running = min(begun, nodes[0][0] // cpu)
-        changes = not basic and random.random() < 0.25
-        later = max(1, least + random.choice((-2, -1, 1))) if changes else None
-        name = f"group-{number}"
-        rack, odd = random.random() < 0.3, random.random() < 0.05
-        high = random.random() < (0.5 if number else 0.15)
-        meek, whole = random.random() < 0.15, random.random() < 0.3
-        least_or_none = None if basic else least
-        groups.append(Group(name, least_or_none, members, cpu, running, rack, later, odd, high, meek, whole))
-    crowded = random.random() < 0.3
-    first = max(group.running * group.cpu for group in groups)
-    free = [cpu - (0 if number else first) for number, (cpu, _) in enumerate(nodes)]
-    return Situation(nodes, tuple(groups), tuple(random.randint(0, cpu) if crowded else 0 for cpu in free))
 
 
 class Stage:
@@ -190,9 +130,19 @@ class Scene:
             for index in range(count):
                 self._cluster.add(_brief(make_pod(f"low-{number}-{index}").requests(cpu="1").node(f"node-{number}")))
 
+        for composite in self._situation.composites:
+            more = {**_RACK} if composite.rack else {}
+            if composite.parent:
+                more["parentCompositePodGroupName"] = composite.parent
+            if composite.high:
+                more |= {"priorityClassName": _HIGH, "preemptionPolicy": "PreemptLowerPriority"}
+            self._cluster.add_composite(composite.name, composite.min_group_count, **more)
+
     def add(self, group: Group) -> None:
         """A group comes with its pods."""
-        more: dict[str, Any] = {"schedulingConstraints": {"topology": [{"key": "rack"}]}} if group.rack else {}
+        more: dict[str, Any] = {**_RACK} if group.rack else {}
+        if group.parent:
+            more |= {"parentCompositePodGroupName": group.parent, "workloadRef": WORKLOAD}
         if group.whole:
             more["disruptionMode"] = {"all": {}}
         pods = [_brief(pod) for pod in make_members(group.name, group.members, cpu=str(group.cpu))]
@@ -206,7 +156,7 @@ class Scene:
             pod["spec"]["nodeName"] = "node-0"
         if group.odd:
             pods[-1]["spec"]["priorityClassName"] = "system-cluster-critical"
-        if group.odd or (group.rack and group.min_count is None):
+        if group.odd or group.parent or (group.rack and group.min_count is None):
             self._cluster.add(*pods)  # the group comes last: what its first pod alone would get is left to chance
             time.sleep(_HEARD_SECONDS)
             self._cluster.add_group(group.name, group.min_count, **more)
@@ -231,6 +181,7 @@ class Scene:
             found.bound[name] = len(nodes)
             racks = {self._situation.nodes[int(node.partition("-")[2])][1] for node in nodes}
             constrained = "schedulingConstraints" in each["spec"]
+            in_domains = any(composite.rack for composite in self._situation.composites)
             found.racks[name] = len(racks) if constrained else 0
             if name in high:
                 found.high[name] = found.bound[name], found.racks[name]
@@ -243,14 +194,14 @@ class Scene:
                 message = _plain(said.get("message", ""))
                 if constrained and message.startswith(_UNSCHEDULABLE):
                     message = _UNSCHEDULABLE  # kube-scheduler says no more of a group that has too few pods
-                found.said[name] = said["status"], said["reason"], message
+                found.said[name] = said["status"], said["reason"], "" if in_domains else message
             waiting = [pod for pod in its if not pod["spec"].get("nodeName")]
             message = found.said.get(name, ("", "", ""))[2]
-            by_chance = "placements are available" in message or message == _UNSCHEDULABLE
+            by_chance = in_domains or "placements are available" in message or message == _UNSCHEDULABLE
             told = sorted(_told(pod) for pod in waiting)
             if len(nodes) >= gang["minCount"]:
                 told = sorted({*told} - {""})
-            found.told[name] = [str(len(waiting))] if by_chance else told
+            found.told[name] = ["?"] * len(waiting) if by_chance else told
         return found
 
     def settled(self, calm_seconds: float) -> Outcome:
@@ -369,13 +320,14 @@ def _told(pod: Mapping[str, Any]) -> str:
 
 
 def main() -> None:
-    given = [int(argument) for argument in sys.argv[1:]]
+    make = make_tree_situation if "trees" in sys.argv else make_situation
+    given = [int(argument) for argument in sys.argv[1:] if argument.isdigit()]
     count, first = (*given, *(150, 0)[len(given) :])
     found = Comparison()
     with tempfile.TemporaryDirectory(prefix="muster-parity-") as folder, stages(Path(folder)) as (theirs, ours):
         for seed in range(first, first + count):
             known = len(found.differences)
-            compare(theirs, ours, make_situation(seed), found)
+            compare(theirs, ours, make(seed), found)
             for difference in found.differences[known:]:
                 print(f"{seed}: {difference}", flush=True)
     print(found)

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from muster.framework.model.pod import Pod
+from muster.operator.explain.group_trial import try_group
 from muster.operator.explain.groups import GroupReport, as_json, render_report
 from muster.operator.explain.native_groups import in_our_form
 from muster.operator.podgroups.membership import group_of
@@ -15,7 +16,7 @@ from muster.operator.simulate.manifests import read
 from muster.operator.simulate.rehearsal import Rehearsal
 from muster.plugins.gangscheduling.api import POD_GROUPS, PodGroup
 from tests.builders import make_node
-from tests.gangscheduling.world import make_group, make_members
+from tests.gangscheduling.world import make_composite, make_group, make_members
 
 JOB = {
     "apiVersion": "batch/v1",
@@ -65,3 +66,34 @@ def test_a_native_group_is_shown_as_any_other() -> None:
     lines = [*render_report(report, now=0.0)]
     assert lines[0] == "default/train needs 3 pods, 3 exist, 0 have nodes"
     assert f"Unschedulable: {message}" in lines
+
+
+@pytest.mark.parametrize(("cpu", "placed"), [("3", 0), ("4", 4)])
+async def test_a_composite_is_rehearsed_whole(cpu: str, placed: int) -> None:
+    assembly = assemble(muster_configuration())
+    parts = [make_group(name, 2, parentCompositePodGroupName="job") for name in ("left", "right")]
+    pods = [*make_members("left", 2), *make_members("right", 2)]
+    text = yaml.safe_dump_all([make_composite("job", 2), *parts, *(dict(pod) for pod in pods)])
+    wanted = read(text, "job.yaml", assembly.watched())
+    cluster = read(json.dumps(make_node("one", cpu=cpu)), "nodes.yaml", assembly.watched())
+    async with Rehearsal(assembly, cluster, wanted) as rehearsal:
+        placements = await rehearsal.place(rehearsal.pods)
+    assert sum(1 for placement in placements if placement.node) == placed
+
+
+async def test_a_part_is_tried_with_the_others_of_its_composite() -> None:
+    assembly = assemble(muster_configuration())
+    parts = [make_group(name, 2, parentCompositePodGroupName="job") for name in ("left", "right")]
+    pods = [*make_members("left", 2), *make_members("right", 2)]
+    objects = [make_node("one", cpu="3"), make_composite("job", 2), *parts, *pods]
+    cluster = read(yaml.safe_dump_all([dict(each) for each in objects]), "cluster.yaml", assembly.watched())
+    trial = await try_group(assembly, cluster, "default/left", native=True)
+    assert trial is not None
+    assert trial.reason == "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
+    cluster.pods.pop()
+    trial = await try_group(assembly, cluster, "default/left", native=True)
+    assert trial is not None
+    assert trial.reason == (
+        'waiting for composite pod group "job" tree to meet quorum: 1 of the 2 groups that "job" needs have their pods; '
+        '1 of the 2 pods that "right" needs exist'
+    )

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from tests.gangscheduling.parity import Comparison, compare, make_situation, stages
+from tests.gangscheduling.parity import Comparison, compare, stages
+from tests.gangscheduling.situations import make_situation
 
 SEEDS = (3, 6, 30)
 
