@@ -1,6 +1,6 @@
 """What kube-apiserver's admission plugins do to new objects, as far as a scheduler can tell the difference.
 
-NamespaceLifecycle for every kind; Priority for pods and their native groups; DefaultTolerationSeconds and
+NamespaceLifecycle for every kind; Priority for pods and native groups; DefaultTolerationSeconds and
 PodTopologyLabels for pods. The plugins that
 need a controller to undo what they do (TaintNodesByCondition, storage protection) are left out, as is ServiceAccount.
 """
@@ -8,7 +8,7 @@ need a controller to undo what they do (TaintNodesByCondition, storage protectio
 from typing import TYPE_CHECKING
 
 from muster.sandbox.errors import forbidden, not_found
-from muster.sandbox.kinds import NAMESPACES, NATIVE_POD_GROUPS, NODES, PODS, PRIORITY_CLASSES
+from muster.sandbox.kinds import COMPOSITE_POD_GROUPS, NAMESPACES, NATIVE_POD_GROUPS, NODES, PODS, PRIORITY_CLASSES
 from muster.sandbox.objects import Object, metadata, name_of, namespace_of, with_defaults, with_metadata
 from muster.sandbox.registry import Kind
 
@@ -25,8 +25,8 @@ def admit(store: "Store", kind: Kind, obj: Object) -> Object:
     """A new object as admission leaves it; 404 for a namespace that is not there, 403 for what is not allowed."""
     if kind.namespaced:
         _require_namespace(store, kind, obj)
-    if kind is NATIVE_POD_GROUPS:
-        return obj | {"spec": _with_group_priority(store, obj)}
+    if kind in (NATIVE_POD_GROUPS, COMPOSITE_POD_GROUPS):
+        return obj | {"spec": _with_group_priority(store, kind, obj)}
     if kind is not PODS:
         return obj
     spec = _with_tolerations(_with_priority(store, obj))
@@ -82,17 +82,17 @@ def _with_priority(store: "Store", pod: Object) -> Object:
     return spec | named | {"priority": priority, "preemptionPolicy": policy}
 
 
-def _with_group_priority(store: "Store", group: Object) -> Object:
-    """The spec of a native group of pods with the priority that its class, or the default one, gives it."""
+def _with_group_priority(store: "Store", kind: Kind, group: Object) -> Object:
+    """The spec of a native group, of pods or of groups, with the priority that its class, or the default, gives it."""
     spec = group.get("spec") or {}
-    chosen = _priority_class(store, NATIVE_POD_GROUPS, group)
+    chosen = _priority_class(store, kind, group)
     priority = chosen["value"] if chosen else 0
     if spec.get("priority") not in (None, priority):
         why = (
             f"priority set in the pod group ({spec['priority']}) must match the priority computed ({priority}) based "
             "on the priority class set in the spec"
         )
-        raise forbidden(NATIVE_POD_GROUPS, name_of(group), why)
+        raise forbidden(kind, name_of(group), why)
     named = {"priorityClassName": name_of(chosen)} if chosen else {}
     return spec | named | {"priority": priority}
 

@@ -272,6 +272,13 @@ NATIVE_POD_GROUPS = Kind(
     kind="PodGroup",
     subresources=("status",),
 )
+COMPOSITE_POD_GROUPS = Kind(
+    group="scheduling.k8s.io",
+    version="v1alpha3",
+    resource="compositepodgroups",
+    kind="CompositePodGroup",
+    subresources=("status",),
+)
 WORKLOADS = Kind(group="scheduling.k8s.io", version="v1beta1", resource="workloads", kind="Workload")
 
 REVIEWS = (TOKEN_REVIEWS, SELF_SUBJECT_ACCESS_REVIEWS, SUBJECT_ACCESS_REVIEWS)
@@ -311,5 +318,5 @@ KINDS = (
     VOLUME_ATTACHMENTS,
 )
 
-NATIVE_GROUP_KINDS = (NATIVE_POD_GROUPS, WORKLOADS)
-"""Kinds that kube-apiserver serves only where it is told to, by `--runtime-config=scheduling.k8s.io/v1beta1=true`."""
+NATIVE_GROUP_KINDS = (NATIVE_POD_GROUPS, COMPOSITE_POD_GROUPS, WORKLOADS)
+"""Kinds that kube-apiserver serves only where gates and `--runtime-config=scheduling.k8s.io/v1beta1=true` tell it."""

@@ -43,8 +43,8 @@ class Sandbox:
     `definitions` are the CustomResourceDefinitions that it serves from the start. `store` may be used directly, also
     before the server starts, from the thread that runs the event loop. Without `stand_ins` there is neither kubelet nor
     controller, as on an API server that runs alone: bound pods stay pending, deleted ones and namespaces stay
-    terminating, workloads get no pods. `native_groups` serves the PodGroups and Workloads of scheduling.k8s.io/v1beta1,
-    as kube-apiserver does with `--runtime-config=scheduling.k8s.io/v1beta1=true`. `port` 0 means any free one.
+    terminating, workloads get no pods. `native_groups` serves the groups and Workloads of scheduling.k8s.io, as
+    kube-apiserver does with its gates for them and `--runtime-config`. `port` 0 means any free one.
     """
 
     def __init__(

@@ -30,9 +30,7 @@ from .common import BadInputError, bad_input
     metavar="DUMP",
     help="Begin with a real cluster's objects: the output of `kubectl get KINDS -A -o json`.",
 )
-@click.option(
-    "--native-groups", is_flag=True, help="Serve the PodGroups and Workloads of scheduling.k8s.io/v1beta1 too."
-)
+@click.option("--native-groups", is_flag=True, help="Serve the groups and Workloads of scheduling.k8s.io too.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to serve on 127.0.0.1. Default: any.")
 @click.option("--kubeconfig", type=click.Path(path_type=Path), metavar="FILE", help="Write the kubeconfig here.")
 def command(nodes: int | None, dump: Path | None, native_groups: bool, port: int, kubeconfig: Path | None) -> None:

@@ -263,8 +263,13 @@ class Rehearsal:
         if pod.pod.spec.scheduling_gates:
             return Placement(pod, group, "", GATED, lacks_nodes=False)
         last = self._engine.scheduler.reports.last(pod.key)
-        reason = last.message if last is not None else self._stage.told.get(pod.uid, _WAITS)
+        reason = last.message if last is not None else self._stage.told.get(pod.uid) or self._kept_out(pod)
         return Placement(pod, group, "", reason, lacks_nodes=last is not None and last.code in _UNSCHEDULABLE)
+
+    def _kept_out(self, pod: PodInfo) -> str:
+        """Why the pod was never tried."""
+        status = self._engine.algorithms[pod.pod.spec.scheduler_name].framework.run_pre_enqueue_plugins(pod)
+        return _WAITS if status is None else status.message
 
 
 def _reasons(found: Feasible) -> dict[str, Status]:

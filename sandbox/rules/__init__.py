@@ -128,6 +128,7 @@ _RULES = {
     kinds.NATIVE_POD_GROUPS: Rules(
         complete=devices.complete_pod_group, begin=devices.begin_pod_group, validate=devices.validate_pod_group
     ),
+    kinds.COMPOSITE_POD_GROUPS: Rules(begin=devices.begin_pod_group, validate=devices.validate_composite_pod_group),
     kinds.WORKLOADS: Rules(validate=devices.validate_workload),
     kinds.CSI_NODES: Rules(complete=storage.complete_csi_node, begin=storage.begin_csi_node),
     kinds.VOLUME_ATTACHMENTS: Rules(begin=storage.begin_attachment),

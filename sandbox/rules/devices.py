@@ -90,6 +90,17 @@ def complete_pod_group(group: Object) -> Object:
 
 def validate_pod_group(group: Object) -> Iterator[FieldError]:
     """A native group of pods says how it is scheduled, and a gang of how many pods it is at least."""
+    yield from _policy(group, "minCount")
+
+
+def validate_composite_pod_group(group: Object) -> Iterator[FieldError]:
+    """A group of groups says how they are scheduled, and a gang of how many groups it is at least."""
+    yield from _policy(group, "minGroupCount")
+    if not get_in(group, ("spec", "workloadRef")):
+        yield FieldError(REQUIRED, "spec.workloadRef")
+
+
+def _policy(group: Object, least: str) -> Iterator[FieldError]:
     policy = get_in(group, ("spec", "schedulingPolicy")) or {}
     given = [name for name in ("basic", "gang") if policy.get(name) is not None]
     if not given:
@@ -98,11 +109,11 @@ def validate_pod_group(group: Object) -> Iterator[FieldError]:
     elif len(given) > 1:
         reason = "must specify exactly one of: `basic`, `gang`"
         yield FieldError(INVALID, "spec.schedulingPolicy", reason, value="{basic, gang}")
-    elif "gang" in given and not policy["gang"].get("minCount"):
-        yield FieldError(REQUIRED, "spec.schedulingPolicy.gang.minCount")
-    elif "gang" in given and policy["gang"]["minCount"] < 1:
-        reason, value = "must be greater than or equal to 1", policy["gang"]["minCount"]
-        yield FieldError(INVALID, "spec.schedulingPolicy.gang.minCount", reason, value=value)
+    elif "gang" in given and not policy["gang"].get(least):
+        yield FieldError(REQUIRED, f"spec.schedulingPolicy.gang.{least}")
+    elif "gang" in given and policy["gang"][least] < 1:
+        reason, value = "must be greater than or equal to 1", policy["gang"][least]
+        yield FieldError(INVALID, f"spec.schedulingPolicy.gang.{least}", reason, value=value)
 
 
 def validate_workload(workload: Object) -> Iterator[FieldError]:

@@ -33,6 +33,7 @@ _COLUMNS: dict[Kind, tuple[Column, ...]] = {
     kinds.PERSISTENT_VOLUME_CLAIMS: storage.PERSISTENT_VOLUME_CLAIMS,
     kinds.JOBS: workloads.JOBS,
     kinds.NATIVE_POD_GROUPS: workloads.NATIVE_POD_GROUPS,
+    kinds.COMPOSITE_POD_GROUPS: workloads.COMPOSITE_POD_GROUPS,
     kinds.WORKLOADS: _NAME_AND_AGE,
     kinds.CSI_DRIVERS: storage.CSI_DRIVERS,
     kinds.DEVICE_CLASSES: _NAME_AND_AGE,

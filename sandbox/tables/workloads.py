@@ -134,3 +134,9 @@ NATIVE_POD_GROUPS = (
     Column("Status", _group_state),
     AGE,
 )
+COMPOSITE_POD_GROUPS = (
+    NAME,
+    Column("Policy", _group_policy),
+    Column("Workload", field("spec.workloadRef.workloadName", NONE)),
+    AGE,
+)

@@ -12,6 +12,9 @@ Of pods that come when their group has its quorum, those that are alike are told
 A group whose quorum has nodes counts as scheduled: kube-scheduler takes that back when a try of more pods fails while
 it has not heard of its own word yet, and never says it of pods that ran before.
 
+Of trees of groups Muster tells a pod that found no node what it lacks, kube-scheduler in some cases what the tree does:
+there only the reasons of pods are compared, and in trees with topology constraints those of groups.
+
 Where no domain takes a group, pods are told what one of them lacks, kube-scheduler's by chance: that is left out, too.
 
 Where a group makes room, kube-scheduler takes nodes, or a rack, at random and evicts who is there. Muster may evict
@@ -51,6 +54,8 @@ _NO_PLACEMENT = "pod group is unschedulable, 0/1 placements are available, first
 _NUMBERS = re.compile(r"\d+")
 _CALM_SECONDS = 0.8
 _CALM_AFTER_BACKOFF_SECONDS = 2.5
+_CALM_AFTER_LONG_BACKOFF_SECONDS = 3.5
+"""kube-scheduler's backoff grows with the root of the number of pods that wait together."""
 _HIGH, _MEEK = "parity-high", "parity-meek"
 _CLASSES = (
     {"metadata": {"name": _HIGH}, "value": 1000},
@@ -192,13 +197,15 @@ class Scene:
                 found.said[name] = "True", "Scheduled", ""
             elif said is not None:
                 message = _plain(said.get("message", ""))
-                if constrained and message.startswith(_UNSCHEDULABLE):
+                if (constrained or self._situation.composites) and message.startswith(_UNSCHEDULABLE):
                     message = _UNSCHEDULABLE  # kube-scheduler says no more of a group that has too few pods
                 found.said[name] = said["status"], said["reason"], "" if in_domains else message
             waiting = [pod for pod in its if not pod["spec"].get("nodeName")]
             message = found.said.get(name, ("", "", ""))[2]
             by_chance = in_domains or "placements are available" in message or message == _UNSCHEDULABLE
             told = sorted(_told(pod) for pod in waiting)
+            if self._situation.composites:
+                told = [each.partition(":")[0] for each in told]
             if len(nodes) >= gang["minCount"]:
                 told = sorted({*told} - {""})
             found.told[name] = ["?"] * len(waiting) if by_chance else told
@@ -255,7 +262,8 @@ def compare(theirs: Stage, ours: Stage, situation: Situation, into: Comparison) 
         for act, group in acts:
             (scene.add if act == "comes" else scene.change)(group)
             waits = act == "changes" or situation.evicts
-            wanted.append(scene.settled(_CALM_AFTER_BACKOFF_SECONDS if waits else _CALM_SECONDS))
+            calm = _CALM_AFTER_BACKOFF_SECONDS if waits else _CALM_SECONDS
+            wanted.append(scene.settled(_CALM_AFTER_LONG_BACKOFF_SECONDS if situation.composites else calm))
     into.compared += 1
     with ours.play(situation) as scene:
         scene.begin()

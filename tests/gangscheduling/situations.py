@@ -1,4 +1,4 @@
-"""Random situations that `parity` plays for Muster and kube-scheduler: nodes, what runs on them, and groups that come."""
+"""Random situations that `parity` plays for Muster and kube-scheduler: nodes, what runs on them, groups that come."""
 
 from dataclasses import dataclass
 from random import Random

@@ -94,6 +94,6 @@ async def test_a_part_is_tried_with_the_others_of_its_composite() -> None:
     trial = await try_group(assembly, cluster, "default/left", native=True)
     assert trial is not None
     assert trial.reason == (
-        'waiting for composite pod group "job" tree to meet quorum: 1 of the 2 groups that "job" needs have their pods; '
-        '1 of the 2 pods that "right" needs exist'
+        'waiting for composite pod group "job" tree to meet quorum: 1 of the 2 groups that "job" needs have their '
+        'pods; 1 of the 2 pods that "right" needs exist'
     )

@@ -379,10 +379,19 @@ async def test_native_groups_are_served_where_they_are_asked_for(tmp_path: Path)
         with pytest.raises(KubectlError, match="must specify one of: `basic`, `gang`"):
             await kubectl.apply(group | {"metadata": {"name": "other"}, "spec": {"schedulingPolicy": {}}})
         stored = json.loads(await kubectl("get", "podgroup", "gang", "-o", "json"))
+        spec = {
+            "schedulingPolicy": {"gang": {"minGroupCount": 2}},
+            "workloadRef": {"workloadName": "w", "templateName": "t"},
+        }
+        await kubectl.apply(
+            group | {"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": "CompositePodGroup", "spec": spec}
+        )
+        composites = await kubectl.table("compositepodgroups")
 
     assert created == ["podgroup.scheduling.k8s.io/gang created"]
     assert [row[:4] for row in shown] == [
         ["NAME", "POLICY", "WORKLOAD", "STATUS"],
         ["gang", "Gang", "<none>", "Pending"],
     ]
+    assert [row[:3] for row in composites] == [["NAME", "POLICY", "WORKLOAD"], ["gang", "Gang", "w"]]
     assert (stored["spec"]["disruptionMode"], stored["spec"]["priority"]) == ({"single": {}}, 0)
