@@ -122,10 +122,11 @@ async def try_group(
     async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
         evicted, foretold = rehearsal.evicted, rehearsal.starts
-        left = sorted((each for each in placements if not each.node), key=lambda each: each.group != group)
+        left = [each for each in placements if not each.node and each.group == group]
         tried = rehearsal.one_after_another(each.pod for each in left)
         help_ = await shortfall(rehearsal, placements)
-        lacking, missing = [each.pod for each in left if each.lacks_nodes], _missing(groups, pods, group)
+        lacking = [each.pod for each in left if each.lacks_nodes and len(together) == 1]
+        missing = _missing(groups, pods, group)
         ending = await endings(rehearsal, lacking, tried, missing)
     return GroupTrial(
         reason=left[0].reason if left else "",
