@@ -190,10 +190,12 @@ class Informer(Generic[T]):
     async def _list(self) -> None:
         """Read all pages, then tell the differences to what is known.
 
-        Where nothing is known, all is new: each page is told at once, while the server makes the next. Thousands of
-        objects are ready sooner for it. Raises ApiError or GarbageError, having told nothing but such pages.
+        Until a list was complete nobody acts on what is told: each page is told at once, while the server makes the
+        next, and at the end what a list that was given up had told and is gone. Thousands of objects are ready sooner
+        for it. Raises ApiError or GarbageError, having told nothing but such pages.
         """
-        refreshes, anew = self._outdated, not self._store.list()
+        refreshes, known = self._outdated, bool(self._store.list())
+        anew = not known or not self.synced.is_set()
         items: list[T] = []
         keep: set[str] = set()
         page = await self._page("")
@@ -212,7 +214,7 @@ class Informer(Generic[T]):
             if coming is None:
                 break
             page = await coming
-        if not anew:
+        if known:
             await self._breathing(self._store.replace(items, keep=keep))
         self._told_unreadable = {key: self._told_unreadable[key] for key in keep}
         self._resume_at = page.resource_version

@@ -97,7 +97,7 @@ async def test_an_expired_continue_token_restarts_the_list_at_once(
     )
     fake.on("WATCH", PATH, HOLD)
     _, journal = await follow()
-    await journal.reads("+a@1", "-a@1", "+b@1")
+    await journal.reads("+a@1", "+b@1", "-a@1")
     assert "continue" not in fake.asked_for("GET", PATH)[2].query
     assert time.slept == []
 
@@ -426,6 +426,23 @@ async def test_a_refresh_lists_although_the_watch_says_nothing(fake: FakeApi, fo
     assert journal.entries == ["+a@1", "-a@1", "+b@15"]
     await until(lambda: len(fake.asked_for("WATCH", PATH)) == 2)
     assert fake.asked_for("WATCH", PATH)[1].query["resourceVersion"] == "20"
+
+
+async def test_a_first_list_that_starts_over_tells_its_pages_as_they_come(fake: FakeApi, follow: Following) -> None:
+    lost, last = Gate(Json(page([], 10))), Gate(Json(page([thing("d")], 20)))
+    first, anew = page([thing("a"), thing("b")], 10, "old"), page([thing("b"), thing("c")], 20, "new")
+    fake.on("GET", PATH, Json(first), lost, Json(anew), last)
+    fake.on("WATCH", PATH, HOLD)
+    informer, journal = await follow()
+    await until(lambda: lost.waiting)
+    refreshed = asyncio.ensure_future(informer.refresh())
+    await journal.reads("+a@1", "+b@1", "+c@1")
+    await until(lambda: last.waiting)
+    assert not refreshed.done()
+    last.opened.set()
+    await refreshed
+    assert journal.entries == ["+a@1", "+b@1", "+c@1", "+d@1", "-a@1"]
+    lost.opened.set()
 
 
 async def test_a_list_that_began_before_is_no_refresh(fake: FakeApi, follow: Following) -> None:
