@@ -131,7 +131,7 @@ class VirtualScheduler:
         """Let happen all that happens without time."""
         idle = 0
         while idle < 2:
-            idle = 0 if await self._slice() else idle + 1
+            idle = 0 if await self._slice() or self.engine.standstill.under_way else idle + 1
             await self.breathe()
 
     async def breathe(self) -> None:

@@ -190,17 +190,27 @@ class SchedulingQueue:
 
         Raises TypeError for a pod that `pop` did not hand out.
         """
+        for _ in self.requeue_in_steps(pods, rejection):
+            pass
+
+    def requeue_in_steps(self, pods: Iterable[QueuedPod], rejection: Rejection) -> Iterator[None]:
+        """The same, a pod in each step, for many. To be taken to the end; nothing else may reach the queue meanwhile.
+
+        A pod in flight stays that until it waits.
+        """
         now = self._clock.now()
-        returning = {pod.info.uid: pod for pod in map(_handed_out, pods) if self._may_return(pod)}
+        returning: dict[str, QueuedPodInfo] = {}
+        for pod in map(_handed_out, pods):
+            if pod.info.uid not in returning and self._may_return(pod):
+                returning[pod.info.uid] = pod
+                if self._in_flight.get(pod.info.uid) is not None:
+                    pod.info = pod.update or pod.info
+                pod.update = None
+                pod.failed(now, rejection)
+            yield
         flying = [uid for uid in returning if self._in_flight.get(uid) is not None]
         missed = self._in_flight.missed(flying, self._waiting.concerns(returning.values(), rejection))
-        for uid in flying:
-            self._in_flight.end(uid)
-            returning[uid].info = returning[uid].update or returning[uid].info
-        for returned in returning.values():
-            returned.update = None
-            returned.failed(now, rejection)
-        self._waiting.come_back(returning.values(), rejection, missed)
+        yield from self._waiting.come_back(returning.values(), rejection, missed, self._in_flight.end)
 
     # Other things happen.
 

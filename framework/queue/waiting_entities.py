@@ -21,7 +21,7 @@ next follows when that one found a node, or ended in any other way than with the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 
 from ..contract.events import ASSIGNED_POD_DELETE, UNSCHEDULED_POD_ADD, ClusterEvent
 from ..model.pod_info import PodInfo
@@ -75,9 +75,20 @@ class WaitingEntities:
         else:
             self._kept_out.keep_out(pod, group, status, event)
 
-    def come_back(self, pods: Iterable[QueuedPodInfo], rejection: Rejection, missed: Sequence[InFlightEvents]) -> None:
-        """Let pods that failed together, and whose counts and timestamps say so, wait again."""
-        for entity in self._regroup(pods):
+    def come_back(
+        self,
+        pods: Collection[QueuedPodInfo],
+        rejection: Rejection,
+        missed: Sequence[InFlightEvents],
+        landed: Callable[[str], None],
+    ) -> Iterator[None]:
+        """Let pods that failed together, and whose counts and timestamps say so, wait again, in steps.
+
+        `landed` is told the UID of each as it comes to wait.
+        """
+        for entity in (yield from self._regroup(pods)):
+            for uid in entity.pods:
+                landed(uid)
             if not rejection.by_error:
                 entity.unschedulable_plugins = rejection.unschedulable_plugins
                 entity.pending_plugins = rejection.pending_plugins
@@ -92,6 +103,7 @@ class WaitingEntities:
             if rejection.no_node and entity.group is None:
                 self.batching.join(entity, strategy)
             self._requeue(entity, strategy, SCHEDULE_ATTEMPT_FAILURE)
+            yield
         for pod in pods:
             self.batching.attempt_ended(pod)
 
@@ -214,11 +226,12 @@ class WaitingEntities:
         self.admit(self.remove(uid), event)
         return True
 
-    def _regroup(self, pods: Iterable[QueuedPodInfo]) -> list[QueuedEntity]:
+    def _regroup(self, pods: Iterable[QueuedPodInfo]) -> Generator[None, None, list[QueuedEntity]]:
         entities: list[QueuedEntity] = []
         by_group: dict[str, QueuedEntity] = {}
         for pod in pods:
             group = self._admission.group_of(pod.info)
+            yield
             if group is not None and group in by_group:
                 by_group[group].add(pod)
                 continue

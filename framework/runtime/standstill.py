@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -62,8 +62,8 @@ class Standstill:
 
     @property
     def crowded(self) -> bool:
-        """Whether tasks wait that are to go on before another decision begins."""
-        return bool(self._let_go or self._held_up or self._once_more)
+        """Whether tasks, or what one of them does `in_slices`, are to go on before another decision begins."""
+        return bool(self.under_way or self._let_go or self._held_up or self._once_more)
 
     def slice_end(self) -> Callable[[], bool]:
         """Begin a slice. The answer tells whether it has lasted long enough."""
@@ -84,6 +84,32 @@ class Standstill:
             except Exception:  # what comes after it has nothing to do with it
                 log.exception("what waited for the end of a decision failed")
         self._let_go_on()
+
+    async def in_slices(self, steps: Iterable[object]) -> None:
+        """Take all these steps, a slice in each turn of the event loop. No decision begins meanwhile.
+
+        For a task that is paced. If it is cancelled, the steps are taken all the same.
+        """
+        loop = asyncio.get_running_loop()
+        rest, done = iter(steps), loop.create_future()
+
+        def go_on() -> None:
+            is_over, failure = self.slice_end(), None
+            try:
+                for _ in rest:
+                    if is_over():
+                        loop.call_soon(go_on)
+                        return
+            except Exception as error:
+                failure = error
+            self.end()
+            if done.done():  # as that of a task that was cancelled is
+                return
+            done.set_result(None) if failure is None else done.set_exception(failure)
+
+        self.begin()
+        go_on()
+        await done if not done.done() else await asyncio.sleep(0, done.result())
 
     def apply(self, change: Callable[[], None]) -> None:
         """Call `change`: now, or as soon as the decision under way has ended."""

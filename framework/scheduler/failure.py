@@ -50,7 +50,8 @@ class FailureHandler:
                 back.append(attempt)
             yield False
         if back:
-            self._queue.requeue([attempt.queued for attempt in back], back[0].rejection())
+            for _ in self._queue.requeue_in_steps([attempt.queued for attempt in back], back[0].rejection()):
+                yield False
             self._queue.activate(attempt.pod for attempt in back if attempt.displaced)
         now = self._clock.now()
         for attempt in attempts:
@@ -65,9 +66,15 @@ class FailureHandler:
 
     def released(self, attempts: Sequence[Attempt]) -> None:
         """The same for pods that had a node reserved and gave it back: others may find room now."""
-        self.failed(attempts)
+        for _ in self.released_together(attempts):
+            pass
+
+    def released_together(self, attempts: Sequence[Attempt]) -> Generator[bool, None, None]:
+        """The same in steps."""
+        yield from self.failed_together(attempts)
         for attempt in attempts:
             self._queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
+            yield False
 
     def still_waits(self, attempt: Attempt) -> bool:
         """Whether the pod, as it is by now, waits for a node: not one that is gone, bound or another one."""

@@ -317,20 +317,28 @@ class GroupCycle:
         with self._bindings.counted():
             attempts = outcome.placed
             await self._each(self._bindings.permitted, attempts)
-            for attempt in attempts:
-                if attempt.status is None and not self._is_there(attempt.pod):
-                    self._bindings.removed(attempt)
-            lost = [attempt for attempt in attempts if attempt.status is not None]
-            permitted = [attempt for attempt in attempts if attempt.status is None]
-            first_lost = outcome.first_lost or next(iter(lost), None)
-            if first_lost is not None and (outcome.whole or plugin.missing(group) > 0):
-                for attempt in reversed(permitted):
-                    self._bindings.withdraw(attempt, first_lost)
-                self._failures.released(attempts)
-                return
+            gone = [attempt for attempt in attempts if attempt.status is None and not self._is_there(attempt.pod)]
+            if gone or outcome.first_lost is not None or any(attempt.status is not None for attempt in attempts):
+                await self._ports.standstill.in_slices(self._give_back(plugin, group, outcome, gone))
+            await self._each(self._bindings.bind, [attempt for attempt in attempts if attempt.status is None])
+
+    def _give_back(
+        self, plugin: GroupPlugin, group: str, outcome: GroupOutcome, gone: Sequence[Attempt]
+    ) -> Steps[None]:
+        """The places of those who lost theirs since, or are gone; of all if too few are left."""
+        for attempt in gone:
+            self._bindings.removed(attempt)
+            yield False
+        lost = [attempt for attempt in outcome.placed if attempt.status is not None]
+        first_lost = outcome.first_lost or next(iter(lost), None)
+        if first_lost is None or not (outcome.whole or plugin.missing(group) > 0):
             for attempt in lost:
-                self._failures.released([attempt])
-            await self._each(self._bindings.bind, permitted)
+                yield from self._failures.released_together([attempt])
+            return
+        for attempt in reversed([attempt for attempt in outcome.placed if attempt.status is None]):
+            self._bindings.withdraw(attempt, first_lost)
+            yield False
+        yield from self._failures.released_together(outcome.placed)
 
     async def _each(self, work: Callable[[Attempt], Coroutine[Any, Any, object]], attempts: Sequence[Attempt]) -> None:
         """Have it done for all at once, some of which begin in each turn of the loop."""

@@ -77,9 +77,11 @@ class Scheduler:
     def step(self) -> bool:
         """Take the next entity and decide for its pods, or go on with the decision under way for a slice.
 
-        False when nothing is ready.
+        False when nothing is ready, or the picture stands still for something else.
         """
         if self._decision is None:
+            if self._ports.standstill.under_way:
+                return False
             self._decision = self._next()
             if self._decision is None:
                 return False

@@ -315,3 +315,15 @@ def test_done_of_a_pod_that_is_not_in_flight_changes_nothing() -> None:
     harness.queue.done(info.uid)
 
     assert harness.place(info) is None
+
+
+def test_many_come_back_in_steps_and_are_in_one_place_at_each() -> None:
+    harness = Harness()
+    harness.add(*(f"p{number}" for number in range(6)), group="gang")
+    members = [*harness.pop().pods.values()]
+    steps = 0
+    for _ in harness.queue.requeue_in_steps(members, rejected_by("Fit")):
+        steps += 1
+        assert [line.pod for line in harness.queue.dump()] == [f"default/p{number}" for number in range(6)]
+    assert steps >= 2 * len(members)
+    assert harness.queue.counts()["unschedulable"] == 6

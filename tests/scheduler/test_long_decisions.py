@@ -153,6 +153,33 @@ async def test_a_timer_that_goes_off_meanwhile_can_still_be_cancelled() -> None:
     assert called == [1]
 
 
+async def test_what_a_gang_that_lost_its_quorum_held_is_given_back_in_slices() -> None:
+    world = sliced(Timed)
+    world.add_nodes(make_node("one", cpu="100"))
+    keys = gang(world, 8)
+    plugin = world.engine.algorithms["muster"].framework.plugins.plugins["Timed"]
+    assert isinstance(plugin, Timed)
+    while world.step():
+        pass
+    world.delete(keys[0])
+    world.add(make_pod("other"))
+    plugin.calls = Counter()
+
+    turns: list[Counter[str]] = []
+    while world.engine.cache.assumed_count or world.engine.standstill.under_way:
+        await asyncio.sleep(0)
+        turns.append(plugin.calls)
+        plugin.calls = Counter()
+        if world.engine.standstill.under_way:
+            assert not world.step()  # nothing is decided on half of it
+    assert [calls["unreserve"] for calls in turns].count(1) == 8
+    assert all(calls["unreserve"] <= 1 for calls in turns)
+    assert world.bound() == []
+    await world.settle()
+    assert world.bound() == ["default/other"]
+    world.check()
+
+
 async def test_a_decision_that_is_given_up_leaves_nothing_behind_and_is_made_anew() -> None:
     for slices in range(40):
         world = sliced(Timed)
