@@ -126,7 +126,9 @@ class Scoring:
     def _weighted(self, plugin: ScorePlugin, state: CycleState, pod: PodInfo, raw: Scores) -> Scores:
         scores = raw
         if type(plugin).normalize_score is not ScorePlugin.normalize_score:
-            answer = self._calls.call(NORMALIZE, plugin, pod, False, plugin.normalize_score, state, pod, raw)
+            given = raw.view()  # what is remembered must not change
+            given.flags.writeable = False
+            answer = self._calls.call(NORMALIZE, plugin, pod, False, plugin.normalize_score, state, pod, given)
             scores = _numbers(NORMALIZE, plugin, answer, len(raw))
         if len(scores) and scores.view(np.uint64).max() > MAX_NODE_SCORE:  # a negative score is a huge one without sign
             lowest = int(scores.min())

@@ -91,6 +91,7 @@ class Snapshot:
         """Rows of known nodes, ascending: the node list. Not to be written to."""
         if self._listed_at != self.layout:
             self._listed = np.flatnonzero(self.live[: self.height])
+            self._listed.flags.writeable = False
             self._listed_at = self.layout
         return self._listed
 

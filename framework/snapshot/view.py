@@ -62,8 +62,10 @@ class NodeView:
         return self.rows if self._one is None else self._one
 
     def of(self, column: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-        """The view's part of a column of shape (capacity,) or (n, capacity). May share memory with it: do not write."""
-        return column[..., self.within]
+        """The part of a column of shape (capacity,) or (n, capacity). Not to be written: it may share its memory."""
+        part = column[..., self.within]
+        part.flags.writeable = False
+        return part
 
     def mask_of(self, rows: Collection[int]) -> npt.NDArray[np.bool_]:
         """bool, shape (nodes,): which nodes of the view are among `rows`."""
