@@ -121,6 +121,16 @@ def _spread(pod: PodDict, number: int) -> None:
         pod.spread(f"example.com/own-{index}", {f"own-{number}-{index}": "x"})
 
 
+def _as_much_as_it_may(pod: PodDict, number: int) -> None:
+    """What the limits let through is the most that anybody has to be kept from waiting for."""
+    for index in range(32):
+        pod.spread("kubernetes.io/hostname", {f"own-{number}-{index}": "x"})
+    for index in range(32):
+        pod.apart("kubernetes.io/hostname", {f"own-{number}-{index}": "x"})
+    for index in range(2_000):
+        pod.require_nodes(require("kubernetes.io/hostname", "NotIn", f"n{number}-{index}"))
+
+
 def _group(name: str, members: int, **spec: Any) -> tuple[str, dict[str, Any]]:
     head = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup"}
     return GROUPS, {**head, "metadata": {"name": name}, "spec": {"minMember": members, **spec}}
@@ -262,6 +272,7 @@ ATTACKS = (
     _pods("8,000 tolerations, 3 pods", 3, _tolerations),
     _pods("2,000 terms of anti-affinity, 3 pods", 3, _affinity),
     _pods("2,000 spread constraints, 3 pods", 3, _spread),
+    _pods("as much as the limits let through, 3 pods", 3, _as_much_as_it_may),
     Attack("a binding of 3 members is denied", _denied, _says_who_was_refused),
     _rogue("breaks"),
     _rogue("stalls"),

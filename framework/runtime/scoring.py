@@ -88,9 +88,10 @@ class Scoring:
             answer = self._calls.call(
                 PLACEMENT_SCORE, plugin, pods[0], False, plugin.score_placements, pods, domains, self._snapshot
             )
-            totals += (
-                _numbers(PLACEMENT_SCORE, plugin, answer, len(domains)) * self._plugins.placement_weights[plugin.name]
-            )
+            scores = _numbers(PLACEMENT_SCORE, plugin, answer, len(domains))
+            if (wrong := _invalid_score(scores)) is not None:
+                raise Failed(failure(PLACEMENT_SCORE, plugin, ValueError(wrong)))
+            totals += scores * self._plugins.placement_weights[plugin.name]
         return totals
 
     def _score(self, state: CycleState, pod: PodInfo, feasible: Rows) -> Scored:
@@ -130,9 +131,8 @@ class Scoring:
             given.flags.writeable = False
             answer = self._calls.call(NORMALIZE, plugin, pod, False, plugin.normalize_score, state, pod, given)
             scores = _numbers(NORMALIZE, plugin, answer, len(raw))
-        if len(scores) and scores.view(np.uint64).max() > MAX_NODE_SCORE:  # a negative score is a huge one without sign
-            lowest = int(scores.min())
-            raise Failed(_out_of_range(plugin, lowest if lowest < 0 else int(scores.max())))
+        if (wrong := _invalid_score(scores)) is not None:
+            raise Failed(_out_of_range(plugin, wrong))
         weighted: Scores = scores * self._plugins.weights[plugin.name]
         return weighted
 
@@ -150,7 +150,15 @@ def _numbers(point: Point, plugin: Plugin, answer: object, nodes: int) -> Scores
     raise Failed(failure(point, plugin, ValueError(f"it is not one integer for each of {nodes} nodes")))
 
 
-def _out_of_range(plugin: ScorePlugin, score: int) -> Status:
-    wrong = f"returns an invalid score {score}, it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
-    status = Status.failure(f'plugin "{plugin.name}" {wrong}').by(plugin.name)
+def _invalid_score(scores: Scores) -> str | None:
+    """What is wrong with scores of which one is out of range."""
+    if not len(scores) or scores.view(np.uint64).max() <= MAX_NODE_SCORE:  # a negative one is huge without its sign
+        return None
+    lowest = int(scores.min())
+    found = lowest if lowest < 0 else int(scores.max())
+    return f"returns an invalid score {found}, it should in the range of [0, {MAX_NODE_SCORE}]"
+
+
+def _out_of_range(plugin: ScorePlugin, wrong: str) -> Status:
+    status = Status.failure(f'plugin "{plugin.name}" {wrong} after normalizing').by(plugin.name)
     return error_in("applying score defaultWeights on Score plugins", status)

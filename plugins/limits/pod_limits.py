@@ -40,11 +40,11 @@ class PodLimitsArgs(PluginArgs):
     host_ports: int = 5_000
     tolerations: int = 10_000
     node_selector_labels: int = 10_000
-    node_affinity_expressions: int = 2_500
+    node_affinity_expressions: int = 2_000
     joint_node_affinity_expressions: int = 1_000
     node_affinity_values: int = 20_000
-    pod_affinity_terms: int = 100
-    topology_spread_constraints: int = 100
+    pod_affinity_terms: int = 32
+    topology_spread_constraints: int = 32
     selector_parts: int = 2_000
     volumes: int = 1_000
     resource_claims: int = 100

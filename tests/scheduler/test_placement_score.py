@@ -1,18 +1,28 @@
 """A group that favours the placement score gets the domain that kube-scheduler's plugins rank first."""
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from muster.framework.contract import Favour, GroupPlugin, NoDomain, PodInfo, ReservePlugin, Status, Topology
+from muster.framework.contract import (
+    Favour,
+    GroupPlugin,
+    NoDomain,
+    PlacementScorePlugin,
+    PodInfo,
+    ReservePlugin,
+    Status,
+    Topology,
+)
 from muster.framework.contract.cycle_state import CycleState
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
 from tests.scheduler.conftest import SetStage
 from tests.scheduler.stage import Stage
+from tests.security.test_broken_plugins import KINDS
 
 SIZE = 4
 NODES = 2
@@ -100,3 +110,25 @@ async def test_the_rack_with_the_highest_total_is_taken(
     best = oracle(used, quorum)
     assert len(found) == min(1, len(best))
     assert found <= best
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_plugin_that_breaks_there_is_named_to_the_gang_and_harms_nobody_else(
+    kind: str, set_stage: SetStage
+) -> None:
+    def answer(*_: Any) -> Any:
+        return KINDS[kind]()
+
+    Racked.quorum = SIZE
+    rogue = type("Rogue", (PlacementScorePlugin,), {"name": "Rogue", "score_placements": answer})
+    stage = set_stage(Racked, NodeResourcesFit, rogue)
+    await set_racks(stage, [[0, 0], [1, 1]])
+    add_gang(stage)
+    stage.put_pod(make_pod("other"))
+    await stage.settle()
+
+    assert "default/other" in {key for key, _ in stage.binds}
+    assert not Racked.placed
+    for number in range(SIZE):
+        assert 'running PlacementScore plugins: plugin "Rogue" failed with' in stage.conditions[f"default/g{number}"][1]
+    stage.check()

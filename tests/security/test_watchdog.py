@@ -3,18 +3,20 @@
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, cast
 
 import msgspec
 import pytest
 
-from muster.framework.contract import Plugin
+from muster.framework.contract import CycleState, NodeView, Plugin, PreFilterPlugin, Status
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.plugin_calls import SCORE, Watch
 from muster.operator.process.watchdog import Watchdog
-from tests.builders import make_pod
+from tests.builders import make_node, make_pod
+from tests.scheduler.stage import Stage
 
 HELD = "The event loop is held"
 
@@ -115,3 +117,48 @@ async def test_it_watches_until_it_is_stopped() -> None:
     beaten.clear()
     await beaten.wait()
     watchdog.stop()
+
+
+def test_a_call_that_never_returns_is_named_while_nobody_is_answered(
+    told: Callable[[], list[dict[str, Any]]],
+) -> None:
+    entered, let_go, probed = threading.Event(), threading.Event(), threading.Event()
+
+    class Stuck(PreFilterPlugin):
+        name = "Stuck"
+
+        def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+            entered.set()
+            let_go.wait()
+            return None
+
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def schedule() -> None:
+        loops.append(asyncio.get_running_loop())
+        stage = Stage(Stuck)
+        watchdog = Watchdog(stage.engine.watch, lambda seconds: None)
+        watchdog.start()
+        stage.put_node(make_node("one"))
+        stage.put_pod(make_pod("web"))
+        await stage.settle()
+        watchdog.stop()
+        await stage.close()
+
+    thread = threading.Thread(target=asyncio.run, args=(schedule(),))
+    thread.start()
+    try:
+        entered.wait()
+        loops[0].call_soon_threadsafe(probed.set)
+        while not told():
+            time.sleep(0.01)
+        assert {key: told()[0][key] for key in ("plugin", "point", "pod")} == {
+            "plugin": "Stuck",
+            "point": "PreFilter",
+            "pod": "default/web",
+        }
+        assert not probed.is_set()
+    finally:
+        let_go.set()
+        thread.join()
+    assert probed.is_set()
