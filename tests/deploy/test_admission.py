@@ -48,7 +48,7 @@ def lenient(group_version: str, kind: str) -> Manifest:
     plural = f"{kind.lower()}s"
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return {
-        "metadata": {"name": f"{plural}.{group}"},
+        "metadata": {"name": f"{plural}.{group}", "annotations": {"api-approved.kubernetes.io": "unapproved"}},
         "spec": {
             "group": group,
             "names": {"kind": kind, "plural": plural},
