@@ -106,7 +106,7 @@ class Filtering:
             view = nodes if len(left) == len(rows) else NodeView(self._snapshot, rows[left])
             verdicts = self._verdicts(plugin, state, pod, view)
             names.append(plugin.name)
-            tables.append(verdicts.table)
+            tables.append(_told(plugin, verdicts.table))
             rejected = verdicts.codes != 0
             if rejected.any():
                 turned_away = left[rejected]
@@ -270,6 +270,15 @@ def _mask(snapshot: Snapshot, node_names: Iterable[str]) -> Mask:
         if row is not None:
             passing[row] = True
     return passing
+
+
+def _told(plugin: FilterPlugin, table: StatusTable) -> StatusTable:
+    """The table with what kube-scheduler's RunFilterPlugins puts before an ERROR."""
+    if not table.errors:
+        return table
+    words = FILTER.words.format(plugin.name)
+    statuses = [table[number] for number in range(1, len(table) + 1)]
+    return StatusTable(status if status.rejected else error_in(words, status) for status in statuses)
 
 
 def _first_error(plugin: FilterPlugin, codes: Codes, table: StatusTable | None, passing: Mask) -> Status | None:

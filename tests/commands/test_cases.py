@@ -7,6 +7,7 @@ import pytest
 
 from muster.operator.explain.cases import decide
 from tests.builders import make_node, make_pod
+from tests.dynamicresources.objects import GPU, claiming_pod, device, exactly, make_claim, make_class, make_slice
 
 
 def _decision(pod: dict[str, Any], *objects: dict[str, Any]) -> dict[str, Any]:
@@ -67,3 +68,15 @@ def test_of_two_pods_that_could_go_the_one_that_has_not_started_goes() -> None:
     old["status"] = {"phase": "Running", "startTime": "2020-01-01T00:00:00Z"}
     decision = _decision(make_pod("urgent").requests(cpu="2").priority(100), make_node("a", cpu="4"), old, new)
     assert decision["victims"] == ["default/new"]
+
+
+def test_what_fails_while_victims_are_tried_is_told_with_the_plugin_that_failed() -> None:
+    pod = claiming_pod("user", "wanted").requests(cpu="4").priority(100)
+    victim = make_pod("victim").node("a").requests(cpu="4").priority(0)
+    gpus, claim = make_class("gpu", f"device.driver == '{GPU}'"), make_claim("wanted", exactly(1, "device.nosuch"))
+    decision = _decision(pod, make_node("a", cpu="4"), victim, gpus, claim, make_slice("gpus", device("d"), node="a"))
+    assert decision["message"] == (
+        "0/1 nodes are available: 1 Insufficient cpu. preemption: "
+        'running "DynamicResources" filter plugin: claim default/wanted: selector #0: CEL compile error: '
+        "undefined field 'nosuch'"
+    )
