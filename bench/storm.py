@@ -156,19 +156,20 @@ async def _measure(client: Client, storm: Storm, pods: int, pids: dict[str, int]
             await arrivals.one()
         before, tried = Reading.of(pids), await _in_vain(url)
         happened = 0
+        numbers, began = count(), time.monotonic()
 
         async def happens() -> None:
             nonlocal happened
-            began = time.monotonic()
-            async with asyncio.TaskGroup() as group:
-                while True:
-                    await asyncio.sleep(max(0.0, began + happened / storm.events - time.monotonic()))
-                    group.create_task(happen(client, happened, storm.nodes))
-                    happened += 1
+            while True:
+                number = next(numbers)
+                await asyncio.sleep(max(0.0, began + number / storm.events - time.monotonic()))
+                await happen(client, number, storm.nodes)
+                happened += 1
 
         with suppress(TimeoutError):
             async with asyncio.timeout(storm.seconds), asyncio.TaskGroup() as group:
-                group.create_task(happens())
+                for _ in range(cluster.IN_FLIGHT):  # where the API server takes no more a second, fewer happen
+                    group.create_task(happens())
                 for _ in range(storm.clients):
                     group.create_task(arrivals.arrive(advance))
         used = Reading.of(pids).since(before)
