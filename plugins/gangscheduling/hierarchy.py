@@ -61,6 +61,7 @@ class Hierarchy:
         self._parts: dict[str, set[str]] = {}
         self._parent_of: dict[str, str] = {}
         self._ready: dict[str, bool] = {}
+        self._roots: dict[str, str | None] = {}
 
     # What the watches saw.
 
@@ -90,6 +91,7 @@ class Hierarchy:
             after = self._parent_of[name] = f"{COMPOSITE_PREFIX}{namespace}/{parent}"
             self._parts.setdefault(after, set()).add(name)
         self._ready.clear()
+        self._roots.clear()
 
     def members_changed(self, group: str) -> None:
         """A PodGroup may have more or fewer members than before."""
@@ -127,7 +129,12 @@ class Hierarchy:
 
     def root_of(self, group: str) -> str | None:
         """The hierarchy that a PodGroup is in; None for one that is in none, or in one with a gap."""
-        return None if self.gap(group) is not None else next(iter([*self.above(group)][::-1]), None)
+        if group not in self._parent_of:
+            return None
+        if group not in self._roots:
+            above = [*self.above(group)]
+            self._roots[group] = above[-1] if self.gap(group) is None else None
+        return self._roots[group]
 
     def gap(self, group: str) -> str | None:
         """Why a PodGroup that is a part has no hierarchy, for people; None when it has one."""
