@@ -172,8 +172,8 @@ def test_the_example_gang_is_bound_and_its_group_says_so(gang: dict[str, Any], a
 def test_a_pod_that_fits_nowhere_says_so_in_its_condition_and_in_events_that_count(
     misfit: list[dict[str, Any]], admin: Api, workspace: str
 ) -> None:
-    pod = admin.get(f"/api/v1/namespaces/{workspace}/pods/misfit")
-    [condition] = pod["status"]["conditions"]
+    path = f"/api/v1/namespaces/{workspace}/pods/misfit"
+    [condition] = eventually(lambda: admin.get(path)["status"].get("conditions", ()))
     assert (condition["status"], condition["reason"]) == ("False", "Unschedulable")
     told = {condition["message"], *(event["note"] for event in misfit)}
     assert told == {f"0/2 nodes are available: 2 Insufficient cpu. {_NO_PREEMPTION}"}
