@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from math import inf
 
 import numpy as np
@@ -95,32 +96,48 @@ class Holds:
         holder = self._holder_of.get(uid)
         return holder is not None and self.release(holder)
 
-    def kept_off(self, pod: PodInfo, columns: ResourceColumns, height: int) -> Mask | None:
-        """bool, shape (height,): nodes on which the pod would take what is held; None for none."""
-        concerned = [hold for hold in self._holds.values() if self._concerns(hold, pod)]
+    def kept_off(self, pod: PodInfo, columns: ResourceColumns, height: int, now: float) -> Mask | None:
+        """bool, shape (height,): nodes on which the pod would take what is held; None for none.
+
+        On nodes that are held for the pod itself what others are to get may not have come free yet. Its own was planned
+        beside theirs, so they do not count there; but older ones do until the moment of its own has come.
+        """
+        own = self._holds.get(self._holder_of.get(pod.uid, ""))
+        concerned_or_own = [hold for hold in self._holds.values() if hold is own or self._concerns(hold, pod)]
+        concerned = [hold for hold in concerned_or_own if hold is not own]
         if not concerned:
             return None
-        rows = np.unique(np.concatenate([hold.rows for hold in concerned]))
-        place = np.zeros(height, np.intp)
-        place[rows] = np.arange(len(rows))
-        pods = np.zeros(len(rows), np.int64)
-        for hold in concerned:
-            pods[place[hold.rows]] += hold.pods
-        short = columns.pod_count[rows] + pods >= columns.allowed_pods[rows]
-        for name, amount in pod.signature.requests.items():
-            index = columns.index(name)
-            if not amount or index is None:
-                continue
-            held = np.zeros(len(rows), np.int64)
-            for hold in concerned:
-                if name in hold.amounts:
-                    held[place[hold.rows]] += hold.amounts[name]
-            short |= (held > 0) & (amount > columns.allocatable[index, rows] - columns.requested[index, rows] - held)
-        found = np.zeros(height, np.bool_)
-        found[rows] = short
+        found = _short(concerned, pod, columns, height)
+        if own is not None:
+            older = takewhile(lambda hold: hold is not own, concerned_or_own)
+            counted = [*older] if own.start > now else []
+            found[own.rows] = _short(counted, pod, columns, height)[own.rows] if counted else False
         return found
 
     def _concerns(self, hold: Hold, pod: PodInfo) -> bool:
         if pod.priority > hold.priority or pod.uid in hold.members:
             return False
         return hold.start == inf or self._ends_at(pod) > hold.start
+
+
+def _short(concerned: Collection[Hold], pod: PodInfo, columns: ResourceColumns, height: int) -> Mask:
+    """bool, shape (height,): nodes where the pod finds too little beside these holds, of which there is one or more."""
+    rows = np.unique(np.concatenate([hold.rows for hold in concerned]))
+    place = np.zeros(height, np.intp)
+    place[rows] = np.arange(len(rows))
+    pods = np.zeros(len(rows), np.int64)
+    for hold in concerned:
+        pods[place[hold.rows]] += hold.pods
+    short = columns.pod_count[rows] + pods >= columns.allowed_pods[rows]
+    for name, amount in pod.signature.requests.items():
+        index = columns.index(name)
+        if not amount or index is None:
+            continue
+        held = np.zeros(len(rows), np.int64)
+        for hold in concerned:
+            if name in hold.amounts:
+                held[place[hold.rows]] += hold.amounts[name]
+        short |= (held > 0) & (amount > columns.allocatable[index, rows] - columns.requested[index, rows] - held)
+    found = np.zeros(height, np.bool_)
+    found[rows] = short
+    return found

@@ -44,6 +44,8 @@ from .waiting import LongWaiters
 
 REASON = "node(s) had their room reserved for pods that have waited longer"
 _SKIP = Status.skip()
+_OVERDUE_SECONDS = 30.0
+"""So long after its moment a promise stands: pods take a while to end, by default as long as their grace period is."""
 
 
 class _Shared:
@@ -91,7 +93,8 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
         """Turns nodes down where the pod would take what is reserved for others."""
-        kept_off = self._shared.holds.kept_off(pod, nodes.snapshot.resources, nodes.snapshot.height)
+        snapshot, now = nodes.snapshot, self.handle.clock.now()
+        kept_off = self._shared.holds.kept_off(pod, snapshot.resources, snapshot.height, now)
         if kept_off is None:
             return Verdicts.all_pass(len(nodes), self._table)
         return Verdicts.where(~kept_off[nodes.within], self._table)
@@ -187,8 +190,8 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         return told
 
     def _stands(self, hold: Hold, now: float) -> bool:
-        """Whether what was promised may still come true: its moment is to come, and all of its nodes are there."""
-        return hold.start > now and bool(np.all(self.handle.snapshot.live[hold.rows]))
+        """Whether the promise may still come true: its moment is not long past, and all of its nodes are there."""
+        return hold.start + _OVERDUE_SECONDS > now and bool(np.all(self.handle.snapshot.live[hold.rows]))
 
     def _told(self, hold: Hold) -> str:
         where = f"Room for {hold.pods.sum()} pods is reserved on {len(hold.rows)} nodes"
