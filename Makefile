@@ -12,7 +12,7 @@ LINKS := $(ROOMS:%=build/typing/muster/%)
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint lint-style lint-types lint-imports bench bench-backlog bench-gangs \
 	bench-native bench-preemption bench-storm bench-shapes bench-scale bench-topology bench-web parity parity-groups \
-	simulate-faults attack venv control-plane browser promtool screenshots
+	simulate-faults real-faults soak nightly attack venv control-plane browser promtool screenshots
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -71,6 +71,16 @@ bench-topology: $(INSTALLED) control-plane ## Measure both on gangs that need on
 
 simulate-faults: $(INSTALLED) ## Play seeds of a simulated cluster with every fault: SEEDS="1-300"
 	$(RUN) -m muster.testing.simulation $(or $(SEEDS),1-300)
+
+real-faults: $(INSTALLED) control-plane ## Kill, stop and cut off real processes and count what is lost: FAULTS="kill"
+	$(RUN) -m tests.ha.faults $(FAULTS)
+
+soak: $(INSTALLED) control-plane ## Run Muster for 30 minutes under load and see what grows: SOAK_ARGS="--minutes 5"
+	$(RUN) -m bench.soak $(SOAK_ARGS)
+
+nightly: $(INSTALLED) control-plane ## All that takes long: ten thousand seeds, faults of real processes, the soak
+	$(RUN) -m muster.testing.simulation --quiet $(or $(SEEDS),1-10000)
+	$(MAKE) --no-print-directory real-faults soak
 
 attack: $(INSTALLED) control-plane ## Attack Muster in every known way and print what others notice
 	$(RUN) -m bench.attack $(BENCH_ARGS)

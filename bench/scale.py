@@ -33,9 +33,9 @@ def node_name(number: int) -> str:
     return f"node-{number:05}"
 
 
-def nodes(count: int) -> Iterator[Body]:
-    """4 cores, 32 GiB and room for 110 pods each, spread over three zones."""
-    for number in range(count):
+def nodes(count: int, *, first: int = 0) -> Iterator[Body]:
+    """4 cores, 32 GiB and room for 110 pods each, spread over three zones; their numbers begin with `first`."""
+    for number in range(first, first + count):
         node = make_node(node_name(number), cpu=f"{NODE_CPU}m").zone(_ZONES[number % len(_ZONES)])
         yield "/api/v1/nodes", msgspec.json.encode(node)
 

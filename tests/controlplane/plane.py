@@ -138,6 +138,15 @@ class ControlPlane:
             self._guard = None
         shutil.rmtree(self.files.etcd_data, ignore_errors=True)
 
+    def server(self, name: str) -> Server:
+        """The server with this name that runs."""
+        return next(server for server in self.servers if server.name == name)
+
+    def start_again(self, name: str) -> None:
+        """Starts a server that was ended by others anew, with the same command, data and port; does not wait."""
+        at = next(at for at, server in enumerate(self._servers) if server.name == name)
+        self._servers[at] = self._new(self._servers[at].command)
+
     def api(self, user: str = ADMIN) -> Api:
         """A client of the API server that is logged in as one of the users."""
         return Api(self.url, ca_file=self.ca_file, token=self._users[user].token)
@@ -174,8 +183,11 @@ class ControlPlane:
         return api
 
     def _run(self, command: Sequence[str]) -> Server:
-        if self._guard is None:
-            self._guard = Guard()
-        server = Server(command, log=self.files.log(Path(command[0]).name), guard=self._guard)
+        server = self._new(command)
         self._servers.append(server)
         return server
+
+    def _new(self, command: Sequence[str]) -> Server:
+        if self._guard is None:
+            self._guard = Guard()
+        return Server(command, log=self.files.log(Path(command[0]).name), guard=self._guard)

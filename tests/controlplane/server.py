@@ -24,13 +24,18 @@ class StartError(RuntimeError):
 
 
 class Server:
-    """A program that runs from the moment this object is made until `stop`, with its output in a log file."""
+    """A program that runs from the moment this object is made until `stop`, with its output at the end of a log file.
+
+    Attributes:
+        command: its command line.
+    """
 
     def __init__(self, command: Sequence[str], *, log: Path, guard: Guard) -> None:
         self.name = Path(command[0]).name
+        self.command = command
         self._log = log
         self._guard = guard
-        with log.open("wb") as output:
+        with log.open("ab") as output:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
             )

@@ -20,7 +20,7 @@ from tests.dynamicresources.objects import (
     make_class,
     make_slice,
 )
-from tests.dynamicresources.world import Picked, allocated_to, decide, refusals
+from tests.dynamicresources.world import Picked, allocated_to, decide, engine, refusals, told
 
 GPU_CLASS = make_class("gpu", f"device.driver == '{GPU}'")
 NIC_CLASS = make_class("nic", f"device.driver == '{NIC}'")
@@ -345,3 +345,15 @@ def test_a_node_without_enough_devices_says_so() -> None:
 def test_a_pool_that_contradicts_itself_is_named_as_the_reason() -> None:
     found = refusals(POD, GPU_CLASS, gpus(A, A), make_claim("wanted", exactly(1)), nodes=[ONE])
     assert found == {"one": "invalid resource pools were encountered"}
+
+
+def test_a_trial_that_reserves_devices_leaves_all_of_them_to_the_next() -> None:
+    wanted = [make_claim(f"claim-{number}", exactly(2)) for number in range(3)]
+    world = engine(GPU_CLASS, gpus(A, B, C), *wanted, nodes=[ONE])
+    pods = [claiming_pod(f"user-{number}", f"claim-{number}") for number in range(3)]
+    first = [told(world, pod).planned for pod in pods]
+    again = [told(world, pod).planned for pod in reversed(pods)]
+    assert len(first) == 3
+    assert all(plan["allocation"]["claims"] for plan in first)
+    assert again == first[::-1]
+    assert len({str([*plan["allocation"]["claims"].values()]) for plan in first}) == 1

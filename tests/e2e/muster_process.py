@@ -65,6 +65,11 @@ class MusterProcess:
         self._guard.watch(self._process.pid)
 
     @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    @property
     def log(self) -> str:
         """All that it has written so far."""
         return self._options.log.read_text()

@@ -1,0 +1,164 @@
+"""A cluster in which everything comes and goes: pods at a steady rate, half of them in gangs, and nodes.
+
+Each pod is created, bound by whoever is measured, and deleted a while after that; a gang goes with its group when all
+of it is bound. Every now and then a node goes, and another comes.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from bench import scale
+from bench.client import Client, Following
+from bench.scale import NAMESPACE
+
+GANG = 5
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+GROUPS = f"/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{NAMESPACE}/podgroups"
+_LABEL = "scheduling.x-k8s.io/pod-group"
+_LIVES_SECONDS = 8.0
+_NODE_SECONDS = 7.0
+_MOST_AT_ONCE = 128
+
+
+class _Metadata(msgspec.Struct, rename="camel", gc=False):
+    name: str = ""
+
+
+class _Spec(msgspec.Struct, rename="camel", gc=False):
+    node_name: str = ""
+
+
+class _Pod(msgspec.Struct, gc=False):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    spec: _Spec = msgspec.field(default_factory=_Spec)
+
+
+class _Event(msgspec.Struct, gc=False):
+    type: str
+    object: _Pod
+
+
+_decode = msgspec.json.Decoder(_Event).decode
+
+
+@dataclass(slots=True)
+class _Unit:
+    """A pod by itself, or a gang: what is created together and goes together.
+
+    Attributes:
+        posted: when the last of its pods had been created; 0 until then.
+        waiting: its pods that are not bound.
+        bound: set when there are none.
+    """
+
+    name: str
+    pods: Mapping[str, scale.Body]
+    group: scale.Body | None = None
+    posted: float = 0.0
+    waiting: set[str] = field(default_factory=set)
+    bound: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Churn(Following):
+    """Follows the pods while it is used. `go_on` creates and ends them until it is cancelled.
+
+    Attributes:
+        created, ended: how many pods.
+        waits: seconds from the creation of a unit's last pod to its last binding, for whoever reads to take away.
+    """
+
+    def __init__(self, client: Client, nodes: int) -> None:
+        super().__init__()
+        self.created = self.ended = 0
+        self.waits: list[float] = []
+        self._client = client
+        self._nodes = deque(range(nodes))
+        self._next_node = nodes
+        self._units: dict[str, _Unit] = {}
+        self._slots = asyncio.Semaphore(_MOST_AT_ONCE)
+
+    @property
+    def alive(self) -> int:
+        """Pods that were created and have not gone."""
+        return self.created - self.ended
+
+    async def go_on(self, rate: float) -> None:
+        """Create so many pods a second, half of them in gangs, and end each a while after it was bound."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._exchange_nodes())
+            began, number = time.monotonic(), 0
+            while True:
+                await asyncio.sleep(max(0.0, began + self.created / rate - time.monotonic()))
+                number += 1
+                unit = _gang(number) if number % (GANG + 1) == 0 else _single(number)
+                self.created += len(unit.pods)
+                group.create_task(self._live(unit))
+
+    async def _live(self, unit: _Unit) -> None:
+        """From the creation to the end of a unit."""
+        unit.waiting = set(unit.pods)
+        self._units |= dict.fromkeys(unit.pods, unit)
+        async with self._slots:
+            if unit.group is not None:
+                await self._client.post(*unit.group)
+            for body in unit.pods.values():
+                await self._client.post(*body)
+        unit.posted = time.monotonic()
+        await unit.bound.wait()
+        await asyncio.sleep(_LIVES_SECONDS)
+        async with self._slots:
+            for pod in unit.pods:
+                await self._client.delete(f"{PODS}/{pod}")
+            if unit.group is not None:
+                await self._client.delete(f"{GROUPS}/{unit.name}")
+        for pod in unit.pods:
+            del self._units[pod]
+        self.ended += len(unit.pods)
+
+    async def _exchange_nodes(self) -> None:
+        """The oldest node goes, and a new one comes."""
+        while True:
+            await asyncio.sleep(_NODE_SECONDS)
+            await self._client.delete(f"/api/v1/nodes/{scale.node_name(self._nodes.popleft())}")
+            (path, body), *_ = scale.nodes(1, first=self._next_node)
+            await self._client.post(path, body)
+            self._nodes.append(self._next_node)
+            self._next_node += 1
+
+    async def _follow(self) -> None:
+        while True:
+            async for lines in self._client.watch(PODS, fieldSelector="spec.nodeName!="):
+                now = time.monotonic()
+                for line in lines:
+                    self._see(_decode(line).object.metadata.name, now)
+
+    def _see(self, pod: str, now: float) -> None:
+        unit = self._units.get(pod)
+        if unit is None or pod not in unit.waiting:
+            return
+        unit.waiting.discard(pod)
+        if not unit.waiting:
+            unit.bound.set()
+            self.waits.append(max(0.0, now - (unit.posted or now)))
+
+
+def _single(number: int) -> _Unit:
+    name = f"single-{number}"
+    return _Unit(name, {name: scale.pod(name)})
+
+
+def _gang(number: int) -> _Unit:
+    name = f"gang-{number}"
+    group = {
+        "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {"minMember": GANG},
+    }
+    pods = {f"{name}-{member}": scale.pod(f"{name}-{member}", {_LABEL: name}) for member in range(GANG)}
+    return _Unit(name, pods, (GROUPS, msgspec.json.encode(group)))
