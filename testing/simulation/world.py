@@ -7,6 +7,7 @@ name; one that finds nobody it could concern does nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from http import HTTPStatus
 from typing import TypeVar
 
 from muster.sandbox import actions
@@ -32,6 +33,7 @@ STRANGER = "stranger"
 """The schedulerName of pods that are none of Muster's."""
 _NAMESPACE = "default"
 _AT_ONCE = DeleteOptions(grace=0)
+_TOO_LATE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 
 
 class World:
@@ -59,13 +61,14 @@ class World:
             self._later(act.at, self.carry_out, act)
 
     def carry_out(self, act: Act) -> None:
-        """Let this happen. What the API refuses does not."""
+        """Let this happen. What comes too late does not: an object that is there, or is gone, or has a node by now."""
         self._record(f"{act.what} {act.given}")
         perform: Callable[..., None] = getattr(self, act.what)
         try:
             perform(*act.given)
-        except ApiError:
-            return
+        except ApiError as error:
+            if error.code not in _TOO_LATE:
+                raise
 
     def calm_down(self) -> None:
         """No more trouble: everything works from now on."""
@@ -138,7 +141,8 @@ class World:
     def group_comes(self, name: str, minimum: int, native: bool) -> None:
         kind = NATIVE_POD_GROUPS if native else self._server.pod_groups
         spec = {"schedulingPolicy": {"gang": {"minCount": minimum}}} if native else {"minMember": minimum}
-        self._store.create(kind, {"metadata": {"name": name}, "spec": spec}, namespace=_NAMESPACE)
+        group = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}, "spec": spec}
+        self._store.create(kind, group, namespace=_NAMESPACE)
 
     def group_goes(self, whom: float) -> None:
         group = _one(self._server.objects(self._server.pod_groups), whom)
