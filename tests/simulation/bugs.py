@@ -62,13 +62,10 @@ BUGS = {
         "muster.operator.kube.informer",
         "if isinstance(error, (Gone, Rejected,",
         "if isinstance(error, (Rejected,",
-        5004,
+        5011,
     ),
     "a hint that skips room that came free": Bug(
         "muster.plugins.resources.fit_hints", "row = snapshot.live_row_of(old.node_name)", "return Hint.SKIP", 5000
-    ),
-    "a Binding without an answer counts as failed": Bug(
-        "muster.operator.kube.bindings", "if unsure and not isinstance(error, Fenced):", "if False:", 5029
     ),
     "a node that is gone stays in the cache": Bug(
         "muster.framework.scheduler.event_handlers", "self._cache.remove_node(node.metadata.name)", "pass", 5003
@@ -89,13 +86,13 @@ BUGS = {
         5008,
     ),
     "a hint that skips nodes that are uncordoned": Bug(
-        "muster.plugins.nodes.node_unschedulable", "was_cordoned and not is_cordoned", "False", 5003
+        "muster.plugins.nodes.node_unschedulable", "was_cordoned and not is_cordoned", "False", 5019
     ),
-    "the node of a member that the API refused to bind goes to others": Bug(
-        "muster.plugins.gangscheduling.plugin",
-        "self._promised_room.keep(decision.pod, decision.node_name)",
-        "pass",
-        5077,
+    "a group that one member fewer is enough for": Bug(
+        "muster.plugins.coscheduling.groups",
+        "return self.min_member(group) - self.members.placed(group)",
+        "return self.min_member(group) - self.members.placed(group) - 1",
+        5000,
     ),
     "a backoff that never ends": Bug(
         "muster.framework.queue.scheduling_queue", "self._waiting.backoff_completed(now)", "pass", 5008
