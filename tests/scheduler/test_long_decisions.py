@@ -308,9 +308,11 @@ Plan = dict[int, list[tuple[int, Event]]]
 
 
 async def _calm(world: World) -> None:
-    """Let tasks run as far as they come: in slices one takes a step in each turn of the loop."""
-    for _ in range(8):
+    """Let tasks run as far as they come: in slices one takes a step in each turn of the loop, others are held up."""
+    quiet = 0
+    while quiet < 8:
         await world.breathe()
+        quiet = 0 if world.engine.standstill.crowded else quiet + 1
 
 
 async def _play(world: World, begin: Event, plan: Plan) -> dict[str, object]:
