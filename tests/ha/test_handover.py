@@ -1,6 +1,7 @@
 """A standby is ready and silent, and leads as soon as the leader ends in good order."""
 
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -48,13 +49,15 @@ def test_a_leader_that_is_told_to_end_hands_its_work_over(
 ) -> None:
     terms = Terms(cluster.namespace, qps=60)
     leader, standby = start_pair(start_replica, terms)
-    create_work(cluster, pods=400, scheduler=terms.name)
 
-    eventually(lambda: watch.bound >= 100)
-    leader.signal(signal.SIGTERM)
+    with ThreadPoolExecutor(1) as creating:
+        created = creating.submit(create_work, cluster, pods=400, scheduler=terms.name)
+        eventually(lambda: watch.bound >= 100)
+        leader.signal(signal.SIGTERM)
 
-    assert leader.wait() == 0
-    standby.wait_until_leading(within=AT_ONCE)
+        assert leader.wait() == 0
+        standby.wait_until_leading(within=AT_ONCE)
+        created.result()
     eventually(lambda: watch.bound == 400)
     of_leader, of_standby = (besides_leases(writes(audit_log, replica.user)) for replica in (leader, standby))
     assert bindings([*of_leader, *of_standby]) == dict.fromkeys(watch.nodes, 1)
