@@ -25,7 +25,7 @@ _SECONDS = 3.0
 _MOST = "500"
 _POD_KINDS = ("po", "pod", "pods")
 _GROUP_KINDS = ("pg", "pgs", "podgroup", "podgroups")
-_GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1"
+_GROUPS = ("/apis/scheduling.x-k8s.io/v1alpha1", "/apis/scheduling.k8s.io/v1beta1")
 _CORE = "/api/v1"
 
 
@@ -55,8 +55,9 @@ def namespaces(context: click.Context, parameter: click.Parameter, incomplete: s
 
 
 def groups(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The PodGroups of the namespace."""
-    return _beginning(_names(context, f"{_GROUPS}/namespaces/{_namespace(context)}/podgroups"), incomplete)
+    """The PodGroups of the namespace, of both kinds."""
+    path = f"namespaces/{_namespace(context)}/podgroups"
+    return _beginning(sorted({name for api in _GROUPS for name in _names(context, f"{api}/{path}")}), incomplete)
 
 
 def pods(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import click
-import msgspec
 
-from muster.operator.explain.groups import Selected, follow_groups, group_row, group_titles, list_groups, queue_places
+from muster.operator.explain.groups import group_row, group_titles, resource_name
 from muster.operator.explain.layout import Columns
+from muster.operator.explain.reading import Document, Selected, follow_groups, list_groups, read_documents
+from muster.operator.explain.standing import Group
 from muster.operator.kube.errors import ApiError
-from muster.plugins.coscheduling.api import GROUP, KIND, PLURAL, PodGroup
+from muster.plugins.coscheduling.api import GROUP, PLURAL
 
 from . import candidates
 from .common import Target, bad_input, target_options
 from .output import Output, emit, output_option
+
+T = TypeVar("T")
 
 
 @click.command("groups")
@@ -45,61 +49,90 @@ def command(
     with bad_input():
         connection = target.connection()
         space = None if everywhere else target.namespace(namespace)
-    selected = Selected(space, selector)
+    selected, wide = Selected(space, selector), output is Output.WIDE
     try:
-        places = asyncio.run(queue_places(connection)) if output is Output.WIDE else {}
-        printer = _Printer(output, names, places, everywhere=everywhere)
-        printer.print_all(asyncio.run(list_groups(connection, selected)), space)
+        if output.document:
+            _emit(asyncio.run(read_documents(connection, selected)), names, output)
+            return
+        printer = _Printer(output, names, space)
         if watch:
             with contextlib.suppress(KeyboardInterrupt):
-                asyncio.run(follow_groups(connection, selected, printer.follow))
+                asyncio.run(follow_groups(connection, selected, printer.tell, places=wide))
+        else:
+            printer.tell(asyncio.run(list_groups(connection, selected, places=wide)))
     except ApiError as error:
         raise click.ClickException(str(error)) from error
 
 
-class _Printer:
-    """Prints groups in one form, in a watch each version once."""
+def _emit(documents: Sequence[Document], names: Sequence[str], output: Output) -> None:
+    """Print groups as the API has them. Raises ClickException when a group that was named is not there."""
+    items = [each.body for each in _named(documents, names, lambda document: document.name)]
+    emit({"apiVersion": "v1", "kind": "List", "items": items}, output)
 
-    def __init__(self, output: Output, names: Sequence[str], places: Mapping[str, int], *, everywhere: bool) -> None:
+
+def _named(found: Sequence[T], names: Sequence[str], name_of: Callable[[T], str]) -> Sequence[T]:
+    """Those with these names, of either kind, in this order; all where none is named."""
+    if not names:
+        return found
+    chosen = [each for name in names for each in found if name_of(each) == name]
+    missing = next((name for name in names if name not in {name_of(each) for each in chosen}), None)
+    if missing is not None:
+        raise click.ClickException(f'{PLURAL}.{GROUP} "{missing}" not found')
+    return chosen
+
+
+class _Printer:
+    """Prints groups in one form, in a watch whenever one changes."""
+
+    def __init__(self, output: Output, names: Sequence[str], namespace: str | None) -> None:
         self._output = output
         self._names = names
-        self._places = places
-        self._everywhere = everywhere
-        self._columns = Columns(*group_titles(everywhere=everywhere, wide=output is Output.WIDE))
-        self._printed: dict[str, str] = {}
+        self._namespace = namespace
+        self._columns = Columns(*group_titles(everywhere=namespace is None, wide=output is Output.WIDE))
+        self._began = False
+        self._printed: dict[str, Group] = {}
 
-    def print_all(self, groups: Sequence[tuple[msgspec.Raw, PodGroup]], namespace: str | None) -> None:
-        """Print what there is. Raises ClickException when a group that was named is not there."""
-        if self._names:
-            of_name = {group.metadata.name: (raw, group) for raw, group in groups}
-            for name in self._names:
-                if name not in of_name:
-                    raise click.ClickException(f'{PLURAL}.{GROUP} "{name}" not found')
-            groups = [of_name[name] for name in self._names]
-        if self._output.document:
-            emit({"apiVersion": "v1", "kind": "List", "items": [raw for raw, _ in groups]}, self._output)
-        elif not groups:
-            where = f" in {namespace} namespace" if namespace else ""
-            click.echo(f"No resources found{where}.", err=True)
-        elif self._output is not Output.NAME:
-            self._columns.fit([self._row(group) for _, group in groups])
-            click.echo(self._columns.head())
-        for _, group in groups:
-            self.follow(group)
+    def tell(self, groups: Sequence[Group]) -> None:
+        """Print each group, unless it is as it was printed last, and once more those that are gone, as kubectl does.
 
-    def follow(self, group: PodGroup) -> None:
-        """Print a group, unless this version of it was printed last."""
-        meta = group.metadata
-        if self._output.document or self._printed.get(meta.uid) == meta.resource_version:
-            return
-        if self._names and meta.name not in self._names:
-            return
-        self._printed[meta.uid] = meta.resource_version
+        Raises ClickException when a group that was named is not there to begin with.
+        """
+        if not self._began:
+            self._began = True
+            groups = _named(groups, self._names, lambda group: group.group.metadata.name)
+            self._begin(groups)
+        here = {
+            each.group.metadata.uid: each
+            for each in groups
+            if not self._names or each.group.metadata.name in self._names
+        }
+        for gone in [uid for uid in self._printed if uid not in here]:
+            self._print(self._printed.pop(gone))
+        for uid, group in here.items():
+            before = self._printed.get(uid)
+            if before is None or _version(before) != _version(group):
+                self._printed[uid] = group
+                self._print(group)
+
+    def _print(self, group: Group) -> None:
         if self._output is Output.NAME:
-            click.echo(f"{KIND.lower()}.{GROUP}/{meta.name}")
+            click.echo(resource_name(group.group.metadata.name, native=group.native))
         else:
             click.echo(self._columns.line(self._row(group)))
 
-    def _row(self, group: PodGroup) -> tuple[str, ...]:
+    def _begin(self, groups: Sequence[Group]) -> None:
+        if not groups:
+            where = f" in {self._namespace} namespace" if self._namespace else ""
+            click.echo(f"No resources found{where}.", err=True)
+        elif self._output is not Output.NAME:
+            self._columns.fit([self._row(group) for group in groups])
+            click.echo(self._columns.head())
+
+    def _row(self, group: Group) -> tuple[str, ...]:
         wide = self._output is Output.WIDE
-        return group_row(group, everywhere=self._everywhere, wide=wide, now=time.time(), places=self._places)
+        return group_row(group, everywhere=self._namespace is None, wide=wide, now=time.time())
+
+
+def _version(group: Group) -> object:
+    """What is another one whenever a group has something new to show."""
+    return group.group.metadata.resource_version, group.status, group.place

@@ -10,13 +10,14 @@ from pathlib import Path
 import click
 
 from muster.operator.explain.group_trial import GroupTrial, try_group
-from muster.operator.explain.groups import GroupReport, as_json, render_report, report_group
+from muster.operator.explain.groups import GroupReport, as_json, render_report, report_group, resource_name
 from muster.operator.explain.served import Leader
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError, Forbidden, NotFound
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.live import read_cluster
-from muster.plugins.coscheduling.api import GROUP, KIND
+from muster.plugins.coscheduling.api import GROUP
+from muster.plugins.gangscheduling.api import GROUP as NATIVE_GROUP
 
 from . import candidates
 from .common import Target, assembly_to_ask, bad_input, config_option, leader_options, target_options
@@ -25,6 +26,7 @@ from .output import Output, emit, emit_lines, output_option
 
 _POD = ("po", "pod", "pods")
 _GROUP = ("pg", "pgs", "podgroup", "podgroups", f"podgroup.{GROUP}", f"podgroups.{GROUP}")
+_NATIVE_GROUP = (f"podgroup.{NATIVE_GROUP}", f"podgroups.{NATIVE_GROUP}")
 _KIND_AND_NAME = 2
 
 
@@ -62,7 +64,7 @@ def command(
     with bad_input():
         connection = target.connection()
         space = target.namespace(namespace)
-    if kind in _POD or not _tell_of_group(connection, space, name, output, config, must_exist=bool(kind)):
+    if kind in _POD or not _tell_of_group(connection, space, kind, name, output, config):
         explain_pod(target, leader, name, space, output, config)
 
 
@@ -71,21 +73,24 @@ def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
     if len(words) > _KIND_AND_NAME:
         raise click.UsageError("give one NAME")
     kind, _, name = "/".join(words).rpartition("/")
-    if kind and kind not in (*_POD, *_GROUP):
+    if kind and kind not in (*_POD, *_GROUP, *_NATIVE_GROUP):
         raise click.UsageError(f"a {kind} is neither a pod nor a PodGroup")
     return kind, name
 
 
 def _tell_of_group(
-    connection: Connection, namespace: str, name: str, output: Output, config: Path | None, *, must_exist: bool
+    connection: Connection, namespace: str, kind: str, name: str, output: Output, config: Path | None
 ) -> bool:
-    """Whether there is such a PodGroup; if so, it was told of."""
+    """Whether there is such a PodGroup; if so, it was told of.
+
+    Raises ClickException when there is none and `kind` says that one is meant.
+    """
     with bad_input():
         assembly = assembly_to_ask(config)
     try:
-        report, trial = asyncio.run(_look(assembly, connection, namespace, name))
+        report, trial = asyncio.run(_look(assembly, connection, namespace, name, native=kind in _NATIVE_GROUP))
     except NotFound as error:
-        if must_exist:
+        if kind:
             raise click.ClickException(str(error)) from error
         return False
     except ApiError as error:
@@ -93,17 +98,17 @@ def _tell_of_group(
     if output.document:
         emit(as_json(report, trial), output)
     elif output is Output.NAME:
-        emit_lines([f"{KIND.lower()}.{GROUP}/{name}"])
+        emit_lines([resource_name(name, native=report.native)])
     else:
         emit_lines(render_report(report, trial, now=time.time(), wide=output is Output.WIDE))
     return True
 
 
 async def _look(
-    assembly: Assembly, connection: Connection, namespace: str, name: str
+    assembly: Assembly, connection: Connection, namespace: str, name: str, *, native: bool
 ) -> tuple[GroupReport, GroupTrial | None]:
     """The group, and what a trial of its members comes to if it lacks some and the caller may read the cluster."""
-    report = await report_group(connection, namespace, name)
+    report = await report_group(connection, namespace, name, native=native)
     group = report.group
     if sum(1 for pod in report.members if pod.spec.node_name) >= group.spec.min_member:
         return report, None

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from muster.framework.contract import Status
-from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.podgroups.membership import group_of, is_native
 from muster.operator.process.settings import Assembly
@@ -23,12 +22,13 @@ from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Rehearsal, Tried
 from muster.operator.simulate.shortfall import Shortfall, shortfall
 from muster.operator.simulate.starts import Start
-from muster.plugins.coscheduling.api import PodGroup
 from muster.plugins.coscheduling.capacity import quantity
 from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
+from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS
 from muster.plugins.resources.fit import NodeResourcesFit
 
-from .native_groups import decided_with, in_our_form
+from .native_groups import decided_with
+from .standing import standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class GroupTrial:
         help: the nodes that would have to be added.
         ending: the groups and pods that would have to end instead.
         starts: when it would start at the latest with room reserved for it; empty where nobody can say.
-        place: the group's place among those that wait, from 1.
+        place: the group's place among those of both kinds that wait, from 1; the parts of a tree share one.
         ahead: the groups before it, in order.
         waiting: how many groups wait.
     """
@@ -116,9 +116,13 @@ async def try_group(
     members = [pod for pod in pods if group_of(pod) in together and not pod.spec.node_name]
     if not any(group_of(pod) == group for pod in members):
         return None
-    groups = [in_our_form(each, ()) for each in cluster.watched.get(NATIVE_GROUPS, ())] if native else cluster.groups
-    order = queue_order(groups, pods)
-    place = order.index(group) if group in order else len(order)
+    watched = cluster.watched
+    everyone = standing(
+        cluster.groups, watched.get(NATIVE_GROUPS, ()), cluster.pods, watched.get(COMPOSITE_POD_GROUPS, ())
+    )
+    own = next((each for each in everyone if each.id == (native, group)), None)
+    order = [each for each in everyone if each.place]
+    place = own.place if own is not None and own.place else len(order) + 1
     async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
         evicted, foretold = rehearsal.evicted, rehearsal.starts
@@ -126,7 +130,7 @@ async def try_group(
         tried = rehearsal.one_after_another(each.pod for each in left)
         help_ = await shortfall(rehearsal, placements)
         lacking = [each.pod for each in left if each.lacks_nodes and len(together) == 1]
-        missing = _missing(groups, pods, group)
+        missing = 1 if own is None else own.group.spec.min_member - own.placed
         ending = await endings(rehearsal, lacking, tried, missing)
     return GroupTrial(
         reason=left[0].reason if left else "",
@@ -137,39 +141,10 @@ async def try_group(
         help=help_,
         ending=ending,
         starts=foretold,
-        place=place + 1,
-        ahead=tuple(order[:place]),
+        place=place,
+        ahead=tuple(each.group.key for each in order[: place - 1]),
         waiting=len(order),
     )
-
-
-def queue_order(groups: Iterable[PodGroup], pods: Iterable[Pod]) -> list[str]:
-    """The groups that wait for their quorum in the order in which they are tried, as far as the API shows it.
-
-    A group that is bound in part goes first, then the priority of its most important member counts, then its age.
-    """
-    members: defaultdict[str, list[Pod]] = defaultdict(list)
-    for pod in pods:
-        key = group_of(pod)
-        if key is not None:
-            members[key].append(pod)
-    ranks = (rank(group, members.get(group.key, ())) for group in groups)
-    return [found[-1] for found in sorted(found for found in ranks if found is not None)]
-
-
-def rank(group: PodGroup, members: Sequence[Pod]) -> tuple[bool, int, str, str] | None:
-    """What such groups are ordered by, the key last; None for one that has its quorum, or no member."""
-    bound = sum(1 for pod in members if pod.spec.node_name)
-    if not members or bound >= group.spec.min_member:
-        return None
-    priority = max(pod.spec.priority or 0 for pod in members)
-    return not bound, -priority, group.metadata.creation_timestamp or "", group.key
-
-
-def _missing(groups: Iterable[PodGroup], pods: Iterable[Pod], key: str) -> int:
-    """How many members the group lacks."""
-    bound = sum(1 for pod in pods if pod.spec.node_name and group_of(pod) == key)
-    return next((group.spec.min_member - bound for group in groups if group.key == key), 1)
 
 
 def _lack(lacking: Iterable[PodInfo], tried: Tried, missing: int) -> Lack | None:

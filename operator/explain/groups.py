@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,15 +14,25 @@ from muster.framework.model.times import age
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import Forbidden, NotFound
-from muster.operator.kube.informer import Informer, Listed
-from muster.operator.kube.listing import list_all, list_raw
+from muster.operator.kube.informer import Listed
+from muster.operator.kube.listing import list_all
 from muster.operator.kube.transport import Transport
-from muster.operator.podgroups.membership import is_native
-from muster.plugins.coscheduling.api import API_VERSION, GROUP_LABELS, PLURAL, SCHEDULED, Condition, PodGroup
+from muster.plugins.coscheduling.api import (
+    API_VERSION,
+    GROUP,
+    GROUP_LABELS,
+    KIND,
+    PLURAL,
+    SCHEDULED,
+    Condition,
+    PodGroup,
+)
+from muster.plugins.gangscheduling.api import GROUP as NATIVE_GROUP
 
-from .group_trial import GroupTrial, queue_order, told
+from .group_trial import GroupTrial, told
 from .layout import NONE, lines, printable, shortened
-from .native_groups import list_native, native_group
+from .native_groups import native_group
+from .standing import Group
 
 _API = f"/apis/{API_VERSION}"
 _NOTHING = Condition(type=SCHEDULED, status="Unknown", reason="", message="")
@@ -37,89 +47,22 @@ class GroupReport:
     native: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """Which groups are asked for: those of a namespace, or of all, that have these labels."""
+async def report_group(connection: Connection, namespace: str, name: str, *, native: bool = False) -> GroupReport:
+    """One group and its members; of two that have the name, Kubernetes' own if `native` says so.
 
-    namespace: str | None = None
-    label_selector: str = ""
-
-    @property
-    def path(self) -> str:
-        """The list's path on the API."""
-        scope = f"/namespaces/{self.namespace}" if self.namespace else ""
-        return f"{_API}{scope}/{PLURAL}"
-
-
-async def list_groups(connection: Connection, selected: Selected) -> list[tuple[msgspec.Raw, PodGroup]]:
-    """The groups as the API has them, by namespace and name, and native ones in the form of the others.
-
-    Raises ApiError.
+    Raises ApiError, NotFound among others.
     """
     async with Transport(connection) as transport:
         client = ApiClient(transport)
-        native = await list_native(client, selected.namespace, selected.label_selector)
-        try:
-            found = await list_raw(client, selected.path, label_selector=selected.label_selector)
-        except NotFound:
-            if not native:
-                raise
-            found = []
-    groups = [(raw, msgspec.json.decode(raw, type=PodGroup)) for raw in found]
-    groups += [(msgspec.Raw(msgspec.json.encode(group)), group) for group in native]
-    return sorted(groups, key=lambda each: _place(each[1]))
-
-
-async def queue_places(connection: Connection) -> dict[str, int]:
-    """The place among all groups that wait, from 1, of each that does, as far as the API shows it.
-
-    Empty for whoever may not read groups and pods of the whole cluster. Raises ApiError.
-    """
-    async with Transport(connection) as transport:
-        client = ApiClient(transport)
-        try:
-            pods = [pod for pod in await list_all(client, Listed("/api/v1/pods", Pod)) if not is_native(pod)]
-            groups = await list_all(client, Listed(Selected().path, PodGroup))
-        except (Forbidden, NotFound):
-            return {}
-    return {key: place for place, key in enumerate(queue_order(groups, pods), start=1)}
-
-
-async def follow_groups(connection: Connection, selected: Selected, tell: Callable[[PodGroup], None]) -> None:
-    """Tell of every group that there is, and of each again whenever it changes, until cancelled."""
-    async with Transport(connection) as transport:
-        listed = Listed(selected.path, PodGroup, label_selector=selected.label_selector)
-        await Informer(ApiClient(transport), listed, _Follower(tell)).run()
-
-
-class _Follower:
-    """Tells of groups as an informer meets them."""
-
-    def __init__(self, tell: Callable[[PodGroup], None]) -> None:
-        self._tell = tell
-
-    def on_add(self, group: PodGroup) -> None:
-        self._tell(group)
-
-    def on_update(self, old: PodGroup, group: PodGroup) -> None:
-        self._tell(group)
-
-    def on_delete(self, group: PodGroup) -> None:
-        self._tell(group)
-
-
-async def report_group(connection: Connection, namespace: str, name: str) -> GroupReport:
-    """One group and its members. Raises ApiError, NotFound among others."""
-    async with Transport(connection) as transport:
-        client = ApiClient(transport)
+        if native:
+            return await _native_report(client, namespace, name)
         try:
             reply = await client.get(f"{_API}/namespaces/{namespace}/{PLURAL}/{name}")
         except NotFound as error:
             try:
-                group, its = await native_group(client, namespace, name)
+                return await _native_report(client, namespace, name)
             except (Forbidden, NotFound):
                 raise error from None
-            return GroupReport(group, sorted(its, key=lambda pod: pod.metadata.name), native=True)
         pods = f"/api/v1/namespaces/{namespace}/pods"
         found = await asyncio.gather(
             *(list_all(client, Listed(pods, Pod, label_selector=f"{label}={name}")) for label in GROUP_LABELS)
@@ -130,33 +73,40 @@ async def report_group(connection: Connection, namespace: str, name: str) -> Gro
     )
 
 
+async def _native_report(client: ApiClient, namespace: str, name: str) -> GroupReport:
+    group, members = await native_group(client, namespace, name)
+    return GroupReport(group, sorted(members, key=lambda pod: pod.metadata.name), native=True)
+
+
+def resource_name(name: str, *, native: bool) -> str:
+    """A group as kubectl names it."""
+    return f"{KIND.lower()}.{NATIVE_GROUP if native else GROUP}/{name}"
+
+
 def group_titles(*, everywhere: bool, wide: bool) -> tuple[str, ...]:
     """The titles over the cells of `group_row`."""
     return (
         *(("NAMESPACE",) if everywhere else ()),
         *("NAME", "PHASE", "MINMEMBER", "SCHEDULED", "RUNNING"),
-        *(("SUCCEEDED", "FAILED", "OCCUPIED-BY", "PLACE", "WAITED") if wide else ()),
+        *(("SUCCEEDED", "FAILED", "OCCUPIED-BY", "PARENT", "PLACE", "WAITED") if wide else ()),
         *("AGE", "REASON", "MESSAGE"),
     )
 
 
-def group_row(
-    group: PodGroup, *, everywhere: bool, wide: bool, now: float, places: Mapping[str, int] = {}
-) -> tuple[str, ...]:
-    """A group's cells; `now` is in seconds since the epoch, `places` are the groups' among those that wait, by key."""
-    status = group.read_status()
-    said = status.condition(SCHEDULED) or _NOTHING
-    waits = said.status == "False"
+def group_row(group: Group, *, everywhere: bool, wide: bool, now: float) -> tuple[str, ...]:
+    """A group's cells; `now` is in seconds since the epoch."""
+    meta, status, said = group.group.metadata, group.status, group.said
+    waited = age(group.since, now) if said.status == "False" else NONE
     further = (
         *(str(status.succeeded or 0), str(status.failed or 0), status.occupied_by or NONE),
-        *(str(places.get(group.key, NONE)), age(_since(group), now) if waits else NONE),
+        *(group.parent or NONE, str(group.place or NONE), waited),
     )
     return (
-        *((group.metadata.namespace,) if everywhere else ()),
-        *(group.metadata.name, status.phase or "", str(group.spec.min_member)),
+        *((meta.namespace,) if everywhere else ()),
+        *(meta.name, status.phase or "", str(group.group.spec.min_member)),
         *(str(status.scheduled or 0), str(status.running or 0)),
         *(further if wide else ()),
-        *(age(group.metadata.creation_timestamp, now), said.reason or "", said.message or ""),
+        *(age(meta.creation_timestamp, now), said.reason or "", said.message or ""),
     )
 
 
@@ -227,7 +177,3 @@ def _told(pod: Pod) -> str:
 def _since(group: PodGroup) -> str | None:
     """Since when it waits."""
     return group.read_status().schedule_start_time or group.metadata.creation_timestamp
-
-
-def _place(group: PodGroup) -> tuple[str, str]:
-    return group.metadata.namespace, group.metadata.name

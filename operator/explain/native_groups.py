@@ -12,30 +12,13 @@ import msgspec
 
 from muster.framework.model.pod import Pod
 from muster.operator.kube.client import ApiClient
-from muster.operator.kube.errors import Forbidden, NotFound
 from muster.operator.kube.informer import Listed
 from muster.operator.kube.listing import list_all
 from muster.operator.podgroups.membership import group_of, is_native
 from muster.operator.simulate.manifests import Objects
 from muster.plugins.coscheduling.api import SCHEDULED, Condition, PodGroup, PodGroupMeta, PodGroupSpec, PodGroupStatus
 from muster.plugins.gangscheduling import api as native
-from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS
-
-
-async def list_native(client: ApiClient, namespace: str | None, label_selector: str) -> list[PodGroup]:
-    """The groups of a namespace, or of all; none where the API does not serve them. Raises ApiError."""
-    scope = f"/namespaces/{namespace}" if namespace else ""
-    path = f"/apis/{native.API_VERSION}{scope}/{native.PLURAL}"
-    try:
-        groups = await list_all(client, Listed(path, native.PodGroup, label_selector=label_selector))
-    except (Forbidden, NotFound):
-        return []
-    pods = await list_all(client, Listed(f"/api/v1{scope}/pods", Pod)) if groups else []
-    members: dict[str | None, list[Pod]] = {}
-    for pod in pods:
-        if is_native(pod):
-            members.setdefault(group_of(pod), []).append(pod)
-    return [in_our_form(group, members.get(group.key, ())) for group in groups]
+from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
 
 
 async def native_group(client: ApiClient, namespace: str, name: str) -> tuple[PodGroup, Sequence[Pod]]:
@@ -49,7 +32,13 @@ async def native_group(client: ApiClient, namespace: str, name: str) -> tuple[Po
 
 def decided_with(cluster: Objects, group: str) -> set[str]:
     """The groups that are decided together with this one, itself among them: the parts of its outermost composite."""
-    composites = cluster.watched.get(COMPOSITE_POD_GROUPS, ())
+    found = roots(cluster.watched.get(native.POD_GROUPS, ()), cluster.watched.get(COMPOSITE_POD_GROUPS, ()))
+    own = found.get(group)
+    return {group} if own is None else {key for key, root in found.items() if root == own}
+
+
+def roots(groups: Iterable[native.PodGroup], composites: Iterable[CompositePodGroup]) -> dict[str, str | None]:
+    """The outermost composite that each group is in, as far as they are known; None for a group that is in none."""
     above = {each.key: each.spec.parent_composite_pod_group_name for each in composites}
 
     def root(each: native.PodGroup) -> str | None:
@@ -61,9 +50,7 @@ def decided_with(cluster: Objects, group: str) -> set[str]:
             parent = above.get(found)
         return found
 
-    roots = {each.key: root(each) for each in cluster.watched.get(native.POD_GROUPS, ())}
-    own = roots.get(group)
-    return {group} if own is None else {key for key, found in roots.items() if found == own}
+    return {each.key: root(each) for each in groups}
 
 
 def in_our_form(group: native.PodGroup, members: Iterable[Pod]) -> PodGroup:

@@ -14,11 +14,11 @@ from typing import TypeVar
 
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
+from muster.operator.explain.standing import GroupId
 from muster.operator.podgroups.membership import group_of, is_native
 from muster.plugins.coscheduling.api import SCHEDULED, PodGroup
 from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
 
-from .census import GroupId
 from .cluster import Known
 
 KEPT_SECONDS = 15 * 60.0

@@ -16,6 +16,7 @@ from muster.operator.explain.group_trial import GroupTrial
 from muster.operator.explain.live import Explained
 from muster.plugins.coscheduling.api import PodGroup
 from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
+from muster.plugins.gangscheduling.composite_api import CompositePodGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Known:
     pods: Sequence[Pod]
     groups: Sequence[PodGroup]
     native_groups: Sequence[NativeGroup]
+    composites: Sequence[CompositePodGroup] = ()
 
     @classmethod
     def of(cls, cluster: Cluster) -> Known:
@@ -51,6 +53,7 @@ class Known:
             [*cluster.pods()],
             [*cluster.groups()],
             [*cluster.native_groups()],
+            [*cluster.composites()],
         )
 
 
@@ -76,6 +79,10 @@ class Cluster(Protocol):
 
     def native_groups(self) -> Iterable[NativeGroup]:
         """Kubernetes' own groups."""
+        ...
+
+    def composites(self) -> Iterable[CompositePodGroup]:
+        """The groups of those."""
         ...
 
     def missing(self) -> Sequence[str]:

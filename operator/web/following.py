@@ -35,6 +35,7 @@ from muster.operator.simulate.manifests import Objects
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
 from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
 from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
+from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
 
 from .cluster import Told, Unanswered
 
@@ -71,11 +72,13 @@ class Following:
         self._pods = Informer(client, _within(PODS, "/api/v1", asked.namespace), _Pods(self._cache))
         self._groups = self._informer(POD_GROUPS.path, PodGroup)
         self._native = self._informer(NATIVE_GROUPS.path, NativeGroup)
+        self._composites = self._informer(COMPOSITE_POD_GROUPS.path, CompositePodGroup)
         self._informers: dict[str, Informer[Any]] = {
             "nodes": self._nodes,
             "pods": self._pods,
             "podgroups": self._groups,
             "native podgroups": self._native,
+            "composite podgroups": self._composites,
         }
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -118,6 +121,10 @@ class Following:
     def native_groups(self) -> Iterable[NativeGroup]:
         """See `Cluster`."""
         return self._native.list()
+
+    def composites(self) -> Iterable[CompositePodGroup]:
+        """See `Cluster`."""
+        return self._composites.list()
 
     def missing(self) -> Sequence[str]:
         """See `Cluster`."""

@@ -20,6 +20,7 @@ from muster.operator.serving import Unknown
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
 from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
 from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
+from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
 
 from .cluster import Told, Unanswered
 from .routes import Pages, Time
@@ -57,6 +58,10 @@ class Leading:
     def native_groups(self) -> Iterable[NativeGroup]:
         """See `Cluster`."""
         return cast("Iterable[NativeGroup]", self._listed(NATIVE_GROUPS.resource))
+
+    def composites(self) -> Iterable[CompositePodGroup]:
+        """See `Cluster`."""
+        return cast("Iterable[CompositePodGroup]", self._listed(COMPOSITE_POD_GROUPS.resource))
 
     def missing(self) -> Sequence[str]:
         """See `Cluster`."""

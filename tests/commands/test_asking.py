@@ -1,29 +1,24 @@
 """`muster why`, `muster groups`, `muster explain` and completion, asked of an embedded cluster."""
 
-import asyncio
 import json
 import os
 import signal
 import subprocess
-import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner, Result
 
-from muster.operator.cli import main
 from muster.operator.commands.completion import complete_for_kubectl
 from muster.operator.podgroups.definition import definition
 from muster.sandbox import Sandbox
 from muster.sandbox.contents import NodeShape
-from muster.sandbox.kinds import PODS
 from tests.builders import PodDict, make_pod
 
-MUSTER = Path(sys.executable).with_name("muster")
+from .asking import MUSTER, ask, kubectl, served
+
 FULL = (
     "0/4 nodes are available: 4 Insufficient cpu. "
     "preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling."
@@ -61,58 +56,24 @@ _PODS = [
 ]
 
 
-async def _serve(folder: Path, ready: Event, over: Event) -> None:
-    sandbox = Sandbox([definition()], stand_ins=False)
-    sandbox.nodes(4, shape=NodeShape(cpu="2"))
-    group = sandbox.store.kinds.by_type("scheduling.x-k8s.io/v1alpha1", "PodGroup")
-    assert group is not None
-    async with sandbox:
-        sandbox.kubeconfig(folder / "kubeconfig")
-        for name, min_member in _GROUPS.items():
-            labels = {"team": "blue"} if name == "train" else {}
-            sandbox.store.create(group, _group(name, min_member, labels), namespace="default")
-        for pod in _PODS:
-            sandbox.store.create(PODS, dict(pod), namespace="default")
-        ready.set()
-        await asyncio.to_thread(over.wait)
-
-
-def _in_thread(work: Callable[[], Awaitable[None]]) -> Thread:
-    async def run() -> None:
-        await work()
-
-    thread = Thread(target=lambda: asyncio.run(run()))
-    thread.start()
-    return thread
-
-
 @pytest.fixture(scope="module")
 def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder, ready, over = tmp_path_factory.mktemp("asking"), Event(), Event()
-    thread = _in_thread(lambda: _serve(folder, ready, over))
-    assert ready.wait(30)
-    yield folder / "kubeconfig"
-    over.set()
-    thread.join()
-
-
-def kubectl(kubeconfig: Path, *words: str) -> None:
-    subprocess.run(["kubectl", "--kubeconfig", str(kubeconfig), *words], check=True, stdout=subprocess.DEVNULL)
-
-
-def _ask(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words), catch_exceptions=False)
+    sandbox = Sandbox([definition()], stand_ins=False)
+    sandbox.nodes(4, shape=NodeShape(cpu="2"))
+    groups = [_group(name, count, {"team": "blue"} if name == "train" else {}) for name, count in _GROUPS.items()]
+    with served(sandbox, [*groups, *_PODS], tmp_path_factory.mktemp("asking")) as kubeconfig:
+        yield kubeconfig
 
 
 def test_why_tells_of_a_group_by_its_bare_name(kubeconfig: Path) -> None:
-    told = _ask("why", "train", "--kubeconfig", str(kubeconfig))
+    told = ask("why", "train", "--kubeconfig", str(kubeconfig))
     assert told.exit_code == 0
     assert "default/train needs 3 pods, 1 exist, 0 have nodes" in told.output
     assert "train-0" in told.output
 
 
 def test_why_tells_of_a_group_for_programs(kubeconfig: Path) -> None:
-    told = json.loads(_ask("why", "pg/train", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
+    told = json.loads(ask("why", "pg/train", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
     assert told == {
         "podGroup": "default/train",
         "minMember": 3,
@@ -142,7 +103,7 @@ def test_why_tells_of_a_group_for_programs(kubeconfig: Path) -> None:
 
 
 def test_why_tells_where_members_of_a_group_fit_what_stops_the_next_and_what_would_help(kubeconfig: Path) -> None:
-    told = _ask("why", "pg/many", "--kubeconfig", str(kubeconfig)).output.splitlines()
+    told = ask("why", "pg/many", "--kubeconfig", str(kubeconfig)).output.splitlines()
     assert told[:9] == [
         "default/many needs 5 pods, 5 exist, 0 have nodes",
         "pod group default/many is unschedulable, 4 of the 5 members that it needs fit; with those 4 placed: "
@@ -155,9 +116,9 @@ def test_why_tells_where_members_of_a_group_fit_what_stops_the_next_and_what_wou
         "4       4      Insufficient cpu   node-1, node-2, node-3 and 1 more",
         "",
     ]
-    wide = _ask("why", "pg/many", "-o", "wide", "--kubeconfig", str(kubeconfig)).output
+    wide = ask("why", "pg/many", "-o", "wide", "--kubeconfig", str(kubeconfig)).output
     assert "node-1, node-2, node-3, node-4" in wide
-    programs = json.loads(_ask("why", "pg/many", "-o", "json", "--kubeconfig", str(kubeconfig)).output)["now"]
+    programs = json.loads(ask("why", "pg/many", "-o", "json", "--kubeconfig", str(kubeconfig)).output)["now"]
     assert (programs["blocked"], programs["place"], programs["ahead"]) == ("default/many-4", 1, [])
     nodes = [f"node-{n}" for n in range(1, 5)]
     verdict = {"reason": "Insufficient cpu", "plugin": "NodeResourcesFit", "code": "Unschedulable"}
@@ -165,18 +126,18 @@ def test_why_tells_where_members_of_a_group_fit_what_stops_the_next_and_what_wou
 
 
 def test_why_explains_a_pod(kubeconfig: Path) -> None:
-    told = json.loads(_ask("why", "huge", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
+    told = json.loads(ask("why", "huge", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
     assert told["message"] == FULL
 
 
 def test_why_shows_a_table_by_default(kubeconfig: Path) -> None:
-    told = _ask("why", "pod/huge", "--kubeconfig", str(kubeconfig))
+    told = ask("why", "pod/huge", "--kubeconfig", str(kubeconfig))
     assert "default/huge (not on a node), decided by profile muster" in told.output
     assert "Insufficient cpu" in told.output
 
 
 def _explained(kubeconfig: Path, pod: str) -> Any:
-    return json.loads(_ask("why", f"pod/{pod}", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
+    return json.loads(ask("why", f"pod/{pod}", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
 
 
 def test_why_counts_the_siblings_of_a_member_with_the_member_itself(kubeconfig: Path) -> None:
@@ -199,13 +160,13 @@ def test_why_tells_of_a_member_that_fits_alone_what_its_group_lacks(kubeconfig: 
     )
     told = _explained(kubeconfig, "many-0")
     assert (len(told["feasible"]), told["group"]) == (4, verdict)
-    assert verdict in " ".join(_ask("why", "pod/many-0", "--kubeconfig", str(kubeconfig)).output.split())
+    assert verdict in " ".join(ask("why", "pod/many-0", "--kubeconfig", str(kubeconfig)).output.split())
 
 
 def test_why_decides_for_a_pod_on_a_node_as_if_it_were_to_be_placed_again(kubeconfig: Path) -> None:
     told = _explained(kubeconfig, "placed")
     assert told["feasible"] == ["node-1", "node-2", "node-3", "node-4"]
-    text = _ask("why", "pod/placed", "--kubeconfig", str(kubeconfig)).output
+    text = ask("why", "pod/placed", "--kubeconfig", str(kubeconfig)).output
     assert "default/placed (on node-2), decided by profile muster" in text
 
 
@@ -217,13 +178,13 @@ def test_why_does_not_say_where_a_gated_pod_could_run(kubeconfig: Path) -> None:
         "profile": "muster",
         "message": "Scheduling is blocked due to non-empty scheduling gates",
     }
-    text = " ".join(_ask("why", "pod/gated", "--kubeconfig", str(kubeconfig)).output.split())
+    text = " ".join(ask("why", "pod/gated", "--kubeconfig", str(kubeconfig)).output.split())
     assert text.endswith("decided by profile muster Scheduling is blocked due to non-empty scheduling gates")
 
 
 def test_why_says_that_a_pod_names_another_scheduler(kubeconfig: Path) -> None:
     assert _explained(kubeconfig, "foreign")["schedulerName"] == "default-scheduler"
-    text = _ask("why", "pod/foreign", "--kubeconfig", str(kubeconfig)).output
+    text = ask("why", "pod/foreign", "--kubeconfig", str(kubeconfig)).output
     assert "(not on a node), names scheduler default-scheduler; decided as if by profile muster" in " ".join(
         text.split()
     )
@@ -238,45 +199,46 @@ def test_why_says_that_a_pod_names_another_scheduler(kubeconfig: Path) -> None:
     ],
 )
 def test_why_says_what_is_not_there(kubeconfig: Path, name: str, code: int, text: str) -> None:
-    told = _ask("why", name, "--kubeconfig", str(kubeconfig))
+    told = ask("why", name, "--kubeconfig", str(kubeconfig))
     assert told.exit_code == code
     assert text in told.output
 
 
 def test_groups_lists_every_group_of_the_namespace_as_the_api_has_it(kubeconfig: Path) -> None:
-    told = json.loads(_ask("groups", "-A", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
+    told = json.loads(ask("groups", "-A", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
     assert (told["kind"], told["apiVersion"]) == ("List", "v1")
     found = [(each["kind"], each["metadata"]["name"], each["spec"]["minMember"]) for each in told["items"]]
     assert found == [("PodGroup", name, count) for name, count in _GROUPS.items()]
-    assert yaml.safe_load(_ask("groups", "-A", "-o", "yaml", "--kubeconfig", str(kubeconfig)).output) == told
+    assert yaml.safe_load(ask("groups", "-A", "-o", "yaml", "--kubeconfig", str(kubeconfig)).output) == told
 
 
 def test_groups_are_kubectls_columns(kubeconfig: Path) -> None:
-    first, second, *_ = _ask("groups", "many", "train", "--kubeconfig", str(kubeconfig)).output.splitlines()
+    first, second, *_ = ask("groups", "many", "train", "--kubeconfig", str(kubeconfig)).output.splitlines()
     assert first.split() == ["NAME", "PHASE", "MINMEMBER", "SCHEDULED", "RUNNING", "AGE", "REASON", "MESSAGE"]
     assert second.split()[:4] == ["many", "5", "0", "0"]
     wide = [
-        line.split() for line in _ask("groups", "-A", "-o", "wide", "--kubeconfig", str(kubeconfig)).output.splitlines()
+        line.split() for line in ask("groups", "-A", "-o", "wide", "--kubeconfig", str(kubeconfig)).output.splitlines()
     ]
-    assert (wide[0][0], wide[0][6:11]) == ("NAMESPACE", ["SUCCEEDED", "FAILED", "OCCUPIED-BY", "PLACE", "WAITED"])
-    places = [line.index("<none>") + 1 for line in wide[1:]]
+    titles = ["SUCCEEDED", "FAILED", "OCCUPIED-BY", "PARENT", "PLACE", "WAITED"]
+    assert (wide[0][0], wide[0][6:12]) == ("NAMESPACE", titles)
+    places = [line.index("<none>") + 2 for line in wide[1:]]
     assert [line[at] for line, at in zip(wide[1:], places, strict=True)] == ["1", "2", "3"]
 
 
 def test_groups_are_chosen_by_name_and_by_label(kubeconfig: Path) -> None:
-    by_name = _ask("groups", "wide", "many", "-o", "name", "--kubeconfig", str(kubeconfig))
+    by_name = ask("groups", "wide", "many", "-o", "name", "--kubeconfig", str(kubeconfig))
     assert by_name.output == "podgroup.scheduling.x-k8s.io/wide\npodgroup.scheduling.x-k8s.io/many\n"
-    by_label = _ask("groups", "-l", "team=blue", "-o", "name", "--kubeconfig", str(kubeconfig))
+    by_label = ask("groups", "-l", "team=blue", "-o", "name", "--kubeconfig", str(kubeconfig))
     assert by_label.output == "podgroup.scheduling.x-k8s.io/train\n"
-    missing = _ask("groups", "nothing", "--kubeconfig", str(kubeconfig))
+    missing = ask("groups", "nothing", "--kubeconfig", str(kubeconfig))
     assert (missing.exit_code, missing.output) == (1, 'Error: podgroups.scheduling.x-k8s.io "nothing" not found\n')
 
 
 def test_an_empty_list_says_so_beside_the_output(kubeconfig: Path) -> None:
-    told = _ask("groups", "-n", "kube-system", "--kubeconfig", str(kubeconfig))
+    told = ask("groups", "-n", "kube-system", "--kubeconfig", str(kubeconfig))
     assert (told.exit_code, told.stdout) == (0, "")
     assert told.stderr == "No resources found in kube-system namespace.\n"
-    everywhere = _ask("groups", "-A", "-l", "team=green", "--kubeconfig", str(kubeconfig))
+    everywhere = ask("groups", "-A", "-l", "team=green", "--kubeconfig", str(kubeconfig))
     assert everywhere.stderr == "No resources found.\n"
 
 
@@ -297,18 +259,18 @@ def test_a_watch_prints_what_there_is_and_then_what_changes(kubeconfig: Path) ->
 
 @pytest.mark.parametrize("words", [("pod", "huge"), ("po/huge",)])
 def test_why_takes_a_kind_and_a_name_as_kubectl_does(kubeconfig: Path, words: Sequence[str]) -> None:
-    assert _ask("why", *words, "-o", "name", "--kubeconfig", str(kubeconfig)).output == "pod/huge\n"
-    group = _ask("why", "podgroup", "train", "-o", "name", "--kubeconfig", str(kubeconfig))
+    assert ask("why", *words, "-o", "name", "--kubeconfig", str(kubeconfig)).output == "pod/huge\n"
+    group = ask("why", "podgroup", "train", "-o", "name", "--kubeconfig", str(kubeconfig))
     assert group.output == "podgroup.scheduling.x-k8s.io/train\n"
 
 
 def test_another_context_and_another_user_are_chosen_as_with_kubectl(kubeconfig: Path) -> None:
     words = ("groups", "-A", "-o", "name", "--kubeconfig", str(kubeconfig))
-    refused = _ask(*words, "--context", "elsewhere")
+    refused = ask(*words, "--context", "elsewhere")
     assert refused.exit_code == 2
     assert "context 'elsewhere' does not exist" in refused.output
-    assert _ask(*words, "--context", "sandbox", "--as", "jane", "--as-group", "dev").exit_code == 0
-    assert _ask(*words, "--as-group", "dev").exit_code == 2
+    assert ask(*words, "--context", "sandbox", "--as", "jane", "--as-group", "dev").exit_code == 0
+    assert ask(*words, "--as-group", "dev").exit_code == 2
 
 
 @pytest.mark.parametrize(
@@ -368,14 +330,14 @@ def test_output_that_nobody_takes_ends_a_command_without_a_traceback(
 
 
 def test_a_kubeconfig_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
-    told = _ask("groups", "--kubeconfig", str(tmp_path / "missing"))
+    told = ask("groups", "--kubeconfig", str(tmp_path / "missing"))
     assert told.exit_code == 2
     assert "missing" in told.output
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_prints_a_script_for_each_shell(shell: str) -> None:
-    told = _ask("completion", shell)
+    told = ask("completion", shell)
     assert told.exit_code == 0
     assert "_MUSTER_COMPLETE" in told.output
 

@@ -10,11 +10,13 @@ from muster.framework.model.pod import Pod
 from muster.operator.explain.group_trial import try_group
 from muster.operator.explain.groups import GroupReport, as_json, render_report
 from muster.operator.explain.native_groups import in_our_form
+from muster.operator.explain.standing import standing
 from muster.operator.podgroups.membership import group_of
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.operator.simulate.manifests import read
 from muster.operator.simulate.rehearsal import Rehearsal
 from muster.plugins.gangscheduling.api import POD_GROUPS, PodGroup
+from muster.plugins.gangscheduling.composite_api import CompositePodGroup
 from tests.builders import make_node
 from tests.gangscheduling.world import make_composite, make_group, make_members
 
@@ -97,3 +99,39 @@ async def test_a_part_is_tried_with_the_others_of_its_composite() -> None:
         'waiting for composite pod group "job" tree to meet quorum: 1 of the 2 groups that "job" needs have their '
         'pods; 1 of the 2 pods that "right" needs exist'
     )
+
+
+def test_a_tree_waits_as_one_with_the_best_of_its_parts() -> None:
+    inner = make_composite("inner", 1, parentCompositePodGroupName="job")
+    composites = [msgspec.convert(each, CompositePodGroup) for each in (make_composite("job", 2), inner)]
+    plain = [
+        make_group("deep", 2, parentCompositePodGroupName="inner"),
+        make_group("flat", 2, parentCompositePodGroupName="job"),
+        make_group("done", 1, parentCompositePodGroupName="job"),
+        make_group("first", 2),
+        make_group("middle", 2),
+        make_group("other", 2, namespace="elsewhere", parentCompositePodGroupName="job"),
+    ]
+    done = make_members("done", 1)
+    done[0].node("one")
+    elsewhere = make_members("other", 2)
+    for pod in elsewhere:
+        pod["metadata"]["namespace"] = "elsewhere"
+    pods = [
+        *make_members("deep", 2, priority=1),
+        *make_members("flat", 2, priority=7),
+        *done,
+        *make_members("first", 2, priority=9),
+        *make_members("middle", 2, priority=5),
+        *elsewhere,
+    ]
+    groups = [msgspec.convert(each, PodGroup) for each in plain]
+    found = standing([], groups, [msgspec.convert(each, Pod) for each in pods], composites)
+    assert [(each.place, each.group.key, each.parent) for each in found] == [
+        (1, "default/first", ""),
+        (2, "default/flat", "job"),
+        (2, "default/deep", "inner"),
+        (4, "default/middle", ""),
+        (5, "elsewhere/other", "job"),
+        (0, "default/done", "job"),
+    ]

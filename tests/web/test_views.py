@@ -11,10 +11,13 @@ from muster.operator.web.census import take
 from muster.operator.web.changes import KEPT_SECONDS, ChangeLog, Glance, compare
 from muster.operator.web.cluster import Known
 from muster.operator.web.room import ZONE, Band, Columns, amount, domains, labels, resources, rooms
+from muster.operator.web.templating import Templates
 from muster.operator.web.views.nodes import map_view
 from muster.operator.web.views.queue import queue_view
 from muster.plugins.coscheduling.api import PodGroup, PodGroupMeta, PodGroupSpec
+from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
 from tests.builders import NodeDict, PodDict, make_node, make_pod
+from tests.gangscheduling.world import make_group, make_members
 from tests.web.served import member
 
 NOTHING = Glance({}, {}, {})
@@ -173,3 +176,21 @@ def test_groups_wait_in_the_order_in_which_they_are_tried() -> None:
     assert [(reason.count, [link.text for link in reason.pods]) for reason in view.alone] == [(1, ["default/alone"])]
     found = queue_view(census, [], nodes=1, find="old", now=0.0)
     assert [row.name.text for row in (*found.waiting, *found.settled)] == ["default/older"]
+
+
+async def test_native_groups_wait_in_the_same_queue_and_parts_name_their_parent() -> None:
+    native = [
+        msgspec.convert(make_group("part", 2, parentCompositePodGroupName="job"), NativeGroup),
+        msgspec.convert(make_group("late", 2), NativeGroup),
+    ]
+    pods = [*make_members("part", 2, priority=5), *make_members("late", 2), member("labelled", 0).priority(3)]
+    groups = [group("labelled", needs=2, created="2026-01-01T00:00:00Z")]
+    census = take(Known([], [pod(each) for each in pods], groups, native))
+    view = queue_view(census, [], nodes=1, find="", now=0.0)
+    assert [(row.place, row.name.text, row.native, row.parent) for row in view.waiting] == [
+        (1, "default/part", True, "job"),
+        (2, "default/labelled", False, ""),
+        (3, "default/late", True, ""),
+    ]
+    drawn = await Templates().render("queue", view=view, page="Queue", base="", about="", version=0, missing=[])
+    assert drawn.count("part of job") == 1

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from muster.framework.model.times import age
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.explain.group_trial import GroupTrial, told
+from muster.operator.explain.standing import Group
 
-from ..census import Group, said_of
+from ..census import said_of
 from ..cluster import Unanswered
 from ..room import ZONE
 from .parts import Link, node_link, pod_link, share
@@ -54,6 +55,7 @@ class GroupView:
 
     name: str
     native: bool
+    parent: str
     needs: int
     exist: int
     placed: int
@@ -78,6 +80,7 @@ def group_view(group: Group, trial: GroupTrial | Unanswered | None, snapshot: Sn
     return GroupView(
         name=group.group.key,
         native=group.native,
+        parent=group.parent,
         needs=needs,
         exist=len(group.members),
         placed=placed,

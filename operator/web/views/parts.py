@@ -8,8 +8,9 @@ from urllib.parse import quote
 
 from muster.framework.model.pod import Pod
 from muster.framework.model.times import human_duration
+from muster.operator.explain.standing import GroupId
 
-from ..census import Census, GroupId
+from ..census import Census
 from ..changes import LEFT, Change, Kind
 
 

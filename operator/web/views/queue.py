@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from muster.framework.model.pod import Pod
 from muster.framework.model.times import age
+from muster.operator.explain.standing import Group
 from muster.operator.simulate.rehearsal import GATED
 
-from ..census import Census, Group, said_of
+from ..census import Census, said_of
 from ..changes import Change
 from .parts import ChangeRow, Link, change_rows, group_link, pod_link, share
 
@@ -27,6 +28,7 @@ class GroupRow:
     place: int
     name: Link
     native: bool
+    parent: str
     needs: int
     exist: int
     placed: int
@@ -101,6 +103,7 @@ def _row(group: Group, now: float) -> GroupRow:
         place=group.place,
         name=group_link(group.id),
         native=group.native,
+        parent=group.parent,
         needs=needs,
         exist=len(group.members),
         placed=placed,
