@@ -16,8 +16,7 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import Mask, PodInfo
-from muster.framework.snapshot.resources import ResourceColumns
+from muster.framework.contract import Mask, PodInfo, SnapshotReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +95,24 @@ class Holds:
         holder = self._holder_of.get(uid)
         return holder is not None and self.release(holder)
 
-    def kept_off(self, pod: PodInfo, columns: ResourceColumns, height: int, now: float) -> Mask | None:
+    def kept_off(self, pod: PodInfo, snapshot: SnapshotReader, now: float) -> Mask | None:
         """bool, shape (height,): nodes on which the pod would take what is held; None for none.
 
-        On nodes that are held for the pod itself what others are to get may not have come free yet. Its own was planned
-        beside theirs, so they do not count there; but older ones do until the moment of its own has come.
+        What others are to get on nodes that are held for the pod itself may not have come free yet. Its own was planned
+        beside theirs, so a pod may take that, and no more; but older holds count until the moment of its own has come.
         """
         own = self._holds.get(self._holder_of.get(pod.uid, ""))
         concerned_or_own = [hold for hold in self._holds.values() if hold is own or self._concerns(hold, pod)]
         concerned = [hold for hold in concerned_or_own if hold is not own]
         if not concerned:
             return None
-        found = _short(concerned, pod, columns, height)
-        if own is not None:
+        found = _short(concerned, pod, snapshot)
+        if own is not None and found[own.rows].any():
             older = takewhile(lambda hold: hold is not own, concerned_or_own)
             counted = [*older] if own.start > now else []
-            found[own.rows] = _short(counted, pod, columns, height)[own.rows] if counted else False
+            found[own.rows] &= ~_is_left(own, pod, snapshot, found[own.rows])
+            if counted:
+                found[own.rows] |= _short(counted, pod, snapshot)[own.rows]
         return found
 
     def _concerns(self, hold: Hold, pod: PodInfo) -> bool:
@@ -120,8 +121,26 @@ class Holds:
         return hold.start == inf or self._ends_at(pod) > hold.start
 
 
-def _short(concerned: Collection[Hold], pod: PodInfo, columns: ResourceColumns, height: int) -> Mask:
+def _is_left(own: Hold, pod: PodInfo, snapshot: SnapshotReader, asked: Mask) -> Mask:
+    """bool, shape (n,): nodes of a hold on which what is held is enough for the pod and those of its members there.
+
+    Members are there while a group is tried. Only the nodes in the mask `asked` are looked at.
+    """
+    found = np.zeros(len(own.rows), np.bool_)
+    for at in np.flatnonzero(asked).tolist():
+        there = [each for uid, each in snapshot.pods[own.rows[at]].items() if uid in own.members]
+        together = [*there, pod]
+        found[at] = len(together) <= own.pods[at] and all(
+            sum(each.signature.requests.get(name, 0) for each in together) <= own.amounts[name][at]
+            for name, amount in pod.signature.requests.items()
+            if amount and name in own.amounts
+        )
+    return found
+
+
+def _short(concerned: Collection[Hold], pod: PodInfo, snapshot: SnapshotReader) -> Mask:
     """bool, shape (height,): nodes where the pod finds too little beside these holds, of which there is one or more."""
+    columns, height = snapshot.resources, snapshot.height
     rows = np.unique(np.concatenate([hold.rows for hold in concerned]))
     place = np.zeros(height, np.intp)
     place[rows] = np.arange(len(rows))

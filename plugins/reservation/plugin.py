@@ -93,8 +93,7 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
         """Turns nodes down where the pod would take what is reserved for others."""
-        snapshot, now = nodes.snapshot, self.handle.clock.now()
-        kept_off = self._shared.holds.kept_off(pod, snapshot.resources, snapshot.height, now)
+        kept_off = self._shared.holds.kept_off(pod, nodes.snapshot, self.handle.clock.now())
         if kept_off is None:
             return Verdicts.all_pass(len(nodes), self._table)
         return Verdicts.where(~kept_off[nodes.within], self._table)

@@ -10,7 +10,7 @@ from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import make_node, make_pod
 from tests.coscheduling.objects import make_group, make_members
 
-AFTER, WITHIN, LATE = 20, 400, 2.0
+AFTER, MOST, COMING, WITHIN, LATE = 20, 4, 60, 400, 2.0
 
 
 class Other(NamedTuple):
@@ -21,39 +21,46 @@ class Other(NamedTuple):
     runs: int
 
 
-class Cluster(VirtualScheduler):
-    """Pods come and end as they said; a gang waits among them."""
+class Gang(NamedTuple):
+    """A gang that stays for ever: when it comes, how many it is, and what each takes."""
 
-    def __init__(self, nodes: list[int], others: list[Other], most: int) -> None:
+    comes: int
+    size: int
+    cpu: int
+
+
+class Cluster(VirtualScheduler):
+    """Pods come and end as they said; gangs wait among them."""
+
+    def __init__(self, nodes: list[int], others: list[Other], gangs: list[Gang], most: int = MOST) -> None:
         args = {"Reservation": {"afterSeconds": AFTER, "mostReservations": most}}
         super().__init__(configuration=configuration_of(["Coscheduling", "Reservation"], args=args))
         self.add_nodes(*(make_node(f"n{number}", cpu=str(cpu)) for number, cpu in enumerate(nodes)))
         self._others = {f"default/other-{number}": other for number, other in enumerate(others)}
+        self._gangs = {f"gang-{number}": gang for number, gang in enumerate(gangs)}
         self._ends: dict[str, float] = {}
 
-    def add_gang(self, size: int, cpu: int) -> None:
-        """The gang comes."""
-        self.api.put("podgroups", make_group("gang", size))
-        self.add(*make_members("gang", size, cpu=str(cpu)))
-
     @property
-    def gang_runs(self) -> bool:
-        """Whether all of it has nodes."""
-        gang = [pod for key, pod in self.api.pods.items() if "gang" in key]
-        return bool(gang) and all(pod["spec"].get("nodeName") for pod in gang)
+    def all_run(self) -> bool:
+        """Whether everybody who came and has not ended has a node."""
+        return all(pod["spec"].get("nodeName") for pod in self.api.pods.values())
 
     @property
     def broken(self) -> list[str]:
         """Who has no node although it was promised to start before."""
         first: dict[str, float] = {}
         for key, reason, note in self.events:
-            if reason == "RoomReserved" and "they start by" in note and "gang" in key:
+            if reason == "RoomReserved" and "they start by" in note:
                 first.setdefault(key, parse_time(note.split()[-4]))
         late = (key for key, moment in first.items() if moment + LATE < self.clock.wall())
         return [key for key in late if key in self.api.pods and not self.node_of(key)]
 
     async def second(self, number: int) -> None:
         """One second passes; those end that said so, and those come whose time it is."""
+        for name, gang in self._gangs.items():
+            if gang.comes == number:
+                self.api.put("podgroups", make_group(name, gang.size))
+                self.add(*make_members(name, gang.size, cpu=str(gang.cpu)))
         for key, other in self._others.items():
             if other.comes == number:
                 pod = make_pod(key.partition("/")[2]).requests(cpu=str(other.cpu))
@@ -66,28 +73,30 @@ class Cluster(VirtualScheduler):
         return self._ends.setdefault(key, self.clock.now() + other.runs - 1)
 
 
-_others = st.lists(st.builds(Other, st.integers(0, 60), st.integers(1, 3), st.integers(5, 90)), min_size=6, max_size=24)
+_nodes = st.lists(st.integers(2, 4), min_size=2, max_size=4)
+_others = st.lists(
+    st.builds(Other, st.integers(0, COMING), st.integers(1, 3), st.integers(5, 90)), min_size=6, max_size=24
+)
+_gangs = st.lists(st.builds(Gang, st.integers(0, 40), st.integers(1, 3), st.integers(1, 4)), min_size=1, max_size=4)
 
 
-async def keeps_its_promises(cluster: Cluster, size: int, cpu: int) -> None:
+async def keeps_its_promises(cluster: Cluster) -> None:
     try:
         for number in range(WITHIN):
-            if number == 3:
-                cluster.add_gang(size, cpu)
             await cluster.second(number)
             assert cluster.broken == []
-            if cluster.gang_runs:
+            if number > COMING and cluster.all_run:
                 break
     finally:
         await cluster.kill()
 
 
 @settings(max_examples=40, phases=[Phase.generate], deadline=None)
-@given(st.lists(st.integers(2, 4), min_size=2, max_size=4), _others, st.integers(1, 3), st.integers(2, 4))
-async def test_no_reserved_gang_starts_later_than_promised(
-    nodes: list[int], others: list[Other], size: int, cpu: int
+@given(_nodes, _others, _gangs, st.integers(1, MOST))
+async def test_nobody_starts_later_than_promised(
+    nodes: list[int], others: list[Other], gangs: list[Gang], most: int
 ) -> None:
-    await keeps_its_promises(Cluster(nodes, others, most=1), size, cpu)
+    await keeps_its_promises(Cluster(nodes, others, gangs, most))
 
 
 BESIDE = [
@@ -97,6 +106,15 @@ BESIDE = [
 
 
 async def test_a_later_reservation_of_room_that_is_not_free_yet_keeps_a_gang_off_nothing_of_its_own() -> None:
-    cluster = Cluster([4, 3], [Other(*each) for each in BESIDE], most=4)
-    await keeps_its_promises(cluster, 2, 3)
-    assert cluster.gang_runs
+    await keeps_its_promises(Cluster([4, 3], [Other(*each) for each in BESIDE], [Gang(3, 2, 3)]))
+
+
+TOGETHER = [
+    *[(10, 3, 89), (38, 1, 54), (18, 3, 59), (36, 3, 10), (46, 3, 74), (39, 3, 71), (11, 3, 53), (28, 1, 70)],
+    *[(8, 1, 11), (44, 1, 82), (36, 2, 69), (14, 3, 72), (33, 1, 67), (39, 2, 85), (30, 3, 13), (15, 3, 16)],
+]
+
+
+async def test_a_gang_takes_no_more_of_a_node_than_is_held_for_it_there_where_a_pod_was_promised_the_rest() -> None:
+    gangs = [Gang(24, 3, 1), Gang(32, 2, 3), Gang(38, 2, 2)]
+    await keeps_its_promises(Cluster([4, 4], [Other(*each) for each in TOGETHER], gangs))
