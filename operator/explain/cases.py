@@ -63,6 +63,7 @@ def _decide(case: _Case) -> dict[str, Any]:
     nodes = [msgspec.json.decode(raw, type=Node) for type_, raw in found if type_.kind == "Node"]
     pods = [msgspec.json.decode(raw, type=Pod) for type_, raw in found if type_.kind == "Pod"]
     running = [_without_nomination(pod) for pod in pods if pod.status.phase not in _ENDED]
+    _refuse_twins(running)
     others = {
         kind: [
             msgspec.json.decode(raw, type=kind.type)
@@ -77,6 +78,15 @@ def _decide(case: _Case) -> dict[str, Any]:
     if nominated := case.pod.status.nominated_node_name:
         engine.nominator.nominate(pod, nominated)  # preemption asks whether room is being made for it there already
     return {"id": case.id, **as_json(explain(algorithm, pod))}
+
+
+def _refuse_twins(pods: Iterable[Pod]) -> None:
+    """Raises ValidationError for two pods of one UID, which no cluster has."""
+    names: dict[str, str] = {}
+    for pod in pods:
+        uid, name = pod.metadata.uid, pod.metadata.name
+        if uid and names.setdefault(uid, name) != name:
+            raise msgspec.ValidationError(f"objects: pods {names[uid]} and {name} have the same metadata.uid: {uid}")
 
 
 def _without_nomination(pod: Pod) -> Pod:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.operator.explain.cases import decide
+from muster.operator.explain.cases import CaseError, decide
 from tests.builders import make_node, make_pod
 from tests.dynamicresources.objects import GPU, claiming_pod, device, exactly, make_claim, make_class, make_slice
 
@@ -80,3 +80,11 @@ def test_what_fails_while_victims_are_tried_is_told_with_the_plugin_that_failed(
         'running "DynamicResources" filter plugin: claim default/wanted: selector #0: CEL compile error: '
         "undefined field 'nosuch'"
     )
+
+
+def test_two_pods_with_one_uid_are_no_case() -> None:
+    twins = [make_pod(name).node("a") for name in ("one", "two")]
+    for twin in twins:
+        twin["metadata"]["uid"] = "same"
+    with pytest.raises(CaseError, match="line 1: objects: pods one and two have the same"):
+        _decision(make_pod("new"), make_node("a"), *twins)
