@@ -135,14 +135,17 @@ class GroupTrials:
                 self._snapshot.add_pod(attempt.pod, attempt.node_name)
                 trial.placed.append(attempt)
                 yield True
-            if len(rows) < len(alike):
-                surplus = len(attempts) - missing
-                for attempt in alike[len(rows) : len(rows) + surplus + 1]:
-                    self._cycle.schedule_pod(attempt, post_filter=False)
+            for index, attempt in enumerate(alike[len(rows) :], start=len(rows) + 1):
+                self._cycle.schedule_pod(attempt, post_filter=False)
+                if attempt.status is None:  # room that is promised to members is there for each of these alone
+                    self._snapshot.add_pod(attempt.pod, attempt.node_name)
+                    trial.placed.append(attempt)
+                else:
                     trial.refused.append(attempt)
-                    yield True
-                trial.untried = [*alike[len(rows) + surplus + 1 :], *left]
-                return
+                yield True
+                if len(attempts) - len(trial.refused) < missing:
+                    trial.untried = [*alike[index:], *left]
+                    return
 
     def _passing(self, attempt: Attempt) -> Rows:
         """The nodes that could take the pod as things are: room is also counted where it may not go."""
