@@ -46,6 +46,8 @@ class Partition:
         codes = np.zeros(len(live), np.int64)
         for column, each in zip(columns, ids, strict=True):
             inside &= each != ABSENT
+            if not inside.any():
+                break
             _, codes = np.unique(codes * len(column.values) + each, return_inverse=True)
         _, first, which = np.unique(codes[inside], return_index=True, return_inverse=True)
         of_domains = [each[inside][first].tolist() for each in ids]

@@ -13,7 +13,7 @@ from tests.ha.audit import besides_leases, bindings, writes
 from tests.ha.conftest import StartReplica, start_pair
 from tests.ha.pods import PodWatch
 from tests.ha.replica import Terms
-from tests.ha.work import create_gang, create_work
+from tests.ha.work import DONE_WITHIN, create_gang, create_work
 
 # Much less than it takes a lease to run out that nobody gave up.
 AT_ONCE = 5.0
@@ -58,7 +58,7 @@ def test_a_leader_that_is_told_to_end_hands_its_work_over(
         assert leader.wait() == 0
         standby.wait_until_leading(within=AT_ONCE)
         created.result()
-    eventually(lambda: watch.bound == 400)
+    eventually(lambda: watch.bound == 400, within=DONE_WITHIN)
     of_leader, of_standby = (besides_leases(writes(audit_log, replica.user)) for replica in (leader, standby))
     assert bindings([*of_leader, *of_standby]) == dict.fromkeys(watch.nodes, 1)
     assert bindings(of_leader).total() >= 100

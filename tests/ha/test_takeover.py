@@ -13,7 +13,7 @@ from tests.ha.conftest import StartReplica, start_pair
 from tests.ha.pods import PodWatch
 from tests.ha.replica import Replica, Terms
 from tests.ha.wall import Wall
-from tests.ha.work import GANG, create_work
+from tests.ha.work import DONE_WITHIN, GANG, create_work
 
 PODS = 400
 SHORT = (6, 4, 1)
@@ -54,7 +54,7 @@ def freeze_within_a_gang(leader: Replica, watch: PodWatch, cluster: Cluster) -> 
 
 def assert_all_bound_once(watch: PodWatch, log: Path, first: Replica, second: Replica, *, pods: int) -> None:
     """Every pod was bound by one of the two, the second began after the first had ended, and no gang is half bound."""
-    eventually(lambda: watch.bound == pods)
+    eventually(lambda: watch.bound == pods, within=DONE_WITHIN)
     assert watch.moved() == {}
     assert half_bound(watch) == []
     of_first, of_second = (besides_leases(writes(log, replica.user)) for replica in (first, second))

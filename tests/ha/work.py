@@ -5,6 +5,8 @@ from tests.e2e.cluster import Cluster
 from tests.ha.pods import GROUP_LABEL
 
 GANG = 10
+DONE_WITHIN = 90.0
+"""Three times as long as the slowest replica of these tests, at its own rate, takes for all pods of its test."""
 
 
 def create_work(cluster: Cluster, *, pods: int, scheduler: str) -> None:

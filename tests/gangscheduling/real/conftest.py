@@ -1,6 +1,7 @@
 """Fixtures of these tests: a control plane that serves scheduling.k8s.io, and `muster run` with its deployed rights."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -37,10 +38,16 @@ def gated_api(gated_plane: ControlPlane) -> Iterator[Api]:
 
 
 @pytest.fixture(scope="session")
-def muster(gated_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterProcess]:
+def deployed(gated_plane: ControlPlane) -> Path:
+    """The kubeconfig of the deployed ServiceAccount."""
+    return log_in_as_deployed(gated_plane)
+
+
+@pytest.fixture(scope="session")
+def muster(deployed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterProcess]:
     """One `muster run` for all tests; nothing goes wrong in it but groups that cannot be one."""
     log = tmp_path_factory.mktemp("muster") / "muster.log"
-    with running(Options(kubeconfig=log_in_as_deployed(gated_plane), log=log, names=["native"])) as process:
+    with running(Options(kubeconfig=deployed, log=log, names=["native"])) as process:
         yield process
     assert [error for error in process.errors if "all pods in a single pod group" not in error] == []
 

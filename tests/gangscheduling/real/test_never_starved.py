@@ -13,7 +13,6 @@ from muster.testing import configuration_of
 from tests.builders import make_pod
 from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
-from tests.deployed import log_in_as_deployed
 from tests.e2e.eventually import eventually
 from tests.e2e.muster_process import Options, running
 from tests.gangscheduling.real.native import NativeCluster
@@ -84,11 +83,11 @@ def test_kube_scheduler_lets_a_stream_of_small_pods_starve_a_gang(
 
 
 def test_muster_reserves_room_for_it_and_it_starts_as_soon_as_those_have_ended_who_run(
-    gated_plane: ControlPlane, gated_api: Api, namespace: str, tmp_path: Path
+    gated_plane: ControlPlane, gated_api: Api, deployed: Path, namespace: str, tmp_path: Path
 ) -> None:
     config = tmp_path / "config.yaml"
     config.write_bytes(configuration_of(["Coscheduling"], names=[OURS], args={"Reservation": {"afterSeconds": 1}}))
-    options = Options(kubeconfig=log_in_as_deployed(gated_plane), log=tmp_path / "muster.log", config=config)
+    options = Options(kubeconfig=deployed, log=tmp_path / "muster.log", config=config)
     cluster = NativeCluster(gated_plane, gated_api, namespace, OURS)
     try:
         with running(options):
