@@ -123,8 +123,9 @@ def _spread(pod: PodDict, number: int) -> None:
 
 def _as_much_as_it_may(pod: PodDict, number: int) -> None:
     """What the limits let through is the most that anybody has to be kept from waiting for."""
-    for index in range(32):
-        pod.spread("kubernetes.io/hostname", {f"own-{number}-{index}": "x"})
+    pod.spread("kubernetes.io/hostname", {f"own-{number}": "x"})
+    for index in range(31):  # the API takes each key once
+        pod.spread(f"example.com/own-{index}", {f"own-{number}-{index}": "x"}, whenUnsatisfiable="ScheduleAnyway")
     for index in range(32):
         pod.apart("kubernetes.io/hostname", {f"own-{number}-{index}": "x"})
     for index in range(2_000):

@@ -15,6 +15,7 @@ class _Row(NamedTuple):
     label: str
     value: Callable[[Result], float]
     decimals: int
+    compared: bool = True
 
 
 _ROWS = (
@@ -26,7 +27,7 @@ _ROWS = (
     _Row("  together", lambda result: 1e3 * result.all_cpu_per_pod, 2),
     _Row("peak memory, MiB", lambda result: result.peak_bytes / _MEBIBYTE, 0),
     _Row("s from start to first binding", lambda result: result.start_seconds, 1),
-    _Row("machine used by others, %", lambda result: 1e2 * result.others_share, 0),
+    _Row("machine used by others, %", lambda result: 1e2 * result.others_share, 0, compared=False),
 )
 
 
@@ -44,7 +45,7 @@ def table(title: str, results: Sequence[Result], *, subject: str, baseline: str)
         cells = [f"{row.value(result):,.{row.decimals}f}" for result in results]
         if compared:
             below = row.value(by_side[baseline])
-            cells.append(f"{row.value(by_side[subject]) / below:.2f}" if below else "-")
+            cells.append(f"{row.value(by_side[subject]) / below:.2f}" if below and row.compared else "")
         found.add_row(row.label, *cells)
     return found
 

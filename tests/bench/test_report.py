@@ -38,7 +38,7 @@ def test_two_sides_are_compared(result: Result) -> None:
     told = rows([slower, result])
     assert told["pods/s"] == ["50", "100", "2.00"]
     assert told["CPU ms a pod"] == ["2.00", "1.00", "0.50"]
-    assert told["machine used by others, %"] == ["0", "25", "-"]
+    assert told["machine used by others, %"] == ["0", "25", ""]
 
 
 def test_one_side_alone_is_compared_with_nothing(result: Result) -> None:
