@@ -42,9 +42,7 @@ class _Watch:
 
         The API answers Forbidden, not NotFound, for a kind that it does not serve and that no role of ours names.
         """
-        return self.informer.synced.is_set() or (
-            self.optional and isinstance(self.informer.status.error, (NotFound, Forbidden))
-        )
+        return self.informer.synced.is_set() or self._is_out_of_reach()
 
     async def ready(self) -> None:
         """Return when it is settled."""
@@ -52,9 +50,21 @@ class _Watch:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.informer.synced.wait(), _LOOK_SECONDS)
 
+    async def refreshed(self) -> None:
+        """Return when it is listed again, or found to be optional and out of reach."""
+        refresh = asyncio.ensure_future(self.informer.refresh())
+        try:
+            while not (refresh.done() or self._is_out_of_reach()):
+                await asyncio.wait((refresh,), timeout=_LOOK_SECONDS)
+        finally:
+            refresh.cancel()
+
     def describe(self) -> str:
         error = self.informer.status.error
         return self.name if error is None else f"{self.name} ({error})"
+
+    def _is_out_of_reach(self) -> bool:
+        return self.optional and isinstance(self.informer.status.error, (NotFound, Forbidden))
 
 
 class Watches:
@@ -109,8 +119,15 @@ class Watches:
         await asyncio.gather(*(watch.ready() for watch in self._watches))
 
     async def refresh(self) -> None:
-        """Return when all is known that other leaders have done until now: pods and nodes are listed again."""
-        await asyncio.gather(self.pods.refresh(), self._nodes.refresh())
+        """Return when all is known that other leaders have done until now: pods and nodes are listed again.
+
+        So are the kinds that are optional, groups and devices: whoever does not know that pods belong together would
+        evict one without the others.
+        """
+        listed_again = (self.pods, self._nodes)
+        await asyncio.gather(
+            *(watch.refreshed() for watch in self._watches if watch.optional or watch.informer in listed_again)
+        )
 
 
 class Timed(Generic[T_contra]):

@@ -31,10 +31,10 @@ class Rest:
         self._process = process
         self._touched = touched
         pods = server.objects(PODS)
-        self._pods = [pod for pod in pods if pod["status"].get("phase") not in _ENDED]
+        self._pods = [pod for pod in pods if not _has_ended(pod)]
         self._waiting = [pod for pod in self._pods if _ours(pod) and not pod["spec"].get("nodeName")]
         self._bound_members = Counter(
-            group for pod in pods if pod["spec"].get("nodeName") and (group := group_of(pod)) is not None
+            group for pod in pods if _holds_a_place(pod) and (group := group_of(pod)) is not None
         )
 
     def faults(self) -> Iterator[str]:
@@ -139,7 +139,7 @@ def leftovers(process: Process) -> Iterator[str]:
 def on_node(server: SimulatedServer, name: str) -> list[Object]:
     """The pods that take room on a node."""
     pods = (pod for pod in server.objects(PODS) if pod["spec"].get("nodeName") == name)
-    return [pod for pod in pods if pod["status"].get("phase") not in _ENDED]
+    return [pod for pod in pods if not _has_ended(pod)]
 
 
 def cpu(pod: Object) -> int:
@@ -158,6 +158,18 @@ def _picture(process: Process) -> tuple[object, ...]:
     nominator, cache = engine.nominator, engine.cache
     promised = [(node, pod.uid) for node in cache.snapshot.names for pod in nominator.nominated_pods(node)]
     return (*sorted(cache.dump()), *engine.queue.dump(), *promised, cache.generation, len(nominator))
+
+
+def _holds_a_place(pod: Object) -> bool:
+    """Whether a pod counts for the quorum of its group. One that has ended does so only in Kubernetes' own groups.
+
+    Of PodGroups by label a later run may come while pods of the run before are still there, and has to start whole.
+    """
+    return bool(pod["spec"].get("nodeName")) and ("schedulingGroup" in pod["spec"] or not _has_ended(pod))
+
+
+def _has_ended(pod: Object) -> bool:
+    return pod["status"].get("phase") in _ENDED
 
 
 def _ours(pod: Object) -> bool:

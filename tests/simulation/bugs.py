@@ -71,7 +71,7 @@ BUGS = {
         "muster.framework.scheduler.event_handlers", "self._cache.remove_node(node.metadata.name)", "pass", 5003
     ),
     "nobody hears of a new node": Bug(
-        "muster.framework.scheduler.event_handlers", "self._queue.move_all(NODE_ADD, None, node)", "pass", 5010
+        "muster.framework.scheduler.event_handlers", "self._queue.move_all(NODE_ADD, None, node)", "pass", 5012
     ),
     "a pod that is gone stays in the cache": Bug(
         "muster.framework.scheduler.event_handlers",
@@ -92,7 +92,7 @@ BUGS = {
         "muster.plugins.coscheduling.groups",
         "return self.min_member(group) - self.members.placed(group)",
         "return self.min_member(group) - self.members.placed(group) - 1",
-        5000,
+        5011,
     ),
     "a backoff that never ends": Bug(
         "muster.framework.queue.scheduling_queue", "self._waiting.backoff_completed(now)", "pass", 5008

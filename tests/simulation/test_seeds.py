@@ -16,6 +16,7 @@ _FIRST, _HOW_MANY = 1000, 150
 _SEEDS = f"{_FIRST}-{_FIRST + _HOW_MANY - 1}"
 _ONCE_WRONG = {
     153: "the run was at rest before a watch that had fallen silent last was noticed",
+    757: "a leader whose watch of PodGroups was late evicted one pod of a gang without the others",
     1408: "a pod of a native gang waited for pods that had succeeded, as it turned out after it had come",
     5077: "the room of a member of a native gang that the API refused to bind went to others",
 }
