@@ -56,6 +56,8 @@ class _Watch:
         try:
             while not (refresh.done() or self._is_out_of_reach()):
                 await asyncio.wait((refresh,), timeout=_LOOK_SECONDS)
+            if refresh.done():
+                refresh.result()
         finally:
             refresh.cancel()
 

@@ -1,0 +1,36 @@
+"""A kind is listed again when a replica is elected; one that the API does not serve is not waited for."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from muster.operator.kube.client import ApiClient
+from muster.operator.kube.informer import Informer, Listed, Timing
+from muster.operator.process.watches import _Watch
+from tests.kube.fake_api import Answer, FakeApi, Json, status_answer
+from tests.kube.test_informer import HOLD
+from tests.kube.things import PATH, Journal, Thing, page, thing
+
+NOT_SERVED = status_answer(404, "NotFound", "the server could not find the requested resource")
+OLD, NEW = Json(page([thing("a")], 10)), Json(page([thing("b", 15)], 20))
+
+
+@pytest.mark.parametrize(
+    ("lists", "known"),
+    [((OLD, NEW), ["b"]), ((NOT_SERVED,), []), ((OLD, NOT_SERVED), ["a"])],
+    ids=["served", "never served", "served no more"],
+)
+async def test_an_elected_replica_lists_an_optional_kind_again_if_it_is_served(
+    client: ApiClient, fake: FakeApi, lists: Sequence[Answer], known: list[str]
+) -> None:
+    fake.on("GET", PATH, *lists)
+    fake.on("WATCH", PATH, HOLD)
+    informer = Informer(client, Listed(PATH, Thing), Journal(), timing=Timing(random=lambda: 0.0), optional=True)
+    watch = _Watch("things", informer, True)
+    running = asyncio.create_task(informer.run())
+    await watch.ready()
+    await watch.refreshed()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert [each.metadata.name for each in informer.list()] == known
