@@ -11,7 +11,6 @@ from dataclasses import fields as fields_of
 from typing import Any
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
-READ_VERBS = ("get", "list", "watch")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,6 @@ from ..model.affinity_terms import Wish
 from ..snapshot.snapshot import Snapshot
 from .cache import Cache
 
-Facts = dict[tuple[str, str], object]
-
 
 def differences(cache: Cache) -> list[str]:
     """A sentence for every value of the cache's snapshot that does not follow from its nodes and pods; none is good."""

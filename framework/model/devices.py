@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from .meta import ObjectMeta, Wire
+from .meta import ObjectMeta, OwnerReference, Wire
 from .pod import NodeSelector
 from .quantity import Quantity
 
@@ -70,7 +70,6 @@ class ExactDeviceRequest(Wire):
     admin_access: bool | None = None
     tolerations: tuple[DeviceToleration, ...] = ()
     capacity: CapacityRequirements | None = None
-    derived_attributes: tuple[Any, ...] = ()
 
 
 class DeviceSubRequest(ExactDeviceRequest):
@@ -188,16 +187,6 @@ class ResourceClaimStatus(Wire):
     allocation: AllocationResult | None = None
     reserved_for: tuple[ConsumerReference, ...] = ()
     devices: tuple[AllocatedDeviceStatus, ...] = ()
-
-
-class OwnerReference(Wire):
-    """`metadata.ownerReferences[]`."""
-
-    api_version: str = ""
-    kind: str = ""
-    name: str = ""
-    uid: str = ""
-    controller: bool = False
 
 
 class ClaimMeta(ObjectMeta):

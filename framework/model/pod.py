@@ -21,7 +21,6 @@ class ContainerPort(Wire):
     """A port of a container; only those with a `host_port` above 0 claim something of the node."""
 
     host_port: int = 0
-    container_port: int = 0
     protocol: str = "TCP"
     host_ip: str = msgspec.field(default="", name="hostIP")
 

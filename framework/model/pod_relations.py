@@ -13,15 +13,13 @@ class PodAffinityTerm(Wire):
     """Pods in question, and the node label whose values make up the domains.
 
     Namespaces are those listed and those that `namespace_selector` picks; the pod's own where neither is given. The API
-    server has merged both kinds of keys into `label_selector`.
+    server has merged `matchLabelKeys` and `mismatchLabelKeys` into `label_selector`.
     """
 
     label_selector: LabelSelector | None = None
     namespaces: tuple[str, ...] = ()
     topology_key: str = ""
     namespace_selector: LabelSelector | None = None
-    match_label_keys: tuple[str, ...] = ()
-    mismatch_label_keys: tuple[str, ...] = ()
 
 
 class WeightedPodAffinityTerm(Wire):

@@ -18,8 +18,6 @@ MEMORY = "memory"
 EPHEMERAL_STORAGE = "ephemeral-storage"
 PODS = "pods"
 
-DEFAULT_MILLI_CPU_REQUEST = 100
-DEFAULT_MEMORY_REQUEST = 200 * 1024 * 1024
 _SCORING_DEFAULTS = {CPU: nanos("100m"), MEMORY: nanos("200Mi")}
 
 Quantities = Mapping[str, Quantity]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar, cast
 
@@ -60,7 +60,6 @@ def built(profile: str, plugin: str, *, calling: str) -> Iterator[None]:
 
 P = TypeVar("P", bound=Plugin)
 Registry = Mapping[str, type[Plugin]]
-HandleFactory = Callable[[str], Handle]
 
 _REJECTING = (
     PreEnqueuePlugin,
@@ -88,7 +87,6 @@ class PluginSet:
 
     Attributes:
         name: the schedulerName it answers to.
-        percentage_of_nodes_to_score: None for all nodes; 0 for kube-scheduler's adaptive share; else per cent.
         weights: the weight of each Score plugin by name.
         placement_weights: the weight of each PlacementScore plugin by name.
         groups: the plugins that know which pods are placed together, in the order in which they are asked.
@@ -100,7 +98,6 @@ class PluginSet:
 
     def __init__(self, resolved: ResolvedProfile, registry: Registry, handle: Handle) -> None:
         self.name = resolved.scheduler_name
-        self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
         self.plugins: dict[str, Plugin] = {}
         for name in dict.fromkeys(ref.name for refs in resolved.points.values() for ref in refs):
             with built(self.name, name, calling="__init__"):

@@ -15,8 +15,6 @@ from ..model.label_selector import LabelSet, Selector
 from ..model.pod_info import PodInfo
 from .tallies import ANY, Tallies
 
-WEIGHED = (Wish.REQUIRED, Wish.PREFERRED, Wish.PREFERRED_APART)
-"""What running pods wish that counts in scores."""
 VERY_MANY: Hashable = "very many labels"
 """The key of pods that have more labels than this. A selector that goes by labels may pick them, too."""
 _MOST_LABELS = 1000

@@ -18,9 +18,9 @@ from muster.framework.model.devices import (
     DeviceClaim,
     DeviceRequest,
     ExactDeviceRequest,
-    OwnerReference,
     ResourceClaim,
 )
+from muster.framework.model.meta import OwnerReference
 from muster.framework.model.names import is_extended_resource
 from muster.framework.model.pod import Container
 from muster.framework.model.pod_info import PodInfo

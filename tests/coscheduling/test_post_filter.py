@@ -17,8 +17,6 @@ NO_VICTIMS = (
     "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
 )
 
-GIVEN_UP = "PodGroup default/g gets rejected due to Pod {} is unschedulable even after PostFilter"
-
 
 async def world_with_room(make_world: MakeWorld, room: int, percentage: int, members: int = 10) -> World:
     """A world with room for some members of a group that needs all of them."""

@@ -15,7 +15,6 @@ from muster.framework.model.quantity import NANO_PER_UNIT, QuantityError, nanos
 from .errors import EvaluationError, no_such_key, no_such_overload
 
 MAX_INT, MIN_INT, MAX_UINT = 2**63 - 1, -(2**63), 2**64 - 1
-_MAX_FLOAT_INT = 2.0**63
 
 
 class Uint(int):
