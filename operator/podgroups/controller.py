@@ -17,7 +17,7 @@ import msgspec
 
 from muster.operator.kube.client import PatchType
 from muster.plugins.coscheduling.announcements import Announcement
-from muster.plugins.coscheduling.api import API_VERSION, PLURAL, PodGroup, PodGroupStatus
+from muster.plugins.coscheduling.api import API_VERSION, PodGroup, PodGroupStatus
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.status import Observation, next_status
 
@@ -49,7 +49,7 @@ class PodGroupController(StatusController):
 
     def __init__(self, groups: PodGroups, ports: WorkerPorts) -> None:
         ended = ended_pods(ports.client, group_by_label, groups.follow_ended, ports.timing)
-        super().__init__(replace(ports, synced=(*ports.synced, ended.synced)), groups, ended)
+        super().__init__(replace(ports, synced=(*ports.synced, ended.synced)), groups, ended, API_VERSION)
         self._groups = groups
         self._known: dict[str, _Known] = {}
         groups.subscribe(self._mark)
@@ -94,14 +94,14 @@ class PodGroupController(StatusController):
     async def _write(self, key: str, known: _Known, body: bytes) -> bool:
         """Patch the status; false when that must be tried again, or need not."""
         based_on = known.told
-        reply = await self._patch(key, _status_path(known.latest), body, PatchType.MERGE)
+        reply = await self._patch(key, body, PatchType.MERGE)
         if reply is not None and known.told is based_on:
             known.latest = _decode(reply.body)
         return reply is not None
 
     def _tell(self, group: PodGroup, told: Iterable[Notice]) -> None:
         for notice in told:
-            self._ports.recorder.record(event_of(notice, group, reporter=self._ports.reporter))
+            self._ports.recorder.record(event_of(notice, group.metadata, API_VERSION, reporter=self._ports.reporter))
 
 
 def status_patch(group: PodGroup, before: PodGroupStatus, after: PodGroupStatus) -> bytes | None:
@@ -119,11 +119,6 @@ def status_patch(group: PodGroup, before: PodGroupStatus, after: PodGroupStatus)
 def _fields(status: PodGroupStatus) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(status)
     return fields
-
-
-def _status_path(group: PodGroup) -> str:
-    meta = group.metadata
-    return f"/apis/{API_VERSION}/namespaces/{meta.namespace}/{PLURAL}/{meta.name}/status"
 
 
 _decode = msgspec.json.Decoder(PodGroup).decode

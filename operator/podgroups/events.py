@@ -1,4 +1,4 @@
-"""Events on PodGroups: what is worth one when a group's status changes. Pure."""
+"""Events on groups of both kinds, and what is worth one when a PodGroup's status changes. Pure."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from muster.framework.contract import MAX_WAIT_SECONDS
+from muster.framework.model.meta import ObjectMeta
 from muster.operator.kube.events import cut_note
 from muster.operator.kube.references import ObjectReference
 from muster.operator.kube.series import EventKey
 from muster.plugins.coscheduling.announcements import Announcement, Reason
-from muster.plugins.coscheduling.api import API_VERSION, KIND, SCHEDULED, PodGroup, PodGroupStatus
+from muster.plugins.coscheduling.api import KIND, SCHEDULED, PodGroup, PodGroupStatus
 
 _LONGEST = int(MAX_WAIT_SECONDS)
-_ACTION = "Scheduling"
 
 
 class Notice(NamedTuple):
@@ -58,23 +58,17 @@ def notices(
         yield _unschedulable(new.reason or "", new.message or "")
 
 
-def event_of(notice: Notice, group: PodGroup, *, reporter: str) -> EventKey:
-    """The notice as an Event in `reporter`'s name.
+def event_of(
+    notice: Notice, group: ObjectMeta, api_version: str, *, reporter: str, action: str = "Scheduling"
+) -> EventKey:
+    """The notice as an Event in `reporter`'s name on a group of this API version.
 
-    Its reference to the group names no version, so that an event which repeats is the same event.
+    Its reference to the group names no version of it, so that an event which repeats is the same event.
     """
-    meta = group.metadata
-    return EventKey(
-        kind=notice.kind,
-        reason=notice.reason,
-        action=_ACTION,
-        note=cut_note(notice.note),
-        controller=reporter,
-        regarding=ObjectReference(
-            kind=KIND, namespace=meta.namespace, name=meta.name, uid=meta.uid, api_version=API_VERSION
-        ),
-        related=None,
+    about = ObjectReference(
+        kind=KIND, namespace=group.namespace, name=group.name, uid=group.uid, api_version=api_version
     )
+    return EventKey(notice.kind, notice.reason, action, cut_note(notice.note), reporter, about, None)
 
 
 def _unschedulable(reason: str, message: str) -> Notice:

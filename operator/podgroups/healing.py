@@ -19,10 +19,8 @@ from muster.framework.contract.healing import HealingPolicy, Life, healing_polic
 from muster.framework.contract.members import Members
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.errors import ApiError, Conflict, NotFound
-from muster.operator.kube.events import cut_note
-from muster.operator.kube.references import ObjectReference
-from muster.operator.kube.series import EventKey
 
+from .events import Notice, event_of
 from .worker import GroupWorker, WorkerPorts
 
 log = logging.getLogger(__name__)
@@ -130,9 +128,5 @@ class Healer(GroupWorker):
     def _tell(self, group: GroupObject, reason: str, note: str) -> None:
         meta = group.metadata
         log.info("PodGroup %s/%s: %s", meta.namespace, meta.name, note)
-        about = ObjectReference(
-            kind="PodGroup", namespace=meta.namespace, name=meta.name, uid=meta.uid, api_version=self._api_version
-        )
-        self._ports.recorder.record(
-            EventKey("Warning", reason, "Evicting", cut_note(note), self._ports.reporter, about, None)
-        )
+        notice, reporter = Notice("Warning", reason, note), self._ports.reporter
+        self._ports.recorder.record(event_of(notice, meta, self._api_version, reporter=reporter, action="Evicting"))

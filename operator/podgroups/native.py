@@ -13,15 +13,13 @@ import asyncio
 import msgspec
 
 from muster.operator.kube.client import PatchType
-from muster.operator.kube.events import cut_note
-from muster.operator.kube.references import ObjectReference
-from muster.operator.kube.series import EventKey
 from muster.plugins.gangscheduling import messages
-from muster.plugins.gangscheduling.api import API_VERSION, KIND, PLURAL, Condition, PodGroup
+from muster.plugins.gangscheduling.api import API_VERSION, Condition, PodGroup
 from muster.plugins.gangscheduling.conditions import next_condition
 from muster.plugins.gangscheduling.groups import Groups, Reason, Said
 
 from .ended_pods import ended_pods, group_by_spec
+from .events import Notice, event_of
 from .status_controller import WRITE_PERIOD, StatusController
 from .worker import WorkerPorts
 
@@ -33,7 +31,8 @@ class NativeGroupController(StatusController):
     """The controller. Make it, `start` and `stop` it on one event loop."""
 
     def __init__(self, groups: Groups, ports: WorkerPorts) -> None:
-        super().__init__(ports, groups, ended_pods(ports.client, group_by_spec, groups.follow_ended, ports.timing))
+        ended = ended_pods(ports.client, group_by_spec, groups.follow_ended, ports.timing)
+        super().__init__(ports, groups, ended, API_VERSION)
         self._groups = groups
         self._told: dict[str, Said] = {}
         self._not_before: dict[str, float] = {}
@@ -74,7 +73,7 @@ class NativeGroupController(StatusController):
             self._told[key] = said
             return
         self._not_before[key] = self._clock.now() + WRITE_PERIOD
-        if await self._patch(key, _status_path(group), _body(group, after), PatchType.STRATEGIC) is not None:
+        if await self._patch(key, _body(group, after), PatchType.STRATEGIC) is not None:
             self._tell(key, group, said)
 
     def _tell_that_it_waits(self, key: str, group: PodGroup) -> None:
@@ -82,7 +81,7 @@ class NativeGroupController(StatusController):
         note = self._groups.waits_for(key)
         if note is not None and key not in self._waiting:
             self._waiting.add(key)
-            self._ports.recorder.record(_event(group, "WaitingForPods", note, self._ports.reporter))
+            self._record(group, Notice("Warning", "WaitingForPods", note))
 
     def _tell(self, key: str, group: PodGroup, said: Said) -> None:
         """Events for people; kube-scheduler has none on groups."""
@@ -91,32 +90,16 @@ class NativeGroupController(StatusController):
         if told is not None and (told.reason, told.message) == (said.reason, said.message):
             return
         note = f"{said.message}. {said.note}" if said.note else said.message
+        kind = "Warning"
         if said.reason is Reason.SCHEDULED:
-            note = messages.scheduled(self._groups.scheduled(key), group.spec.min_count)
-        self._ports.recorder.record(_event(group, said.reason.value, note, self._ports.reporter))
+            kind, note = "Normal", messages.scheduled(self._groups.scheduled(key), group.spec.min_count)
+        self._record(group, Notice(kind, said.reason.value, note))
 
-
-def _event(group: PodGroup, reason: str, note: str, reporter: str) -> EventKey:
-    meta = group.metadata
-    return EventKey(
-        kind="Normal" if reason == Reason.SCHEDULED else "Warning",
-        reason=reason,
-        action="Scheduling",
-        note=cut_note(note),
-        controller=reporter,
-        regarding=ObjectReference(
-            kind=KIND, namespace=meta.namespace, name=meta.name, uid=meta.uid, api_version=API_VERSION
-        ),
-        related=None,
-    )
+    def _record(self, group: PodGroup, notice: Notice) -> None:
+        self._ports.recorder.record(event_of(notice, group.metadata, API_VERSION, reporter=self._ports.reporter))
 
 
 def _body(group: PodGroup, condition: Condition) -> bytes:
     """A strategic merge patch: conditions are merged by their type, and the UID holds it to this very object."""
     uid = {"uid": group.metadata.uid}
     return msgspec.json.encode({"metadata": uid, "status": {"conditions": [msgspec.to_builtins(condition)]}})
-
-
-def _status_path(group: PodGroup) -> str:
-    meta = group.metadata
-    return f"/apis/{API_VERSION}/namespaces/{meta.namespace}/{PLURAL}/{meta.name}/status"

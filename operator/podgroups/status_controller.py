@@ -14,6 +14,7 @@ from muster.operator.kube.client import PatchType
 from muster.operator.kube.errors import ApiError, Conflict, NotFound, Rejected
 from muster.operator.kube.informer import Informer
 from muster.operator.kube.transport import Reply
+from muster.plugins.coscheduling.api import PLURAL
 
 from .worker import GroupWorker, WorkerPorts
 
@@ -28,10 +29,11 @@ _RETRY_SECONDS = 10.0
 class StatusController(GroupWorker):
     """A controller of one kind of groups."""
 
-    def __init__(self, ports: WorkerPorts, groups: Container[str], ended: Informer[Any]) -> None:
+    def __init__(self, ports: WorkerPorts, groups: Container[str], ended: Informer[Any], api_version: str) -> None:
         """`ended` follows members that have ended."""
         super().__init__(ports, groups)
         self._ended = ended
+        self._api_version = api_version
         self._failing = False
 
     def _duties(self) -> list[Coroutine[Any, Any, None]]:
@@ -40,8 +42,10 @@ class StatusController(GroupWorker):
     async def _follow_ended(self) -> None:
         await self._ended.run()
 
-    async def _patch(self, key: str, path: str, body: bytes, kind: PatchType) -> Reply | None:
+    async def _patch(self, key: str, body: bytes, kind: PatchType) -> Reply | None:
         """Patch a group's status; None when that must be tried again, or need not."""
+        namespace, _, name = key.partition("/")
+        path = f"/apis/{self._api_version}/namespaces/{namespace}/{PLURAL}/{name}/status"
         try:
             reply = await self._ports.client.patch(path, body, kind=kind)
         except NotFound:

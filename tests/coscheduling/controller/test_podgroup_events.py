@@ -7,7 +7,7 @@ import pytest
 
 from muster.operator.podgroups.events import event_of, notices
 from muster.plugins.coscheduling.announcements import Announcement, Reason
-from muster.plugins.coscheduling.api import SCHEDULED, Condition, PodGroup, PodGroupStatus
+from muster.plugins.coscheduling.api import API_VERSION, SCHEDULED, Condition, PodGroup, PodGroupStatus
 
 from .groups import pod_group
 
@@ -99,7 +99,7 @@ def test_an_event_names_the_group_but_not_its_version() -> None:
     of["metadata"] |= {"uid": "u1", "resourceVersion": "41"}
     train = msgspec.json.decode(msgspec.json.encode(of), type=PodGroup)
     [notice] = notices(train, status(), status("Scheduled"), None)
-    event = event_of(notice, train, reporter="muster")
+    event = event_of(notice, train.metadata, API_VERSION, reporter="muster")
     assert msgspec.to_builtins(event.regarding) == {
         "kind": "PodGroup",
         "namespace": "ml",
