@@ -24,7 +24,6 @@ from muster.framework.contract import (
     Node,
     NodeView,
     ObjectFollower,
-    ObjectMeta,
     Plugin,
     Pod,
     PodInfo,
@@ -132,7 +131,7 @@ class Cluster:
         plugin = kind(args, cast("Handle", handle))
         self._plugins.append(plugin)
         for resource, given in objects:
-            self._listers[resource].objects[_key(given.metadata)] = given
+            self._listers[resource].objects[given.metadata.key] = given
         for watched in plugin.watches:
             for obj in self._listers[watched.resource].list():
                 _tell(plugin, watched, None, obj)
@@ -144,13 +143,13 @@ class Cluster:
             kind = self._kind_of(plain)
             obj = msgspec.convert(plain, kind.type)
             known = self._listers[kind.resource].objects
-            old, known[_key(obj.metadata)] = known.get(_key(obj.metadata)), obj
+            old, known[obj.metadata.key] = known.get(obj.metadata.key), obj
             self._tell_all(kind, old, obj)
 
     def drop(self, plain: Mapping[str, Any]) -> None:
         """The API does not have the object any more."""
         kind = self._kind_of(plain)
-        key = _key(msgspec.convert(plain, kind.type).metadata)
+        key = msgspec.convert(plain, kind.type).metadata.key
         self._tell_all(kind, self._listers[kind.resource].objects.pop(key), None)
 
     def _kind_of(self, plain: Mapping[str, Any]) -> WatchedKind:
@@ -194,10 +193,6 @@ class Cluster:
 def _tell(plugin: Plugin, kind: WatchedKind, old: object | None, new: object | None) -> None:
     if isinstance(plugin, ObjectFollower) and kind in plugin.watches:
         plugin.on_object(kind.resource, old, new)
-
-
-def _key(meta: ObjectMeta) -> str:
-    return f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
 
 
 _WATCHED = {kind.resource: kind for plugin in IN_TREE.values() for kind in plugin.watches}

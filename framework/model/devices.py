@@ -208,7 +208,7 @@ class ResourceClaim(Wire):
     @property
     def key(self) -> str:
         """`namespace/name`."""
-        return f"{self.metadata.namespace}/{self.metadata.name}"
+        return self.metadata.key
 
     @property
     def allocation(self) -> AllocationResult | None:

@@ -29,13 +29,23 @@ class OwnerReference(Wire):
     controller: bool = False
 
 
-class ObjectMeta(Wire):
-    """`metadata`, without annotations and owners. Timestamps stay RFC 3339 strings; None means absent."""
+class Identity(Wire):
+    """The part of `metadata` that tells one version of one object from all others."""
 
     name: str = ""
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, or the name alone of what has no namespace."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class ObjectMeta(Identity):
+    """`metadata`, without annotations and owners. Timestamps stay RFC 3339 strings; None means absent."""
+
     generation: int = 0
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None

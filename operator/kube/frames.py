@@ -12,6 +12,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from muster.framework.model.meta import Identity
+
 from .errors import ApiError, StatusBody, error_from_status
 from .references import HasMetadata
 
@@ -20,15 +22,6 @@ T = TypeVar("T", bound=HasMetadata)
 
 class GarbageError(Exception):
     """These bytes are not what an API server sends: the stream or the list cannot be trusted any further."""
-
-
-class Identity(msgspec.Struct, rename="camel"):
-    """The least that is known of an object."""
-
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
 
 
 class Change(msgspec.Struct, Generic[T], gc=False):

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from .backoff import Backoff, BackoffRule
 from .errors import ApiError, Gone, NotFound, Rejected, TimedOut, TooManyRequests
 from .frames import Bookmark, Change, Decoder, GarbageError, Lines, Page, StreamError, Unreadable
-from .references import HasMetadata, object_key
+from .references import HasMetadata
 from .store import Handler, Store
 
 if TYPE_CHECKING:
@@ -290,7 +290,7 @@ class Informer(Generic[T]):
     def _act(self, frame: Change[T] | Bookmark | StreamError | Unreadable) -> None:
         match frame:
             case Change(type="DELETED", object=obj):
-                self._store.remove(object_key(obj.metadata), obj)
+                self._store.remove(obj.metadata.key, obj)
                 self._resume_at = obj.metadata.resource_version
             case Change(object=obj):
                 self._store.put(obj)
@@ -322,8 +322,7 @@ class Informer(Generic[T]):
 
     def _note_unreadable(self, item: Unreadable) -> str:
         """Say once per version that an object is left as it was last seen. Returns its key."""
-        identity = item.identity
-        key = f"{identity.namespace}/{identity.name}" if identity.namespace else identity.name
+        identity, key = item.identity, item.identity.key
         if self._told_unreadable.get(key) != identity.resource_version:
             self._told_unreadable[key] = identity.resource_version
             log.error("%s: %s is not readable, its change is left out: %s", self._resource.name, key, item.problem)

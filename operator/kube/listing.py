@@ -10,7 +10,7 @@ import msgspec
 from .client import ApiClient
 from .frames import Decoder
 from .informer import PAGE_SIZE, Listed
-from .references import HasMetadata, object_key
+from .references import HasMetadata
 
 T = TypeVar("T", bound=HasMetadata)
 
@@ -65,7 +65,7 @@ class KnownObjects:
 
     def add(self, obj: HasMetadata) -> None:
         """There is this object, too, or this version of it."""
-        self._by_key[object_key(obj.metadata)] = obj
+        self._by_key[obj.metadata.key] = obj
 
     def get(self, key: str) -> object | None:
         """The object with this `namespace/name` (or name, when not namespaced)."""

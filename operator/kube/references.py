@@ -46,8 +46,3 @@ def pod_path(meta: ObjectMeta, subresource: str = "") -> str:
     """Where a pod is, or a subresource of it."""
     pod = f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}"
     return f"{pod}/{subresource}" if subresource else pod
-
-
-def object_key(meta: ObjectMeta) -> str:
-    """`namespace/name`, or the name alone of what has no namespace."""
-    return f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name

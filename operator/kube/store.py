@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from .references import HasMetadata, object_key
+from .references import HasMetadata
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, ValuesView
@@ -58,7 +58,7 @@ class Store(Generic[T]):
     def put(self, new: T) -> None:
         """The server has this object now."""
         meta = new.metadata
-        key = object_key(meta)
+        key = meta.key
         old = self._objects.get(key)
         if old is None:
             self._objects[key] = new
@@ -86,7 +86,7 @@ class Store(Generic[T]):
         Lazy: makes the next change each time it is advanced, so that the caller can breathe between them. Deletes
         come first, because what they free may be what the adds take.
         """
-        present = {object_key(item.metadata): item for item in items}
+        present = {item.metadata.key: item for item in items}
         for key in [key for key in self._objects if key not in present and key not in keep]:
             self.remove(key)
             yield
@@ -98,4 +98,4 @@ class Store(Generic[T]):
         try:
             notify(*objects)
         except Exception:
-            log.exception("handler failed for %s", object_key(objects[-1].metadata))
+            log.exception("handler failed for %s", objects[-1].metadata.key)

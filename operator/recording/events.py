@@ -227,9 +227,3 @@ AnyEvent = (
     | GroupDecided
     | Ended
 )
-
-
-def key_of(obj: Any) -> str:
-    """`namespace/name` of an object, or the name alone of what has no namespace."""
-    meta = obj.metadata
-    return f"{meta.namespace}/{meta.name}" if meta.namespace else str(meta.name)

@@ -39,7 +39,6 @@ from .events import (
     Stepped,
     TaskWentOn,
     TimerEnded,
-    key_of,
 )
 from .recorder import NODES, PODS
 from .surroundings import Answers, Bound, ReplayClock, ReplayTasks
@@ -202,7 +201,7 @@ class Replay:
         kind, handler = self._handlers[event.kind]
         new = msgspec.json.decode(event.object, type=kind)
         known = self._objects.setdefault(event.kind, {})
-        key = key_of(new)
+        key = new.metadata.key
         if isinstance(event, Gone):
             if known.pop(key, None) is not None:
                 handler.on_delete(new)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from .events import Added, Began, Changed, Decided, Ended, Gone, GroupDecided, Known, OfObject, key_of
+from .events import Added, Began, Changed, Decided, Ended, Gone, GroupDecided, Known, OfObject
 from .secrets import reduced
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ class RecordingFiles:
             self._turn_over(event.at)
         self._put(event)
         if isinstance(event, (Added, Changed)):
-            self._known.setdefault(event.kind, {})[key_of(event.object)] = event.object
+            self._known.setdefault(event.kind, {})[_key_of(event.object)] = event.object
         elif isinstance(event, Gone):
-            self._known.get(event.kind, {}).pop(key_of(event.object), None)
+            self._known.get(event.kind, {}).pop(_key_of(event.object), None)
 
     def flush(self) -> None:
         """Have the system know what was written."""
@@ -159,3 +159,8 @@ class RecordingWriter:
             self._failed = True
             self._waiting.clear()
             log.error("the recording has ended: %s", why)
+
+
+def _key_of(obj: Any) -> str:
+    """The key of an object, which an event holds as it is until the file holds its JSON."""
+    return str(obj.metadata.key)

@@ -23,7 +23,7 @@ from muster.framework.model.volumes import (
     StorageMeta,
 )
 from muster.operator.kube.listing import KnownObjects
-from muster.plugins.volumes.claims import BIND_COMPLETED, SELECTED_NODE, class_of_claim, key_of
+from muster.plugins.volumes.claims import BIND_COMPLETED, SELECTED_NODE, class_of_claim
 
 _replace = msgspec.structs.replace
 
@@ -64,7 +64,7 @@ def _bound(claim: PersistentVolumeClaim, volume: str) -> PersistentVolumeClaim:
 
 def _made_for(claim: PersistentVolumeClaim, listers: Mapping[str, KnownObjects]) -> PersistentVolume:
     meta, class_name = claim.metadata, class_of_claim(claim)
-    name = f"pvc-{key_of(claim)}"
+    name = f"pvc-{claim.metadata.key}"
     storage_class = listers[EventResource.STORAGE_CLASS].get(class_name)
     driver = storage_class.provisioner if isinstance(storage_class, StorageClass) else ""
     spec = PersistentVolumeSpec(

@@ -25,7 +25,7 @@ from muster.framework.scheduler.schedule_one import Feasible
 from muster.operator.podgroups.membership import group_key
 from muster.operator.process.settings import Assembly
 from muster.operator.process.tasks import TaskSet
-from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
+from muster.plugins.coscheduling.api import POD_GROUPS
 
 from .clock import RehearsalClock
 from .controllers import bind_volumes
@@ -108,7 +108,7 @@ class Rehearsal:
         followed = followed_by(assembly, Spectator, Foreteller)
         self._engine = build_engine(followed.configuration, followed.profiles, followed.registry, ports)
         self.nodes = tuple(cluster.nodes)
-        self.pods = tuple({_key(pod): self._waiting(pod) for pod in wanted.pods}.values())
+        self.pods = tuple({pod.metadata.key: self._waiting(pod) for pod in wanted.pods}.values())
         self._set(cluster, wanted)
 
     async def __aenter__(self) -> Self:
@@ -142,7 +142,7 @@ class Rehearsal:
         """
         running, evicted = dict(self._stage.running), len(self.evicted)
         for pod in ended:
-            del self._stage.running[_key(pod)]
+            del self._stage.running[pod.metadata.key]
             self._engine.pods.on_delete(pod)
         placements = await self.place(pods)
         await self.remove(pods)
@@ -212,11 +212,11 @@ class Rehearsal:
                     for obj in objects:
                         self._stored.put_object(kind.resource, obj)
         self._stored.tell(self._engine.objects)
-        anew = {_key(pod) for pod in self.pods}
+        anew = {pod.metadata.key for pod in self.pods}
         for pod in cluster.pods:
-            if pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed") and _key(pod) not in anew:
+            if pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed") and pod.metadata.key not in anew:
                 self._engine.pods.on_add(pod)
-                self._stage.running[_key(pod)] = pod
+                self._stage.running[pod.metadata.key] = pod
 
     def _waiting(self, pod: Pod) -> Pod:
         """The pod as if just created. One that does not choose Muster yet is tried by its first profile."""
@@ -283,10 +283,6 @@ def as_new(pod: Pod, scheduler_name: str) -> Pod:
     """The pod as if just created for this scheduler: without node and status."""
     spec = msgspec.structs.replace(pod.spec, scheduler_name=scheduler_name, node_name="")
     return Pod(pod.metadata, spec)
-
-
-def _key(found: Pod | PodGroup) -> str:
-    return f"{found.metadata.namespace}/{found.metadata.name}"
 
 
 def _on(node: str, pod: Pod) -> Pod:

@@ -15,7 +15,6 @@ import msgspec
 from muster.framework.contract import MERGE_PATCH, Api, ApiError, WatchedKind
 from muster.framework.scheduler.event_handlers import ObjectEventHandler
 from muster.operator.kube.listing import KnownObjects
-from muster.operator.kube.references import object_key
 
 Controllers = Callable[[Any, Mapping[str, KnownObjects]], Iterator[tuple[str, Any]]]
 """What controllers do about an object that was written: further objects, each with its resource."""
@@ -46,7 +45,7 @@ class StoredObjects:
     def put_object(self, resource: str, obj: Any) -> None:
         """There is this object, as it is now."""
         known = self.listers[resource]
-        before = known.get(object_key(obj.metadata))
+        before = known.get(obj.metadata.key)
         known.add(obj)
         handler = self._handlers.get(resource)
         if handler is not None and before is None:

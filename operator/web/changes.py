@@ -182,7 +182,7 @@ def _pods(before: Mapping[str, Pod], after: Mapping[str, Pod], now: float) -> It
             found[Kind.GONE, _group_of(pod)].append(pod)
     for (kind, group), pods in found.items():
         if len(pods) <= _TOLD_SINGLY:
-            yield from (Change(now, kind, _key(pod), _of_one(kind, pod), group) for pod in pods)
+            yield from (Change(now, kind, pod.metadata.key, _of_one(kind, pod), group) for pod in pods)
         else:
             whose = f"{len(pods)} pods of {group[1]}" if group is not None else f"{len(pods)} pods"
             yield Change(now, kind, "", f"{whose} {_of_many(kind, pods)}", group)
@@ -206,7 +206,3 @@ def _of_many(kind: Kind, pods: Iterable[Pod]) -> str:
 def _group_of(pod: Pod) -> GroupId | None:
     key = group_of(pod)
     return None if key is None else (is_native(pod), key)
-
-
-def _key(pod: Pod) -> str:
-    return f"{pod.metadata.namespace}/{pod.metadata.name}"

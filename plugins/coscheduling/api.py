@@ -176,7 +176,7 @@ class PodGroup(Wire):
     @property
     def key(self) -> str:
         """`namespace/name`."""
-        return f"{self.metadata.namespace}/{self.metadata.name}"
+        return self.metadata.key
 
     @property
     def annotations(self) -> dict[str, str]:

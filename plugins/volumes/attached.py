@@ -201,9 +201,7 @@ class _Noting(Storage):
 
 def _key(obj: object | None) -> str:
     meta = getattr(obj, "metadata", None)
-    if meta is None:
-        return ""
-    return f"{meta.namespace}/{meta.name}" if meta.namespace else str(meta.name)
+    return "" if meta is None else str(meta.key)
 
 
 def _column(columns: dict[str, Counts], driver: str, capacity: int, default: int) -> Counts:

@@ -31,7 +31,7 @@ class Capacities:
 
     def put(self, capacity: CSIStorageCapacity) -> None:
         """There is this object, as it is now."""
-        key = _key(capacity)
+        key = capacity.metadata.key
         before = self._by_key.get(key)
         self._by_key[key] = capacity
         if before is None or before.node_topology != capacity.node_topology or not self._sorted:
@@ -41,7 +41,7 @@ class Capacities:
 
     def remove(self, capacity: CSIStorageCapacity) -> None:
         """The object is gone."""
-        if self._by_key.pop(_key(capacity), None) is not None:
+        if self._by_key.pop(capacity.metadata.key, None) is not None:
             self._sorted = False
 
     def __bool__(self) -> bool:
@@ -83,7 +83,3 @@ def limit_of(capacity: CSIStorageCapacity) -> int | None:
 
 def _bytes(quantity: str | int | float) -> int:
     return value(nanos(quantity))
-
-
-def _key(capacity: CSIStorageCapacity) -> str:
-    return f"{capacity.metadata.namespace}/{capacity.metadata.name}"

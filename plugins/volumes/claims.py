@@ -22,11 +22,6 @@ AVAILABLE: Final = "Available"
 _FILESYSTEM = "Filesystem"
 
 
-def key_of(claim: PersistentVolumeClaim) -> str:
-    """`namespace/name`."""
-    return f"{claim.metadata.namespace}/{claim.metadata.name}"
-
-
 def class_of_claim(claim: PersistentVolumeClaim) -> str:
     """The storage class that the claim asks for; empty for none."""
     return claim.metadata.annotations.get(CLASS_ANNOTATION, claim.spec.storage_class_name or "")
@@ -55,7 +50,7 @@ def made_for(claim: PersistentVolumeClaim, pod: PodInfo) -> bool:
 
 def not_made_for(claim: PersistentVolumeClaim, pod: PodInfo) -> str:
     """What is said where it is not."""
-    return f"PVC {key_of(claim)} was not created for pod {pod.key} (pod is not owner)"
+    return f"PVC {claim.metadata.key} was not created for pod {pod.key} (pod is not owner)"
 
 
 def kept_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:

@@ -9,7 +9,7 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.pod_volumes import mount_of
 from muster.framework.model.volumes import CSINode, PersistentVolumeClaim
 
-from .claims import class_of_claim, key_of, made_for, not_made_for
+from .claims import class_of_claim, made_for, not_made_for
 from .migration import DRIVERS, Handle, TranslationError, inline_handle, plugin_of, served, volume_handle
 from .storage import Storage, no_claim
 
@@ -80,4 +80,4 @@ def _handle_to_be(claim: PersistentVolumeClaim, csi_node: CSINode | None, storag
         if not served(driver, csi_node):
             return None
         driver = DRIVERS[driver]
-    return Handle(driver, _UNBOUND + key_of(claim))
+    return Handle(driver, _UNBOUND + claim.metadata.key)

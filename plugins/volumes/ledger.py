@@ -11,7 +11,7 @@ from muster.framework.model.volumes import CSIStorageCapacity, PersistentVolume,
 
 from .assume_cache import AssumeCache
 from .capacities import Capacities
-from .claims import class_of_volume, key_of
+from .claims import class_of_volume
 from .shelf import Shelf
 from .storage import Storage
 from .wakeups import Wakeups
@@ -49,8 +49,8 @@ class Ledger:
         if isinstance(obj, PersistentVolume):
             self._told_of_volume(obj, gone=new is None)
         elif isinstance(obj, PersistentVolumeClaim):
-            self.claims.told(key_of(obj))
-            self.wakeups.wake(EventResource.PERSISTENT_VOLUME_CLAIM, key_of(obj))
+            self.claims.told(obj.metadata.key)
+            self.wakeups.wake(EventResource.PERSISTENT_VOLUME_CLAIM, obj.metadata.key)
         elif isinstance(obj, CSIStorageCapacity):
             self._told_of_capacity(old, new)
 

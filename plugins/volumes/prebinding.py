@@ -15,7 +15,7 @@ from muster.framework.model.node_selector import picks
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.volumes import PersistentVolume, PersistentVolumeClaim
 
-from .claims import BOUND_BY_CONTROLLER, SELECTED_NODE, fully_bound, key_of
+from .claims import BOUND_BY_CONTROLLER, SELECTED_NODE, fully_bound
 from .ledger import Ledger
 from .migration import TranslationError, node_affinity, plugin_of, taken_over
 from .reserving import Binding, Provisioning, Reservation
@@ -109,7 +109,7 @@ class VolumeBinder:
         )
 
     def _has_its_volume(self, binding: Binding, node_name: str) -> bool:
-        name, key = binding.volume.metadata.name, key_of(binding.claim)
+        name, key = binding.volume.metadata.name, binding.claim.metadata.key
         volume = self._ledger.volumes.stored(name)
         if volume is None:
             raise BindingFailed(f"failed to check binding: {self._ledger.volumes.not_found(name)}")
@@ -125,9 +125,9 @@ class VolumeBinder:
 
     def _was_provisioned(self, provisioning: Provisioning, node_name: str) -> bool:
         asked = provisioning.claim.metadata
-        claim = self._ledger.claims.stored(key_of(provisioning.claim))
+        claim = self._ledger.claims.stored(provisioning.claim.metadata.key)
         if claim is None:
-            missing = self._ledger.claims.not_found(key_of(provisioning.claim))
+            missing = self._ledger.claims.not_found(provisioning.claim.metadata.key)
             raise BindingFailed(f"failed to check provisioning pvc: {missing}")
         if _older(claim.metadata.resource_version, asked.resource_version):
             return False
@@ -168,9 +168,9 @@ def _patch(resource_version: str, annotations: dict[str, str]) -> dict[str, obje
 def _objects(reservation: Reservation) -> Iterable[tuple[str, str]]:
     for binding in reservation.bindings:
         yield EventResource.PERSISTENT_VOLUME, binding.volume.metadata.name
-        yield EventResource.PERSISTENT_VOLUME_CLAIM, key_of(binding.claim)
+        yield EventResource.PERSISTENT_VOLUME_CLAIM, binding.claim.metadata.key
     for provisioning in reservation.provisionings:
-        yield EventResource.PERSISTENT_VOLUME_CLAIM, key_of(provisioning.claim)
+        yield EventResource.PERSISTENT_VOLUME_CLAIM, provisioning.claim.metadata.key
 
 
 def _older(version: str, than: str) -> bool:

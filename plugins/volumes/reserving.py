@@ -12,7 +12,7 @@ import msgspec
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.volumes import ClaimReference, PersistentVolume, PersistentVolumeClaim
 
-from .claims import BOUND_BY_CONTROLLER, SELECTED_NODE, kept_for, key_of
+from .claims import BOUND_BY_CONTROLLER, SELECTED_NODE, kept_for
 from .finding import Found
 from .ledger import Ledger
 
@@ -67,7 +67,7 @@ def assume(ledger: Ledger, pod: PodInfo, node_name: str, found: Found) -> Reserv
         for provision in found.provisions:
             if provision.here[0]:
                 claim = _with_node(provision.claim, node_name)
-                ledger.claims.assume(pod.uid, key_of(claim), claim)
+                ledger.claims.assume(pod.uid, claim.metadata.key, claim)
                 made.provisionings.append(Provisioning(claim))
     except Exception:
         give_back(ledger, pod, made)
@@ -79,7 +79,7 @@ def give_back(ledger: Ledger, pod: PodInfo, reservation: Reservation) -> None:
     """Restore what was assumed and not written. What was written the API will tell of."""
     for provisioning in reservation.provisionings:
         if not provisioning.written:
-            ledger.claims.restore(pod.uid, key_of(provisioning.claim))
+            ledger.claims.restore(pod.uid, provisioning.claim.metadata.key)
     for binding in reservation.bindings:
         if not binding.written:
             ledger.volumes.restore(pod.uid, binding.volume.metadata.name)

@@ -25,7 +25,7 @@ from muster.framework.model.volumes import (
     PersistentVolumeSpec,
 )
 
-from .claims import AVAILABLE, kept_for, key_of, mode_of, requested
+from .claims import AVAILABLE, kept_for, mode_of, requested
 from .spots import NONE, Numbers, Place, Spots, is_at, place_of, place_selected
 
 T = TypeVar("T")
@@ -176,7 +176,7 @@ class Shelf:
         wanted, size = _traits(claim.spec), _wanted_size(claim)
         found = [
             volume
-            for volume in self._kept.get(key_of(claim), {}).values()
+            for volume in self._kept.get(claim.metadata.key, {}).values()
             if kept_for(volume, claim)
             and _size(volume) >= size
             and _traits(volume.spec)[:2] == wanted[:2]

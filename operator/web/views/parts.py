@@ -30,7 +30,7 @@ def share(placed: int, needs: int) -> int:
 def pod_link(pod: Pod, *, short: bool = False) -> Link:
     """To a pod's page; `short` leaves its namespace out of the text."""
     meta = pod.metadata
-    return Link(meta.name if short else f"{meta.namespace}/{meta.name}", f"/pods/{_path(meta.namespace, meta.name)}")
+    return Link(meta.name if short else meta.key, f"/pods/{_path(meta.namespace, meta.name)}")
 
 
 def group_link(group: GroupId) -> Link:

@@ -101,7 +101,7 @@ def pod_view(pod: Pod, census: Census, answer: Explained | Told | Unanswered, no
     group = census.group_of(pod)
     evictions = explanation.evictions
     return PodView(
-        name=f"{pod.metadata.namespace}/{pod.metadata.name}",
+        name=pod.metadata.key,
         phase=pod.status.phase,
         node=node_link(pod.spec.node_name),
         scheduler=pod.spec.scheduler_name,

@@ -87,7 +87,7 @@ def queue_view(census: Census, changes: Sequence[Change], *, nodes: int, find: s
         waiting=[_row(group, now) for group in waiting[:_MOST_GROUPS]],
         settled=[_row(group, now) for group in settled[:room]],
         hidden=max(len(waiting) - _MOST_GROUPS, 0) + max(len(settled) - room, 0),
-        alone=_reasons([pod for pod in census.alone if find in f"{pod.metadata.namespace}/{pod.metadata.name}"], now),
+        alone=_reasons([pod for pod in census.alone if find in pod.metadata.key], now),
         changes=change_rows(changes[:_CHANGES], census, now),
         waiting_groups=len(census.waiting),
         waiting_pods=census.pods - census.placed,
