@@ -142,27 +142,26 @@ class PluginSet:
 
     def group_of(self, pod: PodInfo) -> str | None:
         """The key of the group that `pod` is to be tried with, `<plugin>/<id>`: of the first plugin that claims it."""
-        for plugin in self.groups:
-            group = plugin.group_of(pod)
-            if group is not None:
-                return f"{plugin.name}/{group}"
-        return None
+        claimed = self._claimed(pod)
+        return None if claimed is None else f"{claimed[0].name}/{claimed[1]}"
 
     def group_priority(self, pod: PodInfo) -> int | None:
         """The priority that the group of `pod` queues with; None for the pod's own."""
-        for plugin in self.groups:
-            group = plugin.group_of(pod)
-            if group is not None:
-                return plugin.priority(group)
-        return None
+        claimed = self._claimed(pod)
+        return None if claimed is None else claimed[0].priority(claimed[1])
 
     def preemption_priority(self, pod: PodInfo) -> int:
         """What pods must be below to be evicted for `pod`: that of the group it is to be tried with, else its own."""
+        claimed = self._claimed(pod)
+        return pod.priority if claimed is None else claimed[0].preemption_priority(claimed[1], (pod,))
+
+    def _claimed(self, pod: PodInfo) -> tuple[GroupPlugin, str] | None:
+        """The first plugin that claims the pod, and the id of its group."""
         for plugin in self.groups:
             group = plugin.group_of(pod)
             if group is not None:
-                return plugin.preemption_priority(group, (pod,))
-        return pod.priority
+                return plugin, group
+        return None
 
     def group(self, key: str) -> tuple[GroupPlugin, str]:
         """The plugin that named a group, and the group's id. Raises KeyError for a key that `group_of` never gave."""

@@ -47,6 +47,10 @@ class Explanation:
     planned: Mapping[str, Any] = field(default_factory=dict)
     evictions: Evictions | None = None
 
+    def ranked(self) -> list[str]:
+        """The nodes that were scored, the best first; of equals the chosen one, then by name."""
+        return sorted(self.totals, key=lambda name: (-self.totals[name], name != self.chosen, name))
+
 
 def explain(algorithm: Algorithm, pod: PodInfo) -> Explanation:
     """Decide for `pod` and keep everything that was found out. Of equally good nodes the first is chosen."""

@@ -57,7 +57,7 @@ def _rejections(explanation: Explanation, *, wide: bool) -> Iterator[str]:
 
 
 def _scores(explanation: Explanation, *, wide: bool) -> Iterator[str]:
-    best = sorted(explanation.totals, key=lambda name: (-explanation.totals[name], name != explanation.chosen, name))
+    best = explanation.ranked()
     plugins = list(explanation.scores[best[0]])
     rows = [
         (name, str(explanation.totals[name]), *(str(explanation.scores[name][plugin]) for plugin in plugins))

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from muster.framework.config import KubeSchedulerConfiguration
-    from muster.framework.contract.observer import EntityType
     from muster.framework.queue.standing import Standing
     from muster.operator.serving import Authorizer, Check
 
@@ -99,9 +98,6 @@ def pages(
     began = datetime.now(UTC)
     queue, cache, leadership = process.engine.queue, process.engine.cache, process.leadership
 
-    def queued_entities() -> Mapping[tuple[str, EntityType], int]:
-        return queue.entity_counts()
-
     def books() -> Iterator[GroupBook[Any]]:
         found = (process.engine.shared.get(key) for key in (COSCHEDULING, GANG_SCHEDULING))
         return (groups for groups in found if isinstance(groups, GroupBook))
@@ -120,7 +116,7 @@ def pages(
 
     state = State(
         pending_pods=lambda: {**_NO_PODS, **queue.counts()},
-        queued_entities=queued_entities,
+        queued_entities=queue.entity_counts,
         cache_size=cache_size,
         waiting_groups=waiting_groups,
         oldest_waiting_group=oldest_waiting_group,

@@ -41,6 +41,7 @@ class Writers:
     Attributes:
         client: for all that a scheduler writes, and for reading; its writes are fenced.
         bindings: the binding cycles under way.
+        conditions: writes the PodScheduled condition.
         recorder: writes events, with a client of its own, so that they never keep a Binding waiting.
     """
 
@@ -71,13 +72,8 @@ class Writers:
         self.client = client()
         self.recorder = EventRecorder(client(), ambient=machine.ambient())
         self.bindings = TaskSet()
-        self._conditions = PodConditionWriter(StatusWriter(self.client, retrier), clock, standstill)
-        self._binder = ApiBinder(BindingWriter(self.client, retrier), self._conditions)
-
-    @property
-    def conditions(self) -> PodConditionWriter:
-        """Writes the PodScheduled condition."""
-        return self._conditions
+        self.conditions = PodConditionWriter(StatusWriter(self.client, retrier), clock, standstill)
+        self._binder = ApiBinder(BindingWriter(self.client, retrier), self.conditions)
 
     def ports(self, observer: Observer, listers: Mapping[str, Lister], extenders: Sequence[Extender] = ()) -> Ports:
         """The engine's ports over these writers."""
@@ -88,7 +84,7 @@ class Writers:
             spawn=self.bindings.spawn,
             wake=self._wake,
             binder=self._binder,
-            conditions=self._conditions,
+            conditions=self.conditions,
             events=self.recorder.for_profile,
             listers=listers,
             observer=observer,
@@ -103,7 +99,7 @@ class Writers:
         Returns how many writes were cut off, events apart.
         """
         bindings = await self.bindings.drain(within=within)
-        statuses, _ = await asyncio.gather(self._conditions.drain(within=within), self.recorder.drain(within=within))
+        statuses, _ = await asyncio.gather(self.conditions.drain(within=within), self.recorder.drain(within=within))
         return bindings + statuses
 
 

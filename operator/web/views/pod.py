@@ -183,8 +183,7 @@ def _plugins(explanation: Explanation) -> list[str]:
 
 
 def _scores(explanation: Explanation) -> list[ScoreRow]:
-    totals = explanation.totals
-    best = sorted(totals, key=lambda name: (-totals[name], name != explanation.chosen, name))[:_BEST_SHOWN]
+    totals, best = explanation.totals, explanation.ranked()[:_BEST_SHOWN]
     most = totals[best[0]] if best else 0
     return [
         ScoreRow(
