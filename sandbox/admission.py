@@ -1,8 +1,8 @@
 """What kube-apiserver's admission plugins do to new objects, as far as a scheduler can tell the difference.
 
-NamespaceLifecycle for every kind; Priority for pods and native groups; DefaultTolerationSeconds and
-PodTopologyLabels for pods. The plugins that
-need a controller to undo what they do (TaintNodesByCondition, storage protection) are left out, as is ServiceAccount.
+NamespaceLifecycle for every kind; Priority for pods and native groups; DefaultTolerationSeconds and PodTopologyLabels
+for pods. The plugins that need a controller to undo what they do (TaintNodesByCondition, storage protection) are left
+out, as is ServiceAccount.
 """
 
 from typing import TYPE_CHECKING

@@ -1,5 +1,6 @@
 """Fixtures for every test: one real API server for the session, started by the first test that asks for it."""
 
+import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -21,6 +22,12 @@ settings.register_profile(
     "muster", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
 )
 settings.load_profile("muster")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_loop_but_the_tests_own() -> None:
+    """Python 3.11 makes an event loop for pytest-asyncio's first look at the current one, and nobody closes it."""
+    asyncio.set_event_loop(None)
 
 
 @pytest.fixture(scope="session")

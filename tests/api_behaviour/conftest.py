@@ -32,12 +32,6 @@ _OUTSIDE = ("/api/v1/nodes", "/apis/scheduling.k8s.io/v1/priorityclasses")
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _no_loop_but_the_tests_own() -> None:
-    """Python 3.11 makes an event loop for pytest-asyncio's first look at the current one, and nobody closes it."""
-    asyncio.set_event_loop(None)
-
-
 @pytest.fixture(scope="session")
 def real(control_plane: ControlPlane) -> ControlPlane:
     """The control plane of the session, with PodGroups served."""

@@ -1,6 +1,5 @@
 """Fixtures of the wire's tests: the fake server, clients for it, and time that passes without waiting."""
 
-import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -32,12 +31,6 @@ class Time:
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self.now += seconds
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _no_loop_but_the_tests_own() -> None:
-    """Python 3.11 makes an event loop for pytest-asyncio's first look at the current one, and nobody closes it."""
-    asyncio.set_event_loop(None)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """A running sandbox, and kubectl at work on it."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,12 +8,6 @@ import pytest
 from muster.operator.podgroups.definition import definition
 from muster.sandbox import Sandbox
 from tests.sandbox.kubectl import Kubectl
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _no_loop_but_the_tests_own() -> None:
-    """Python 3.11 makes an event loop for pytest-asyncio's first look at the current one, and nobody closes it."""
-    asyncio.set_event_loop(None)
 
 
 @pytest.fixture

@@ -153,7 +153,7 @@ def open_sockets() -> int:
 
 
 async def eventually(wanted: Callable[[], object]) -> None:
-    """Return when `wanted` holds; fail with its last error or answer when it does not in good time."""
+    """Return when `wanted` holds. Raises TimeoutError when it does not in good time."""
     async with asyncio.timeout(20):
         while not wanted():  # noqa: ASYNC110  # the API server has no event to wait for
             await asyncio.sleep(0.05)
