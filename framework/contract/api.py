@@ -8,8 +8,16 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from ..model.meta import Identity
+
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+
+
+def pod_path(pod: Identity, subresource: str = "") -> str:
+    """Where a pod is, or a subresource of it."""
+    path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
+    return f"{path}/{subresource}" if subresource else path
 
 
 class ApiError(Exception):

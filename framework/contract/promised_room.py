@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ..model.pod_info import PodInfo
-from .api import STRATEGIC_MERGE_PATCH, ApiError
+from .api import STRATEGIC_MERGE_PATCH, ApiError, pod_path
 from .handle import Handle
 from .members import Members
 
@@ -50,7 +50,7 @@ class PromisedRoom:
     async def _end(self, pod: PodInfo) -> None:
         """Take the nomination back. If the API cannot be told, it ends in this process alone."""
         patch = msgspec.json.encode({"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": None}})
-        path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/status"
+        path = pod_path(pod.pod.metadata, "status")
         try:
             await self._handle.api.patch(path, patch, content_type=STRATEGIC_MERGE_PATCH)
         except ApiError as error:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from muster.framework.contract.api import pod_path
 from muster.framework.model.meta import ObjectMeta
 from muster.framework.model.pod import Pod
 
 from .errors import ApiError, ConnectionRefused, Fenced, NotFound, ServerError, Unreachable
 from .outcome import DONE, Outcome, Result, outcome_of
-from .references import ObjectReference, pod_path
+from .references import ObjectReference
 
 if TYPE_CHECKING:
     from .client import ApiClient

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from muster.framework.contract.api import pod_path
 from muster.framework.model.times import rfc3339
 
 from .client import PatchType
 from .errors import ApiError
 from .outcome import DONE, Outcome, outcome_of
-from .references import pod_path
 
 if TYPE_CHECKING:
     import asyncio

@@ -1,4 +1,4 @@
-"""References to objects, as bindings and events carry them, and the paths of the objects they are about."""
+"""References to objects, as bindings and events carry them."""
 
 from __future__ import annotations
 
@@ -40,9 +40,3 @@ def pod_reference(meta: ObjectMeta) -> ObjectReference:
         api_version="v1",
         resource_version=meta.resource_version,
     )
-
-
-def pod_path(meta: ObjectMeta, subresource: str = "") -> str:
-    """Where a pod is, or a subresource of it."""
-    pod = f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}"
-    return f"{pod}/{subresource}" if subresource else pod

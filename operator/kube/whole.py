@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from muster.framework.contract.api import pod_path
 from muster.framework.contract.extender import ExtenderError
 from muster.framework.model.meta import ObjectMeta, Wire
 
@@ -98,7 +99,7 @@ class WholeObjects:
         """
         try:
             async with self._reads:
-                reply = await self._client.get(f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}")
+                reply = await self._client.get(pod_path(pod.pod.metadata))
             found = _decode(reply.body)
         except (ApiError, msgspec.DecodeError) as error:
             raise ExtenderError(f"reading pod {pod.key} for an extender: {error}") from error

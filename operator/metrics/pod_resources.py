@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Literal
 
 from muster.framework.model.pod import Pod, ResourceRequirements
-from muster.framework.model.quantity import nanos
+from muster.framework.model.quantity import NANO_PER_UNIT, nanos
 
 Part = Literal["requests", "limits"]
 
@@ -22,7 +22,6 @@ _FAMILIES: tuple[tuple[str, str, Part], ...] = (
     ("kube_pod_resource_request", "[STABLE] What a pod asks for of a resource.", "requests"),
 )
 _PODS_A_BLOCK = 100
-_NANOS = 10**9
 _BYTES = frozenset({"memory", "storage", "ephemeral-storage"})
 
 
@@ -76,7 +75,7 @@ def _lines(name: str, pod: Pod, part: Part) -> Iterator[str]:
     )
     for resource, amount in effective(pod, part).items():
         if amount:
-            yield (f'{name}{{{whose},resource="{resource}",unit="{_unit(resource)}"}} {amount / _NANOS}\n')
+            yield (f'{name}{{{whose},resource="{resource}",unit="{_unit(resource)}"}} {amount / NANO_PER_UNIT}\n')
 
 
 def _unit(resource: str) -> str:

@@ -14,6 +14,7 @@ from typing import Protocol
 
 import msgspec
 
+from muster.framework.contract.api import pod_path
 from muster.framework.contract.group_book import GroupObject
 from muster.framework.contract.healing import HealingPolicy, Life, healing_policy
 from muster.framework.contract.members import Members
@@ -116,9 +117,8 @@ class Healer(GroupWorker):
         name = {"name": pod.name, "namespace": pod.namespace}
         options = {"preconditions": {"uid": pod.uid}}
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": name, "deleteOptions": options}
-        path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/eviction"
         try:
-            await self._ports.client.post(path, msgspec.json.encode(body))
+            await self._ports.client.post(pod_path(pod.pod.metadata, "eviction"), msgspec.json.encode(body))
         except (NotFound, Conflict):
             return None  # it is gone, or another has its name
         except ApiError as error:

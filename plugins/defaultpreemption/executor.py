@@ -18,6 +18,7 @@ from functools import partial
 import msgspec
 
 from muster.framework.contract import STRATEGIC_MERGE_PATCH, ApiError, Handle, Placed
+from muster.framework.contract.api import pod_path
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import rfc3339
 
@@ -189,7 +190,7 @@ class Executor:
 
     async def _tell_taken_back(self, nominee: PodInfo) -> bool:
         patch = msgspec.json.encode({"metadata": {"uid": nominee.uid}, "status": {"nominatedNodeName": None}})
-        path = f"{_path(nominee)}/status"
+        path = pod_path(nominee.pod.metadata, "status")
         try:
             await self._handle.api.patch(path, patch, content_type=STRATEGIC_MERGE_PATCH)
         except ApiError as error:
@@ -219,13 +220,11 @@ class Executor:
 
     async def _delete(self, preemptor: Preemptor, pod: PodInfo) -> bool:
         """Say why, then delete. False when the pod is gone already."""
-        path = _path(pod)
+        meta, condition = pod.pod.metadata, self._disruption(preemptor, pod)
         options = msgspec.json.encode({"preconditions": {"uid": pod.uid}})
         try:
-            await self._handle.api.patch(
-                f"{path}/status", self._disruption(preemptor, pod), content_type=STRATEGIC_MERGE_PATCH
-            )
-            await self._handle.api.delete(path, options)
+            await self._handle.api.patch(pod_path(meta, "status"), condition, content_type=STRATEGIC_MERGE_PATCH)
+            await self._handle.api.delete(pod_path(meta), options)
         except ApiError as error:
             if error.status == _NOT_FOUND:
                 return False
@@ -242,7 +241,3 @@ class Executor:
             "lastTransitionTime": rfc3339(self._handle.clock.wall()),
         }
         return msgspec.json.encode({"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}})
-
-
-def _path(pod: PodInfo) -> str:
-    return f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"

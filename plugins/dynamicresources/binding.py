@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from muster.framework.contract import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiError, Clock, Handle, PodInfo, Status
+from muster.framework.contract.api import pod_path
 from muster.framework.contract.observer import DevicesResult
 from muster.framework.model.devices import (
     DEVICES_API,
@@ -162,7 +163,7 @@ class ClaimWriter:
         ]
         status = {"requestMappings": told, "resourceClaimName": claim.metadata.name}
         body = {"metadata": {"uid": pod.uid}, "status": {"extendedResourceClaimStatus": status}}
-        path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/status"
+        path = pod_path(pod.pod.metadata, "status")
         try:
             await self._handle.api.patch(path, msgspec.json.encode(body), content_type=STRATEGIC_MERGE_PATCH)
         except ApiError as error:
