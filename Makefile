@@ -15,7 +15,7 @@ LINKS := $(ROOMS:%=build/typing/muster/%)
 	simulate-faults real-faults soak nightly attack venv control-plane browser promtool screenshots
 
 help: ## List the commands
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 demo: $(INSTALLED) ## Show Muster at work on a cluster of its own in this terminal
 	$(VENV)/bin/muster demo
@@ -60,14 +60,14 @@ bench-shapes: $(INSTALLED) control-plane ## Measure both on pods that look at ot
 bench-scale: $(INSTALLED) control-plane ## Measure both where 100,000 pods and more run already
 	$(RUN) -m bench.crowd $(BENCH_ARGS)
 
+bench-topology: $(INSTALLED) control-plane ## Measure both on gangs that need one rack each
+	$(RUN) -m bench.topology $(BENCH_ARGS)
+
 parity: $(INSTALLED) control-plane ## Compare Muster's decisions with kube-scheduler's on random clusters
 	$(RUN) -m tests.parity $(SEEDS)
 
 parity-groups: $(INSTALLED) control-plane ## Compare both on random situations of Kubernetes' own groups
 	$(RUN) -m tests.gangscheduling.parity $(SITUATIONS)
-
-bench-topology: $(INSTALLED) control-plane ## Measure both on gangs that need one rack each
-	$(RUN) -m bench.topology $(BENCH_ARGS)
 
 simulate-faults: $(INSTALLED) ## Play seeds of a simulated cluster with every fault: SEEDS="1-300"
 	$(RUN) -m muster.testing.simulation $(or $(SEEDS),1-300)

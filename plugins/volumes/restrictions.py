@@ -66,8 +66,6 @@ class VolumeRestrictions(PreFilterPlugin[None], PreFilterExtensions[None], Filte
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Skips for pods whose disks and claims nobody can be in the way of. A claim that is missing ends it all."""
-        if not pod.pod.spec.volumes:
-            return Status.skip()
         claims = set()
         for name in claims_named_by(pod.pod):
             claim = self._storage.claim(f"{pod.namespace}/{name}")
