@@ -2,35 +2,23 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import quantiles
 
-import msgspec
-
-from bench import scale
 from bench.check import until_right
 from bench.client import Client
 from bench.cluster import create
+from bench.failures import StalledError
 from bench.ledger import Ledger
 from bench.measure import is_running
+from bench.podgroups import Gang
 from bench.progress import Advance, Display
-from bench.scale import NAMESPACE, Body
 from bench.sides import MUSTER
-from bench.trial import StalledError, how_far
+from bench.trial import how_far
 from tests.controlplane.plane import ControlPlane
 
-_LABEL = "scheduling.x-k8s.io/pod-group"
-_GROUPS = f"/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{NAMESPACE}/podgroups"
 _STARTED_WITHIN_SECONDS = 120.0
-
-
-@dataclass(frozen=True, slots=True)
-class Gang:
-    """A group, its pods by name, and nothing else."""
-
-    group: Body
-    pods: Mapping[str, Body]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +28,6 @@ class Waits:
     p50: float
     p99: float
     longest: float
-
-
-def make_gangs(
-    count: int, size: int, *, prefix: str, make: Callable[[str, Mapping[str, str]], Body] = scale.pod
-) -> Iterator[Gang]:
-    """Groups of `size` pods that need them all; `make` makes a pod with a name and labels."""
-    for number in range(count):
-        name = f"{prefix}-{number:04}"
-        group = {
-            "apiVersion": "scheduling.x-k8s.io/v1alpha1",
-            "kind": "PodGroup",
-            "metadata": {"name": name, "namespace": NAMESPACE},
-            "spec": {"minMember": size},
-        }
-        names = [f"{name}-{member:04}" for member in range(size)]
-        yield Gang((_GROUPS, msgspec.json.encode(group)), {pod: make(pod, {_LABEL: name}) for pod in names})
 
 
 async def arrive(gangs: Sequence[Gang], plane: ControlPlane, display: Display, *, bound: int) -> Waits:

@@ -38,10 +38,11 @@ from rich.table import Table
 from bench import cluster, scale
 from bench.attacks import ATTACKS, NAMESPACE, ROGUE, ROGUES, Attack, Target
 from bench.client import Client
+from bench.failures import failures_told
 from bench.gangs import CRD
-from bench.progress import Bars, Display
+from bench.progress import Display
 from bench.sides import POD_GROUPS, POD_GROUPS_ROLE, Side
-from bench.trial import FAILURES, control_plane
+from bench.trial import control_plane
 from tests.controlplane.plane import SCHEDULER, ControlPlane
 from tests.controlplane.ports import free_port
 from tests.security.packages import install
@@ -91,13 +92,10 @@ class Borne:
 def main(nodes: int, only: str) -> None:
     """Attack Muster in every known way and print what others noticed."""
     attacks = [attack for attack in ATTACKS if only in attack.name]
-    try:
-        with Bars() as bars, control_plane(_MUSTER, bars) as plane:
-            plane.kubectl("apply", f"--filename={CRD}")
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                borne = runner.run(_replay(attacks, nodes, plane, bars))
-    except FAILURES as error:
-        raise click.ClickException(str(error)) from error
+    with failures_told() as bars, control_plane(_MUSTER, bars) as plane:
+        plane.kubectl("apply", f"--filename={CRD}")
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            borne = runner.run(_replay(attacks, nodes, plane, bars))
     table = Table("Attack", "Loop held", "/livez", "Others bound within", "RSS before, highest, after", "Faults")
     for each in borne:
         memory = ", ".join(f"{size / _MIB:.0f}" for size in (each.before, each.highest, each.after))

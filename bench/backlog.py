@@ -25,15 +25,16 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import cluster, scale
-from bench.arrivals import make_gangs
 from bench.client import Client
+from bench.failures import failures_told
 from bench.full import RUNNING, Bindings, filling, until_told, writes
 from bench.gangs import serve_pod_groups
 from bench.measure import Reading
-from bench.progress import Advance, Bars, Display
+from bench.podgroups import gang_names, make_gang
+from bench.progress import Advance, Display
 from bench.scale import NAMESPACE, Body
 from bench.sides import KUBE_SCHEDULER, MUSTER, SIDES, Side
-from bench.trial import API_SERVER, ETCD, FAILURES, control_plane
+from bench.trial import API_SERVER, ETCD, control_plane
 from tests.controlplane.plane import ControlPlane
 
 SIGNATURES = 20
@@ -54,7 +55,7 @@ class Situation:
     def bodies(self, side: Side) -> tuple[list[Body], list[Body]]:
         """Groups and pods; for a side that knows no gangs their members are single pods."""
         pods = [waiting(number) for number in range(self.plain)]
-        gangs = list(make_gangs(self.gangs, self.size, prefix="gang", make=_member))
+        gangs = [make_gang(name, self.size, make=_member) for name in gang_names(self.gangs)]
         members = [pod for gang in gangs for pod in gang.pods.values()]
         return ([gang.group for gang in gangs] if side is MUSTER else []), [*members, *pods]
 
@@ -179,15 +180,12 @@ def main(
         _PLAIN: Situation(f"{plain:,} plain pods wait", plain),
         _GANGS: Situation(f"{gangs:,} gangs of 30 and {beside:,} plain pods wait", beside, gangs),
     }
-    try:
-        with Bars() as bars:
-            results = {
-                situation.name: [run(SIDES[side], situation, nodes, rate, seconds, bars) for side in names]
-                for name, situation in situations.items()
-                if only in (None, name)
-            }
-    except FAILURES as error:
-        raise click.ClickException(str(error)) from error
+    with failures_told() as bars:
+        results = {
+            situation.name: [run(SIDES[side], situation, nodes, rate, seconds, bars) for side in names]
+            for name, situation in situations.items()
+            if only in (None, name)
+        }
     if output == "json":
         print(json.dumps({name: [asdict(found) for found in sides] for name, sides in results.items()}, indent=2))
         return

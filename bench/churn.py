@@ -10,40 +10,17 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import msgspec
-
 from bench import scale
 from bench.client import Client, Following
+from bench.ledger import PodEvent
+from bench.podgroups import GROUPS, make_gang
 from bench.scale import NAMESPACE
 
 GANG = 5
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
-GROUPS = f"/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{NAMESPACE}/podgroups"
-_LABEL = "scheduling.x-k8s.io/pod-group"
 _LIVES_SECONDS = 8.0
 _NODE_SECONDS = 7.0
 _MOST_AT_ONCE = 128
-
-
-class _Metadata(msgspec.Struct, rename="camel", gc=False):
-    name: str = ""
-
-
-class _Spec(msgspec.Struct, rename="camel", gc=False):
-    node_name: str = ""
-
-
-class _Pod(msgspec.Struct, gc=False):
-    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
-    spec: _Spec = msgspec.field(default_factory=_Spec)
-
-
-class _Event(msgspec.Struct, gc=False):
-    type: str
-    object: _Pod
-
-
-_decode = msgspec.json.Decoder(_Event).decode
 
 
 @dataclass(slots=True)
@@ -135,7 +112,7 @@ class Churn(Following):
             async for lines in self._client.watch(PODS, fieldSelector="spec.nodeName!="):
                 now = time.monotonic()
                 for line in lines:
-                    self._see(_decode(line).object.metadata.name, now)
+                    self._see(PodEvent.read(line).object.metadata.name, now)
 
     def _see(self, pod: str, now: float) -> None:
         unit = self._units.get(pod)
@@ -154,11 +131,5 @@ def _single(number: int) -> _Unit:
 
 def _gang(number: int) -> _Unit:
     name = f"gang-{number}"
-    group = {
-        "apiVersion": "scheduling.x-k8s.io/v1alpha1",
-        "kind": "PodGroup",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {"minMember": GANG},
-    }
-    pods = {f"{name}-{member}": scale.pod(f"{name}-{member}", {_LABEL: name}) for member in range(GANG)}
-    return _Unit(name, pods, (GROUPS, msgspec.json.encode(group)))
+    gang = make_gang(name, GANG)
+    return _Unit(name, gang.pods, gang.group)

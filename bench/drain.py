@@ -11,10 +11,10 @@ import click
 from rich.console import Console
 
 from bench import scale
-from bench.progress import Bars
+from bench.failures import failures_told
 from bench.report import document, table
 from bench.sides import KUBE_SCHEDULER, MUSTER, SIDES
-from bench.trial import FAILURES, Backlog, run
+from bench.trial import Backlog, run
 
 
 class _Sides(click.ParamType[list[str]]):
@@ -40,11 +40,8 @@ def main(nodes: int, pods: int, order: list[str], output: str) -> None:
     if (fault := scale.overfull(nodes, pods)) is not None:
         raise click.UsageError(fault)
     backlog = Backlog(list(scale.nodes(nodes)), list(scale.pods(pods)))
-    try:
-        with Bars() as bars:
-            results = [run(SIDES[name], backlog, bars) for name in order]
-    except FAILURES as error:
-        raise click.ClickException(str(error)) from error
+    with failures_told() as bars:
+        results = [run(SIDES[name], backlog, bars) for name in order]
     if output == "json":
         print(json.dumps(document(results), indent=2))
     else:

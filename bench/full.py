@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from bench import scale
 from bench.client import Client
+from bench.failures import StalledError
 from bench.ledger import Ledger
 from bench.scale import Body
-from bench.trial import StalledError
 
 RUNNING = "running-"
 """What the names of pods begin with that were there first."""

@@ -18,11 +18,13 @@ import uvloop
 from rich.console import Console
 
 from bench import scale
-from bench.arrivals import Waits, arrive, make_gangs
-from bench.progress import Bars, Display
+from bench.arrivals import Waits, arrive
+from bench.failures import failures_told
+from bench.podgroups import gang_names, make_gang
+from bench.progress import Display
 from bench.report import document, table
 from bench.sides import KUBE_SCHEDULER, MUSTER
-from bench.trial import FAILURES, Backlog, Result, control_plane, measure, run
+from bench.trial import Backlog, Result, control_plane, measure, run
 from tests.controlplane.plane import ControlPlane
 
 CRD = Path(__file__).parents[1] / "deploy" / "crds" / "scheduling.x-k8s.io_podgroups.yaml"
@@ -40,12 +42,9 @@ def main(nodes: int, gangs: int, size: int, crd: Path, output: str) -> None:
     pods = gangs * size
     if (fault := scale.overfull(nodes, 2 * pods)) is not None:
         raise click.UsageError(fault)
-    try:
-        with Bars() as bars:
-            plain = run(KUBE_SCHEDULER, Backlog(list(scale.nodes(nodes)), list(scale.pods(pods))), bars)
-            grouped, waits = _start_gangs(nodes, gangs, size, crd, bars)
-    except FAILURES as error:
-        raise click.ClickException(str(error)) from error
+    with failures_told() as bars:
+        plain = run(KUBE_SCHEDULER, Backlog(list(scale.nodes(nodes)), list(scale.pods(pods))), bars)
+        grouped, waits = _start_gangs(nodes, gangs, size, crd, bars)
     if output == "json":
         print(json.dumps({"backlog": document([plain, grouped]), "arrivals": asdict(waits)}, indent=2))
         return
@@ -60,9 +59,9 @@ def main(nodes: int, gangs: int, size: int, crd: Path, output: str) -> None:
 
 def _start_gangs(nodes: int, count: int, size: int, crd: Path, display: Display) -> tuple[Result, Waits]:
     """Muster alone with a backlog of gangs, then with gangs that arrive. Raises one of `FAILURES`."""
-    backlog = list(make_gangs(count, size, prefix="gang"))
+    backlog = [make_gang(name, size) for name in gang_names(count)]
     pods = [pod for gang in backlog for pod in gang.pods.values()]
-    arrivals = list(make_gangs(count, size, prefix="late"))
+    arrivals = [make_gang(name, size) for name in gang_names(count, prefix="late")]
     with control_plane(MUSTER, display) as plane, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         serve_pod_groups(plane, crd)
         filled = Backlog(list(scale.nodes(nodes)), pods, [gang.group for gang in backlog])

@@ -35,12 +35,19 @@ class _Pod(msgspec.Struct, gc=False):
     spec: _Spec = msgspec.field(default_factory=_Spec)
 
 
-class _Event(msgspec.Struct, gc=False):
+class PodEvent(msgspec.Struct, gc=False):
+    """A line of a watch on pods, as far as it is read."""
+
     type: str
     object: _Pod
 
+    @staticmethod
+    def read(line: bytes) -> "PodEvent":
+        """Decode a line. Raises `msgspec.ValidationError`."""
+        return _decoder.decode(line)
 
-_decode = msgspec.json.Decoder(_Event).decode
+
+_decoder = msgspec.json.Decoder(PodEvent)
 
 
 class WrongRunError(Exception):
@@ -92,7 +99,7 @@ class Ledger(Following):
         """Enters what lines of the watch say, which have come at `now`. Raises `WrongRunError` as `reach` does."""
         before = len(self.nodes)
         for line in lines:
-            event = _decode(line)
+            event = PodEvent.read(line)
             pod, node = event.object.metadata.name, event.object.spec.node_name
             if event.type not in ("ADDED", "MODIFIED"):
                 raise WrongRunError(f"the watch on pods said {line.decode(errors='replace')[:500]}")

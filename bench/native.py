@@ -6,25 +6,23 @@ them; kube-scheduler has its gate for them open. A run that fails ends the bench
 
 import asyncio
 import json
-from collections.abc import Iterator
 
 import click
-import msgspec
 import uvloop
 from rich.console import Console
 
 from bench import scale
-from bench.progress import Bars, Display
+from bench.failures import failures_told
+from bench.podgroups import gang_names, make_native_gang
+from bench.progress import Display
 from bench.report import document, table
-from bench.scale import NAMESPACE, Body
 from bench.sides import KUBE_SCHEDULER, MUSTER, Side
-from bench.trial import FAILURES, Backlog, Result, control_plane, measure
+from bench.trial import Backlog, Result, control_plane, measure
 from tests.controlplane import commands
 from tests.controlplane.plane import ControlPlane
 
 GATES = {"GenericWorkload": True}
 SERVED = {"scheduling.k8s.io/v1beta1": True}
-_GROUPS = f"/apis/scheduling.k8s.io/v1beta1/namespaces/{NAMESPACE}/podgroups"
 
 
 @click.command(context_settings={"show_default": True})
@@ -37,50 +35,16 @@ def main(nodes: int, gangs: int, size: int, output: str) -> None:
     pods = gangs * size
     if (fault := scale.overfull(nodes, pods)) is not None:
         raise click.UsageError(fault)
-    groups, members = _groups(gangs, size), list(_members(gangs, size))
-    try:
-        with Bars() as bars:
-            backlog = Backlog(list(scale.nodes(nodes)), members, groups)
-            results = [_run(side, backlog, bars) for side in (Side(KUBE_SCHEDULER.name, _with_gates), MUSTER)]
-    except FAILURES as error:
-        raise click.ClickException(str(error)) from error
+    made = [make_native_gang(name, size) for name in gang_names(gangs)]
+    groups, members = [gang.group for gang in made], [pod for gang in made for pod in gang.pods.values()]
+    with failures_told() as bars:
+        backlog = Backlog(list(scale.nodes(nodes)), members, groups)
+        results = [_run(side, backlog, bars) for side in (Side(KUBE_SCHEDULER.name, _with_gates), MUSTER)]
     if output == "json":
         print(json.dumps(document(results), indent=2))
         return
     title = f"{gangs:,} native gangs of {size:,} on {nodes:,} nodes"
     Console().print(table(title, results, subject=MUSTER.name, baseline=KUBE_SCHEDULER.name))
-
-
-def _groups(count: int, size: int) -> list[Body]:
-    """PodGroups that need `size` pods each."""
-    return [
-        (
-            _GROUPS,
-            msgspec.json.encode(
-                {
-                    "apiVersion": "scheduling.k8s.io/v1beta1",
-                    "kind": "PodGroup",
-                    "metadata": {"name": _name(number), "namespace": NAMESPACE},
-                    "spec": {"schedulingPolicy": {"gang": {"minCount": size}}},
-                }
-            ),
-        )
-        for number in range(count)
-    ]
-
-
-def _members(count: int, size: int) -> Iterator[Body]:
-    """The pods of all groups."""
-    for number in range(count):
-        for member in range(size):
-            path, body = scale.pod(f"{_name(number)}-{member:04}")
-            pod = msgspec.json.decode(body)
-            pod["spec"]["schedulingGroup"] = {"podGroupName": _name(number)}
-            yield path, msgspec.json.encode(pod)
-
-
-def _name(number: int) -> str:
-    return f"gang-{number:04}"
 
 
 def _with_gates(plane: ControlPlane) -> list[str]:

@@ -22,17 +22,18 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import cluster, scale
-from bench.arrivals import make_gangs
 from bench.client import Client
+from bench.failures import StalledError, failures_told
 from bench.full import Bindings, filling, writes
 from bench.gangs import serve_pod_groups
 from bench.kubelets import Kubelets
 from bench.ledger import WrongRunError
 from bench.measure import Reading, is_running
-from bench.progress import Bars, Display
+from bench.podgroups import gang_names, make_gang
+from bench.progress import Display
 from bench.scale import Body
 from bench.sides import KUBE_SCHEDULER, MUSTER, SIDES, Side
-from bench.trial import API_SERVER, ETCD, FAILURES, StalledError, control_plane, how_far
+from bench.trial import API_SERVER, ETCD, control_plane, how_far
 from tests.controlplane.plane import ControlPlane
 
 URGENT = "urgent"
@@ -65,7 +66,7 @@ class Situation:
 
     def bodies(self) -> tuple[list[Body], list[Body]]:
         """Groups and pods."""
-        gangs = list(make_gangs(self.gangs, self.size, prefix="gang", make=_urgent))
+        gangs = [make_gang(name, self.size, make=_urgent) for name in gang_names(self.gangs)]
         if not gangs:
             return [], [_urgent(f"pod-{number:05}") for number in range(self.pods)]
         return [gang.group for gang in gangs], [pod for gang in gangs for pod in gang.pods.values()]
@@ -176,15 +177,12 @@ def main(nodes: int, gangs: int, gang_nodes: int, names: Sequence[str], only: st
     situations = {_PODS: Situation(nodes), _GANGS: Situation(gang_nodes, gangs)}
     if situations[_GANGS].pods > gang_nodes * _EACH:
         raise click.UsageError(f"{gangs} gangs of 30 find no place on {gang_nodes} nodes")
-    try:
-        with Bars() as bars:
-            results = {
-                name: [run(SIDES[side], situation, bars) for side in names if side == MUSTER.name or name == _PODS]
-                for name, situation in situations.items()
-                if only in (None, name)
-            }
-    except FAILURES as error:
-        raise click.ClickException(str(error)) from error
+    with failures_told() as bars:
+        results = {
+            name: [run(SIDES[side], situation, bars) for side in names if side == MUSTER.name or name == _PODS]
+            for name, situation in situations.items()
+            if only in (None, name)
+        }
     if output == "json":
         told = {
             name: [asdict(found) | {"pods_per_second": found.pods_per_second} for found in sides]

@@ -6,9 +6,10 @@ case, then why the rest was not, and the command fails.
 
 import click
 
+from bench.failures import FAILURES, text_of
 from bench.progress import Display
 from bench.sides import KUBE_SCHEDULER, MUSTER, Side
-from bench.trial import FAILURES, Backlog, Result, run
+from bench.trial import Backlog, Result, run
 from tests.controlplane.binaries import MissingBinaryError
 
 Pair = tuple[Result | None, Result | None]
@@ -37,7 +38,7 @@ class Series:
         except MissingBinaryError:
             raise
         except FAILURES as error:
-            self._faults.append(f"{side.name}, {name}: {str(error) or type(error).__name__}")
+            self._faults.append(f"{side.name}, {name}: {text_of(error)}")
             return None
 
 

@@ -21,12 +21,14 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import cluster, scale
-from bench.churn import GROUPS, PODS, Churn
+from bench.churn import PODS, Churn
 from bench.client import Client
+from bench.failures import failures_told
 from bench.gangs import serve_pod_groups
-from bench.progress import Bars, Display
+from bench.podgroups import GROUPS
+from bench.progress import Display
 from bench.sides import MUSTER
-from bench.trial import FAILURES, control_plane
+from bench.trial import control_plane
 from tests.controlplane.plane import SCHEDULER, ControlPlane
 from tests.e2e.muster_process import MusterProcess, Options
 
@@ -100,13 +102,10 @@ def line_through(points: Sequence[tuple[float, float]]) -> Line:
 @click.option("--nodes", type=click.IntRange(2), default=100, help="Nodes in the cluster.")
 def main(minutes: float, rate: int, nodes: int) -> None:
     """Run Muster for long and see whether it grows."""
-    try:
-        with Bars() as bars, control_plane(MUSTER, bars) as plane:
-            serve_pod_groups(plane)
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                seen = runner.run(_soak(plane, bars, minutes * 60, rate, nodes))
-    except FAILURES as error:
-        raise click.ClickException(str(error)) from error
+    with failures_told() as bars, control_plane(MUSTER, bars) as plane:
+        serve_pod_groups(plane)
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            seen = runner.run(_soak(plane, bars, minutes * 60, rate, nodes))
     table = Table("", "mean", "slope an hour", "climb in all", "verdict")
     steep = []
     for what, bound in BOUNDS.items():

@@ -27,13 +27,14 @@ from rich.table import Table
 
 from bench import cluster, scale
 from bench.client import Client
+from bench.failures import failures_told
 from bench.full import Bindings, until_told, writes
 from bench.hopeless import filling, happen, small, waiting
 from bench.ledger import WrongRunError
 from bench.measure import Reading
-from bench.progress import Advance, Bars, Display
+from bench.progress import Advance, Display
 from bench.sides import MUSTER, Side
-from bench.trial import FAILURES, control_plane
+from bench.trial import control_plane
 from tests.controlplane.plane import ControlPlane
 
 _READY_WITHIN_SECONDS = 60.0
@@ -211,11 +212,8 @@ def in_vain(page: str) -> int:
 def main(nodes: int, pods: int, events: int, seconds: int, clients: int, output: str) -> None:
     """Measure what rate plain pods keep while thousands wait in vain in a storm of events."""
     storm = Storm(nodes, events, seconds, clients)
-    try:
-        with Bars() as bars:
-            results = [run(storm, count, bars) for count in (0, pods)]
-    except FAILURES as error:
-        raise click.ClickException(str(error)) from error
+    with failures_told() as bars:
+        results = [run(storm, count, bars) for count in (0, pods)]
     if output == "json":
         print(json.dumps([asdict(found) for found in results], indent=2))
         return

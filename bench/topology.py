@@ -9,9 +9,10 @@ benchmark as in `bench.drain`.
 import asyncio
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,14 @@ import uvloop
 from rich.console import Console
 
 from bench import scale
-from bench.arrivals import make_gangs
+from bench.failures import failures_told
 from bench.gangs import CRD, KIND
-from bench.progress import Bars, Display
+from bench.podgroups import Gang, gang_names, make_gang, make_native_gang
+from bench.progress import Display
 from bench.report import document, table
-from bench.scale import NAMESPACE, Body
+from bench.scale import Body
 from bench.sides import KUBE_SCHEDULER, MUSTER, Side
-from bench.trial import FAILURES, Backlog, Result, control_plane, measure
+from bench.trial import Backlog, Result, control_plane, measure
 from muster.plugins.coscheduling.topology import REQUIRED
 from tests.controlplane import commands
 from tests.controlplane.plane import ControlPlane
@@ -36,7 +38,6 @@ from tests.controlplane.plane import ControlPlane
 RACK = "example.com/rack"
 GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}
 SERVED = {"scheduling.k8s.io/v1beta1": True}
-NATIVE_GROUPS = f"/apis/scheduling.k8s.io/v1beta1/namespaces/{NAMESPACE}/podgroups"
 _LOOK_SECONDS = 2.0
 _HELD = re.compile(r'muster_event_loop_held_seconds_bucket\{le="([^"]+)"\} (\S+)')
 
@@ -91,39 +92,17 @@ def nodes(count: int, racks: int) -> Iterator[Body]:
 
 def own_gangs(gangs: Gangs) -> tuple[list[Body], list[Body]]:
     """Groups of `scheduling.x-k8s.io`, and their pods."""
-    groups: list[Body] = []
-    pods: list[Body] = []
-    for gang in make_gangs(gangs.count, gangs.size, prefix="gang"):
-        path, body = gang.group
-        group = msgspec.json.decode(body)
-        group["metadata"]["annotations"] = {REQUIRED: RACK}
-        groups.append((path, msgspec.json.encode(group)))
-        pods += gang.pods.values()
-    return groups, pods
+    return _apart(make_gang(name, gangs.size, annotations={REQUIRED: RACK}) for name in gang_names(gangs.count))
 
 
 def native_gangs(gangs: Gangs) -> tuple[list[Body], list[Body]]:
     """Kubernetes' own groups, and their pods."""
-    groups: list[Body] = []
-    pods: list[Body] = []
-    for number in range(gangs.count):
-        name = f"gang-{number:04}"
-        group: dict[str, Any] = {
-            "apiVersion": "scheduling.k8s.io/v1beta1",
-            "kind": "PodGroup",
-            "metadata": {"name": name, "namespace": NAMESPACE},
-            "spec": {
-                "schedulingPolicy": {"gang": {"minCount": gangs.size}},
-                "schedulingConstraints": {"topology": [{"key": RACK}]},
-            },
-        }
-        groups.append((NATIVE_GROUPS, msgspec.json.encode(group)))
-        for member in range(gangs.size):
-            path, body = scale.pod(f"{name}-{member:04}")
-            pod = msgspec.json.decode(body)
-            pod["spec"]["schedulingGroup"] = {"podGroupName": name}
-            pods.append((path, msgspec.json.encode(pod)))
-    return groups, pods
+    return _apart(make_native_gang(name, gangs.size, within=RACK) for name in gang_names(gangs.count))
+
+
+def _apart(gangs: Iterable[Gang]) -> tuple[list[Body], list[Body]]:
+    groups, pods = zip(*((gang.group, gang.pods.values()) for gang in gangs), strict=True)
+    return list(groups), list(chain.from_iterable(pods))
 
 
 def _with_gates(plane: ControlPlane) -> list[str]:
@@ -191,12 +170,9 @@ def main(node_count: int, racks: int, small: tuple[int, int], large: tuple[int, 
     found: dict[str, Mapping[str, Any]] = {}
     console = Console()
     for gangs in backlogs:
-        try:
-            with Bars() as bars:
-                baseline = run_kube_scheduler(gangs, cluster, bars)
-                subject, holds = run_muster(gangs, cluster, crd, bars)
-        except FAILURES as error:
-            raise click.ClickException(str(error)) from error
+        with failures_told() as bars:
+            baseline = run_kube_scheduler(gangs, cluster, bars)
+            subject, holds = run_muster(gangs, cluster, crd, bars)
         found[gangs.title] = {**document([baseline, subject]), "longest_hold_seconds": holds.longest()}
         if output == "table":
             title = f"{gangs.title}, each in one of {racks:,} racks, on {node_count:,} nodes"

@@ -27,15 +27,15 @@ import uvloop
 
 from bench import cluster
 from bench.check import until_right
-from bench.client import Client, RefusedError
-from bench.ledger import Ledger, WrongRunError, count_events, count_scheduled
+from bench.client import Client
+from bench.failures import StalledError
+from bench.ledger import Ledger, count_events, count_scheduled
 from bench.measure import Reading, is_running, peak_bytes
 from bench.progress import Display
 from bench.scale import Body
 from bench.sides import Side, log_of
-from tests.controlplane.binaries import MissingBinaryError
-from tests.controlplane.plane import ControlPlane, KubectlError
-from tests.controlplane.server import Server, StartError
+from tests.controlplane.plane import ControlPlane
+from tests.controlplane.server import Server
 
 API_SERVER, ETCD, BENCH = "kube-apiserver", "etcd", "bench"
 
@@ -46,23 +46,6 @@ _LISTED_A_SECOND = 1000
 _EVENTS_WITHIN_SECONDS = 30.0
 _LOOK_SECONDS = 0.1
 _LOG_LINES = 15
-
-
-class StalledError(Exception):
-    """A side did not finish; the text says how far it came and ends with its log."""
-
-
-FAILURES = (
-    StalledError,
-    WrongRunError,
-    RefusedError,
-    TimeoutError,
-    ExceptionGroup,
-    StartError,
-    MissingBinaryError,
-    KubectlError,
-)
-"""What a benchmark can end with; each text is for whoever started it."""
 
 
 @dataclass(frozen=True, slots=True)

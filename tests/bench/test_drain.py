@@ -7,10 +7,11 @@ from click.testing import CliRunner
 
 from bench import scale
 from bench.drain import main as drain
+from bench.failures import StalledError
 from bench.gangs import main as gangs
 from bench.progress import Display
 from bench.sides import CEILING, MUSTER, Side
-from bench.trial import Backlog, StalledError, measure
+from bench.trial import Backlog, measure
 from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
 from tests.namespaces import remove_namespace

@@ -3,7 +3,7 @@
 import json
 
 from bench import scale
-from bench.arrivals import make_gangs
+from bench.podgroups import gang_names, make_gang
 
 
 def test_nodes_are_spread_over_three_zones_and_have_their_hostname() -> None:
@@ -24,7 +24,7 @@ def test_pods_differ_in_nothing_but_their_names() -> None:
 
 
 def test_a_gang_is_a_group_that_needs_all_of_its_pods() -> None:
-    first, second = make_gangs(2, 3, prefix="gang")
+    first, second = (make_gang(name, 3) for name in gang_names(2))
     group = json.loads(first.group[1])
     assert group["spec"] == {"minMember": 3}
     assert len(first.pods) == 3

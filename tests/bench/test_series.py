@@ -4,10 +4,11 @@ import click
 import pytest
 
 from bench import series
+from bench.failures import StalledError
 from bench.progress import Display
 from bench.series import Series, finished
 from bench.sides import MUSTER, Side
-from bench.trial import Backlog, Result, StalledError
+from bench.trial import Backlog, Result
 from tests.controlplane.binaries import MissingBinaryError
 
 BACKLOG = Backlog([], [])

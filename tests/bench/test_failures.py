@@ -1,0 +1,27 @@
+"""How a benchmark's command ends when something went wrong."""
+
+import click
+import pytest
+
+from bench.failures import StalledError, failures_told
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (StalledError("bound 3 of 5 pods"), "bound 3 of 5 pods"),
+        (TimeoutError(), "TimeoutError"),
+        (ExceptionGroup("unhandled", [StalledError("no"), ExceptionGroup("more", [TimeoutError("late")])]), "no\n\nlate"),
+        (ExceptionGroup("unhandled", [TimeoutError("late"), TimeoutError("late")]), "late"),
+    ],
+    ids=["one", "without a text", "several", "one thing several times"],
+)
+def test_a_command_ends_with_the_text_of_what_went_wrong(error: Exception, text: str) -> None:
+    with pytest.raises(click.ClickException) as ended, failures_told():
+        raise error
+    assert ended.value.message == text
+
+
+def test_a_fault_of_the_benchmark_itself_is_not_made_a_text() -> None:
+    with pytest.raises(KeyError), failures_told():
+        raise KeyError("nodes")
