@@ -7,7 +7,7 @@ Deciding (everything up to Score) changes nothing but what is remembered to answ
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from ..contract.decision import GroupDecision, PodDecision
 from ..contract.group import GroupPlugin
 from ..contract.handle import Clock, Handle
 from ..contract.observer import Observer
-from ..contract.plugin import PreBindPlugin, PreFilterPlugin, PreFilterResult
+from ..contract.plugin import PreBindPlugin
 from ..contract.pod_group import Steps
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
@@ -32,6 +32,7 @@ from .filtering import Filtering
 from .nominator import PodNominator
 from .plugin_calls import PluginCalls, Watch, error_in, not_cleared, permitted, post_filtered
 from .plugin_set import PluginSet, Registry
+from .pre_filtering import PreFiltering
 from .results import Filtered, PreFiltered, Scored
 from .results_cache import ResultsCache
 from .scoring import Scoring
@@ -73,6 +74,7 @@ class Framework:
         self.calls = self._calls = PluginCalls(self.name, clock.now, observer, watch)
         self._concerned = ConcernedPlugins(self.plugins.plugins.values(), self._calls)
         cache = ResultsCache(self.plugins.filter, self.plugins.score, self.plugins.weights)
+        self._pre_filtering = PreFiltering(self.plugins, self._calls, self._concerned)
         self._filtering = Filtering(self.plugins, self._calls, cache, snapshot, nominator)
         self._scoring = Scoring(self.plugins, self._calls, cache, snapshot, self._concerned)
 
@@ -116,63 +118,7 @@ class Framework:
         self, state: CycleState, pod: PodInfo, nodes: NodeView, *, of_groups: bool = True
     ) -> PreFiltered:
         """Ask the plugins in order and join their answers. Without `of_groups` those that know groups are not asked."""
-        since = self._calls.now()
-        plugins: Iterable[PreFilterPlugin] = self.plugins.pre_filter
-        if not of_groups:
-            plugins = [plugin for plugin in plugins if not isinstance(plugin, GroupPlugin)]
-        asked: list[str] = []
-        skipped: set[str] = set()
-        found = self._pre_filter(plugins, state, pod, nodes, asked, skipped)
-        state.skip_filter_plugins = frozenset(skipped)
-        self._calls.evaluated(tuple(asked), points.PRE_FILTER)
-        self._calls.point_ended(points.PRE_FILTER, found.status, since)
-        return found
-
-    def _pre_filter(
-        self,
-        plugins: Iterable[PreFilterPlugin],
-        state: CycleState,
-        pod: PodInfo,
-        nodes: NodeView,
-        asked: list[str],
-        skipped: set[str],
-    ) -> PreFiltered:
-        """Adds to `asked` the plugins whose turn came, and to `skipped` those of them with nothing to do."""
-        calls, others, unprepared = self._calls, self._concerned.others(pod), self.plugins.unprepared
-        node_names: frozenset[str] | None = None
-        narrowing: list[str] = []
-        rejection: Status | None = None
-        for plugin in plugins:
-            name = plugin.name
-            asked.append(name)
-            if name in others:
-                skipped.add(name)
-                continue
-            if name in unprepared:
-                continue
-            answer = calls.call(points.PRE_FILTER, plugin, pod, state.sampled, plugin.pre_filter, state, pod, nodes)
-            if answer is None:
-                continue
-            if isinstance(answer, PreFilterResult):
-                node_names = answer.node_names if node_names is None else node_names & answer.node_names
-                narrowing.append(name)
-                if not node_names:
-                    return PreFiltered(
-                        status=Status.unresolvable(_unsatisfied(narrowing, empty=True)),
-                        rejectors=frozenset(narrowing),
-                    )
-            elif answer.code is Code.SKIP:
-                skipped.add(name)
-            elif answer.code is Code.UNSCHEDULABLE:
-                rejection = answer
-            elif answer.rejected:
-                return PreFiltered(status=answer, rejectors=frozenset({name}))
-            else:
-                return PreFiltered(status=answer)
-        if rejection is not None:
-            return PreFiltered(status=rejection, rejectors=frozenset({rejection.plugin, *narrowing}))
-        absent = Status.unresolvable(_unsatisfied(narrowing, empty=False)) if node_names is not None else None
-        return PreFiltered(node_names=node_names, absent=absent, rejectors=frozenset(narrowing))
+        return self._pre_filtering.run(state, pod, nodes, of_groups)
 
     def run_pre_filter_extension_add_pod(
         self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str
@@ -390,12 +336,3 @@ class Framework:
         for plugin in self.plugins.post_bind:
             self._calls.undo(points.POST_BIND, plugin, pod, False, plugin.post_bind, state, pod, node_name)
         self._calls.point_ended(points.POST_BIND, None, since)
-
-
-def _unsatisfied(plugins: Sequence[str], *, empty: bool) -> str:
-    names = " ".join(sorted(plugins))
-    if not empty:
-        return f"node(s) didn't satisfy plugin(s) [{names}]"
-    if len(plugins) == 1:
-        return f"node(s) didn't satisfy plugin {names}"
-    return f"node(s) didn't satisfy plugin(s) [{names}] simultaneously"
