@@ -64,10 +64,12 @@ class DisruptionMode(Wire):
     all: dict[str, Any] | None = None
 
 
-class PodGroupSpec(Wire):
-    """`spec`. The policies of preemption of members are theirs where the group names none."""
+class GroupSpec(Wire):
+    """What the `spec` of a PodGroup and of a CompositePodGroup have in common.
 
-    scheduling_policy: SchedulingPolicy = SchedulingPolicy()
+    The policies of preemption of members are theirs where the group names none.
+    """
+
     scheduling_constraints: SchedulingConstraints | None = None
     disruption_mode: DisruptionMode | None = None
     priority: int | None = None
@@ -75,15 +77,21 @@ class PodGroupSpec(Wire):
     parent_composite_pod_group_name: str | None = None
 
     @property
+    def disrupted_together(self) -> bool:
+        """Whether all pods in it are evicted, or none."""
+        return self.disruption_mode is not None and self.disruption_mode.all is not None
+
+
+class PodGroupSpec(GroupSpec):
+    """`spec`."""
+
+    scheduling_policy: SchedulingPolicy = SchedulingPolicy()
+
+    @property
     def min_count(self) -> int:
         """How many pods have to be scheduled at once; a group without a gang policy is scheduled with its first."""
         gang = self.scheduling_policy.gang
         return 1 if gang is None else gang.min_count
-
-    @property
-    def disrupted_together(self) -> bool:
-        """Whether the group's pods are evicted all or none."""
-        return self.disruption_mode is not None and self.disruption_mode.all is not None
 
 
 class Condition(Wire, omit_defaults=False):

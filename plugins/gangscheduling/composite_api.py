@@ -11,7 +11,7 @@ import msgspec
 from muster.framework.contract import WatchedKind
 from muster.framework.model.meta import ObjectMeta, Wire
 
-from .api import GROUP, DisruptionMode, SchedulingConstraints
+from .api import GROUP, GroupSpec
 
 API_VERSION = f"{GROUP}/v1alpha3"
 PLURAL = "compositepodgroups"
@@ -30,26 +30,16 @@ class CompositeSchedulingPolicy(Wire):
     gang: CompositeGangPolicy | None = None
 
 
-class CompositePodGroupSpec(Wire):
+class CompositePodGroupSpec(GroupSpec):
     """`spec`."""
 
     scheduling_policy: CompositeSchedulingPolicy = CompositeSchedulingPolicy()
-    scheduling_constraints: SchedulingConstraints | None = None
-    disruption_mode: DisruptionMode | None = None
-    priority: int | None = None
-    preemption_policy: str | None = None
-    parent_composite_pod_group_name: str | None = None
 
     @property
     def min_group_count(self) -> int:
         """How many parts have to be scheduled at once."""
         gang = self.scheduling_policy.gang
         return 1 if gang is None else gang.min_group_count
-
-    @property
-    def disrupted_together(self) -> bool:
-        """Whether all pods in it are evicted, or none."""
-        return self.disruption_mode is not None and self.disruption_mode.all is not None
 
 
 class CompositePodGroup(Wire):

@@ -7,13 +7,10 @@ from collections.abc import Iterable
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
-from .api import PREEMPT_LOWER_PRIORITY, PodGroupSpec
-from .composite_api import CompositePodGroupSpec
+from .api import PREEMPT_LOWER_PRIORITY, GroupSpec
 
 
-def fault(
-    group: PodGroupSpec | CompositePodGroupSpec, waiting: Iterable[PodInfo], scheduled: Iterable[PodInfo]
-) -> str | None:
+def fault(group: GroupSpec, waiting: Iterable[PodInfo], scheduled: Iterable[PodInfo]) -> str | None:
     """What is wrong with the first member that does not go with the group; None when all do.
 
     `waiting` are those that are to be tried, in their order; the first of them sets the schedulerName.
