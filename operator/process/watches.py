@@ -89,7 +89,7 @@ class Watches:
         """`more` are informers that the engine does not hear of, by name for people."""
         now = timing.clock
         self.pods = Informer(client, PODS, Timed(engine.pods, "Pod", observer, now), timing=timing)
-        self._nodes = nodes = Informer(client, NODES, Timed(engine.nodes, "Node", observer, now), timing=timing)
+        nodes = Informer(client, NODES, Timed(engine.nodes, "Node", observer, now), timing=timing)
         self._watches = [_Watch("nodes", nodes, False), _Watch("pods", self.pods, False)]
         self.listers: dict[str, Lister] = {}
         for kind, handler in engine.objects.items():
@@ -121,15 +121,12 @@ class Watches:
         await asyncio.gather(*(watch.ready() for watch in self._watches))
 
     async def refresh(self) -> None:
-        """Return when all is known that other leaders have done until now: pods and nodes are listed again.
+        """Return when all is known that other leaders have done until now: every kind is listed again.
 
-        So are the kinds that are optional, groups and devices: whoever does not know that pods belong together would
-        evict one without the others.
+        A watch may be late for any of them. Whoever does not know that pods belong together would evict one without
+        the others, and whoever does not know a budget would break it.
         """
-        listed_again = (self.pods, self._nodes)
-        await asyncio.gather(
-            *(watch.refreshed() for watch in self._watches if watch.optional or watch.informer in listed_again)
-        )
+        await asyncio.gather(*(watch.refreshed() for watch in self._watches))
 
 
 class Timed(Generic[T_contra]):
