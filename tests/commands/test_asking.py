@@ -16,8 +16,9 @@ from muster.operator.podgroups.definition import definition
 from muster.sandbox import Sandbox
 from muster.sandbox.contents import NodeShape
 from tests.builders import PodDict, make_pod
+from tests.sandboxes import served
 
-from .asking import MUSTER, ask, kubectl, served
+from .asking import MUSTER, ask, kubectl
 
 FULL = (
     "0/4 nodes are available: 4 Insufficient cpu. "

@@ -16,8 +16,9 @@ from muster.sandbox import Sandbox
 from muster.sandbox.contents import NodeShape
 from tests.builders import PodDict, make_pod
 from tests.gangscheduling.world import make_composite, make_group, make_members
+from tests.sandboxes import served
 
-from .asking import MUSTER, ask, kubectl, served
+from .asking import MUSTER, ask, kubectl
 
 WHY = "0/1 nodes are available: 1 Insufficient cpu."
 _REFERENCE = {"workloadName": "job", "templateName": "any"}

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from muster.sandbox import Sandbox
 from muster.sandbox.contents import NodeShape
 from tests.builders import make_node, make_pod
+from tests.sandboxes import served
 from tests.security.packages import install
-from tests.security.sandboxes import serving
 
 MUSTER = Path(sys.executable).with_name("muster")
 
@@ -76,7 +77,10 @@ FAULTS = {
 @pytest.fixture(scope="module")
 def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Credentials for an embedded cluster with a pod that waits."""
-    with serving(tmp_path_factory.mktemp("cluster"), nodes=1, shape=NodeShape(cpu="1"), pods=[make_pod("web")]) as path:
+    sandbox = Sandbox(stand_ins=False)
+    sandbox.nodes(1, shape=NodeShape(cpu="1"))
+    pod = {"apiVersion": "v1", "kind": "Pod", **make_pod("web")}
+    with served(sandbox, [pod], tmp_path_factory.mktemp("cluster")) as path:
         yield path
 
 
