@@ -77,6 +77,8 @@ class Snapshot:
         self._row_of: dict[str, int] = {}
         self._free: list[int] = []
         self._undo: list[_Change] | None = None
+        self._before: dict[str, dict[str, PodInfo]] = {}
+        """The pods of each node that the trials under way touched, as they were and in their order."""
 
     def row_of(self, node_name: str) -> int | None:
         """The row of a node that is known by its object or by a pod on it."""
@@ -146,9 +148,10 @@ class Snapshot:
         Raises ValueError when a pod with this UID is counted there already.
         """
         row = self._claim(node_name)
-        if info.uid in self.pods[row]:
+        pods = self._pods_on(node_name, row)
+        if info.uid in pods:
             raise ValueError(f"pod {info.key} is already counted on node {node_name}")
-        self.pods[row][info.uid] = info
+        pods[info.uid] = info
         self.priorities[info.priority] += 1
         self.resources.add(row, info.signature)
         self.relations.add(info, row)
@@ -167,7 +170,8 @@ class Snapshot:
         Raises KeyError when it is not counted there.
         """
         row = self._row_of[node_name]
-        counted = self.pods[row].pop(info.uid)
+        pods = self._pods_on(node_name, row)
+        counted = pods.pop(info.uid)
         self.priorities[counted.priority] -= 1
         if not self.priorities[counted.priority]:
             del self.priorities[counted.priority]
@@ -218,6 +222,8 @@ class Snapshot:
             while self.take_back():
                 pass
             self._undo = outer
+            if outer is None:
+                self._restore_order()
 
     def take_back(self) -> bool:
         """Undo the latest change of the innermost trial under way; False when there is none."""
@@ -232,6 +238,22 @@ class Snapshot:
         if change.ports:
             self.ports.restore(self._row_of[change.node_name] if row is None else row, change.ports)
         return True
+
+    def _pods_on(self, node_name: str, row: int) -> dict[str, PodInfo]:
+        """Those counted there, to be changed; in a trial their order is kept first."""
+        pods = self.pods[row]
+        if self._undo is not None and node_name not in self._before:
+            self._before[node_name] = dict(pods)
+        return pods
+
+    def _restore_order(self) -> None:
+        """A pod that was taken off its node came back as the last there, and who is first decides between equals."""
+        for node_name, before in self._before.items():
+            if before:
+                pods = self.pods[self._row_of[node_name]]
+                pods.clear()
+                pods.update(before)
+        self._before.clear()
 
     @property
     def tentative(self) -> bool:

@@ -102,12 +102,14 @@ class Executor:
     def start(self, preemptor: Preemptor, victims: Sequence[Placed], *, violations: int) -> None:
         """Evict the victims for the preemptor. Those on their way out already are left alone.
 
-        Where there are none, no event is to come that could wake it.
+        Those that another preemptor has asked for, and that the watch has not told of, are asked for last. Where there
+        are no victims, no event is to come that could wake it.
         """
         self._handle.observer.preemption_victims(len(victims), violations=violations)
         if not victims:
             self._try_again_later(preemptor)
         victims = [victim for victim in victims if not victim.pod.terminating]
+        victims.sort(key=lambda victim: victim.pod.uid in self.leaving)
         if victims:
             run = _Run(victims)
             self._runs.update((pod.uid, run) for pod in preemptor.pods)

@@ -51,6 +51,19 @@ def test_a_pod_can_be_moved_around_inside(snapshot: Snapshot) -> None:
     assert picture(snapshot) == before
 
 
+def test_pods_are_in_their_order_afterwards(snapshot: Snapshot) -> None:
+    first, second, third = (pod(name) for name in ("first", "second", "third"))
+    for each in (first, second, third):
+        snapshot.add_pod(each, "b")
+    with snapshot.trial():
+        snapshot.remove_pod(second, "b")
+        with snapshot.trial():
+            snapshot.remove_pod(first, "b")
+            snapshot.add_pod(WEB, "b")
+        snapshot.remove_pod(third, "b")
+    assert [*snapshot.pods[1].values()] == [first, second, third]
+
+
 def test_rows_taken_and_given_back_inside_are_as_before(snapshot: Snapshot) -> None:
     before = picture(snapshot)
     with snapshot.trial():
