@@ -9,7 +9,7 @@ taken one by one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -64,38 +64,40 @@ class VictimSearch:
         self._remote = handle.filters_depend_on_cluster(state)
         """Whether what happens to a group's pods on other nodes matters to a verdict."""
 
-    def run(self, victims_of: Mapping[str, Sequence[Victim]]) -> DryRun:
-        """Try the nodes named, each with the victims that it may lose."""
+    def run(self, names: Sequence[str], victims_on: Callable[[str], Sequence[Victim]]) -> DryRun:
+        """Try these nodes, each with the victims that it may lose."""
         found = DryRun()
-        names = [name for name, victims in victims_of.items() if victims]
-        found.statuses.update({name: NO_VICTIMS for name, victims in victims_of.items() if not victims})
         if self._remote:
             for name in names:
-                self._run_together({name: victims_of[name]}, found)
-        elif names:
-            self._run_unless_known({name: victims_of[name] for name in names}, found)
+                self._try({name: victims_on(name)}, found)
+        else:
+            self._try_unless_known(names, victims_on, found)
         return found
 
-    def _run_unless_known(self, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> None:
-        """Try those nodes that may have changed since such a pod asked about them, and recall what came of the rest.
-
-        Victims that stand for a group depend on what happens elsewhere, so a node that has such is tried anew.
-        """
+    def _try_unless_known(
+        self, names: Sequence[str], victims_on: Callable[[str], Sequence[Victim]], found: DryRun
+    ) -> None:
+        """Try those nodes that may have changed since such a pod asked about them, and recall what came of the rest."""
         recollection = self._memory.of(self._state, self._pod, self._budgets)
-        alone = {name for name, victims in victims_of.items() if not any(victim.group for victim in victims)}
-        known = {name: recollection.get(name, victims_of[name]) for name in alone}
+        known = {name: outcome for name in names if (outcome := recollection.get(name)) is not None}
         fresh = DryRun()
-        if left := {name: victims for name, victims in victims_of.items() if known.get(name) is None}:
-            self._run_together(left, fresh)
+        self._try({name: victims_on(name) for name in names if name not in known}, fresh)
         new = {candidate.node_name: candidate for candidate in fresh.candidates}
-        for name in victims_of:
-            outcome = known.get(name) or new.get(name) or fresh.statuses[name]
-            if name in left and name in alone and not (isinstance(outcome, Status) and outcome.code is Code.ERROR):
-                recollection.keep(name, victims_of[name], outcome)
+        for name in names:
+            outcome = known.get(name)
+            if outcome is None:
+                outcome = new.get(name) or fresh.statuses[name]
+                if not (isinstance(outcome, Status) and outcome.code is Code.ERROR):
+                    recollection.keep(name, outcome)
             if isinstance(outcome, Candidate):
                 found.candidates.append(outcome)
             else:
                 found.statuses[name] = outcome
+
+    def _try(self, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> None:
+        found.statuses.update({name: NO_VICTIMS for name, victims in victims_of.items() if not victims})
+        if left := {name: victims for name, victims in victims_of.items() if victims}:
+            self._run_together(left, found)
 
     def _run_together(self, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> None:
         nodes = [_Node(name, reprieve_order(victims, self._budgets)) for name, victims in victims_of.items()]

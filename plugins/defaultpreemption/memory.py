@@ -1,10 +1,11 @@
 """Memory of dry runs: what came of a node the last time, for as long as nothing on it has changed.
 
 Thousands of pods alike that wait for room ask for much the same dry runs, and between two of them few nodes change.
-`VictimSearch` looks here first. What is remembered of a node was found with the same node object, the same pods on it,
-the same of them that could go, and the same nominated pods in the preemptor's way; a preemptor's signature and
-priority, the filters that it skips and their epoch, and the budgets are what the memory as a whole goes by. Not to be
-used where a filter's verdict for one node depends on others, nor for victims that stand for a group.
+`VictimSearch` looks here first. What is remembered of a node was found with the same node object, the same pods on it
+and the same nominated pods in the preemptor's way; a preemptor's signature and priority, the filters that it skips and
+their epoch, and the budgets are what the memory as a whole goes by. Nothing is remembered of a node with a pod that
+could go and that a group needs, for then it matters what happens elsewhere. Not to be used where a filter's verdict for
+one node depends on others.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from typing import NamedTuple
 
 from cachetools import LRUCache
 
-from muster.framework.contract import CycleState, Handle, Node, Placed, Status
+from muster.framework.contract import CycleState, Handle, Node, Status
 from muster.framework.model.pod_info import PodInfo
 
 from .budgets import Budgets, PodDisruptionBudget
 from .candidates import Candidate
-from .victims import Victim
+from .victims import UnitOf
 
 _KINDS = 32
 """Kinds of preemptors that are remembered."""
@@ -31,7 +32,6 @@ Outcome = Candidate | Status
 class _Seen(NamedTuple):
     node: Node | None
     pods: Mapping[str, PodInfo]
-    victims: Sequence[Sequence[Placed]]
     nominated: Sequence[PodInfo]
     outcome: Outcome
 
@@ -39,8 +39,9 @@ class _Seen(NamedTuple):
 class DryRunMemory:
     """What is remembered for one profile, of the kinds of preemptors seen last."""
 
-    def __init__(self, handle: Handle) -> None:
+    def __init__(self, handle: Handle, unit_of: UnitOf) -> None:
         self._handle = handle
+        self._unit_of = unit_of
         self._budgets: Sequence[PodDisruptionBudget] = ()
         self._of_kinds: LRUCache[Hashable, dict[str, _Seen]] = LRUCache(_KINDS)
 
@@ -53,20 +54,22 @@ class DryRunMemory:
         seen = self._of_kinds.get(kind)
         if seen is None:
             seen = self._of_kinds[kind] = {}
-        return Recollection(self._handle, pod, seen)
+        return Recollection(self._handle, self._unit_of, pod, seen)
 
 
 class Recollection:
     """The outcomes of one kind of preemptor, by node name, as far as they still hold for `pod`."""
 
-    def __init__(self, handle: Handle, pod: PodInfo, seen: dict[str, _Seen]) -> None:
+    def __init__(self, handle: Handle, unit_of: UnitOf, pod: PodInfo, seen: dict[str, _Seen]) -> None:
         self._snapshot = handle.snapshot
         self._nominator = handle.nominator
+        self._unit_of = unit_of
         self._pod = pod
+        self._priority = handle.nominator.priority_of(pod)
         self._seen = seen
 
-    def get(self, node_name: str, victims: Sequence[Victim]) -> Outcome | None:
-        """What came of the node when these were whom it could lose, if that still holds."""
+    def get(self, node_name: str) -> Outcome | None:
+        """What came of the node, if that still holds."""
         seen = self._seen.get(node_name)
         if seen is None:
             return None
@@ -75,23 +78,29 @@ class Recollection:
             row is None
             or self._snapshot.nodes[row] is not seen.node
             or self._snapshot.pods[row] != seen.pods
-            or [victim.pods for victim in victims] != seen.victims
             or self._nominated(node_name) != seen.nominated
+            or self._needs_others(row)
         ):
             del self._seen[node_name]
             return None
         return seen.outcome
 
-    def keep(self, node_name: str, victims: Sequence[Victim], outcome: Outcome) -> None:
-        """This came of the node as it is now, which can lose these."""
+    def keep(self, node_name: str, outcome: Outcome) -> None:
+        """This came of the node as it is now."""
         row = self._snapshot.row_of(node_name)
-        if row is not None:
+        if row is not None and not self._needs_others(row):
             pods = dict(self._snapshot.pods[row])
-            going = [victim.pods for victim in victims]
-            self._seen[node_name] = _Seen(self._snapshot.nodes[row], pods, going, self._nominated(node_name), outcome)
+            self._seen[node_name] = _Seen(self._snapshot.nodes[row], pods, self._nominated(node_name), outcome)
+
+    def _needs_others(self, row: int) -> bool:
+        """Whether a pod there that is of lower priority has others with it that need it."""
+        below = self._pod.priority
+        return any(pod.priority < below and self._unit_of(pod) is not None for pod in self._snapshot.pods[row].values())
 
     def _nominated(self, node_name: str) -> Sequence[PodInfo]:
         """The pods nominated to the node that the preemptor has to yield to."""
-        mine, priority_of = self._pod, self._nominator.priority_of
         nominated = self._nominator.nominated_pods(node_name)
-        return [each for each in nominated if priority_of(each) >= priority_of(mine) and each.uid != mine.uid]
+        return [each for each in nominated if each.uid != self._pod.uid and self._is_ahead(each)]
+
+    def _is_ahead(self, nominee: PodInfo) -> bool:
+        return nominee.priority >= self._priority or self._nominator.priority_of(nominee) >= self._priority

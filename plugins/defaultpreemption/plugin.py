@@ -72,7 +72,7 @@ class DefaultPreemption(
         super().__init__(args, handle)
         self._args = args
         self._executor = Executor(handle, self.name, handle.shared(f"{self.name}.leaving", set[str]))
-        self._memory = DryRunMemory(handle)
+        self._memory = DryRunMemory(handle, self._unit_of)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """A pod whose victims are still being evicted waits for that."""
@@ -205,7 +205,7 @@ class DefaultPreemption(
         search = VictimSearch(self.handle, state, pod, self._budgets(), self._memory)
         found = DryRun()
         for start in range(0, len(names), wanted):
-            part = search.run({name: self._victims_on(name, pod) for name in names[start : start + wanted]})
+            part = search.run(names[start : start + wanted], partial(self._victims_on, pod))
             found.candidates += part.candidates
             found.statuses |= part.statuses
             if len(found.candidates) >= wanted and any(not each.violations for each in found.candidates):
@@ -227,7 +227,7 @@ class DefaultPreemption(
         share = nodes * self._args.min_candidate_nodes_percentage // 100
         return min(max(share, self._args.min_candidate_nodes_absolute), nodes)
 
-    def _victims_on(self, node_name: str, pod: PodInfo) -> list[Victim]:
+    def _victims_on(self, pod: PodInfo, node_name: str) -> list[Victim]:
         placed = (Placed(other, node_name) for other in self._on(node_name))
         return victims_among(placed, self._unit_of, pod.priority, self.handle.clock.wall())
 

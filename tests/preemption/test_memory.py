@@ -1,12 +1,15 @@
 """What is remembered of dry runs and of crowded nodes changes nothing but the time that a decision takes."""
 
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
 import pytest
 
 from muster.framework.runtime.crowds_cache import CrowdResults
+from muster.plugins.defaultpreemption.dry_run import DryRun, VictimSearch
 from muster.plugins.defaultpreemption.memory import Recollection
+from muster.plugins.defaultpreemption.victims import Victim
 from tests.builders import PodDict, make_node, make_pod
 from tests.preemption.world import EvictingStage, urgent, victim
 
@@ -62,12 +65,33 @@ async def test_the_same_pods_are_evicted_as_when_nothing_is_remembered(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_memory = await history(seed)
-    monkeypatch.setattr(Recollection, "get", lambda self, node_name, victims: None)
+    monkeypatch.setattr(Recollection, "get", lambda self, node_name: None)
     monkeypatch.setattr(CrowdResults, "holds", lambda self, snapshot, row, nominated: False)
     without = await history(seed)
 
     assert with_memory == without
     assert with_memory[-1].deletions
+
+
+async def test_of_pods_alike_the_next_tries_only_nodes_that_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[set[str]] = []
+    run = VictimSearch._run_together
+
+    def noted(self: VictimSearch, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> None:
+        tried.append({*victims_of})
+        run(self, victims_of, found)
+
+    monkeypatch.setattr(VictimSearch, "_run_together", noted)
+    stage = EvictingStage()
+    stage.fill("one", "two", "three", each=2)
+    stage.put_pod(urgent("first", "1"))
+    await stage.wait(1.0)
+    chosen = stage.engine.nominator.nominated_node(stage.uid("default/first"))
+    stage.put_pod(urgent("second", "1"))
+    await stage.wait(1.0)
+
+    assert tried == [{"one", "two", "three"}, {chosen}]
+    await stage.close()
 
 
 async def test_a_node_that_was_crowded_is_asked_about_again_when_another_pod_is_nominated_to_it() -> None:
