@@ -112,17 +112,17 @@ class Diagnosis:
     unschedulable_plugins: set[str] = field(default_factory=set)
     pending_plugins: set[str] = field(default_factory=set)
 
-    def replace(self, position: int, by: Diagnosis) -> None:
-        """The node at `position` has the first rejection of another diagnosis, which is of that node alone."""
-        number = int(by.rejector[0])
-        if number:
-            plugin, table = by.plugins[number - 1], by.tables[number - 1]
-            known = zip(self.plugins, self.tables, strict=True)
-            index = next((at for at, each in enumerate(known, start=1) if each == (plugin, table)), 0)
-            if not index:
-                self.plugins, self.tables = [*self.plugins, plugin], [*self.tables, table]
-                index = len(self.plugins)
-            self.rejector[position], self.codes[position] = index, by.codes[0]
+    def replace(self, others: Iterable[tuple[int, Diagnosis]]) -> None:
+        """Nodes at these positions have the first rejection of another diagnosis, which is of that node alone."""
+        known = {each: index for index, each in enumerate(zip(self.plugins, self.tables, strict=True), start=1)}
+        for position, other in others:
+            number = int(other.rejector[0])
+            if number:
+                rejector = other.plugins[number - 1], other.tables[number - 1]
+                if rejector not in known:
+                    self.plugins, self.tables = [*self.plugins, rejector[0]], [*self.tables, rejector[1]]
+                    known[rejector] = len(self.plugins)
+                self.rejector[position], self.codes[position] = known[rejector], other.codes[0]
 
     def of_one(self, position: int) -> Diagnosis:
         """The part of the node at `position`."""

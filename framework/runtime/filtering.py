@@ -125,8 +125,8 @@ class Filtering:
             among = np.zeros(self._snapshot.height, np.bool_)
             rows = nodes.indices()
             among[rows] = True
-            for row, crowded in self._crowded(state, pod, among).items():
-                diagnosis.replace(int(np.flatnonzero(rows == row)[0]), crowded)
+            crowded = self._crowded(state, pod, among)
+            diagnosis.replace((int((rows == row).argmax()), found) for row, found in crowded.items())
         return diagnosis
 
     def capacity(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> npt.NDArray[np.int64]:

@@ -74,8 +74,9 @@ class Filtered:
             tables=[self.tables.get(name, _NO_STATUS) for name in self.plugins],
             absent=self.absent,
         )
-        for row, crowded in self.nominated.items():
-            diagnosis.replace(int(self.listed.searchsorted(row)), crowded)
+        if self.nominated:
+            positions = self.listed.searchsorted([*self.nominated]).tolist()
+            diagnosis.replace(zip(positions, self.nominated.values(), strict=True))
         numbers = np.unique(rejector).tolist()
         diagnosis.unschedulable_plugins = {diagnosis.plugins[number - 1] for number in numbers if number}
         return diagnosis
