@@ -124,6 +124,7 @@ class PluginSet:
         self.groups = self.of(GroupPlugin)
         self.pod_group_post_filter = at("podGroupPostFilter", PodGroupPostFilterPlugin)
         self.capacity = self.of(CapacityPlugin)
+        self.capacity_names = frozenset(plugin.name for plugin in self.capacity)
         self.decision_followers = self.of(DecisionFollower)
         self.pre_enqueue_followers = tuple(
             plugin

@@ -205,14 +205,15 @@ def _build_queue(
 
     def has_room(group: str | None, pods: Collection[PodInfo], rejectors: frozenset[str], may_evict: bool) -> bool:
         framework = frameworks[next(iter(pods)).pod.spec.scheduler_name]
-        if not all(each.name in rejectors for each in framework.plugins.capacity):
+        if not framework.plugins.capacity_names <= rejectors:
             return True
-        missing, priority = 1, max(pod.priority for pod in pods)
-        if group is not None:
-            plugin, own_id = framework.plugins.group(group)
-            missing = max(1, plugin.missing(own_id))
-            priority = plugin.preemption_priority(own_id, tuple(pods))
-        return room.enough(framework, pods, missing) or (may_evict and room.may_be_made(priority))
+        if group is None:
+            priority = max(pod.priority for pod in pods)
+            return room.enough(framework, pods, 1) or (may_evict and room.may_be_made(priority))
+        plugin, own_id = framework.plugins.group(group)
+        if room.enough(framework, pods, max(1, plugin.missing(own_id))):
+            return True
+        return may_evict and room.may_be_made(plugin.preemption_priority(own_id, tuple(pods)))
 
     def awaits_victims(pods: Iterable[PodInfo]) -> bool:
         return bool(len(nominator)) and any(

@@ -47,6 +47,7 @@ from .selection import pick
 from .strategies import ON_ONE, most_allocated, strategy_of
 
 _ENOUGH = MAX_VALUE
+_FEW_NODES = 8
 _CLASSES = WatchedKind(EventResource.DEVICE_CLASS, f"{DEVICES_API}/deviceclasses", DeviceClass, optional=True)
 
 
@@ -99,8 +100,8 @@ class NodeResourcesFit(
         demand = self._demands.of(pod)
         columns = nodes.snapshot.resources
         demand.arrange(columns, self._devices)
-        if len(nodes) == 1:
-            return np.array([self._room_on(demand, columns, int(nodes.indices()[0]))], np.int64)
+        if len(nodes) <= _FEW_NODES:
+            return np.array([self._room_on(demand, columns, row) for row in nodes.indices().tolist()], np.int64)
         room = nodes.of(columns.allowed_pods) - nodes.of(columns.pod_count)
         if demand.hopeless:
             return np.zeros(len(nodes), np.int64)
@@ -121,7 +122,7 @@ class NodeResourcesFit(
         return True
 
     def _room_on(self, demand: Demand, columns: ResourceColumns, row: int) -> int:
-        """The same of one node, which is asked about whenever a pod comes or goes."""
+        """The same of one node. A few are asked about whenever pods come and go, and columns would cost more."""
         room = int(columns.allowed_pods[row] - columns.pod_count[row])
         if demand.hopeless or room <= 0:
             return 0
