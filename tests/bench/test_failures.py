@@ -11,8 +11,11 @@ from bench.failures import StalledError, failures_told
     [
         (StalledError("bound 3 of 5 pods"), "bound 3 of 5 pods"),
         (TimeoutError(), "TimeoutError"),
-        (ExceptionGroup("unhandled", [StalledError("no"), ExceptionGroup("more", [TimeoutError("late")])]), "no\n\nlate"),
-        (ExceptionGroup("unhandled", [TimeoutError("late"), TimeoutError("late")]), "late"),
+        (
+            ExceptionGroup("in tasks", [StalledError("no"), ExceptionGroup("more", [TimeoutError("late")])]),
+            "no\n\nlate",
+        ),
+        (ExceptionGroup("in tasks", [TimeoutError("late"), TimeoutError("late")]), "late"),
     ],
     ids=["one", "without a text", "several", "one thing several times"],
 )
