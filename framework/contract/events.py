@@ -104,6 +104,11 @@ class Hint(Enum):
     QUEUE = "Queue"
     SKIP = "QueueSkip"
 
+    @classmethod
+    def queue_if(cls, helps: bool) -> Hint:
+        """QUEUE for an event that helps, SKIP for any other."""
+        return cls.QUEUE if helps else cls.SKIP
+
 
 HintFunction = Callable[[PodInfo, Any, Any], Hint]
 """`(pod, old, new) -> Hint`: `old` is None for an add, `new` is None for a delete. An exception counts as QUEUE.

@@ -24,7 +24,7 @@ def claim_changed(pod: PodInfo, old: ResourceClaim | None, new: ResourceClaim | 
         return Hint.QUEUE
     if all(claim.metadata.uid != new.metadata.uid for claim in claims):
         return Hint.SKIP
-    return Hint.QUEUE if old is None or old.status != new.status else Hint.SKIP
+    return Hint.queue_if(old is None or old.status != new.status)
 
 
 def pod_changed(new: PodInfo | None, get: Get) -> Hint:

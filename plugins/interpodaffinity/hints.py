@@ -44,12 +44,13 @@ class Hints:
         if new is not None and old is not None:
             came_near = not self._all_pick(terms.required, old) and self._all_pick(terms.required, new)
             went = self._any_picks(terms.required_apart, old) and not self._any_picks(terms.required_apart, new)
-            return _queue_if(came_near or went)
+            return Hint.queue_if(came_near or went)
         if new is not None:
-            return _queue_if(self._all_pick(terms.required, new))
+            return Hint.queue_if(self._all_pick(terms.required, new))
         if old is None:
             return Hint.SKIP
-        return _queue_if(self._any_picks(terms.required_apart, old) or self._any_picks(old.terms.required_apart, pod))
+        was_apart = self._any_picks(terms.required_apart, old) or self._any_picks(old.terms.required_apart, pod)
+        return Hint.queue_if(was_apart)
 
     def _all_pick(self, terms: Sequence[AffinityTerm], pod: PodInfo) -> bool:
         return bool(terms) and all(self._picks(term, pod) for term in terms)
@@ -69,14 +70,10 @@ def _node(pod: PodInfo, old: Node | None, new: Node) -> Hint:
         return Hint.QUEUE
     if old is None:
         joined = any(term.topology_key in new.metadata.labels for term in terms.required)
-        return _queue_if(joined or bool(terms.required_apart))
+        return Hint.queue_if(joined or bool(terms.required_apart))
     was, has = old.metadata.labels, new.metadata.labels
     near = (term.topology_key for term in terms.required)
     apart = (term.topology_key for term in terms.required_apart)
     joined = any(key in has and was.get(key) != has[key] for key in near)
     left = any(key in was and has.get(key) != was[key] for key in apart)
-    return _queue_if(joined or left)
-
-
-def _queue_if(helps: bool) -> Hint:
-    return Hint.QUEUE if helps else Hint.SKIP
+    return Hint.queue_if(joined or left)

@@ -68,8 +68,8 @@ def _tolerates_cordon(pod: PodInfo) -> bool:
 def _uncordoned(pod: PodInfo, old: object, new: object) -> Hint:
     was_cordoned = not isinstance(old, Node) or old.spec.unschedulable
     is_cordoned = isinstance(new, Node) and new.spec.unschedulable
-    return Hint.QUEUE if was_cordoned and not is_cordoned else Hint.SKIP
+    return Hint.queue_if(was_cordoned and not is_cordoned)
 
 
 def _now_tolerates_cordon(pod: PodInfo, old: object, new: object) -> Hint:
-    return Hint.QUEUE if isinstance(new, PodInfo) and _tolerates_cordon(new) else Hint.SKIP
+    return Hint.queue_if(isinstance(new, PodInfo) and _tolerates_cordon(new))

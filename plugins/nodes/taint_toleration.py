@@ -88,7 +88,7 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         tolerations = self._tolerations.of(pod)
         was_kept_off = old is None or kept_off(old.spec.taints, tolerations)
         is_kept_off = new is not None and kept_off(new.spec.taints, tolerations)
-        return Hint.QUEUE if was_kept_off and not is_kept_off and new is not None else Hint.SKIP
+        return Hint.queue_if(was_kept_off and not is_kept_off and new is not None)
 
 
 class _OverTaintSets:

@@ -68,7 +68,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
 def _gave_back_a_wanted_port(pod: PodInfo, old: object, new: object) -> Hint:
     given_back = old.signature.host_ports if isinstance(old, PodInfo) else ()
     clash = any(_clash(wanted, used) for wanted in pod.signature.host_ports for used in given_back)
-    return Hint.QUEUE if clash else Hint.SKIP
+    return Hint.queue_if(clash)
 
 
 def _clash(wanted: HostPort, used: HostPort) -> bool:

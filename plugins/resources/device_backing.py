@@ -39,7 +39,7 @@ def class_serves(pod: PodInfo, old: DeviceClass | None, new: DeviceClass | None)
     wanted = _resources(new) if old is None else frozenset((explicit,) if explicit else ())
     if old is not None and (old.spec.extended_resource_name or "") == (explicit or ""):
         return Hint.SKIP
-    return Hint.QUEUE if any(pod.signature.requests.get(name) is not None for name in wanted) else Hint.SKIP
+    return Hint.queue_if(any(pod.signature.requests.get(name) is not None for name in wanted))
 
 
 def _resources(of: DeviceClass) -> frozenset[str]:

@@ -25,14 +25,14 @@ def grew(devices: DeviceBacking, pod: PodInfo, old: object, new: object) -> Hint
         return Hint.QUEUE
     before = amounts(old.status.allocatable)
     more = (name for name, n in offered.items() if n > before.get(name, 0))
-    return Hint.QUEUE if any(name == PODS or _wants(pod, name) for name in more) else Hint.SKIP
+    return Hint.queue_if(any(name == PODS or _wants(pod, name) for name in more))
 
 
 def shrank(pod: PodInfo, old: object, new: object) -> Hint:
     """A pod on a node was scaled down: it must ask for less of something that the pod wants."""
     before, after = (each.signature.requests if isinstance(each, PodInfo) else {} for each in (old, new))
     less = (name for name, n in before.items() if n > after.get(name, 0))
-    return Hint.QUEUE if any(_wants(pod, name) for name in less) else Hint.SKIP
+    return Hint.queue_if(any(_wants(pod, name) for name in less))
 
 
 def _wants(pod: PodInfo, resource: str) -> bool:

@@ -48,7 +48,7 @@ class Hints:
             return _relabelled(reading.hard, old.labels, new.labels)
         other = old or new
         counted = other is not None and any(each.rule.selector.picks(other.labels) for each in reading.hard)
-        return Hint.QUEUE if counted else Hint.SKIP
+        return Hint.queue_if(counted)
 
     def _target_pod(self, pod: PodInfo, old: PodInfo, new: PodInfo) -> Hint:
         reading = self._reading(pod)
@@ -66,16 +66,16 @@ class Hints:
         keys = [each.rule.topology_key for each in reading.hard]
         had, has = _in_domains(old, keys), _in_domains(new, keys)
         if old is None or new is None:
-            return Hint.QUEUE if had or has else Hint.SKIP
+            return Hint.queue_if(had or has)
         if had != has:
             return Hint.QUEUE
         moved = any(old.metadata.labels.get(key) != new.metadata.labels.get(key) for key in keys)
-        return Hint.QUEUE if has and (moved or old.spec.taints != new.spec.taints) else Hint.SKIP
+        return Hint.queue_if(has and (moved or old.spec.taints != new.spec.taints))
 
 
 def _relabelled(constraints: Sequence[Constraint], old: Labels, new: Labels) -> Hint:
     matters = old != new and any(each.rule.selector.picks(old) != each.rule.selector.picks(new) for each in constraints)
-    return Hint.QUEUE if matters else Hint.SKIP
+    return Hint.queue_if(matters)
 
 
 def _in_domains(node: Node | None, keys: Sequence[str]) -> bool:

@@ -17,11 +17,11 @@ _ADD_OR_UPDATE = Action.ADD | Action.UPDATE
 
 def _other_topologies(pod: PodInfo, old: StorageClass | None, new: StorageClass) -> Hint:
     """Any new class; an old one when its volumes can be elsewhere."""
-    return _queue_if(old is None or old.allowed_topologies != new.allowed_topologies)
+    return Hint.queue_if(old is None or old.allowed_topologies != new.allowed_topologies)
 
 
 def _other_plugins_migrated(pod: PodInfo, old: CSINode | None, new: CSINode) -> Hint:
-    return _queue_if(old is None or _migrated(old) != _migrated(new))
+    return Hint.queue_if(old is None or _migrated(old) != _migrated(new))
 
 
 def _migrated(csi_node: CSINode) -> str:
@@ -32,16 +32,12 @@ def _capacity_counts_no_more(pod: PodInfo, old: CSIDriver, new: CSIDriver) -> Hi
     """A driver of one of the pod's inline volumes that tracked capacity, and does so no longer."""
     stopped = bool(old.spec.storage_capacity) and not new.spec.storage_capacity
     inline = any(volume.csi is not None and volume.csi.driver == new.metadata.name for volume in pod.pod.spec.volumes)
-    return _queue_if(stopped and inline)
+    return Hint.queue_if(stopped and inline)
 
 
 def _more_capacity(pod: PodInfo, old: CSIStorageCapacity | None, new: CSIStorageCapacity) -> Hint:
     before, after = None if old is None else limit_of(old), limit_of(new)
-    return _queue_if(old is None or (after is not None and (before is None or after > before)))
-
-
-def _queue_if(helps: bool) -> Hint:
-    return Hint.QUEUE if helps else Hint.SKIP
+    return Hint.queue_if(old is None or (after is not None and (before is None or after > before)))
 
 
 REGISTRATIONS: Final = (

@@ -22,4 +22,4 @@ def mounted_claim(pod: PodInfo, old: PersistentVolumeClaim | None, new: Persiste
 
 def _queue_if_among(names: Collection[str], pod: PodInfo, claim: PersistentVolumeClaim) -> Hint:
     among = claim.metadata.namespace == pod.namespace and claim.metadata.name in names
-    return Hint.QUEUE if among else Hint.SKIP
+    return Hint.queue_if(among)

@@ -131,7 +131,7 @@ def _counts(pod: PodInfo) -> bool:
 
 def _takes_more(pod: PodInfo, old: CSINode, new: CSINode) -> Hint:
     before, after = _limits(old), _limits(new)
-    return Hint.QUEUE if any(limit > before.get(driver, 0) for driver, limit in after.items()) else Hint.SKIP
+    return Hint.queue_if(any(limit > before.get(driver, 0) for driver, limit in after.items()))
 
 
 def _limits(csi_node: CSINode) -> dict[str, int]:
@@ -144,7 +144,7 @@ def _limits(csi_node: CSINode) -> dict[str, int]:
 
 def _left_with_volumes(pod: PodInfo, old: PodInfo, new: None) -> Hint:
     placed = old.node_name or old.pod.status.nominated_node_name
-    return Hint.QUEUE if placed and _counts(old) else Hint.SKIP
+    return Hint.queue_if(bool(placed) and _counts(old))
 
 
 def _was_detached(pod: PodInfo, old: VolumeAttachment, new: None) -> Hint:

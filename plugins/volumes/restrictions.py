@@ -122,4 +122,4 @@ def _gave_back(pod: PodInfo, old: PodInfo, new: None) -> Hint:
         for used in given_back
     )
     same = not set(claims_named_by(pod.pod)).isdisjoint(claims_named_by(old.pod))
-    return Hint.QUEUE if clash or same else Hint.SKIP
+    return Hint.queue_if(clash or same)

@@ -148,8 +148,8 @@ def _among(known: Sequence[str], values: frozenset[str]) -> Mask:
 
 
 def _waits(pod: PodInfo, old: None, new: StorageClass) -> Hint:
-    return Hint.QUEUE if new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER else Hint.SKIP
+    return Hint.queue_if(new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER)
 
 
 def _moved(pod: PodInfo, old: PersistentVolume | None, new: PersistentVolume) -> Hint:
-    return Hint.QUEUE if old is None or _places_of(old) != _places_of(new) else Hint.SKIP
+    return Hint.queue_if(old is None or _places_of(old) != _places_of(new))
