@@ -180,11 +180,8 @@ class Algorithm:
         scored = self.framework.run_score_plugins(state, pod, rows)
         if isinstance(scored, Status) or state.consultation is None:
             return scored
-        names, by_plugin, totals = (
-            [self.snapshot.names[row] for row in rows.tolist()],
-            dict(scored.by_plugin),
-            scored.totals,
-        )
+        names = [self.snapshot.names[row] for row in rows.tolist()]
+        by_plugin, totals = dict(scored.by_plugin), scored.totals
         for extender, scores in state.consultation.scores.items():
             by_plugin[extender] = np.array([scores.get(name, 0) for name in names], np.int64)
             totals = totals + by_plugin[extender]
