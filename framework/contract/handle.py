@@ -285,6 +285,10 @@ class Handle(Protocol):
         """
         ...
 
+    def end_promise(self, pod: PodInfo) -> None:
+        """The pod is nominated no more, as far as this process goes, and whoever waits for that room is tried."""
+        ...
+
     def activate(self, pods: Mapping[str, PodInfo]) -> None:
         """Move these pods (by `namespace/name`) to the active queue, wherever in the queue they are."""
         ...

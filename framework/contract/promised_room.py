@@ -2,7 +2,8 @@
 
 Plugins that know groups ask for it: preemption makes room for members, and a member that the API refused to bind while
 others were bound keeps its node. When the group goes, others may have the room: the nomination is taken back on the
-API, and when the watch tells of it the room is free, and whoever waits for it is tried.
+API, and when the watch tells of it the room is free; one that the API knows nothing of ends at once. Either way whoever
+waits for the room is tried.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class PromisedRoom:
             if pod.pod.status.nominated_node_name:
                 self._handle.spawn(self._end(pod))
             else:
-                self._handle.nominator.clear(pod.uid)
+                self._handle.end_promise(pod)
 
     async def _end(self, pod: PodInfo) -> None:
         """Take the nomination back. If the API cannot be told, it ends in this process alone."""
@@ -54,5 +55,5 @@ class PromisedRoom:
         try:
             await self._handle.api.patch(path, patch, content_type=STRATEGIC_MERGE_PATCH)
         except ApiError as error:
-            self._handle.nominator.clear(pod.uid)
+            self._handle.end_promise(pod)
             log.warning("A nomination was not taken back", extra={"pairs": {"pod": pod.key, "error": str(error)}})

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ..cache.cache import Cache
 from ..config import KubeSchedulerConfiguration, ResolvedProfile
+from ..contract.events import ASSIGNED_POD_DELETE
 from ..contract.extender import EXTENDER
 from ..contract.group import DisruptionPlugin, ObjectFollower, PodFollower
 from ..contract.handle import WatchedKind
@@ -111,8 +112,14 @@ def build_engine(
     def activate(pods: Mapping[str, PodInfo]) -> None:
         queue.activate(pods.values())
 
+    def end_promise(pod: PodInfo) -> None:
+        if nominator.clear(pod.uid):
+            queue.move_all(ASSIGNED_POD_DELETE, pod, None, besides=pod.uid)
+
     def build(resolved: ResolvedProfile) -> Framework:
-        handle = ProfileHandle(resolved.scheduler_name, snapshot, waiting, nominator, ports, activate, shared, units.of)
+        handle = ProfileHandle(
+            resolved.scheduler_name, snapshot, waiting, nominator, ports, activate, end_promise, shared, units.of
+        )
         handle.framework = Framework(
             resolved,
             registry,

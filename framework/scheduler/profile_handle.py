@@ -105,6 +105,7 @@ class ProfileHandle:
     nominator: PodNominator
     ports: Ports
     activate: Callable[[Mapping[str, PodInfo]], None]
+    end_promise: Callable[[PodInfo], None]
     shared_values: dict[str, object]
     disruption_unit: Callable[[PodInfo], DisruptionUnit | None]
     framework: Framework = field(init=False)

@@ -311,11 +311,13 @@ async def test_a_pod_that_the_api_refuses_to_bind_keeps_its_node_as_long_as_its_
 async def test_the_node_is_kept_no_longer_than_there_is_a_gang(goes: str) -> None:
     world, train, _ = refused_in_part()
     await world.settle()
-    assert len(world.engine.nominator) == 1
+    [rival] = world.add(make_pod("rival").requests(cpu="1"))
+    await world.run(8)
+    assert (len(world.engine.nominator), world.node_of(rival)) == (1, "")
     if goes == train:
         world.delete_group(goes)
     else:
         world.delete(goes)
     await world.settle()
-    assert len(world.engine.nominator) == 0
+    assert (len(world.engine.nominator), world.node_of(rival)) == (0, "one")
     world.check()
