@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from weakref import ref
 
-from cachetools import LRUCache
+from cachetools import LRUCache, TTLCache
 
 from ..contract.handle import Timer
 from ..contract.status import Code, Status
@@ -76,7 +76,7 @@ class Reports:
         self._current = current
         self._postponed: dict[str, _Postponed] = {}
         self._told: LRUCache[str, tuple[Reasons, str]] = LRUCache(_TOLD)
-        self._told_at: LRUCache[Alike, float] = LRUCache(_REMEMBERED)
+        self._told_at: TTLCache[Alike, float] = TTLCache(_REMEMBERED, REFRESH_SECONDS, ports.clock.now)
         self._refreshes: dict[Alike, _Postponed] = {}
         self._last: LRUCache[str, LastDecision] = LRUCache(_REMEMBERED)
         self._ended = False

@@ -291,6 +291,7 @@ class Informer(Generic[T]):
         match frame:
             case Change(type="DELETED", object=obj):
                 self._store.remove(obj.metadata.key, obj)
+                self._told_unreadable.pop(obj.metadata.key, None)
                 self._resume_at = obj.metadata.resource_version
             case Change(object=obj):
                 self._store.put(obj)
@@ -301,6 +302,7 @@ class Informer(Generic[T]):
                 key = self._note_unreadable(item)
                 if item.type == "DELETED":
                     self._store.remove(key)
+                    del self._told_unreadable[key]
                 self._resume_at = item.identity.resource_version
             case StreamError(error=error):
                 raise error if isinstance(error, (Gone, TooManyRequests)) else _StreamFailed(str(error)) from error

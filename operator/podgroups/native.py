@@ -86,7 +86,8 @@ class NativeGroupController(StatusController):
     def _tell(self, key: str, group: PodGroup, said: Said) -> None:
         """Events for people; kube-scheduler has none on groups."""
         told = self._told.get(key)
-        self._told[key] = said
+        if key in self._groups:  # it may have gone while it was written
+            self._told[key] = said
         if told is not None and (told.reason, told.message) == (said.reason, said.message):
             return
         note = f"{said.message}. {said.note}" if said.note else said.message

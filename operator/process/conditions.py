@@ -62,6 +62,12 @@ class PodConditionWriter:
         """Set the nomination alone."""
         self._say(pod, None, node_name)
 
+    def forget(self, uid: str) -> None:
+        """The pod is gone: nothing is to be said of it any more, and nothing that was is kept."""
+        self._next.pop(uid, None)
+        self._waiting.pop(uid, None)
+        self._nominated.pop(uid, None)
+
     async def withdraw(self, uid: str) -> None:
         """Forget what is still to be said of this pod. Returns when nothing of it is on its way to the API any more."""
         self._next.pop(uid, None)

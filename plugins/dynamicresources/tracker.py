@@ -7,7 +7,7 @@ tracker, which also sees every claim event once for each of them: the second cha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from muster.framework.model.devices import EXTENDED_RESOURCE_CLAIM, AllocationResult, ResourceClaim
@@ -48,6 +48,10 @@ class ClaimTracker:
     def pending(self, uid: str) -> Pending | None:
         """The allocation that is under way for the claim."""
         return self._pending.get(uid)
+
+    def under_way(self) -> Mapping[str, tuple[AllocationResult, frozenset[str]]]:
+        """All pending allocations with who goes by them, for the self-check."""
+        return {uid: (pending.allocation, frozenset(pending.sharers)) for uid, pending in self._pending.items()}
 
     def extended_claim_of(self, pod_uid: str) -> ResourceClaim | None:
         """The claim that was made for the extended resources of the pod."""

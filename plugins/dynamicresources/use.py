@@ -6,8 +6,9 @@ pool it is about, so that only nodes that can use that pool are looked at again.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from itertools import count
 
 from muster.framework.model.devices import AllocationResult
 from muster.framework.model.quantity import nanos
@@ -30,7 +31,9 @@ class DeviceUse:
         self._taken: Counter[DeviceId] = Counter()
         self._shares: Counter[DeviceId] = Counter()
         self._consumed: dict[DeviceId, Counter[str]] = {}
-        self._revisions: defaultdict[PoolId, int] = defaultdict(int)
+        self._results: Counter[PoolId] = Counter()
+        self._revisions: dict[PoolId, int] = {}
+        self._numbers = count(1)
 
     def taken(self, device: DeviceId) -> bool:
         """Whether some claim has the device for itself."""
@@ -49,8 +52,12 @@ class DeviceUse:
         return self._consumed.get(device, _NOTHING)
 
     def revision(self, pool: PoolId) -> int:
-        """Grows with each change of what is allocated of the pool."""
-        return self._revisions[pool]
+        """Another after each change of what is allocated of the pool; 0 as long as nothing is."""
+        return self._revisions.get(pool, 0)
+
+    def everything(self) -> tuple[object, ...]:
+        """All that is in use, for the self-check."""
+        return dict(self._taken), dict(self._shares), {device: dict(part) for device, part in self._consumed.items()}
 
     def add(self, allocation: AllocationResult) -> None:
         """Everything in `allocation` is in use now. Devices used with admin access do not count."""
@@ -61,12 +68,12 @@ class DeviceUse:
         self._count(allocation, -1)
 
     def _count(self, allocation: AllocationResult, sign: int) -> None:
-        pools: set[PoolId] = set()
+        pools: Counter[PoolId] = Counter()
         for result in allocation.devices.results:
             if result.admin_access:
                 continue
             device = DeviceId(result.driver, result.pool, result.device)
-            pools.add(PoolId(result.driver, result.pool))
+            pools[PoolId(result.driver, result.pool)] += sign
             if result.share_id is None:
                 _change(self._taken, [(device, sign)])
                 continue
@@ -76,8 +83,12 @@ class DeviceUse:
                 _change(amounts, ((name, sign * nanos(amount)) for name, amount in result.consumed_capacity.items()))
                 if not amounts:
                     del self._consumed[device]
+        _change(self._results, pools.items())
         for pool in pools:
-            self._revisions[pool] += 1
+            if pool in self._results:
+                self._revisions[pool] = next(self._numbers)
+            else:
+                self._revisions.pop(pool, None)
             self._changed(pool)
 
 

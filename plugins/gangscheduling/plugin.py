@@ -176,9 +176,12 @@ class GangScheduling(
         """Keeps the groups. Whoever waits for a group is tried when it comes, or asks for something else."""
         group = new or old
         if isinstance(group, CompositePodGroup):
+            name = f"{COMPOSITE_PREFIX}{group.key}"
             self._groups.follow_composite(group.key, group if new is not None else None)
             if old is None:
-                self._activate(f"{COMPOSITE_PREFIX}{group.key}")
+                self._activate(name)
+            if new is None:
+                self._forget(name)
             return
         if not isinstance(group, PodGroup):
             return
@@ -189,6 +192,12 @@ class GangScheduling(
             self._say_too_few(group.key)
         if new is None:
             self._promised_room.take_back(group.key)
+            self._forget(group.key)
+
+    def _forget(self, group: str) -> None:
+        """What was decided about a group that is gone is of no account."""
+        self._incomplete.discard(group)
+        self._unfit.discard(group)
 
     # Deciding.
 
@@ -267,7 +276,8 @@ class GangScheduling(
         if decision.status is None:
             return
         status = decision.status
-        (self._incomplete if status.code is Code.PENDING else self._unfit).add(decision.group)
+        if decision.group in self._groups:
+            (self._incomplete if status.code is Code.PENDING else self._unfit).add(decision.group)
         reason = Reason.UNSCHEDULABLE if status.rejected else Reason.SCHEDULER_ERROR
         note = "" if decision.no_domain is None else messages.closest(decision.no_domain)
         self._groups.say(decision.group, reason, status.message, note)

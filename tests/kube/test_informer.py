@@ -10,6 +10,7 @@ import pytest
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.errors import ApiError, Forbidden, ServerError, Unauthorized
 from muster.operator.kube.informer import PAGE_SIZE, Informer, Listed, Phase, Timing
+from tests.growth import sizes
 
 from .conftest import Time
 from .fake_api import Ending, FakeApi, Gate, Json, Raw, Stream, status_answer, until
@@ -402,6 +403,20 @@ async def test_an_object_that_became_unreadable_is_kept_by_a_list_and_can_still_
     fake.on("WATCH", PATH, EXPIRED_INSIDE, Stream([frame("DELETED", odd)]))
     _, journal = await follow()
     await journal.reads("+odd@2", "+a@13", "-odd@2")
+
+
+@pytest.mark.parametrize("readable", [True, False], ids=["readable at last", "unreadable to the end"])
+async def test_nothing_is_kept_of_unreadable_objects_that_are_gone(
+    fake: FakeApi, follow: Following, readable: bool
+) -> None:
+    odd = [{**thing(f"odd-{number}", 100 + number), "size": "huge"} for number in range(50)]
+    gone = [thing(f"odd-{number}", 200 + number) if readable else each for number, each in enumerate(odd)]
+    came_and_went = [frame(event, each) for event, some in (("ADDED", odd), ("DELETED", gone)) for each in some]
+    fake.on("GET", PATH, Json(page([], 10)))
+    fake.on("WATCH", PATH, Stream([*came_and_went, frame("ADDED", thing("last", 300))]))
+    informer, journal = await follow()
+    await until(lambda: "+last@300" in journal.entries)
+    assert sizes(informer)["._told_unreadable"] == 0
 
 
 async def test_a_burst_leaves_room_for_other_tasks(fake: FakeApi, follow: Following) -> None:
