@@ -1,6 +1,8 @@
 """PreBind: what was decided about a pod's claims, written into the API; and taking it back (upstream: `bindClaim`).
 
-Claims are patched, with the version that the patch goes by, so fields that are not known here stay as they are.
+Claims are patched, with the version that the patch goes by, so fields that are not known here stay as they are. Where
+the answer to a patch is lost the devices may be the claim's or not, and the watch may be late; so the claim is looked
+at before anybody else may have them.
 """
 
 from __future__ import annotations
@@ -33,7 +35,11 @@ from .tracker import ClaimTracker
 log = logging.getLogger(__name__)
 
 _CONFLICT, _NOT_FOUND = 409, 404
+_UNSURE = (0, 500, 504)
+"""After these it may have been done all the same; 0 is no answer."""
 _TRIES = 5
+_LOOKS = 20
+_LOOK_SECONDS = 1.0
 _POLL_SECONDS = 5.0
 
 
@@ -108,11 +114,29 @@ class ClaimWriter:
             try:
                 return await self._try_to_reserve(pod, claim, allocation)
             except ApiError as error:
-                if error.status != _CONFLICT or attempt == _TRIES - 1:
+                last = attempt == _TRIES - 1
+                if error.status in _UNSURE or (error.status == _CONFLICT and not last):
+                    claim = await self._as_it_is(claim)
+                    if claim.reserved_for(pod.uid):
+                        return claim
+                if last or error.status not in (_CONFLICT, *_UNSURE):
                     what = "reservation" if allocation is None else "allocation and reservation"
                     raise BindingFailed(f"add {what} to claim {claim.key}: {error}") from error
-            claim = _decode(await self._handle.api.get(_path(claim)))
         raise AssertionError("the last try answers or fails")
+
+    async def _as_it_is(self, claim: ResourceClaim) -> ResourceClaim:
+        """The claim as it is by now, which counts from now on; asked for until there is an answer."""
+        for look in range(_LOOKS):
+            try:
+                found = _decode(await self._handle.api.get(_path(claim)))
+            except ApiError as error:
+                if error.status not in _UNSURE or look == _LOOKS - 1:
+                    raise
+                await _sleep(self._handle.clock, _LOOK_SECONDS)
+            else:
+                self._claims.saw(found)
+                return found
+        raise AssertionError("the last look answers or fails")
 
     async def _try_to_reserve(
         self, pod: PodInfo, claim: ResourceClaim, allocation: AllocationResult | None

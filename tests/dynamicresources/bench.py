@@ -31,12 +31,17 @@ CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
 
 
 class KeptApi:
-    """Objects by path. `collide` counts writes that are refused as if somebody else had written first."""
+    """Objects by path.
+
+    `collide` counts writes that are refused as if somebody else had written first, `unanswered` those that are done and
+    whose answer is lost.
+    """
 
     def __init__(self) -> None:
         self.objects: dict[str, Object] = {}
         self.writes: list[tuple[str, str]] = []
         self.collide = 0
+        self.unanswered = 0
 
     async def get(self, path: str) -> bytes:
         return msgspec.json.encode(self._at(path))
@@ -64,6 +69,9 @@ class KeptApi:
         _merge(known, patch)
         version = int(known["metadata"].get("resourceVersion", "0")) + 1
         known["metadata"]["resourceVersion"] = str(version)
+        if self.unanswered:
+            self.unanswered -= 1
+            raise ApiError("the API server did not answer in time")
         return msgspec.json.encode(known)
 
     async def delete(self, path: str, body: bytes | None = None) -> bytes:

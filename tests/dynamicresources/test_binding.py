@@ -125,6 +125,18 @@ async def test_binding_fails_when_the_claim(case: str) -> None:
     assert await attempt.bind("one") == Status.failure(reason)
 
 
+@pytest.mark.parametrize("lost", [1, 2])
+async def test_a_write_whose_answer_is_lost_is_found_to_have_been_done(lost: int) -> None:
+    world = bench(claim(), claim("other"))
+    attempt = start(world)
+    attempt.nodes()
+    attempt.reserve("one")
+    world.api.unanswered = lost
+    assert await attempt.bind("one") is None
+    assert [each["name"] for each in world.claim("wanted")["status"]["reservedFor"]] == ["user"]
+    assert start(world, "stranger", "other").nodes() == []
+
+
 async def test_it_is_said_after_which_write_it_was_given_up() -> None:
     world = bench(claim())
     attempt = start(world)
