@@ -23,6 +23,7 @@ POLICY = {
     ],
 }
 """Every write of a service account, once it is answered, and nothing else."""
+_BEGIN = '{"kind":"Event"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +73,13 @@ def bindings(found: Iterable[Write]) -> Counter[str]:
 
 
 def _read(log: Path) -> Iterator[Write]:
+    """Whole lines. Where the API server was killed one ends in the middle, and the next begins right behind it."""
     with log.open() as lines:
         for line in lines:
-            entry = json.loads(line)
+            begin = line.rfind(_BEGIN)
+            if begin < 0 or not line.endswith("\n"):
+                continue
+            entry = json.loads(line[begin:])
             about = entry["objectRef"]
             subresource = f"/{about['subresource']}" if "subresource" in about else ""
             yield Write(
