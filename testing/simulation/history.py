@@ -17,6 +17,8 @@ NODE_CPU = 4000
 _URGENT = 0.1
 _NATIVE = 0.3
 """The shares of pods of high priority, and of groups that are Kubernetes' own."""
+_PLAIN = 0.5
+"""Of histories without anything rare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,22 @@ def history_of(seed: str, scale: Scale) -> list[Act]:
         for number in range(many):
             what, draw = random.choice(kinds)
             acts.append(Act(random.uniform(0.0, scale.seconds), what, draw(random, number)))
-    return sorted(acts, key=lambda act: act.at)
+    return sorted([*acts, *_rarities(seed, scale.seconds)], key=lambda act: act.at)
+
+
+def _rarities(seed: str, seconds: float) -> Iterator[Act]:
+    """What is left out of every other history: devices and pods that claim them, and groups and nodes that change."""
+    random = Random(f"{seed}/rarities")
+    if random.random() < _PLAIN:
+        return
+    for _ in range(random.randint(0, 4)):
+        yield Act(random.uniform(0.0, seconds * 0.6), "devices_come", (random.random(), random.randint(1, 3)))
+    for number in range(random.randint(0, 4)):
+        pods = (f"claimer-{number}", random.randint(1, 3), random.choice(CPUS))
+        yield Act(random.uniform(0.0, seconds * 0.8), "claimers_come", pods)
+    for _ in range(random.randint(0, 3)):
+        yield Act(random.uniform(0.0, seconds), "group_changes", (random.random(), random.choice((-1, 1))))
+        yield Act(random.uniform(0.0, seconds), "node_grows", (random.random(), random.choice(CPUS)))
 
 
 def _pods(random: Random, number: int) -> tuple[Any, ...]:

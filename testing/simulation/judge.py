@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import msgspec
 
 from muster.framework.cache.recount import differences
 from muster.framework.queue.entity import Place
+from muster.operator.process.process import Process
 from muster.sandbox.kinds import NATIVE_POD_GROUPS, NODES, PODS
 
 from .reasons import Reasons
 from .replica import Replica
-from .rest import Rest, allocatable, cpu, leftovers, on_node
+from .rest import Devices, Rest, allocatable, cpu, leftovers, on_node
 from .server import Answer, Request, SimulatedServer
+from .trials import watch_trials
 from .world import World
 
 _WRITES_A_POD = 60
@@ -50,6 +53,10 @@ class Judge:
         server.on_request = self._on_request
         self._listening = server.store.ledger.listening(self._on_pods, PODS)
         self._listening.__enter__()
+        for replica in replicas:
+            replica.on_start = partial(self._started, replica)
+            if replica.process is not None:
+                self._started(replica, replica.process)
 
     def look(self) -> None:
         """Every few steps: what each process counts is what it would count anew, and each pod is in one place alone.
@@ -101,6 +108,10 @@ class Judge:
             if replica.process is not None:
                 self._blame(replica, [f"when all is gone, {left}" for left in leftovers(replica.process)])
 
+    def _started(self, replica: Replica, process: Process) -> None:
+        """Whatever it tries from now on has to leave everything as it was."""
+        watch_trials(process.engine, lambda fault: self._blame(replica, [fault]))
+
     # With every request.
 
     def _on_request(self, request: Request, answer: Answer) -> None:
@@ -109,8 +120,17 @@ class Judge:
         self.writes[f"{request.method} {_resource(request.path)}"] += "/leases" not in request.path
         if answer.good and request.path.endswith("/binding"):
             self._on_binding(request)
+        if answer.good and "/resourceclaims/" in request.path:
+            self._on_claim(request)
         if request.method == "DELETE":
             self._on_eviction(request.path.rpartition("/")[2])
+
+    def _on_claim(self, request: Request) -> None:
+        """No device is given to two claims."""
+        given = Counter(Devices(self._server).given.values())
+        twice = [f"{device} of {pool}" for (pool, device), times in given.items() if times > 1]
+        if twice:
+            self.wrong.append(f"{request.sender} gave {', '.join(twice)} to two claims")
 
     def _on_eviction(self, name: str) -> None:
         """Members of Kubernetes' own groups are evicted one by one, unless their group says otherwise."""

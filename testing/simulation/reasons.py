@@ -38,7 +38,8 @@ class Reasons:
 
     def remove(self) -> Iterator[None]:
         """Remove one after another what is named. Yields whenever time has to pass."""
-        pod = next((pod for pod in self._waiting() if group_of(pod) is None), None)
+        simple = (pod for pod in self._waiting() if group_of(pod) is None and "resourceClaims" not in pod["spec"])
+        pod = next(simple, None)
         nodes = sorted(node["metadata"]["name"] for node in self._server.objects(NODES))
         if pod is None or not nodes:
             return

@@ -7,6 +7,7 @@ kubelet does.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 from muster.operator.podgroups.worker import GroupWorker
@@ -28,6 +29,7 @@ class Replica:
     Attributes:
         name: its hostname.
         process: the one that runs now, None between two.
+        on_start: called with each process that is started.
         weather: of its way to the API server.
         jump: how far its wall clock is off, in seconds.
     """
@@ -37,6 +39,7 @@ class Replica:
     ) -> None:
         self.name = name
         self.process: Process | None = None
+        self.on_start: Callable[[Process], None] = lambda process: None
         self.jump = 0.0
         self._assembly = assembly
         self._server = server
@@ -82,6 +85,7 @@ class Replica:
         self.transport.weather = self._weather
         self._record(f"{self.identity} starts")
         self.process = owner.context.run(self._begin, owner)
+        self.on_start(self.process)
 
     def kill(self) -> None:
         """Nothing of it runs from now on; what it has sent arrives all the same."""

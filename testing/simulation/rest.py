@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from muster.framework.model.quantity import milli_value, nanos
 from muster.framework.scheduler.explain import explain
 from muster.operator.process.process import Process
-from muster.sandbox.kinds import NATIVE_POD_GROUPS, NODES, PODS
+from muster.sandbox.kinds import NATIVE_POD_GROUPS, NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from muster.sandbox.objects import Object
 
 from .server import SimulatedServer
+from .trials import picture
 from .world import STRANGER, ZONE, group_of
 
 _ENDED = ("Succeeded", "Failed")
@@ -80,12 +81,17 @@ class Rest:
             for node in self._server.objects(NODES)
             if not node["spec"].get("unschedulable")
         ]
+        devices = Devices(self._server)
         gangs: dict[str, list[Object]] = defaultdict(list)
         for pod in self._waiting:
             group = group_of(pod)
             if group is not None:
                 gangs[group].append(pod)
-            elif fits := [node["metadata"]["name"] for node, room in free if room >= cpu(pod) and _selects(pod, node)]:
+            elif fits := [
+                node["metadata"]["name"]
+                for node, room in free
+                if room >= cpu(pod) and _selects(pod, node) and devices.has(node, pod)
+            ]:
                 yield f"pod {pod['metadata']['name']} waits in {self._place(pod)}, and would fit {fits}"
         minima = self._minima()
         for group in filter(minima.__contains__, gangs):
@@ -102,11 +108,11 @@ class Rest:
             queued = engine.queue.get(line.uid)
             if queued is None or line.entity.startswith("group/"):
                 continue
-            before = _picture(self._process)
+            before = picture(engine)
             found = explain(engine.algorithms[queued.info.pod.spec.scheduler_name], queued.info)
             if found.feasible:
                 yield f"pod {line.pod} waits in {line.place}, and asked says it would fit {found.feasible}"
-            if _picture(self._process) != before:
+            if picture(engine) != before:
                 yield f"asking why pod {line.pod} waits has changed something"
 
     def _minima(self) -> dict[str, int]:
@@ -120,6 +126,27 @@ class Rest:
     def _place(self, pod: Object) -> str:
         uid = pod["metadata"]["uid"]
         return next((line.place for line in self._process.engine.queue.dump() if line.uid == uid), "no place")
+
+
+class Devices:
+    """Which devices there are, and which claim has which: (pool, device) by name of the claim."""
+
+    def __init__(self, server: SimulatedServer) -> None:
+        slices = [found["spec"] for found in server.objects(RESOURCE_SLICES)]
+        self._all = {spec["pool"]["name"]: {each["name"] for each in spec["devices"]} for spec in slices}
+        self.given = {
+            claim["metadata"]["name"]: (result["pool"], result["device"])
+            for claim in server.objects(RESOURCE_CLAIMS)
+            for result in ((claim.get("status") or {}).get("allocation") or {}).get("devices", {}).get("results", ())
+        }
+
+    def has(self, node: Object, pod: Object) -> bool:
+        """Whether a node has what the pod's claims need: a free device for each, or what they were given."""
+        pool = node["metadata"]["name"]
+        claims = [claim["resourceClaimName"] for claim in pod["spec"].get("resourceClaims") or ()]
+        given = [self.given[claim][0] for claim in claims if claim in self.given]
+        free = self._all.get(pool, set()) - {device for where, device in self.given.values() if where == pool}
+        return all(where == pool for where in given) and len(free) >= len(claims) - len(given)
 
 
 def leftovers(process: Process) -> Iterator[str]:
@@ -150,14 +177,6 @@ def cpu(pod: Object) -> int:
 def allocatable(node: Object) -> int:
     """What a node has, in thousandths of a CPU."""
     return milli_value(nanos(node["status"]["allocatable"]["cpu"]))
-
-
-def _picture(process: Process) -> tuple[object, ...]:
-    """All that a decision is made of, to be compared. The order of the pods on a node is of no account."""
-    engine = process.engine
-    nominator, cache = engine.nominator, engine.cache
-    promised = [(node, pod.uid) for node in cache.snapshot.names for pod in nominator.nominated_pods(node)]
-    return (*sorted(cache.dump()), *engine.queue.dump(), *promised, cache.generation, len(nominator))
 
 
 def _holds_a_place(pod: Object) -> bool:

@@ -1,12 +1,14 @@
 """The API server of a simulation: the sandbox's store and rules, without HTTP.
 
 A request comes in whole and is answered at once; when it comes in, and whether its answer arrives, is the network's
-affair. Each request is told to whoever judges the run, with who sent it and what came of it. Kubelets live here, too.
+affair. Each request is told to whoever judges the run, with who sent it and what came of it. Kubelets live here, too,
+and the controller that frees devices of pods that are gone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
@@ -18,10 +20,11 @@ from aiohttp import web
 
 from muster.operator.podgroups.definition import definition
 from muster.sandbox import Sandbox, selectors
+from muster.sandbox.claims import DeviceClaimController
 from muster.sandbox.clock import Sources
 from muster.sandbox.errors import ApiError
 from muster.sandbox.http import Handler
-from muster.sandbox.kinds import PODS
+from muster.sandbox.kinds import PODS, RESOURCE_CLAIMS
 from muster.sandbox.objects import Object
 from muster.sandbox.registry import Kind
 from muster.sandbox.requests import target, watch_options
@@ -112,9 +115,11 @@ class SimulatedServer:
         self.pod_groups = pod_groups
         self._handler = Handler(self.store)
         self._kubelet = Kubelet(self.store)
+        self._device_claims = DeviceClaimController(self.store)
         self._kubelet_due = False
-        self._listening = self.store.ledger.listening(self._pods_changed, PODS)
-        self._listening.__enter__()
+        self._listening = ExitStack()
+        for kind in (PODS, RESOURCE_CLAIMS):
+            self._listening.enter_context(self.store.ledger.listening(self._pods_changed, kind))
 
     def wall(self) -> float:
         """Seconds since the epoch."""
@@ -155,6 +160,7 @@ class SimulatedServer:
     def _look_after_pods(self) -> None:
         self._kubelet_due = False
         self._kubelet.step()
+        self._device_claims.step()
 
 
 def refused(error: ApiError) -> Answer:

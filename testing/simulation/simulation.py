@@ -6,22 +6,15 @@ watch event, with their times, and the objects that are left.
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from random import Random
 
 from muster.operator.process.settings import LEASE, Assembly, assemble, muster_configuration
 from muster.sandbox.kinds import NODES, PODS
 
 from .history import Act, history_of, scale_of
-from .judge import Judge
-from .loop import SimulatedLoop
-from .replica import Replica
-from .server import SimulatedServer
-from .world import World
+from .stage import EndlessError, Stage
 
 _REST_SECONDS = 180.0
 """Longer than anything is put off, the two and a half minutes included after which a half-open watch is noticed.
@@ -31,8 +24,6 @@ With all that happened before still less than the five minutes after which every
 _REMEDY_SECONDS = 15.0
 _END_SECONDS = 60.0
 """Longer than the longest backoff, and than anything is kept that is not needed any more."""
-_LOOK_EVERY = 50
-_MOST_STEPS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +53,6 @@ class Outcome:
         return f"seed {self.seed}: {len(self.history)} acts, {self.steps} events, {self.bound} bound: {verdict}"
 
 
-class _EndlessError(Exception):
-    """A run that does not come to its end."""
-
-
 def simulate(
     seed: str | int,
     *,
@@ -82,56 +69,34 @@ def simulate(
     seed = str(seed)
     scale = scale_of(seed)
     acts = tuple(history_of(seed, scale) if history is None else history)
-    digest = hashlib.blake2b(digest_size=16)
-    loop = SimulatedLoop(Random(f"{seed}/loop"))
-    began = loop.time()
-
-    def record(line: str) -> None:
-        whole = f"{loop.time() - began:.6f} {line}"
-        digest.update(whole.encode())
-        if tell is not None:
-            tell(whole)
-
-    asyncio._set_running_loop(loop)
-    try:
-        server = SimulatedServer(loop, Random(f"{seed}/server"))
-        replicas = [
-            Replica(f"muster-{number}", assembly or standard(), server, loop, seed, record)
-            for number in range(scale.replicas)
-        ]
-    finally:
-        asyncio._set_running_loop(None)
-    world = World(server, replicas, loop, record)
-    judge = Judge(server, replicas, world)
-
-    def after_step() -> None:
-        if loop.steps % _LOOK_EVERY == 0:
-            judge.look()
-        if loop.steps > _MOST_STEPS:
-            raise _EndlessError
-
+    stage = Stage(seed, scale.replicas, assembly or standard(), tell or _say_nothing)
+    world, judge = stage.world, stage.judge
     world.expect(acts)
     try:
-        loop.run_until(began + scale.seconds, after_step)
+        stage.go_on(scale.seconds)
         world.calm_down()
-        loop.run_until(began + scale.seconds + _REST_SECONDS, after_step)
+        stage.go_on(stage.began + scale.seconds + _REST_SECONDS - stage.loop.time())
         for kind in (NODES, PODS):
-            for obj in server.objects(kind):
-                record(str(obj))
+            for obj in stage.server.objects(kind):
+                stage.record(str(obj))
         judge.at_rest()
         if not judge.wrong:
             for _ in judge.remove_reasons():
-                loop.run_until(loop.time() + _REMEDY_SECONDS, after_step)
+                stage.go_on(_REMEDY_SECONDS)
         if not judge.wrong:
             world.all_goes()
-            loop.run_until(loop.time() + _END_SECONDS, after_step)
+            stage.go_on(_END_SECONDS)
             judge.at_the_end()
-    except _EndlessError:
-        judge.wrong.append(f"no end after {_MOST_STEPS} steps")
-    wrong = (*judge.wrong, *loop.failures)
-    seconds = loop.time() - began
-    loop.end()
-    return Outcome(seed, acts, wrong, digest.hexdigest(), loop.steps, seconds, len(judge.bound))
+    except EndlessError:
+        judge.wrong.append(f"no end after {stage.most_steps} steps")
+    wrong = (*judge.wrong, *stage.loop.failures)
+    seconds = stage.loop.time() - stage.began
+    stage.end()
+    return Outcome(seed, acts, wrong, stage.digest.hexdigest(), stage.loop.steps, seconds, len(judge.bound))
+
+
+def _say_nothing(line: str) -> None:
+    """Nobody wants to read it."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The world outside: users, other schedulers, machines and cables. Carries out the acts of a history.
+"""The world outside: users, other schedulers, drivers, machines and cables. Carries out the acts of a history.
 
 Objects are changed in the API's store directly, as if by somebody with a good connection. Each act has a method of its
 name; one that finds nobody it could concern does nothing.
@@ -10,18 +10,28 @@ from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from typing import TypeVar
 
+from muster.framework.model.quantity import milli_value, nanos
 from muster.sandbox import actions
 from muster.sandbox.errors import ApiError
-from muster.sandbox.kinds import NATIVE_POD_GROUPS, NODES, PODS, PRIORITY_CLASSES
+from muster.sandbox.kinds import (
+    DEVICE_CLASSES,
+    NATIVE_POD_GROUPS,
+    NODES,
+    PODS,
+    PRIORITY_CLASSES,
+    RESOURCE_CLAIMS,
+    RESOURCE_SLICES,
+)
 from muster.sandbox.lifecycle import DeleteOptions
 from muster.sandbox.objects import Object
 from muster.testing.builders import PodDict, make_node, make_pod
 
 from .history import NODE_CPU, Act
 from .loop import SimulatedLoop
-from .network import CALM, Record, Weather
+from .network import Record
 from .replica import Replica
 from .server import SimulatedServer
+from .troubles import Troubles
 
 T = TypeVar("T")
 
@@ -29,6 +39,8 @@ GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 ZONE = "topology.kubernetes.io/zone"
 URGENT = "urgent"
 """The priority class of pods that evict others."""
+DEVICE = "device"
+"""The class of all devices."""
 STRANGER = "stranger"
 """The schedulerName of pods that are none of Muster's."""
 _NAMESPACE = "default"
@@ -36,7 +48,7 @@ _AT_ONCE = DeleteOptions(grace=0)
 _TOO_LATE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 
 
-class World:
+class World(Troubles):
     """What acts on a cluster.
 
     Attributes:
@@ -46,14 +58,11 @@ class World:
     def __init__(
         self, server: SimulatedServer, replicas: Sequence[Replica], loop: SimulatedLoop, record: Record
     ) -> None:
+        super().__init__(server, replicas, loop)
         self.touched: set[str] = set()
-        self._server = server
-        self._store = server.store
-        self._replicas = replicas
-        self._loop = loop
         self._record = record
-        self._owner = loop.owner("the world")
         self._store.create(PRIORITY_CLASSES, {"metadata": {"name": URGENT}, "value": 1000})
+        self._store.create(DEVICE_CLASSES, {"metadata": {"name": DEVICE}, "spec": {}})
 
     def expect(self, history: Iterable[Act]) -> None:
         """Let all of this happen in its time, counted from now."""
@@ -70,19 +79,14 @@ class World:
             if error.code not in _TOO_LATE:
                 raise
 
-    def calm_down(self) -> None:
-        """No more trouble: everything works from now on."""
-        for replica in self._replicas:
-            replica.weather = CALM
-            replica.transport.silent = False
-            replica.slow(0.0)
-            replica.go_on()
-
     def all_goes(self) -> None:
-        """Pods and groups are deleted, all of them."""
+        """Pods and groups are deleted, all of them, and what pods claimed."""
         for kind in (PODS, self._server.pod_groups, NATIVE_POD_GROUPS):
             for obj in self._server.objects(kind):
                 self._store.delete(kind, obj["metadata"]["name"], namespace=_NAMESPACE, options=_AT_ONCE)
+        for claim in self._server.objects(RESOURCE_CLAIMS):
+            self._store.replace_stored(RESOURCE_CLAIMS, claim | {"metadata": claim["metadata"] | {"finalizers": []}})
+            self._store.delete(RESOURCE_CLAIMS, claim["metadata"]["name"], namespace=_NAMESPACE, options=_AT_ONCE)
 
     # Objects.
 
@@ -95,6 +99,8 @@ class World:
         if node is not None:
             name = node["metadata"]["name"]
             self._store.delete(NODES, name, options=_AT_ONCE)
+            if self._store.find(RESOURCE_SLICES, name) is not None:
+                self._store.delete(RESOURCE_SLICES, name, options=_AT_ONCE)
             for pod in self._server.objects(PODS):
                 if pod["spec"].get("nodeName") == name:
                     self._touch(pod)
@@ -102,6 +108,14 @@ class World:
 
     def node_is_cordoned(self, whom: float) -> None:
         self._cordon(whom, True)
+
+    def node_grows(self, whom: float, cpu: int) -> None:
+        """It offers more than it did."""
+        node = _one(self._server.objects(NODES), whom)
+        if node is not None:
+            has = node["status"]["allocatable"]
+            more = {**has, "cpu": f"{milli_value(nanos(has['cpu'])) + cpu}m"}
+            self._store.replace_stored(NODES, node | {"status": {**node["status"], "allocatable": more}})
 
     def node_is_uncordoned(self, whom: float) -> None:
         self._cordon(whom, None)
@@ -113,6 +127,30 @@ class World:
                 pod["spec"]["priorityClassName"] = URGENT
             if zone:
                 pod["spec"]["nodeSelector"] = {ZONE: zone}
+            self._create(pod)
+
+    def devices_come(self, whom: float, many: int) -> None:
+        """A driver publishes the devices of a node."""
+        node = _one(self._server.objects(NODES), whom)
+        if node is not None:
+            name = node["metadata"]["name"]
+            spec = {
+                "driver": "devices.example.com",
+                "nodeName": name,
+                "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+                "devices": [{"name": f"device-{number}"} for number in range(many)],
+            }
+            self._store.create(RESOURCE_SLICES, {"metadata": {"name": name}, "spec": spec})
+
+    def claimers_come(self, name: str, many: int, cpu: int) -> None:
+        """Pods that need a device each, with their claims."""
+        for number in range(many):
+            claim = f"{name}-{number}"
+            request = {"name": "request", "exactly": {"deviceClassName": DEVICE}}
+            made = {"metadata": {"name": claim}, "spec": {"devices": {"requests": [request]}}}
+            self._store.create(RESOURCE_CLAIMS, made, namespace=_NAMESPACE)
+            pod = make_pod(claim).requests(cpu=f"{cpu}m")
+            pod["spec"]["resourceClaims"] = [{"name": "claim", "resourceClaimName": claim}]
             self._create(pod)
 
     def pod_goes(self, whom: float) -> None:
@@ -133,7 +171,7 @@ class World:
         if pod is not None and pod["spec"]["schedulerName"] != STRANGER:
             self._touch(pod)
             again = make_pod(pod["metadata"]["name"]).labels(pod["metadata"].get("labels") or {})
-            kept = ("containers", "schedulingGroup", "nodeSelector", "priorityClassName")
+            kept = ("containers", "schedulingGroup", "nodeSelector", "priorityClassName", "resourceClaims")
             again["spec"].update({field: pod["spec"][field] for field in kept if field in pod["spec"]})
             self._delete(pod)
             self._create(again)
@@ -143,6 +181,15 @@ class World:
         spec = {"schedulingPolicy": {"gang": {"minCount": minimum}}} if native else {"minMember": minimum}
         group = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}, "spec": spec}
         self._store.create(kind, group, namespace=_NAMESPACE)
+
+    def group_changes(self, whom: float, by: int) -> None:
+        """A group needs more members than before, or fewer."""
+        group = _one(self._server.objects(self._server.pod_groups), whom)
+        if group is not None:
+            name, minimum = group["metadata"]["name"], max(1, group["spec"]["minMember"] + by)
+            self.touched.add(name)
+            changed = group | {"spec": group["spec"] | {"minMember": minimum}}
+            self._store.update(self._server.pod_groups, name, changed, namespace=_NAMESPACE)
 
     def group_goes(self, whom: float) -> None:
         group = _one(self._server.objects(self._server.pod_groups), whom)
@@ -196,84 +243,7 @@ class World:
             if each["spec"].get("nodeName") == name:
                 self._delete(each)
 
-    # Machines and cables.
-
-    def weather_turns(self, whose: float, seconds: float, what: tuple[tuple[str, float], ...], about: str) -> None:
-        for replica in self._replicas if whose >= 1.0 else (self._replica(whose),):
-            replica.weather = Weather(**dict(what), about=about)  # type: ignore[arg-type]  # `shut` is a bool
-
-            def clears(replica: Replica = replica) -> None:
-                replica.weather = CALM
-
-            self._later(seconds, clears)
-
-    def watches_break(self, whom: float) -> None:
-        self._replica(whom).transport.cut()
-
-    def watches_fall_silent(self, whom: float) -> None:
-        self._replica(whom).transport.fall_silent()
-
-    def history_is_forgotten(self) -> None:
-        """The API compacts, and all watches have to be opened again."""
-        self._store.forget()
-        for replica in self._replicas:
-            replica.transport.cut()
-
-    def cable_is_pulled(self, whom: float, seconds: float) -> None:
-        transport = self._replica(whom).transport
-        transport.silent = True
-        transport.fall_silent()
-
-        def mended() -> None:
-            transport.silent = False
-
-        self._later(seconds, mended)
-
-    def process_stands(self, whom: float, seconds: float) -> None:
-        replica = self._replica(whom)
-        replica.stop()
-        self._later(seconds, replica.go_on)
-
-    def process_is_slow(self, whom: float, seconds: float) -> None:
-        replica = self._replica(whom)
-        replica.slow(0.002)
-        self._later(seconds, replica.slow, 0.0)
-
-    def process_is_killed(self, whom: float) -> None:
-        self._replica(whom).kill()
-
-    def process_is_ended(self, whom: float) -> None:
-        self._replica(whom).end()
-
-    def leader_is_killed(self) -> None:
-        for replica in self._leaders():
-            replica.kill()
-
-    def leader_is_ended(self) -> None:
-        for replica in self._leaders():
-            replica.end()
-
-    def leader_stands(self, seconds: float) -> None:
-        for replica in self._leaders():
-            replica.stop()
-            self._later(seconds, replica.go_on)
-
-    def standbys_miss_much(self) -> None:
-        """Their watches fall silent, and then they have to lead."""
-        leaders = self._leaders()
-        for replica in self._replicas:
-            if replica not in leaders:
-                replica.transport.fall_silent()
-        self._later(4.0, self.leader_is_killed)
-
-    def clock_jumps(self, whom: float, seconds: float) -> None:
-        self._replica(whom).jump += seconds
-
-    def _later(self, seconds: float, callback: Callable[..., None], *given: object) -> None:
-        self._loop.call_later(seconds, callback, *given, context=self._owner.context)
-
-    def _replica(self, whom: float) -> Replica:
-        return self._replicas[int(whom * len(self._replicas))]
+    # What acts have in common.
 
     def _create(self, pod: PodDict) -> None:
         self._store.create(PODS, pod, namespace=_NAMESPACE)
@@ -298,9 +268,6 @@ class World:
         group = group_of(pod)
         if group is not None:
             self.touched.add(group)
-
-    def _leaders(self) -> list[Replica]:
-        return [replica for replica in self._replicas if replica.leads]
 
 
 def group_of(pod: Object) -> str | None:

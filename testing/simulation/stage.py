@@ -1,0 +1,84 @@
+"""What a simulation is played on: an API server, processes on it, the world that acts on them and a judge who looks on.
+
+`simulate` plays a history on one. Tests that want to look at processes in between make one of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from random import Random
+
+from muster.operator.process.settings import Assembly
+
+from .judge import Judge
+from .loop import SimulatedLoop
+from .replica import Replica
+from .server import SimulatedServer
+from .world import World
+
+_LOOK_EVERY = 50
+_ALL_STEPS = 0.05
+"""The share of seeds at which the judge looks after every single step: it takes some time."""
+_MOST_STEPS = 100_000
+
+
+class EndlessError(Exception):
+    """A run that does not come to its end."""
+
+
+class Stage:
+    """A cluster at the begin of its time. All is chosen by `seed`; `tell` is given each line that is recorded.
+
+    Attributes:
+        loop: time, and what happens in it.
+        server: the API server.
+        replicas: the processes.
+        world: everybody else.
+        judge: who says what does not hold.
+        digest: of everything that was recorded.
+        began: when, in seconds on the loop's clock.
+        most_steps: how many callbacks may run.
+    """
+
+    def __init__(
+        self, seed: str, replicas: int, assembly: Assembly, tell: Callable[[str], None] = lambda line: None
+    ) -> None:
+        self.loop = SimulatedLoop(Random(f"{seed}/loop"))
+        self.began = self.loop.time()
+        self.digest = hashlib.blake2b(digest_size=16)
+        self.most_steps = _MOST_STEPS
+        self._tell = tell
+        self._look_every = 1 if Random(f"{seed}/looks").random() < _ALL_STEPS else _LOOK_EVERY
+        asyncio._set_running_loop(self.loop)
+        try:
+            self.server = SimulatedServer(self.loop, Random(f"{seed}/server"))
+            self.replicas = [
+                Replica(f"muster-{number}", assembly, self.server, self.loop, seed, self.record)
+                for number in range(replicas)
+            ]
+        finally:
+            asyncio._set_running_loop(None)
+        self.world = World(self.server, self.replicas, self.loop, self.record)
+        self.judge = Judge(self.server, self.replicas, self.world)
+
+    def record(self, line: str) -> None:
+        """Something happened now that has to be the same with the same seed."""
+        whole = f"{self.loop.time() - self.began:.6f} {line}"
+        self.digest.update(whole.encode())
+        self._tell(whole)
+
+    def go_on(self, seconds: float) -> None:
+        """Let so much time pass. Raises EndlessError."""
+        self.loop.run_until(self.loop.time() + seconds, self._after_step)
+
+    def end(self) -> None:
+        """All processes end."""
+        self.loop.end()
+
+    def _after_step(self) -> None:
+        if self.loop.steps % self._look_every == 0:
+            self.judge.look()
+        if self.loop.steps > self.most_steps:
+            raise EndlessError

@@ -1,0 +1,66 @@
+"""Trials leave everything as it was: what a decision is tried on is compared before and after, to the byte.
+
+The judge has the trials of each process watched, those of preemption and of groups as well as those of one pod, and
+compares the same picture where somebody asks why a pod waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from muster.framework.scheduler.engine import Engine
+from muster.plugins.dynamicresources.plugin import DynamicResources
+from muster.plugins.dynamicresources.shared import Devices
+
+
+def picture(engine: Engine) -> tuple[object, ...]:
+    """All that a decision is made of. The order of the pods on a node is of no account, nor is that of the nodes."""
+    cache, nominator = engine.cache, engine.nominator
+    snapshot, columns = cache.snapshot, cache.snapshot.resources
+    nodes = {
+        name: (
+            dict(snapshot.pods[row]),
+            columns.requested[:, row].tobytes(),
+            columns.nonzero[:, row].tobytes(),
+            int(columns.pod_count[row]),
+            frozenset(pod.uid for pod in nominator.nominated_pods(name)),
+        )
+        for row, name in enumerate(snapshot.names)
+        if snapshot.row_of(name) == row
+    }
+    devices = engine.shared.get(DynamicResources.name)
+    return (
+        (devices.inventory.use.everything(), devices.claims.under_way()) if isinstance(devices, Devices) else (),
+        nodes,
+        dict(snapshot.priorities),
+        engine.queue.dump(),
+        len(nominator),
+        cache.generation,
+        cache.assumed_count,
+        cache.pod_count,
+    )
+
+
+def watch_trials(engine: Engine, blame: Callable[[str], None]) -> None:
+    """Compare before and after each trial from now on; one within another is a part of it."""
+    snapshot = engine.cache.snapshot
+    trial, under_way = snapshot.trial, False
+
+    @contextmanager
+    def watched() -> Iterator[None]:
+        nonlocal under_way
+        if under_way:
+            with trial():
+                yield
+            return
+        under_way, before = True, picture(engine)
+        try:
+            with trial():
+                yield
+        finally:
+            under_way = False
+        if picture(engine) != before:
+            blame("a trial has left something behind")
+
+    snapshot.trial = watched  # type: ignore[method-assign]  # whoever tries anything asks this very snapshot

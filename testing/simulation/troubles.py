@@ -1,0 +1,112 @@
+"""What befalls processes, machines and cables: the acts of a history that need no object of the API.
+
+`World` is one of these, and adds what users and other schedulers do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .loop import SimulatedLoop
+from .network import CALM, Weather
+from .replica import Replica
+from .server import SimulatedServer
+
+
+class Troubles:
+    """Befalls `replicas` of a cluster. What is due later belongs to an owner of the loop's own."""
+
+    def __init__(self, server: SimulatedServer, replicas: Sequence[Replica], loop: SimulatedLoop) -> None:
+        self._server = server
+        self._store = server.store
+        self._replicas = replicas
+        self._loop = loop
+        self._owner = loop.owner("the world")
+
+    def calm_down(self) -> None:
+        """No more trouble: everything works from now on."""
+        for replica in self._replicas:
+            replica.weather = CALM
+            replica.transport.silent = False
+            replica.slow(0.0)
+            replica.go_on()
+
+    def weather_turns(self, whose: float, seconds: float, what: tuple[tuple[str, float], ...], about: str) -> None:
+        for replica in self._replicas if whose >= 1.0 else (self._replica(whose),):
+            replica.weather = Weather(**dict(what), about=about)  # type: ignore[arg-type]  # `shut` is a bool
+
+            def clears(replica: Replica = replica) -> None:
+                replica.weather = CALM
+
+            self._later(seconds, clears)
+
+    def watches_break(self, whom: float) -> None:
+        self._replica(whom).transport.cut()
+
+    def watches_fall_silent(self, whom: float) -> None:
+        self._replica(whom).transport.fall_silent()
+
+    def history_is_forgotten(self) -> None:
+        """The API compacts, and all watches have to be opened again."""
+        self._store.forget()
+        for replica in self._replicas:
+            replica.transport.cut()
+
+    def cable_is_pulled(self, whom: float, seconds: float) -> None:
+        transport = self._replica(whom).transport
+        transport.silent = True
+        transport.fall_silent()
+
+        def mended() -> None:
+            transport.silent = False
+
+        self._later(seconds, mended)
+
+    def process_stands(self, whom: float, seconds: float) -> None:
+        replica = self._replica(whom)
+        replica.stop()
+        self._later(seconds, replica.go_on)
+
+    def process_is_slow(self, whom: float, seconds: float) -> None:
+        replica = self._replica(whom)
+        replica.slow(0.002)
+        self._later(seconds, replica.slow, 0.0)
+
+    def process_is_killed(self, whom: float) -> None:
+        self._replica(whom).kill()
+
+    def process_is_ended(self, whom: float) -> None:
+        self._replica(whom).end()
+
+    def leader_is_killed(self) -> None:
+        for replica in self._leaders():
+            replica.kill()
+
+    def leader_is_ended(self) -> None:
+        for replica in self._leaders():
+            replica.end()
+
+    def leader_stands(self, seconds: float) -> None:
+        for replica in self._leaders():
+            replica.stop()
+            self._later(seconds, replica.go_on)
+
+    def standbys_miss_much(self) -> None:
+        """Their watches fall silent, and then they have to lead."""
+        leaders = self._leaders()
+        for replica in self._replicas:
+            if replica not in leaders:
+                replica.transport.fall_silent()
+        self._later(4.0, self.leader_is_killed)
+
+    def clock_jumps(self, whom: float, seconds: float) -> None:
+        self._replica(whom).jump += seconds
+
+    def _later(self, seconds: float, callback: Callable[..., None], *given: object) -> None:
+        self._loop.call_later(seconds, callback, *given, context=self._owner.context)
+
+    def _replica(self, whom: float) -> Replica:
+        return self._replicas[int(whom * len(self._replicas))]
+
+    def _leaders(self) -> list[Replica]:
+        return [replica for replica in self._replicas if replica.leads]
