@@ -5,25 +5,21 @@ The operator builds one and feeds it; tests and tools build one with ports of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..cache.cache import Cache
 from ..config import KubeSchedulerConfiguration, ResolvedProfile
 from ..contract.events import ASSIGNED_POD_DELETE
-from ..contract.extender import EXTENDER
 from ..contract.group import DisruptionPlugin, ObjectFollower, PodFollower
 from ..contract.handle import WatchedKind
-from ..contract.plugin import Plugin, QueuedPod
+from ..contract.plugin import Plugin
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
-from ..queue.backoff_queue import BackoffPolicy
-from ..queue.rules import QueueRules, QueueSettings
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
 from ..runtime.plugin_calls import Watch
-from ..runtime.plugin_set import EVERYTHING
 from ..runtime.standstill import Standstill
 from ..runtime.waiting import WaitingPods
 from ..snapshot.snapshot import Snapshot
@@ -36,6 +32,7 @@ from .failure import FailureHandler
 from .group_room import GroupRoom
 from .group_trial import GroupTrials
 from .profile_handle import Ports, ProfileHandle
+from .queue_building import build_queue
 from .reports import Reports
 from .schedule_group import GroupCycle
 from .schedule_one import Algorithm, SchedulingCycle
@@ -139,7 +136,7 @@ def build_engine(
         reports.failed(pod, status, None)
 
     room = GroupRoom(snapshot)
-    queue = _build_queue(configuration, frameworks, snapshot, room, nominator, ports, kept_out)
+    queue = build_queue(configuration, frameworks, snapshot, room, nominator, ports, kept_out)
     plugins = [plugin for framework in frameworks.values() for plugin in framework.plugins.plugins.values()]
     followers = [plugin for plugin in plugins if isinstance(plugin, PodFollower)]
     units.plugins = _one_of_each(plugin for plugin in plugins if isinstance(plugin, DisruptionPlugin))
@@ -184,82 +181,3 @@ def _one_of_each(plugins: Iterable[DisruptionPlugin]) -> list[DisruptionPlugin]:
 
 def _watchers(plugins: Iterable[Plugin], kind: WatchedKind) -> list[ObjectFollower]:
     return [plugin for plugin in plugins if isinstance(plugin, ObjectFollower) and kind in plugin.watches]
-
-
-def _build_queue(
-    configuration: KubeSchedulerConfiguration,
-    frameworks: Mapping[str, Framework],
-    snapshot: Snapshot,
-    room: GroupRoom,
-    nominator: PodNominator,
-    ports: Ports,
-    on_error: Callable[[PodInfo, Status], None],
-) -> SchedulingQueue:
-    def pre_enqueue(pod: PodInfo, first: str) -> Status | None:
-        framework = frameworks[pod.pod.spec.scheduler_name]
-        status = framework.run_pre_enqueue_plugins(pod, first)
-        framework.tell_pre_enqueue(pod, status)
-        return status
-
-    def group_of(pod: PodInfo) -> str | None:
-        return frameworks[pod.pod.spec.scheduler_name].plugins.group_of(pod)
-
-    queue_sort = next(iter(frameworks.values())).plugins.queue_sort
-
-    def sort_key(queued: QueuedPod) -> tuple[Hashable, ...]:
-        queued.group_priority = frameworks[queued.info.pod.spec.scheduler_name].plugins.group_priority(queued.info)
-        return queue_sort.sort_key(queued)
-
-    def has_room(group: str | None, pods: Collection[PodInfo], rejectors: frozenset[str], may_evict: bool) -> bool:
-        framework = frameworks[next(iter(pods)).pod.spec.scheduler_name]
-        if not framework.plugins.capacity_names <= rejectors:
-            return True
-        if group is None:
-            priority = max(pod.priority for pod in pods)
-            return room.enough(framework, pods, 1) or (may_evict and room.may_be_made(priority))
-        plugin, own_id = framework.plugins.group(group)
-        if room.enough(framework, pods, max(1, plugin.missing(own_id))):
-            return True
-        return may_evict and room.may_be_made(plugin.preemption_priority(own_id, tuple(pods)))
-
-    def awaits_victims(pods: Iterable[PodInfo]) -> bool:
-        return bool(len(nominator)) and any(
-            other.terminating and other.priority < nominator.priority_of(pod)
-            for pod in pods
-            if (row := snapshot.live_row_of(nominator.nominated_node(pod.uid))) is not None
-            for other in snapshot.pods[row].values()
-        )
-
-    def promised_to_others(pod: PodInfo, node_name: str) -> bool:
-        own = nominator.nominated_node(pod.uid)
-        return own not in ("", node_name) and bool(nominator.nominated_pods(node_name))
-
-    registrations = {name: dict(framework.plugins.registrations()) for name, framework in frameworks.items()}
-    if ports.extenders:
-        for each in registrations.values():
-            each[EXTENDER] = EVERYTHING
-    rules = QueueRules(
-        sort_key=sort_key,
-        pre_enqueue=pre_enqueue,
-        group_of=group_of,
-        registrations=registrations,
-        has_room=has_room,
-        awaits_victims=awaits_victims,
-        promised_to_others=promised_to_others,
-        signature_plugins={
-            name: framework.plugins.signature_plugins(registrations[name]) for name, framework in frameworks.items()
-        },
-        class_plugins={
-            name: framework.plugins.class_plugins(registrations[name]) for name, framework in frameworks.items()
-        },
-        sort_plugin=queue_sort.name,
-        on_error=on_error,
-    )
-    backoff = BackoffPolicy(
-        initial_seconds=configuration.pod_initial_backoff_seconds,
-        max_seconds=configuration.pod_max_backoff_seconds,
-        jitter=ports.random,
-    )
-    return SchedulingQueue(
-        rules, QueueSettings(backoff), clock=ports.clock, observer=ports.observer, on_ready=ports.wake
-    )
