@@ -20,7 +20,7 @@ from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 from .crowds_cache import CrowdsCache
 from .nominator import PodNominator
-from .plugin_calls import ADD_POD, CAPACITY, FILTER, REMOVE_POD, Failed, PluginCalls, error_in, failure
+from .plugin_calls import ADD_POD, CAPACITY, FILTER, REMOVE_POD, Failed, PluginCalls, Point, error_in, failure
 from .plugin_set import PluginSet
 from .results import Filtered, PreFiltered
 from .results_cache import ResultsCache
@@ -236,21 +236,20 @@ class Filtering:
 
     def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:
         """Tell PreFilter's plugins that `added` was put on the node in a trial for `pod`. The first ERROR, if any."""
-        for plugin in self._plugins.pre_filter_extensions:
-            if plugin.name not in state.skip_filter_plugins:
-                failed: Status | None = self._calls.call(
-                    ADD_POD, plugin, pod, state.sampled, plugin.add_pod, state, pod, added, node_name
-                )
-                if failed is not None:
-                    return failed
-        return None
+        return self._tell_of_trial(ADD_POD, state, pod, added, node_name)
 
     def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str) -> Status | None:
         """Tell PreFilter's plugins that `removed` was taken off the node in a trial for `pod`."""
+        return self._tell_of_trial(REMOVE_POD, state, pod, removed, node_name)
+
+    def _tell_of_trial(
+        self, point: Point, state: CycleState, pod: PodInfo, moved: PodInfo, node_name: str
+    ) -> Status | None:
         for plugin in self._plugins.pre_filter_extensions:
             if plugin.name not in state.skip_filter_plugins:
+                told = plugin.add_pod if point is ADD_POD else plugin.remove_pod
                 failed: Status | None = self._calls.call(
-                    REMOVE_POD, plugin, pod, state.sampled, plugin.remove_pod, state, pod, removed, node_name
+                    point, plugin, pod, state.sampled, told, state, pod, moved, node_name
                 )
                 if failed is not None:
                     return failed

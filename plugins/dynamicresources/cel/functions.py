@@ -86,8 +86,9 @@ def _bytes(value: Any) -> bytes:
     raise no_such_overload()
 
 
-_TRUTH = {text: True for text in ("1", "t", "true", "TRUE", "True", "T")} | {
-    text: False for text in ("0", "f", "false", "FALSE", "False", "F")
+_TRUTH = {
+    **dict.fromkeys(("1", "t", "true", "TRUE", "True", "T"), True),
+    **dict.fromkeys(("0", "f", "false", "FALSE", "False", "F"), False),
 }
 
 
