@@ -12,10 +12,10 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from muster.framework.contract.handle import HasMetadata
 from muster.framework.model.meta import Identity
 
 from .errors import ApiError, StatusBody, error_from_status
-from .references import HasMetadata
 
 T = TypeVar("T", bound=HasMetadata)
 

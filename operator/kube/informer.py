@@ -23,10 +23,11 @@ from enum import StrEnum
 from random import random as _random
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from muster.framework.contract.handle import HasMetadata
+
 from .backoff import Backoff, BackoffRule
 from .errors import ApiError, Gone, NotFound, Rejected, TimedOut, TooManyRequests
 from .frames import Bookmark, Change, Decoder, GarbageError, Lines, Page, StreamError, Unreadable
-from .references import HasMetadata
 from .store import Handler, Store
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from muster.framework.contract.handle import HasMetadata
+
 from .client import ApiClient
 from .frames import Decoder
 from .informer import PAGE_SIZE, Listed
-from .references import HasMetadata
 
 T = TypeVar("T", bound=HasMetadata)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,15 +19,6 @@ class ObjectReference(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     uid: str = ""
     api_version: str = ""
     resource_version: str = ""
-
-
-class HasMetadata(Protocol):
-    """Any object of the API."""
-
-    @property
-    def metadata(self) -> ObjectMeta:
-        """Its metadata."""
-        ...
 
 
 def pod_reference(meta: ObjectMeta) -> ObjectReference:

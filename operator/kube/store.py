@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from .references import HasMetadata
+from muster.framework.contract.handle import HasMetadata
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, ValuesView

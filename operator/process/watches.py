@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
     from muster.framework.contract import Lister
+    from muster.framework.contract.handle import HasMetadata
     from muster.framework.contract.observer import Observer
     from muster.framework.scheduler.engine import Engine
     from muster.operator.kube.client import ApiClient
-    from muster.operator.kube.references import HasMetadata
     from muster.operator.kube.store import Handler
 
 T_contra = TypeVar("T_contra", contravariant=True, bound="HasMetadata")
