@@ -40,6 +40,12 @@ BUGS = {
         '_Metadata(pod.namespace, pod.name, "")',
         5000,
     ),
+    "a Binding without an answer counts as failed": Bug(
+        "muster.operator.kube.bindings", "if unsure and not isinstance(error, Fenced):", "if False:", 5014
+    ),
+    "a trial that leaves a pod behind": Bug(
+        "muster.framework.snapshot.snapshot", "while self.take_back():", "while False:", 5000
+    ),
     "a lease that is taken while it is held": Bug(
         "muster.operator.leader.record",
         "return not holder or holder == identity or now >= self.runs_out()",
@@ -71,7 +77,7 @@ BUGS = {
         "muster.framework.scheduler.event_handlers", "self._cache.remove_node(node.metadata.name)", "pass", 5003
     ),
     "nobody hears of a new node": Bug(
-        "muster.framework.scheduler.event_handlers", "self._queue.move_all(NODE_ADD, None, node)", "pass", 5012
+        "muster.framework.scheduler.event_handlers", "self._queue.move_all(NODE_ADD, None, node)", "pass", 5035
     ),
     "a pod that is gone stays in the cache": Bug(
         "muster.framework.scheduler.event_handlers",

@@ -1,6 +1,6 @@
 """Whatever a seed does to the cluster, all that Muster promises holds; see docs/reliability.md for what that is.
 
-A minute of CPU. More seeds: `make simulate-faults SEEDS=1-10000`.
+Some three minutes of CPU. More seeds: `make simulate-faults SEEDS=1-10000`.
 """
 
 import logging
@@ -12,7 +12,7 @@ import pytest
 
 from muster.testing.simulation import simulate
 
-_FIRST, _HOW_MANY = 1000, 150
+_FIRST, _HOW_MANY = 1000, 300
 _SEEDS = f"{_FIRST}-{_FIRST + _HOW_MANY - 1}"
 _ONCE_WRONG = {
     153: "the run was at rest before a watch that had fallen silent last was noticed",
