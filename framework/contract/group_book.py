@@ -7,7 +7,7 @@ Reserve on, until they are unreserved or expire.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -16,6 +16,7 @@ from ..model.pod_info import PodInfo
 from .cycle_state import CycleState
 from .group import Disruption, DisruptionPlugin, GroupPlugin, PodFollower
 from .handle import Clock
+from .healing import HealingPolicy, healing_policy
 from .members import EndedMember, Members
 from .plugin import Args, ReservePlugin
 from .status import Status
@@ -27,6 +28,11 @@ class GroupObject(Protocol):
     @property
     def metadata(self) -> ObjectMeta:
         """Its metadata."""
+        ...
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """Those that are read."""
         ...
 
 
@@ -86,6 +92,19 @@ class GroupBook(ABC, Generic[G]):
     @abstractmethod
     def age(self, group: str) -> float:
         """Seconds since the first member of the group was seen."""
+
+    @abstractmethod
+    def quorum(self, group: str) -> int:
+        """How many members it needs; 0 for a group that does not exist."""
+
+    def healing(self, group: str) -> HealingPolicy:
+        """What becomes of the group when it has lost members."""
+        found = self._groups.get(group)
+        return HealingPolicy.KEEP if found is None else healing_policy(found.annotations)
+
+    def falling_with(self, group: str) -> Sequence[str]:
+        """The other groups that cannot go on when this one cannot."""
+        return ()
 
     def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
         """A pod has ended, or one that had was deleted; see `Members`."""

@@ -70,11 +70,15 @@ class Life:
             self.members, self.succeeded = {*bound}, {*succeeded}
         return self.members.difference(bound)
 
-    def decide(self, policy: HealingPolicy, bound: Collection[str], quorum: int) -> set[str]:
-        """The loss of members is for good. Whom to evict; those that are lost are forgotten."""
+    def decide(self, policy: HealingPolicy, bound: Collection[str], quorum: int) -> bool:
+        """The loss of members is for good. Whether it is over by that; those that are lost are forgotten."""
         self.members.intersection_update(bound)
         borne = policy is HealingPolicy.SHRINK and len(self.members) + len(self.succeeded) >= quorum
         if policy is HealingPolicy.KEEP or borne:
-            return set()
-        self.doomed, self.members, self.succeeded = self.members, set(), set()
-        return self.doomed
+            return False
+        self.end(self.members)
+        return True
+
+    def end(self, bound: Collection[str]) -> None:
+        """It is over, and all who are bound are to be evicted."""
+        self.doomed, self.members, self.succeeded = {*bound}, set(), set()

@@ -9,15 +9,13 @@ not let go is asked for again and again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Protocol
+from typing import Any
 
 import msgspec
 
 from muster.framework.contract.api import pod_path
-from muster.framework.contract.group_book import GroupObject
-from muster.framework.contract.healing import HealingPolicy, Life, healing_policy
-from muster.framework.contract.members import Members
+from muster.framework.contract.group_book import GroupBook, GroupObject
+from muster.framework.contract.healing import HealingPolicy, Life
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.errors import ApiError, Conflict, NotFound
 
@@ -30,45 +28,10 @@ SETTLE_SECONDS = 2.0
 _RETRY_SECONDS = 10.0
 
 
-class HealedGroup(GroupObject, Protocol):
-    """A group's object with its annotations."""
-
-    @property
-    def annotations(self) -> dict[str, str]:
-        """Those that are read."""
-        ...
-
-
-class HealedGroups(Protocol):
-    """A plugin's groups.
-
-    Attributes:
-        members: who belongs to which.
-    """
-
-    members: Members
-
-    def __contains__(self, group: object, /) -> bool:
-        """Whether there is such a group."""
-        ...
-
-    def get(self, group: str) -> HealedGroup | None:
-        """Its object."""
-        ...
-
-    def quorum(self, group: str) -> int:
-        """How many members it needs."""
-        ...
-
-    def subscribe(self, reader: Callable[[str], None]) -> None:
-        """Have `reader` told of each group whose members or object changed."""
-        ...
-
-
 class Healer(GroupWorker):
     """Heals groups of one kind, `api_version`."""
 
-    def __init__(self, groups: HealedGroups, ports: WorkerPorts, api_version: str) -> None:
+    def __init__(self, groups: GroupBook[Any], ports: WorkerPorts, api_version: str) -> None:
         super().__init__(ports, groups)
         self._groups = groups
         self._api_version = api_version
@@ -77,8 +40,9 @@ class Healer(GroupWorker):
 
     def _mark(self, key: str) -> None:
         """Follow what became of a group's members; look at it again soon if any was lost."""
-        group = self._groups.get(key)
-        if group is None or healing_policy(group.annotations) is HealingPolicy.KEEP:
+        life = self._lives.get(key)
+        falls = life is not None and bool(life.doomed)
+        if key not in self._groups or (self._groups.healing(key) is HealingPolicy.KEEP and not falls):
             self._lives.pop(key, None)
             self._queue.discard(key)
         elif self._lost(key):
@@ -93,16 +57,33 @@ class Healer(GroupWorker):
             self._again(key, SETTLE_SECONDS)
             return
         life, bound = self._lives[key], self._bound(key)
-        if lost:
-            doomed = life.decide(healing_policy(group.annotations), bound, self._groups.quorum(key))
-            if doomed:
-                left = f"the {len(doomed)} left are evicted, so that all start anew"
-                self._tell(group, "Restarting", f"{len(lost)} of its pods were lost for good: {left}")
+        if lost and life.decide(self._groups.healing(key), bound, self._groups.quorum(key)):
+            self._restart(key, group, len(lost))
         answers = [await self._evict(bound[uid]) for uid in sorted(life.doomed & bound.keys())]
         refused = [error for error in answers if error is not None]
         if refused:
             self._tell(group, "RestartDelayed", f"{len(refused)} of its pods cannot be evicted yet: {refused[0]}")
             self._again(key, _RETRY_SECONDS)
+
+    def _restart(self, key: str, group: GroupObject, lost: int) -> None:
+        """A group's life is over: those of others that cannot go on without it are, too."""
+        doomed, others = len(self._lives[key].doomed), 0
+        for other in self._groups.falling_with(key):
+            found, bound = self._groups.get(other), self._bound(other)
+            life = self._lives.setdefault(other, Life())
+            if found is None or not bound or life.doomed:
+                continue
+            others += 1
+            life.end(bound.keys())
+            self._look_at(other, not_before=self._clock.now())
+            why = f"{key} lost pods for good, and its tree cannot go on without it"
+            self._tell(found, "Restarting", f"{why}: {len(bound)} pods are evicted")
+        left = [f"the {doomed} left"] if doomed else []
+        if others:
+            left.append(f"those of {others} {'group' if others == 1 else 'groups'} that cannot go on without it")
+        if left:
+            note = f"{lost} of its pods were lost for good: {' and '.join(left)} are evicted, so that all start anew"
+            self._tell(group, "Restarting", note)
 
     def _lost(self, key: str) -> set[str]:
         members = self._groups.members

@@ -9,9 +9,9 @@ from __future__ import annotations
 import msgspec
 
 from muster.framework.contract import WatchedKind
-from muster.framework.model.meta import ObjectMeta, Wire
+from muster.framework.model.meta import Wire
 
-from .api import GROUP, GroupSpec
+from .api import GROUP, GroupSpec, PodGroupMeta
 
 API_VERSION = f"{GROUP}/v1alpha3"
 PLURAL = "compositepodgroups"
@@ -45,13 +45,18 @@ class CompositePodGroupSpec(GroupSpec):
 class CompositePodGroup(Wire):
     """A CompositePodGroup."""
 
-    metadata: ObjectMeta
+    metadata: PodGroupMeta
     spec: CompositePodGroupSpec = msgspec.field(default_factory=CompositePodGroupSpec)
 
     @property
     def key(self) -> str:
         """`namespace/name`."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """Those that are read."""
+        return self.metadata.annotations
 
 
 COMPOSITE_POD_GROUPS = WatchedKind(

@@ -6,19 +6,20 @@ who is a member and who holds a node; all of it is rebuilt from the API after a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from muster.framework.contract import Clock, Disruption, Part, Topology
 from muster.framework.contract.group_book import GroupBook
+from muster.framework.contract.healing import HealingPolicy, healing_policy
 from muster.framework.contract.members import EndedMember
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
 from .api import PodGroup, group_key
 from .composite_api import CompositePodGroup
-from .hierarchy import Hierarchy, is_root, topology_of
+from .hierarchy import COMPOSITE_PREFIX, Hierarchy, is_root, topology_of
 from .validation import fault
 
 
@@ -108,6 +109,8 @@ class Groups(GroupBook[PodGroup]):
         """A CompositePodGroup came, changed or went."""
         self.hierarchy.follow_composite(key, new)
         self._faults.clear()
+        for group in self.hierarchy.leaves(COMPOSITE_PREFIX + key):
+            self._changed(group)
 
     # What they are.
 
@@ -203,6 +206,18 @@ class Groups(GroupBook[PodGroup]):
                 together = [member for leaf in self.leaves(name) for member in self.holding(leaf)]
                 return Disruption(name, together, priority, spare=0)
         return Disruption(f"{group}/{pod.name}", [pod], priority, spare=1)
+
+    def healing(self, group: str) -> HealingPolicy:
+        """What becomes of the group when it has lost pods: as it says, else as the innermost says that it is in."""
+        found = self._groups.get(group)
+        if found is None:
+            return HealingPolicy.KEEP
+        said = [found.annotations, *(above.annotations for _, above in self.hierarchy.known_above(group))]
+        return healing_policy(next(filter(None, said), {}))
+
+    def falling_with(self, group: str) -> Sequence[str]:
+        """The other parts of its hierarchy that cannot go on when it cannot."""
+        return self.hierarchy.falling_with(group)
 
     def remaining(self, group: str) -> list[PodInfo]:
         """Members without a node that are ours to place and not held back by scheduling gates; in no certain order."""

@@ -152,6 +152,28 @@ class Hierarchy:
             else:
                 yield part
 
+    def falling_with(self, group: str) -> list[str]:
+        """The other PodGroups that cannot go on when this one cannot.
+
+        They are those of the widest CompositePodGroup that has too few parts left, or is disrupted as a whole.
+        """
+        part, goes_on = group, False
+        widest: str | None = None
+        for name, composite in self.known_above(group):
+            if not goes_on:
+                left = sum(self._runs(each) for each in self._parts_of(name) if each != part)
+                goes_on = left >= composite.spec.min_group_count
+            if not goes_on or composite.spec.disrupted_together:
+                widest, goes_on = name, False
+            part = name
+        return [] if widest is None else [leaf for leaf in self.leaves(widest) if leaf != group]
+
+    def _runs(self, name: str) -> bool:
+        """Whether a group has what it needs."""
+        if not is_root(name):
+            return self._leaves.missing(name) <= 0
+        return sum(map(self._runs, self._parts_of(name))) >= self._composites[name].spec.min_group_count
+
     def is_ready(self, root: str) -> bool:
         """Whether so many pods and groups of a hierarchy exist that it can be tried."""
         return self._known_ready(root)

@@ -1,0 +1,133 @@
+"""What becomes of a tree of groups when one of its parts has lost a pod."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pytest
+
+from muster.framework.model.meta import from_plain
+from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
+from muster.operator.kube.client import ApiClient
+from muster.operator.podgroups.healing import Healer
+from muster.operator.podgroups.worker import WorkerPorts
+from muster.plugins.gangscheduling.api import API_VERSION, PodGroup
+from muster.plugins.gangscheduling.composite_api import CompositePodGroup
+from muster.plugins.gangscheduling.groups import Groups
+from tests.coscheduling.controller.groups import Clock, Recorder
+from tests.coscheduling.controller.test_healing import Evictions
+from tests.gangscheduling.world import make_composite, make_group, make_members
+
+PODS = {"leader": 1, "workers": 2, "spare": 2}
+RESTART = {"muster-scheduler.io/healing-policy": "Restart"}
+ALL: Mapping[str, Any] = {"disruptionMode": {"all": {}}}
+
+
+class Stage:
+    """A healer and a tree, all of which is bound: `job` consists of `leader` and of `inner`, that of the others.
+
+    `policies` are annotations of the groups by their names, `specs` more fields of the composites' specs.
+    """
+
+    def __init__(
+        self,
+        *,
+        needed: Mapping[str, int],
+        policies: Mapping[str, Mapping[str, str]],
+        specs: Mapping[str, Mapping[str, Any]] = {},
+    ) -> None:
+        self.clock, self.client, self.recorder = Clock(), Evictions(), Recorder()
+        self.groups = Groups(self.clock)
+        ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: True)
+        self.healer = Healer(self.groups, ports, API_VERSION)
+        self.pods: dict[str, PodInfo] = {}
+        for name, count in PODS.items():
+            body = make_group(name, count, parentCompositePodGroupName="job" if name == "leader" else "inner")
+            body["metadata"]["annotations"] = dict(policies.get(name, {}))
+            self.groups.follow_group(f"default/{name}", from_plain(body, PodGroup))
+            for pod in make_members(name, count):
+                pod["metadata"]["uid"] = f"uid-{pod['metadata']['name']}"
+                info = PodInfo(from_plain(pod.node("one"), Pod))
+                self.pods[info.name] = info
+                self.groups.follow_pod(None, info)
+        for name, parent in (("inner", {"parentCompositePodGroupName": "job"}), ("job", {})):
+            body = make_composite(name, needed[name], **parent, **specs.get(name, {}))
+            body["metadata"]["annotations"] = dict(policies.get(name, {}))
+            self.groups.follow_composite(f"default/{name}", from_plain(body, CompositePodGroup))
+
+    def lose(self, name: str) -> None:
+        """A pod is deleted."""
+        self.groups.follow_pod(self.pods[name], None)
+
+    async def evicted_when(self, lost: str) -> set[str]:
+        """Who is evicted when this pod is lost for good."""
+        self.healer.start()
+        self.lose(lost)
+        await self.clock.advance(5)
+        await self.healer.stop()
+        return {*self.client.evicted}
+
+
+TREE = {"leader-0", "workers-0", "workers-1", "spare-0", "spare-1"}
+
+
+@pytest.mark.parametrize(
+    ("needed", "specs", "lost", "evicted"),
+    [
+        ({"job": 1, "inner": 1}, {}, "workers-0", {"workers-1"}),
+        ({"job": 1, "inner": 2}, {}, "workers-0", {"workers-1", "spare-0", "spare-1"}),
+        ({"job": 2, "inner": 1}, {}, "workers-0", {"workers-1"}),
+        ({"job": 2, "inner": 2}, {}, "workers-0", TREE - {"workers-0"}),
+        ({"job": 2, "inner": 1}, {}, "leader-0", TREE - {"leader-0"}),
+        ({"job": 1, "inner": 1}, {"job": ALL}, "workers-0", TREE - {"workers-0"}),
+        ({"job": 1, "inner": 1}, {"inner": ALL}, "workers-0", {"workers-1", "spare-0", "spare-1"}),
+    ],
+    ids=[
+        "the others are enough",
+        "the inner one has too few",
+        "the inner one goes on and so does the outer one",
+        "both have too few",
+        "a part of one pod",
+        "the outer one is disrupted as a whole",
+        "the inner one is disrupted as a whole",
+    ],
+)
+async def test_a_part_restarts_with_those_that_cannot_go_on_without_it(
+    needed: Mapping[str, int], specs: Mapping[str, Mapping[str, Any]], lost: str, evicted: set[str]
+) -> None:
+    part = lost.partition("-")[0]
+    assert await Stage(needed=needed, policies={part: RESTART}, specs=specs).evicted_when(lost) == evicted
+
+
+async def test_a_part_without_a_policy_has_that_of_the_innermost_group_that_has_one() -> None:
+    needed = {"job": 1, "inner": 1}
+    assert await Stage(needed=needed, policies={"job": RESTART}).evicted_when("workers-0") == {"workers-1"}
+    keep = {"muster-scheduler.io/healing-policy": "Keep"}
+    assert await Stage(needed=needed, policies={"job": RESTART, "inner": keep}).evicted_when("workers-0") == set()
+    assert await Stage(needed=needed, policies={"job": keep, "workers": RESTART}).evicted_when("spare-0") == set()
+
+
+async def test_each_group_that_restarts_is_told_why_and_who_is_protected_is_asked_for_again() -> None:
+    stage = Stage(needed={"job": 2, "inner": 1}, policies={"leader": RESTART})
+    stage.client.protected = {"spare-1"}
+    stage.healer.start()
+    stage.lose("leader-0")
+    await stage.clock.advance(5)
+    assert "spare-1" not in stage.client.evicted
+    why = "default/leader lost pods for good, and its tree cannot go on without it: 2 pods are evicted"
+    assert [each for each in stage.recorder.told() if each[1] == "Restarting"] == [
+        ("Warning", "Restarting", why),
+        ("Warning", "Restarting", why),
+        (
+            "Warning",
+            "Restarting",
+            "1 of its pods were lost for good: those of 2 groups that cannot go on without it are evicted, "
+            "so that all start anew",
+        ),
+    ]
+    stage.client.protected.clear()
+    for name in ("spare-0", "workers-0", "workers-1"):
+        stage.lose(name)
+    await stage.clock.advance(10)
+    await stage.healer.stop()
+    assert stage.client.evicted.count("spare-1") == 1
