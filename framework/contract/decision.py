@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from ..model.pod_info import PodInfo
 from .cycle_state import CycleState
+from .group_tree import Part
 from .plugin import Args, Plugin
 from .pod_group import Steps
 from .status import Status
@@ -57,6 +58,9 @@ class GroupDecision:
         state: the notes that PodGroupPostFilter plugins wrote.
         post_filter: what PodGroupPostFilter came to, as a sentence; "" when it was not asked.
         parts: of a tree, what each of its leaves came to, by its key: None for one that has what it needs.
+        asked: of one that was refused, the group as it was tried, a tree with its parts.
+        waiting_in: those that wait in each leaf of it, by its key, the most important first.
+        untried: where some were not tried any more, one of each kind of them, as it would be decided about by itself.
     """
 
     plugin: str
@@ -71,6 +75,9 @@ class GroupDecision:
     state: CycleState = field(default_factory=CycleState)
     post_filter: str = ""
     parts: Mapping[str, Status | None] = field(default_factory=dict)
+    asked: Part | None = None
+    waiting_in: Mapping[str, Sequence[PodInfo]] = field(default_factory=dict)
+    untried: Sequence[PodDecision] = ()
 
     @property
     def evictions(self) -> Evictions | None:

@@ -153,7 +153,7 @@ def build_engine(
     domains = DomainSearch(snapshot, room, cache.node_of, ports.choose)
     consultations = Consultations(algorithms, ports)
     trials = GroupTrials(cycle, snapshot, room)
-    trees = TreeCycle(TreeTrials(trials, domains, snapshot))
+    trees = TreeCycle(TreeTrials(trials, domains, snapshot), trials.alone)
     groups = GroupCycle(cycle, trials, domains, trees, bindings, failures, reports, pods, nominator, ports)
     return Engine(
         cache=cache,

@@ -8,12 +8,15 @@ all. Between two members other work may be done, and the trial may be given up t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..contract.decision import PodDecision
 from ..contract.group import GroupPlugin
 from ..contract.pod_group import Steps
+from ..contract.status import Status
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
 from .attempt import Attempt
@@ -39,6 +42,11 @@ class Trial:
     untried: Sequence[Attempt] = ()
     hopeless: bool = False
 
+    @property
+    def refusal(self) -> Status | None:
+        """Why the first that was refused was."""
+        return next((attempt.status for attempt in self.refused if attempt.status is not None), None)
+
 
 class GroupTrials:
     """Tries groups."""
@@ -59,6 +67,20 @@ class GroupTrials:
             if len(trial.placed) >= missing:
                 return trial
         return (yield from self._try(attempts, missing))
+
+    def alone(self, attempts: Sequence[Attempt], tried: Sequence[PodDecision]) -> Steps[list[PodDecision]]:
+        """Of the kinds of pods of which none was tried, what one comes to by itself; nothing is changed by that."""
+        known = {decision.pod.signature for decision in tried}
+        found = []
+        for attempt in attempts:
+            if attempt.pod.signature not in known:
+                known.add(attempt.pod.signature)
+                by_itself = copy(attempt)
+                by_itself.begin_anew()
+                self._cycle.schedule_pod(by_itself, post_filter=False)
+                found.append(by_itself.decision())
+                yield True
+        return found
 
     def _orders(self, attempts: Sequence[Attempt], missing: int) -> Iterator[Sequence[Attempt]]:
         """Orders worth a trial. Each is to be tried before the next is asked for."""

@@ -152,7 +152,7 @@ class GroupCycle:
             for attempt in trial.refused:
                 attempt.begin_anew()
             return (yield from self._each_by_itself(plugin, group, topology, trial.refused, outcome))
-        cause = _refusal(trial) or Status.pending()
+        cause = trial.refusal or Status.pending()
         status = plugin.reject_group(group, cause, placed=placed, missing=missing, no_domain=no_domain)
         status = status.by(plugin.name)
         notes, helped = CycleState(), PostFiltered({} if status.code is Code.PENDING else None)
@@ -163,12 +163,26 @@ class GroupCycle:
                 if isinstance(searched, Status):
                     return searched
                 enough = searched.trial.placed[:missing]
-                return enough if len(enough) >= missing else _refusal(searched.trial) or Status.unschedulable()
+                return enough if len(enough) >= missing else searched.trial.refusal or Status.unschedulable()
 
             helped = yield from self._post_filter(plugin, group, attempts, missing, notes, place)
             status = Status(status.code, (with_preemption(status.message, helped.message),), status.plugin)
+        holding = [*plugin.placed_members(group)] if topology is not None else ()
         decision = GroupDecision(
-            plugin.name, group, status, cause, placed, missing, members, waiting, no_domain, notes, helped.message
+            plugin.name,
+            group,
+            status,
+            cause,
+            placed,
+            missing,
+            members,
+            waiting,
+            no_domain,
+            notes,
+            helped.message,
+            asked=Part(group, missing, holding, topology),
+            waiting_in={group: waiting},
+            untried=(yield from self._trials.alone(trial.untried, members)),
         )
         return (yield from self._reject(plugin, status, trial, decision, helped))
 
@@ -382,8 +396,3 @@ def _failure(outcome: GroupOutcome) -> GroupResult:
     """What a group's attempt that did not start it came to, as a label of metrics."""
     statuses = [attempt.status for attempt in outcome.failed if attempt.status is not None]
     return "unschedulable" if all(status.rejected for status in statuses) else "error"
-
-
-def _refusal(trial: Trial) -> Status | None:
-    """Why the first that was refused was."""
-    return next((attempt.status for attempt in trial.refused if attempt.status is not None), None)

@@ -7,21 +7,25 @@ without it; where they have not, nobody starts, and every part is told what the 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..contract.cycle_state import CycleState
-from ..contract.decision import GroupDecision
+from ..contract.decision import GroupDecision, PodDecision
 from ..contract.group import GroupPlugin
 from ..contract.group_tree import Part
 from ..contract.pod_group import Steps, with_preemption
 from ..contract.status import Code, Status
+from ..model.pod_info import PodInfo
 from .attempt import Attempt
 from .group_post_filter import Place, PostFiltered, Tried
 from .tree_trial import PartTrial, TreeTrials
 
 Help = Callable[[CycleState, Place], Steps[PostFiltered]]
 """Asks PodGroupPostFilter, which is given notes to write to and a way to try the tree."""
+Alone = Callable[[Sequence[Attempt], Sequence[PodDecision]], Steps[list[PodDecision]]]
+"""Decides for one of each kind of pods of which none was tried, see `GroupTrials.alone`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,9 @@ class TreeOutcome:
 class TreeCycle:
     """Decides for trees."""
 
-    def __init__(self, trials: TreeTrials) -> None:
+    def __init__(self, trials: TreeTrials, alone: Alone) -> None:
         self._trials = trials
+        self._alone = alone
 
     def decide(
         self, plugin: GroupPlugin, group: str, tree: Part, attempts: Sequence[Attempt], help_: Help
@@ -71,6 +76,10 @@ class TreeCycle:
         _tell(plugin, tree, trial, refused, told)
         told = {key: _with_help(status, helped) for key, status in told.items()}
         waiting = [attempt.pod for attempt in attempts]
+        waiting_in: defaultdict[str, list[PodInfo]] = defaultdict(list)
+        for pod in waiting:
+            waiting_in[plugin.part_of(pod)].append(pod)
+        untried = [] if refused is None else (yield from self._alone(attempts, members))
         decision = GroupDecision(
             plugin.name,
             group,
@@ -84,6 +93,9 @@ class TreeCycle:
             notes,
             helped.message,
             told,
+            tree,
+            waiting_in,
+            untried,
         )
         placed = trial.placed if refused is None else ()
         failed = yield from self._fail(plugin, trial, told, attempts, placed, helped)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 from muster.framework.contract import (
     CycleState,
@@ -23,6 +24,7 @@ from muster.framework.contract import (
 from muster.framework.contract.pod_group import at_once
 from muster.framework.model.times import rfc3339
 from muster.operator.podgroups.membership import group_key
+from muster.plugins.gangscheduling.hierarchy import COMPOSITE_PREFIX, is_root
 from muster.plugins.reservation.ends import KnownEnds
 from muster.plugins.reservation.holds import Hold
 from muster.plugins.reservation.planning import Wanted, plan_for, wanted_by_group, wanted_by_pod
@@ -37,16 +39,18 @@ class Start:
     """What a reservation would promise.
 
     Attributes:
-        waiting: the `namespace/name` of the pod, or of the PodGroup.
-        group: whether it is a PodGroup.
+        waiting: the `namespace/name` of the pod, of the PodGroup, or of the CompositePodGroup.
+        group: whether it is a group.
         by: when it starts at the latest, as the API writes times.
         after: the pods that have to end before, the first to end first.
+        composite: whether it is a CompositePodGroup.
     """
 
     waiting: str
     group: bool
     by: str
     after: Sequence[str]
+    composite: bool = False
 
 
 class Foreteller(PostBindPlugin, DecisionFollower, PodFollower):
@@ -67,11 +71,23 @@ class Foreteller(PostBindPlugin, DecisionFollower, PodFollower):
 
     def on_pod_decision(self, decision: PodDecision) -> None:
         """A pod by itself."""
-        self._noted.decided(decision.pod.key, False, wanted_by_pod(decision))
+        self._noted.decided(_Who(decision.pod.key), wanted_by_pod(decision))
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """A group."""
-        self._noted.decided(group_key(decision.waiting[0]) or decision.group, True, wanted_by_group(decision))
+        """A group, or a tree of groups."""
+        if is_root(decision.group):
+            who = _Who(decision.group.removeprefix(COMPOSITE_PREFIX), group=True, composite=True)
+        else:
+            who = _Who(group_key(decision.waiting[0]) or decision.group, group=True)
+        self._noted.decided(who, wanted_by_group(decision))
+
+
+class _Who(NamedTuple):
+    """Who waits, as `Start` has it."""
+
+    name: str
+    group: bool = False
+    composite: bool = False
 
 
 class _Noted:
@@ -81,29 +97,30 @@ class _Noted:
         self.ends = KnownEnds(handle.clock)
         self._handle = handle
         self._began = handle.clock.now()
-        self._wanted: dict[tuple[str, bool], Wanted] = {}
+        self._wanted: dict[_Who, Wanted] = {}
 
-    def decided(self, waiting: str, group: bool, wanted: Wanted | None) -> None:
+    def decided(self, who: _Who, wanted: Wanted | None) -> None:
         """`wanted` is None for one that got it, or does not lack room."""
-        self._wanted.pop((waiting, group), None)
+        self._wanted.pop(who, None)
         if wanted is not None:
-            self._wanted[waiting, group] = wanted
+            self._wanted[who] = wanted
 
     def starts(self) -> Iterator[Start]:
         """The most important first, each beside what would be reserved for those before it."""
         handle, holds = self._handle, list[Hold]()
         by_priority = sorted(self._wanted.items(), key=lambda each: -max(pod.priority for pod in each[1].pods))
-        for (waiting, group), wanted in by_priority:
+        for who, wanted in by_priority:
             endings = [*self.ends.later_than(self._began)]
-            hold = at_once(plan_for(wanted, waiting, endings, holds, handle, self._began))
-            if hold is None or hold.start == inf:
+            found = at_once(plan_for(wanted, endings, holds, handle, self._began))
+            start = found[0].start if found else inf
+            if start == inf:
                 continue
-            holds.append(hold)
-            nodes = {handle.snapshot.names[row] for row in hold.rows.tolist()}
-            before = sorted((each for each in endings if each.at <= hold.start), key=lambda each: each.at)
+            holds += found
+            nodes = {handle.snapshot.names[row] for hold in found for row in hold.rows.tolist()}
+            before = sorted((each for each in endings if each.at <= start), key=lambda each: each.at)
             after = [each.pod.key for each in before if each.node_name in nodes]
-            by = handle.clock.wall() + hold.start - handle.clock.now()
-            yield Start(waiting, group, rfc3339(by), after)
+            by = handle.clock.wall() + start - handle.clock.now()
+            yield Start(who.name, who.group, rfc3339(by), after, who.composite)
 
 
 def starts_in(shared: Mapping[str, object]) -> Sequence[Start]:
@@ -115,7 +132,8 @@ def starts_in(shared: Mapping[str, object]) -> Sequence[Start]:
 def told(starts: Iterable[Start]) -> Iterator[str]:
     """For people: a sentence for each."""
     for each in starts:
-        who = f"pod group {each.waiting}" if each.group else each.waiting
+        kind = "composite pod group " if each.composite else "pod group " if each.group else ""
+        who = f"{kind}{each.waiting}"
         more = len(each.after) - _NAMES_SHOWN
         names = ", ".join(each.after[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
         have = "has" if len(each.after) == 1 else "have"

@@ -237,8 +237,7 @@ class GangScheduling(
         text = messages.unsatisfied(min_count, scheduled + placed, missing - placed - 1)
         if no_domain is not None:
             text = messages.no_domain(no_domain, text)
-        promise = self._promises.get(f"{self.name}/{group}")
-        text = text if promise is None else f"{text}. {promise}"
+        text = self._with_promise(group, text)
         return Status.pending(text) if cause.code is Code.PENDING else Status.unschedulable(text)
 
     def reject_part(self, part: Part, cause: Shortage | Status | None) -> Status:
@@ -256,7 +255,12 @@ class GangScheduling(
             text = counts(self._groups.quorum(part.key), scheduled, cause.left)
         if cause.no_domain is not None:
             text = messages.no_domain(cause.no_domain, text)
-        return Status.unschedulable(text)
+        return Status.unschedulable(self._with_promise(part.key, text))
+
+    def _with_promise(self, group: str, text: str) -> str:
+        """What a group is told, and what it is promised, if it is."""
+        promise = self._promises.get(f"{self.name}/{group}")
+        return text if promise is None else f"{text}. {promise}"
 
     def reject_member(self, status: Status, own: Status | None, *, placed: bool) -> Status:
         """A pod that found no node is told so; one that found one, that it is of no use."""

@@ -8,9 +8,9 @@ that is free: neither delays those that wait.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import chain, takewhile
 from math import inf
 
 import numpy as np
@@ -19,12 +19,13 @@ import numpy.typing as npt
 from muster.framework.contract import Mask, PodInfo, SnapshotReader
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Hold:
-    """What is held for one holder.
+    """What is held for one holder, or for one part of it.
 
     Attributes:
         holder: a group, as `plugin/id`, or a pod, as `namespace/name`.
+        part: of a tree the group of pods that it is held for, as `plugin/id`; of others the holder.
         priority: only pods of this priority or a lower one are kept off.
         members: UIDs of the pods that it is held for.
         start: when it is needed at the latest, seconds on the engine's clock; infinity when nobody can say.
@@ -34,6 +35,7 @@ class Hold:
     """
 
     holder: str
+    part: str
     priority: int
     members: Collection[str]
     start: float
@@ -51,58 +53,79 @@ def shares(holds: Iterable[Hold], offered: Mapping[str, int]) -> dict[str, float
 
 
 class Holds:
-    """All holds, by holder.
+    """All holds, by holder; of a tree one for each of its parts, in the order that they are tried in.
 
-    `ends_at` says when a pod that gets a node now will have ended, infinity for not known; `changed` hears of holds
-    that come (1) and go (-1).
+    `ends_at` says when a pod that gets a node now will have ended, infinity for not known; `changed` hears of holders
+    that come (1) and go (-1). `promises` is what each holder and each part is told, as long as room is held for it.
     """
 
-    def __init__(self, ends_at: Callable[[PodInfo], float], changed: Callable[[int], None]) -> None:
+    def __init__(
+        self, ends_at: Callable[[PodInfo], float], changed: Callable[[int], None], promises: dict[str, str]
+    ) -> None:
         self._ends_at = ends_at
         self._changed = changed
-        self._holds: dict[str, Hold] = {}
-        self._holder_of: dict[str, str] = {}
+        self._promises = promises
+        self._holds: dict[str, Sequence[Hold]] = {}
+        self._hold_of: dict[str, Hold] = {}
 
     def __len__(self) -> int:
         return len(self._holds)
 
     def __iter__(self) -> Iterator[Hold]:
-        return iter([*self._holds.values()])
+        return iter([*chain.from_iterable(self._holds.values())])
 
-    def of(self, holder: str) -> Hold | None:
+    def of(self, holder: str) -> Sequence[Hold]:
         """What is held for this holder."""
-        return self._holds.get(holder)
+        return self._holds.get(holder, ())
 
-    def hold(self, hold: Hold) -> None:
-        """From now on this is held, in place of what was held for the same holder before."""
-        self.release(hold.holder)
-        self._holds[hold.holder] = hold
+    def hold(self, holds: Sequence[Hold], promise: str) -> None:
+        """From now on this is held for their one holder, in place of what was held for it before."""
+        holder = holds[0].holder
+        self.release(holder)
+        self._holds[holder] = holds
         self._changed(1)
-        self._holder_of.update(dict.fromkeys(hold.members, hold.holder))
+        for hold in holds:
+            self._hold_of.update(dict.fromkeys(hold.members, hold))
+            self._promises[hold.part] = promise
+        self._promises[holder] = promise
 
     def release(self, holder: str) -> bool:
         """Nothing is held for this holder any more; whether something was."""
         known = self._holds.pop(holder, None)
         if known is None:
             return False
-        for uid in known.members:
-            self._holder_of.pop(uid, None)
+        for hold in known:
+            self._let_go(hold)
+        self._promises.pop(holder, None)
         self._changed(-1)
         return True
 
+    def served(self, hold: Hold) -> None:
+        """One of several parts of a holder has its room: nothing is held for it any more."""
+        self._holds[hold.holder] = [each for each in self._holds[hold.holder] if each is not hold]
+        self._let_go(hold)
+
+    def _let_go(self, hold: Hold) -> None:
+        for uid in hold.members:
+            self._hold_of.pop(uid, None)
+        self._promises.pop(hold.part, None)
+
     def pod_left(self, uid: str) -> bool:
-        """The pod got a node, or is gone: its hold is over. Whether there was one."""
-        holder = self._holder_of.get(uid)
-        return holder is not None and self.release(holder)
+        """The pod got a node, or is gone: what is held for its holder is held no more. Whether something was."""
+        hold = self._hold_of.get(uid)
+        return hold is not None and self.release(hold.holder)
 
     def kept_off(self, pod: PodInfo, snapshot: SnapshotReader, now: float) -> Mask | None:
         """bool, shape (height,): nodes on which the pod would take what is held; None for none.
 
         What others are to get on nodes that are held for the pod itself may not have come free yet. Its own was planned
         beside theirs, so a pod may take that, and no more; but older holds count until the moment of its own has come.
+        Parts of its tree that are tried before its own have their nodes by then, or go without.
         """
-        own = self._holds.get(self._holder_of.get(pod.uid, ""))
-        concerned_or_own = [hold for hold in self._holds.values() if hold is own or self._concerns(hold, pod)]
+        own = self._hold_of.get(pod.uid)
+        siblings = () if own is None else self._holds[own.holder]
+        served = {*takewhile(lambda hold: hold is not own, siblings)}
+        concerned_or_own = [hold for hold in self if hold is own or (hold not in served and self._concerns(hold, pod))]
         concerned = [hold for hold in concerned_or_own if hold is not own]
         if not concerned:
             return None

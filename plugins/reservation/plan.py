@@ -1,7 +1,7 @@
 """When and where pods that have waited long fit at the earliest: what is free and when what ends in, a plan out.
 
-Pure. The plugin asks it through `planning`. Pods whose end is known give their room back then. Where that is not
-enough, the plan has no start: it names the nodes on which least has to come free besides, and they are held until
+Pure. `group_plan` asks it for each group of pods. Pods whose end is known give their room back then. Where that is
+not enough, the plan has no start: it names the nodes on which least has to come free besides, and they are held until
 enough has.
 """
 
@@ -57,6 +57,19 @@ class Room:
         free = self.free.copy()
         np.add.at(free, self.nodes[over], self.amounts[over])
         return free
+
+    def of(self, domain: npt.NDArray[np.intp]) -> Room:
+        """The same of some nodes alone, which are numbered as they stand in `domain`."""
+        place = np.full(len(self.free), -1, np.intp)
+        place[domain] = np.arange(len(domain))
+        there = place[self.nodes] >= 0
+        return Room(
+            self.free[domain],
+            self.ends[there],
+            place[self.nodes][there],
+            self.amounts[there],
+            self.open_ended[domain],
+        )
 
 
 @dataclass(frozen=True, slots=True)

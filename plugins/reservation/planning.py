@@ -7,8 +7,8 @@ stands still meanwhile.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,18 +19,21 @@ from muster.framework.contract import (
     GroupDecision,
     Handle,
     NodeView,
+    Part,
     Partition,
     PodDecision,
     PodInfo,
     PodSignature,
     Steps,
 )
+from muster.framework.snapshot.partitions import NONE
 from muster.framework.snapshot.resources import ResourceColumns
 
 from .args import NAME
 from .ends import Ending
+from .group_plan import Group, Placed, plan_group
 from .holds import Hold
-from .plan import Amounts, Need, Plan, Room, plan
+from .plan import Amounts, Need, Room
 
 Rows = npt.NDArray[np.intp]
 
@@ -40,14 +43,36 @@ _OF_ROOM = frozenset({"NodeResourcesFit", NAME})
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Pods that are to be placed at once, each with the notes of its attempt where it was tried.
+    """A pod or a group that is to be placed at once.
 
-    `levels` are the labels of nodes on which all have to agree, if they have to.
+    Attributes:
+        key: a group as `plugin/id`, a pod as `namespace/name`.
+        members: the pods, as many as are needed; of a tree none of its own.
+        states: the notes of the attempt of each of them; None where none of its kind was tried.
+        levels: labels of nodes on which all in it have to agree, if they have to.
+        holding: where they have to, who in it has a node.
+        parts: of a tree, the groups that it consists of.
+        needed: of a tree, how many of them.
     """
 
-    pods: Sequence[PodInfo]
-    states: Sequence[CycleState | None]
-    levels: Sequence[str] = ()
+    key: str
+    members: Sequence[PodInfo] = ()
+    states: Sequence[CycleState | None] = ()
+    levels: tuple[str, ...] = ()
+    holding: Sequence[PodInfo] = ()
+    parts: Sequence[Wanted] = ()
+    needed: int = 0
+
+    def groups(self) -> Iterator[Wanted]:
+        """Itself and all groups in it, each before its parts."""
+        yield self
+        for part in self.parts:
+            yield from part.groups()
+
+    @property
+    def pods(self) -> Sequence[PodInfo]:
+        """All pods in it."""
+        return [pod for group in self.groups() for pod in group.members]
 
 
 def lacks_room(decision: PodDecision) -> bool:
@@ -59,43 +84,100 @@ def lacks_room(decision: PodDecision) -> bool:
 
 def wanted_by_pod(decision: PodDecision) -> Wanted | None:
     """What a pod by itself lacks; None where that is not room."""
-    return Wanted([decision.pod], [decision.state]) if lacks_room(decision) else None
+    return Wanted(decision.pod.key, [decision.pod], [decision.state]) if lacks_room(decision) else None
 
 
 def wanted_by_group(decision: GroupDecision) -> Wanted | None:
-    """What a group lacks; None where that is not room, or its pods are not there, and for trees of groups."""
-    pods = decision.waiting[: decision.missing]
-    refused = decision.status is not None and any(lacks_room(each) for each in decision.members)
-    if decision.parts or not refused or len(pods) < decision.missing:
+    """What a group lacks; None where that is not room, or its pods are not there.
+
+    Of a tree that runs with all that it needs, while others in it wait, it is the next of those.
+    """
+    lacking = decision.status is not None and any(lacks_room(each) for each in decision.members)
+    if decision.asked is None or not lacking:
         return None
-    states = {each.pod.signature: each.state for each in decision.members}
-    levels = decision.no_domain.levels if decision.no_domain is not None else ()
-    return Wanted(pods, [states.get(pod.signature) for pod in pods], levels)
+    states = {each.pod.signature: each.state for each in (*decision.untried, *decision.members)}
+    return _wanted(decision.asked, decision, states, one_more=not decision.asked.least)
+
+
+def _wanted(
+    part: Part, decision: GroupDecision, states: Mapping[PodSignature, CycleState], *, one_more: bool
+) -> Wanted | None:
+    key, topology = f"{decision.plugin}/{part.key}", part.topology
+    levels = () if topology is None else topology.levels[: topology.required]
+    if part.parts is None:
+        count = 1 if one_more else max(0, part.needed)
+        pods = decision.waiting_in.get(part.key, ())[:count]
+        if len(pods) < count:
+            return None
+        return Wanted(key, pods, [states.get(pod.signature) for pod in pods], levels, part.holding)
+    all_parts = (_wanted(each, decision, states, one_more=one_more and not each.least) for each in part.parts)
+    parts = [each for each in all_parts if each is not None]
+    needed = 1 if one_more else part.needed
+    return Wanted(key, (), (), levels, part.holding, parts, needed) if len(parts) >= needed else None
 
 
 def plan_for(
-    wanted: Wanted, holder: str, endings: Iterable[Ending], holds: Iterable[Hold], handle: Handle, now: float
-) -> Steps[Hold | None]:
-    """What is to be held so that the pods start as early as possible; None when no room will help them."""
+    wanted: Wanted, endings: Iterable[Ending], holds: Iterable[Hold], handle: Handle, now: float
+) -> Steps[Sequence[Hold]]:
+    """What is to be held so that it starts as early as possible; nothing when no room will help.
+
+    Of a tree, the room of one part after another, in the order that they are tried in.
+    """
     snapshot = handle.snapshot
-    columns = snapshot.resources
     rows = snapshot.live_rows()
-    counts = Counter(pod.signature for pod in wanted.pods)
-    examples = {pod.signature: (pod, state) for pod, state in zip(wanted.pods, wanted.states, strict=True)}
-    usable = {signature: _usable(*examples[signature], handle, rows) for signature in counts}
-    amounts = {signature: _amounts(examples[signature][0], columns) for signature in counts}
-    yield False
+    kinds: dict[PodSignature, Need] = {}
+    domains: dict[tuple[str, ...], _Domains] = {}
+    for group in wanted.groups():
+        for pod, state in zip(group.members, group.states, strict=True):
+            if pod.signature not in kinds:
+                amounts = _amounts(pod, snapshot.resources)
+                kinds[pod.signature] = Need(amounts, 1, _usable(pod, state, handle, rows))
+                yield False
+        if group.levels and group.levels not in domains:
+            domains[group.levels] = _Domains(handle, group.levels, rows)
+            yield False
     room = yield from _room(rows, list(endings), holds, handle)
-    found: tuple[Plan, Rows] | None = None
-    for domain in _domains(wanted.levels, handle, rows):
-        needs = [Need(amounts[each], counts[each], usable[each][domain]) for each in counts]
-        planned = plan(_part(room, domain, len(rows)), needs, now)
-        if planned is not None and (found is None or planned.start < found[0].start):
-            found = planned, rows[domain]
-        yield False
-    if found is None or found[0].start <= now:  # it is not for want of room that they wait
-        return None
-    return _hold(holder, wanted.pods, found[0], found[1], [amounts[each] for each in counts], columns)
+    found = yield from plan_group(room, _group(wanted, kinds, domains), now)
+    if found is None or found.start <= now:  # it is not for want of room that they wait
+        return ()
+    placed = {each.group.key: each for each in found.placed}
+    return [
+        _hold(wanted, group, found.start, placed[group.key], handle, rows)
+        for group in wanted.groups()
+        if group.members and group.key in placed
+    ]
+
+
+def _group(wanted: Wanted, kinds: Mapping[PodSignature, Need], domains: Mapping[tuple[str, ...], _Domains]) -> Group:
+    """The same for the plan."""
+    counts = Counter(pod.signature for pod in wanted.members)
+    needs = [replace(kinds[signature], count=count) for signature, count in counts.items()]
+    left = domains[wanted.levels].left_by(wanted.holding) if wanted.levels else None
+    parts = [_group(part, kinds, domains) for part in wanted.parts]
+    return Group(wanted.key, needs, left, parts, wanted.needed)
+
+
+class _Domains:
+    """The domains of some levels, as positions in `rows`."""
+
+    def __init__(self, handle: Handle, levels: Sequence[str], rows: Rows) -> None:
+        self._snapshot = handle.snapshot
+        partition = Partition(handle.snapshot, levels)
+        self._numbers = partition.numbers
+        self._positions = [np.searchsorted(rows, each) for each in partition.rows]
+
+    def left_by(self, holding: Iterable[PodInfo]) -> Sequence[Rows]:
+        """Those that members with a node leave to others; none while not all of their nodes are known."""
+        taken = set()
+        for pod in holding:
+            if not pod.node_name:
+                return ()
+            row = self._snapshot.live_row_of(pod.node_name)
+            if row is not None:
+                taken.add(int(self._numbers[row]))
+        if len(taken) > 1 or NONE in taken:
+            return ()
+        return [self._positions[number] for number in taken] if taken else self._positions
 
 
 def _usable(pod: PodInfo, state: CycleState | None, handle: Handle, rows: Rows) -> npt.NDArray[np.bool_]:
@@ -149,40 +231,13 @@ def _room(rows: Rows, endings: Sequence[Ending], holds: Iterable[Hold], handle: 
     return Room(offered - used - held, ends, nodes, given_back, np.maximum(open_ended, 0))
 
 
-def _domains(levels: Sequence[str], handle: Handle, rows: Rows) -> list[Rows]:
-    """Positions in `rows` of the nodes of each domain; all of them where pods need not be together."""
-    if not levels:
-        return [np.arange(len(rows))]
-    return [np.searchsorted(rows, each) for each in Partition(handle.snapshot, levels).rows]
-
-
-def _part(room: Room, domain: Rows, nodes: int) -> Room:
-    """The same of some nodes alone."""
-    place = np.full(nodes, -1, np.intp)
-    place[domain] = np.arange(len(domain))
-    there = place[room.nodes] >= 0
-    return Room(
-        room.free[domain],
-        room.ends[there],
-        place[room.nodes][there],
-        room.amounts[there],
-        room.open_ended[domain],
-    )
-
-
-def _hold(
-    holder: str,
-    pods: Sequence[PodInfo],
-    planned: Plan,
-    rows: Rows,
-    amounts: Sequence[Amounts],
-    columns: ResourceColumns,
-) -> Hold:
-    held = np.zeros((len(rows), len(amounts[0])), np.int64)
-    for nodes, each in zip(planned.nodes, amounts, strict=True):
-        np.add.at(held, np.array(nodes, np.intp), each)
+def _hold(wanted: Wanted, part: Wanted, start: float, placed: Placed, handle: Handle, rows: Rows) -> Hold:
+    columns = handle.snapshot.resources
+    held = np.zeros((len(rows), len(columns.names) + 1), np.int64)
+    for need, nodes in zip(placed.group.needs, placed.nodes, strict=True):
+        np.add.at(held, np.array(nodes, np.intp), need.amounts)
     used = np.flatnonzero(held[:, -1])
     by_name = {name: held[used, index] for index, name in enumerate(columns.names) if name and held[used, index].any()}
-    priority = max(pod.priority for pod in pods)
-    members = frozenset(pod.uid for pod in pods)
-    return Hold(holder, priority, members, planned.start, rows[used], held[used, -1], by_name)
+    priority = max(pod.priority for pod in part.members)
+    members = frozenset(pod.uid for pod in part.members)
+    return Hold(wanted.key, part.key, priority, members, start, rows[used], held[used, -1], by_name)

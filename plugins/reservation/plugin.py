@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf
 
-import numpy as np
 from pydantic import BaseModel
 
 from muster.framework.contract import (
@@ -53,7 +52,10 @@ class _Shared:
 
     def __init__(self, args: ReservationArgs, handle: Handle) -> None:
         self.reserves = args.after_seconds > 0
-        self.holds = Holds(lambda pod: handle.clock.now() + run_seconds(pod.pod), handle.observer.reservations)
+        promises: dict[str, str] = handle.shared(PROMISES, dict)
+        self.holds = Holds(
+            lambda pod: handle.clock.now() + run_seconds(pod.pod), handle.observer.reservations, promises
+        )
         self.ends = KnownEnds(handle.clock)
         self.waiters = LongWaiters(args.after_seconds, args.most_reservations, handle.clock, handle.activate)
         self.kept_off: dict[str, PodInfo] = {}
@@ -82,7 +84,6 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         given = args if isinstance(args, ReservationArgs) else ReservationArgs()
         self._on = given.after_seconds > 0
         self._shared = handle.shared(self.name, lambda: _Shared(given, handle))
-        self._promises: dict[str, str] = handle.shared(PROMISES, dict)
         self._table = StatusTable([Status.unschedulable(REASON)])
 
     # Deciding.
@@ -130,74 +131,84 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         wanted = wanted_by_pod(decision) if self._on else None
         if wanted is None or not self._shared.waiters.refused(pod.key, [pod]):
             return None
-        return self._reserve_for_pod(pod.key, wanted)
+        return self._reserve_for_pod(wanted)
 
-    def _reserve_for_pod(self, holder: str, wanted: Wanted) -> Steps[None]:
-        yield from self._reserve(holder, wanted)
+    def _reserve_for_pod(self, wanted: Wanted) -> Steps[None]:
+        yield from self._reserve(wanted)
 
     def on_group_decision(self, decision: GroupDecision) -> Steps[None] | None:
-        """A group that could not be placed for want of room. For trees of groups none is reserved."""
+        """A group that could not be placed for want of room, or a tree of groups."""
         holder = f"{decision.plugin}/{decision.group}"
         if decision.status is None:
-            self._placed(holder)
-            self._promises.pop(holder, None)
+            self._group_placed(holder, decision)
             return None
         for each in decision.members:
             self._note(each)
-        lacking = self._on and not decision.parts and any(lacks_room(each) for each in decision.members)
+        lacking = self._on and any(lacks_room(each) for each in decision.members)
         if not lacking or not self._shared.waiters.refused(holder, decision.waiting):
             return None
-        return self._reserve_for_group(holder, decision)
+        return self._reserve_for_group(decision)
 
-    def _reserve_for_group(self, holder: str, decision: GroupDecision) -> Steps[None]:
-        wanted = wanted_by_group(decision)
-        if wanted is None:
+    def _group_placed(self, holder: str, decision: GroupDecision) -> None:
+        """Of a tree other parts may have started than those that were promised to: theirs stays reserved."""
+        with_node = {each.pod.uid for each in decision.members if each.status is None}
+        unfit = {f"{decision.plugin}/{part}" for part, status in decision.parts.items() if status is not None}
+        holds = self._shared.holds.of(holder)
+        served = [hold for hold in holds if hold.part not in unfit and not with_node.isdisjoint(hold.members)]
+        if not decision.parts or len(served) == len(holds):
+            self._placed(holder)
             return
-        told = yield from self._reserve(holder, wanted)
-        if told:
-            self._promises[holder] = told
+        for hold in served:
+            self._shared.holds.served(hold)
+        self._activate_others()
+
+    def _reserve_for_group(self, decision: GroupDecision) -> Steps[None]:
+        wanted = wanted_by_group(decision)
+        if wanted is not None and (yield from self._reserve(wanted)):
             self.handle.activate({pod.key: pod for pod in decision.waiting})  # to be told of it with their reason
-        elif not self._shared.holds.of(holder):
-            self._promises.pop(holder, None)
 
     def _note(self, decision: PodDecision) -> None:
         """Whom reservations keep off is tried when one ends."""
         if self._on and self.name in decision.unschedulable_plugins:
             self._shared.kept_off[decision.pod.uid] = decision.pod
 
-    def _reserve(self, holder: str, wanted: Wanted) -> Steps[str]:
-        """Hold room for these pods, unless what is held already still stands. What is new, for people."""
-        holds, now = self._shared.holds, self.handle.clock.now()
+    def _reserve(self, wanted: Wanted) -> Steps[bool]:
+        """Hold room for these pods, unless what is held already still stands. Whether there is anything new to tell."""
+        holds, now, holder = self._shared.holds, self.handle.clock.now(), wanted.key
         first = {waiter.holder for waiter in self._shared.waiters.first()}
         for other in holds:
             if other.holder not in first:
                 holds.release(other.holder)
         known = holds.of(holder)
-        stands = known is not None and self._stands(known, now)
-        if known is not None and stands and known.start < inf:
-            return ""
+        stands = self._stands(known, now)
+        if stands and known[0].start < inf:
+            return False
         others = [hold for hold in holds if hold.holder != holder]
-        found = yield from plan_for(wanted, holder, self._shared.ends.later_than(now), others, self.handle, now)
-        if found is None:
+        found = yield from plan_for(wanted, self._shared.ends.later_than(now), others, self.handle, now)
+        if not found:
             holds.release(holder)
-            return ""
-        if stands and found.start == inf:
-            return ""
-        holds.hold(found)
+            return False
+        if stands and found[0].start == inf:
+            return False
         told = self._told(found)
+        holds.hold(found, told)
         self.handle.events.event(wanted.pods[0], kind="Normal", reason="RoomReserved", action="Scheduling", note=told)
-        return told
+        return True
 
-    def _stands(self, hold: Hold, now: float) -> bool:
+    def _stands(self, holds: Sequence[Hold], now: float) -> bool:
         """Whether the promise may still come true: its moment is not long past, and all of its nodes are there."""
-        return hold.start + _OVERDUE_SECONDS > now and bool(np.all(self.handle.snapshot.live[hold.rows]))
+        live = self.handle.snapshot.live
+        return bool(holds) and holds[0].start + _OVERDUE_SECONDS > now and all(live[hold.rows].all() for hold in holds)
 
-    def _told(self, hold: Hold) -> str:
-        where = f"Room for {hold.pods.sum()} pods is reserved on {len(hold.rows)} nodes"
-        if hold.start == inf:
+    def _told(self, holds: Sequence[Hold]) -> str:
+        pods, nodes = sum(int(hold.pods.sum()) for hold in holds), {row for hold in holds for row in hold.rows.tolist()}
+        groups = f" of {len(holds)} groups" if len(holds) > 1 else ""
+        where = f"Room for {pods} pods{groups} is reserved on {len(nodes)} nodes"
+        start = holds[0].start
+        if start == inf:
             return f"{where}, as it comes free there."
         clock = self.handle.clock
-        return f"{where}: they start by {rfc3339(clock.wall() + hold.start - clock.now())} at the latest."
+        return f"{where}: they start by {rfc3339(clock.wall() + start - clock.now())} at the latest."
 
     def _placed(self, holder: str) -> None:
         self._shared.waiters.placed(holder)

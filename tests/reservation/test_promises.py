@@ -1,16 +1,23 @@
 """What reservations promise comes true in the whole engine, whoever else comes, as long as pods end when they said."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from math import inf
+from typing import Any, NamedTuple
 
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from muster.framework.model.times import parse_time
+from muster.plugins.reservation.plugin import held_in
 from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import make_node, make_pod
 from tests.coscheduling.objects import make_group, make_members
+from tests.gangscheduling.world import COMPOSITE_KIND, KIND, make_composite
+from tests.gangscheduling.world import make_group as make_native_group
+from tests.gangscheduling.world import make_members as make_native_members
 
 AFTER, MOST, COMING, WITHIN, LATE = 20, 4, 60, 400, 2.0
+RACK = "example.com/rack"
+ONE_RACK: dict[str, Any] = {"schedulingConstraints": {"topology": [{"key": RACK}]}}
 
 
 class Other(NamedTuple):
@@ -29,16 +36,37 @@ class Gang(NamedTuple):
     cpu: int
 
 
-class Cluster(VirtualScheduler):
-    """Pods come and end as they said; gangs wait among them."""
+class Tree(NamedTuple):
+    """A tree of gangs that stay for ever: when it comes, its gangs, how many of them it needs, which have to be in one
+    rack each, and whether all of it has to be."""
 
-    def __init__(self, nodes: list[int], others: list[Other], gangs: list[Gang], most: int = MOST) -> None:
+    comes: int
+    gangs: list[tuple[int, int]]
+    needed: int
+    in_rack: list[bool]
+    in_one_rack: bool
+
+
+class Cluster(VirtualScheduler):
+    """Pods come and end as they said; gangs and trees of gangs wait among them. Every other node is in one rack."""
+
+    def __init__(
+        self,
+        nodes: list[int],
+        others: list[Other],
+        gangs: Sequence[Gang] = (),
+        most: int = MOST,
+        trees: Sequence[Tree] = (),
+    ) -> None:
         args = {"Reservation": {"afterSeconds": AFTER, "mostReservations": most}}
         super().__init__(configuration=configuration_of(["Coscheduling", "Reservation"], args=args))
-        self.add_nodes(*(make_node(f"n{number}", cpu=str(cpu)) for number, cpu in enumerate(nodes)))
+        for number, cpu in enumerate(nodes):
+            self.add_nodes(make_node(f"n{number}", cpu=str(cpu)).labels({RACK: f"r{number % 2}"}))
         self._others = {f"default/other-{number}": other for number, other in enumerate(others)}
         self._gangs = {f"gang-{number}": gang for number, gang in enumerate(gangs)}
+        self._trees = {f"tree-{number}": tree for number, tree in enumerate(trees)}
         self._ends: dict[str, float] = {}
+        self._promised: dict[str, float] = {}
 
     @property
     def all_run(self) -> bool:
@@ -48,12 +76,11 @@ class Cluster(VirtualScheduler):
     @property
     def broken(self) -> list[str]:
         """Who has no node although it was promised to start before."""
-        first: dict[str, float] = {}
-        for key, reason, note in self.events:
-            if reason == "RoomReserved" and "they start by" in note:
-                first.setdefault(key, parse_time(note.split()[-4]))
-        late = (key for key, moment in first.items() if moment + LATE < self.clock.wall())
-        return [key for key in late if key in self.api.pods and not self.node_of(key)]
+        for hold in held_in(self.engine.shared):
+            for uid in hold.members if hold.start < inf else ():
+                self._promised.setdefault(uid, hold.start)
+        late = {uid for uid, moment in self._promised.items() if moment + LATE < self.clock.now()}
+        return [key for key, pod in self.api.pods.items() if pod["metadata"]["uid"] in late and not self.node_of(key)]
 
     async def second(self, number: int) -> None:
         """One second passes; those end that said so, and those come whose time it is."""
@@ -61,6 +88,9 @@ class Cluster(VirtualScheduler):
             if gang.comes == number:
                 self.api.put("podgroups", make_group(name, gang.size))
                 self.add(*make_members(name, gang.size, cpu=str(gang.cpu)))
+        for name, tree in self._trees.items():
+            if tree.comes == number:
+                self._add_tree(name, tree)
         for key, other in self._others.items():
             if other.comes == number:
                 pod = make_pod(key.partition("/")[2]).requests(cpu=str(other.cpu))
@@ -68,6 +98,13 @@ class Cluster(VirtualScheduler):
             elif key in self.api.pods and self.node_of(key) and self._ends_by(key, other) <= self.clock.now():
                 self.delete(key)
         await self.run(1)
+
+    def _add_tree(self, name: str, tree: Tree) -> None:
+        self.api.put(COMPOSITE_KIND, make_composite(name, tree.needed, **(ONE_RACK if tree.in_one_rack else {})))
+        for number, ((size, cpu), in_rack) in enumerate(zip(tree.gangs, tree.in_rack, strict=True)):
+            part, more = f"{name}-{number}", ONE_RACK if in_rack else {}
+            self.api.put(KIND, make_native_group(part, size, parentCompositePodGroupName=name, **more))
+            self.add(*make_native_members(part, size, cpu=str(cpu)))
 
     def _ends_by(self, key: str, other: Other) -> float:
         return self._ends.setdefault(key, self.clock.now() + other.runs - 1)
@@ -78,6 +115,13 @@ _others = st.lists(
     st.builds(Other, st.integers(0, COMING), st.integers(1, 3), st.integers(5, 90)), min_size=6, max_size=24
 )
 _gangs = st.lists(st.builds(Gang, st.integers(0, 40), st.integers(1, 3), st.integers(1, 4)), min_size=1, max_size=4)
+
+
+@st.composite
+def _trees(draw: st.DrawFn) -> Tree:
+    gangs = draw(st.lists(st.tuples(st.integers(1, 2), st.integers(1, 4)), min_size=2, max_size=3))
+    in_rack = draw(st.lists(st.booleans(), min_size=len(gangs), max_size=len(gangs)))
+    return Tree(draw(st.integers(0, 40)), gangs, draw(st.integers(1, len(gangs))), in_rack, draw(st.booleans()))
 
 
 async def keeps_its_promises(cluster: Cluster) -> None:
@@ -97,6 +141,19 @@ async def test_nobody_starts_later_than_promised(
     nodes: list[int], others: list[Other], gangs: list[Gang], most: int
 ) -> None:
     await keeps_its_promises(Cluster(nodes, others, gangs, most))
+
+
+@settings(max_examples=40, phases=[Phase.generate], deadline=None)
+@given(
+    st.lists(st.integers(2, 4), min_size=3, max_size=5),
+    _others,
+    st.lists(_trees(), min_size=1, max_size=3),
+    st.integers(1, MOST),
+)
+async def test_no_part_of_a_tree_starts_later_than_promised(
+    nodes: list[int], others: list[Other], trees: list[Tree], most: int
+) -> None:
+    await keeps_its_promises(Cluster(nodes, others, most=most, trees=trees))
 
 
 BESIDE = [

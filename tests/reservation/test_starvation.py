@@ -1,4 +1,4 @@
-"""A gang among a stream of small pods: without a reservation it waits for ever, with one it starts as promised."""
+"""A gang, or a tree of gangs, among a stream of small pods: it waits for ever, or with a reservation as promised."""
 
 from collections.abc import Mapping
 
@@ -8,6 +8,9 @@ from muster.framework.model.times import parse_time
 from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import PodDict, make_node, make_pod
 from tests.coscheduling.objects import make_group, make_members
+from tests.gangscheduling.world import COMPOSITE_KIND, KIND, make_composite
+from tests.gangscheduling.world import make_group as make_native_group
+from tests.gangscheduling.world import make_members as make_native_members
 
 LONG, SIZE, RUNS = 1800.0, 4, 60
 
@@ -59,6 +62,19 @@ class Stream(VirtualScheduler):
         return "default/gang-0" in self.api.pods
 
 
+class StreamWithTree(Stream):
+    """The same with a tree of two gangs, which share the four nodes, and of a part that is too large."""
+
+    def add_gang(self) -> None:
+        self.api.put(COMPOSITE_KIND, make_composite("tree", 2))
+        for part, size in (("gang", 2), ("huge", 9), ("gong", 2)):
+            self.api.put(KIND, make_native_group(part, size, parentCompositePodGroupName="tree"))
+            self.add(*make_native_members(part, size, cpu="4"))
+
+    def gang_runs(self) -> bool:
+        return all(self.node_of(f"default/{part}-{number}") for part in ("gang", "gong") for number in range(2))
+
+
 async def started_within(stream: Stream, seconds: float) -> bool:
     try:
         await stream.flow(90)
@@ -69,13 +85,15 @@ async def started_within(stream: Stream, seconds: float) -> bool:
         await stream.kill()
 
 
-async def test_without_a_reservation_small_pods_starve_the_gang() -> None:
-    assert not await started_within(Stream({"afterSeconds": 0}), LONG)
+@pytest.mark.parametrize("kind", [Stream, StreamWithTree])
+async def test_without_a_reservation_small_pods_starve_the_gang(kind: type[Stream]) -> None:
+    assert not await started_within(kind({"afterSeconds": 0}), LONG)
 
 
+@pytest.mark.parametrize("kind", [Stream, StreamWithTree])
 @pytest.mark.parametrize("says_its_end", [True, False])
-async def test_with_a_reservation_it_starts(says_its_end: bool) -> None:
-    stream = Stream({"afterSeconds": 300}, says_its_end=says_its_end)
+async def test_with_a_reservation_it_starts(says_its_end: bool, kind: type[Stream]) -> None:
+    stream = kind({"afterSeconds": 300}, says_its_end=says_its_end)
     assert await started_within(stream, 300 + 3 * RUNS)
     stream.check()
 

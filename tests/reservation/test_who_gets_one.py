@@ -1,14 +1,20 @@
 """Large pods get reservations as gangs do, and gangs that need one rack get theirs in one rack."""
 
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 import pytest
 
+from muster.plugins.gangscheduling.groups import Groups
+from muster.plugins.gangscheduling.plugin import SHARED
 from muster.plugins.reservation.holds import shares
 from muster.plugins.reservation.plugin import held_in
 from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import PodDict, make_node, make_pod
 from tests.coscheduling.objects import make_group, make_members
+from tests.gangscheduling.world import COMPOSITE_KIND, KIND, make_composite
+from tests.gangscheduling.world import make_group as make_native_group
+from tests.gangscheduling.world import make_members as make_native_members
 
 RACK = "example.com/rack"
 AFTER = 60
@@ -69,6 +75,64 @@ async def test_a_gang_that_needs_one_rack_gets_room_in_the_rack_that_is_free_fir
     scheduler.add(*make_members("g", 2, cpu="4"))
     await scheduler.run(AFTER + 5)
     assert [sorted(nodes) for nodes in held_nodes(scheduler)] == [["r1n0", "r1n1"]]
+
+
+async def test_a_tree_gets_room_for_the_parts_that_it_needs_and_then_for_those_beyond(
+    scheduler: VirtualScheduler,
+) -> None:
+    for rack, seconds in (("r0", 900), ("r1", 400), ("r2", 600)):
+        scheduler.add_nodes(*(make_node(f"{rack}n{n}", cpu="4").labels({RACK: rack}) for n in range(2)))
+        scheduler.add(*(runs_for(f"on-{rack}n{n}", 2, seconds, node=f"{rack}n{n}") for n in range(2)))
+    scheduler.api.put(COMPOSITE_KIND, make_composite("job", 2))
+    for part in ("a", "b", "c"):
+        in_rack: dict[str, Any] = {"schedulingConstraints": {"topology": [{"key": RACK}]}}
+        scheduler.api.put(KIND, make_native_group(part, 2, parentCompositePodGroupName="job", **in_rack))
+        scheduler.add(*make_native_members(part, 2, cpu="4"))
+    await scheduler.run(AFTER + 10)
+    assert [sorted(nodes) for nodes in held_nodes(scheduler)] == [["r1n0", "r1n1"], ["r2n0", "r2n1"]]
+    [note] = scheduler.notes("default/a-0", "RoomReserved")
+    assert note.startswith("Room for 4 pods of 2 groups is reserved on 4 nodes: they start by ")
+    groups = scheduler.engine.shared[SHARED]
+    assert isinstance(groups, Groups)
+    said = groups.said("default/a")
+    assert said is not None
+    assert said.message.endswith(note)
+
+    scheduler.delete(*(f"default/on-{rack}n{n}" for rack in ("r1", "r2") for n in range(2)))
+    await scheduler.run(AFTER + 20)
+    assert {scheduler.node_of(f"default/{part}-{n}")[:2] for part in ("a", "b") for n in range(2)} == {"r1", "r2"}
+    assert [sorted(nodes) for nodes in held_nodes(scheduler)] == [["r0n0", "r0n1"]]
+    [note] = scheduler.notes("default/c-0", "RoomReserved")
+    assert note.startswith("Room for 2 pods is reserved on 2 nodes: they start by ")
+
+
+async def test_a_tree_that_runs_in_a_rack_gets_room_for_its_later_pods_there(scheduler: VirtualScheduler) -> None:
+    for rack, seconds in (("r0", 900), ("r1", 400)):
+        scheduler.add_nodes(make_node(f"{rack}n0", cpu="4").labels({RACK: rack}))
+        scheduler.add(runs_for(f"on-{rack}", 2, seconds, node=f"{rack}n0"))
+    scheduler.api.put(COMPOSITE_KIND, make_composite("job", 1, schedulingConstraints={"topology": [{"key": RACK}]}))
+    scheduler.api.put(KIND, make_native_group("a", 1, parentCompositePodGroupName="job"))
+    [first], [second] = make_native_members("a", 1, cpu="1"), make_native_members("a", 1, first=1, cpu="3")
+    scheduler.add(first.node("r0n0"), second)
+    await scheduler.run(AFTER + 5)
+    assert held_nodes(scheduler) == [["r0n0"]]
+
+
+async def test_what_a_part_needs_is_planned_on_nodes_that_may_run_it_though_it_is_not_tried(
+    scheduler: VirtualScheduler,
+) -> None:
+    scheduler.add_nodes(
+        make_node("a", cpu="4"), make_node("b", cpu="4"), make_node("gpu", cpu="4").labels({"gpu": "1"})
+    )
+    ends = {"a": 300, "b": 300, "gpu": 600}
+    scheduler.add(*(runs_for(f"on-{name}", 3, seconds, node=name) for name, seconds in ends.items()))
+    scheduler.api.put(COMPOSITE_KIND, make_composite("job", 2))
+    for part in ("first", "second"):
+        scheduler.api.put(KIND, make_native_group(part, 1, parentCompositePodGroupName="job"))
+    [first], [second] = make_native_members("first", 1, cpu="4"), make_native_members("second", 1, cpu="4")
+    scheduler.add(first, second.node_selector({"gpu": "1"}))
+    await scheduler.run(AFTER + 5)
+    assert sorted(held_nodes(scheduler)) == [["a"], ["gpu"]]
 
 
 async def test_a_reservation_ends_with_those_that_it_was_made_for(scheduler: VirtualScheduler) -> None:

@@ -1,0 +1,149 @@
+"""When and where a group fits at the earliest: which of its domains it gets and, of a tree, which of its parts start.
+
+Pure. The plugin asks it through `planning`; where the pods of a group go is worked out by `plan`. The parts of a tree
+are planned one after another, each beside those before it, and all start when the last of them can. All of it fits
+then; that other parts, or others of their domains, would fit earlier is not ruled out. Work is let in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from muster.framework.contract import Steps
+
+from .plan import Need, Room, plan
+
+Nodes = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group that is to start.
+
+    Attributes:
+        key: tells it from others.
+        needs: of a group of pods, what is to be placed; none where all that it needs runs.
+        domains: the nodes of each domain, ascending, in one of which all of it has to be; None for anywhere.
+        parts: of a tree, the groups that it consists of.
+        needed: of a tree, how many of them have to start.
+    """
+
+    key: str
+    needs: Sequence[Need] = ()
+    domains: Sequence[Nodes] | None = None
+    parts: Sequence[Group] = ()
+    needed: int = 0
+
+    @property
+    def size(self) -> int:
+        """The fewest pods that it can start with."""
+        if self.parts:
+            return sum(sorted(part.size for part in self.parts)[: self.needed])
+        return sum(need.count for need in self.needs)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A group of pods, and for each of its needs the node of each member."""
+
+    group: Group
+    nodes: Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """Where a group is to go.
+
+    Attributes:
+        start: when all of it fits there at the latest; infinity when nobody can say.
+        placed: the groups of pods in it that start.
+    """
+
+    start: float
+    placed: Sequence[Placed]
+
+
+def plan_group(room: Room, group: Group, now: float, within: Nodes | None = None) -> Steps[GroupPlan | None]:
+    """The earliest start that is found; None when the group is not found to fit on the nodes even if they were empty.
+
+    All of it goes to nodes `within` these, if any are named.
+    """
+    best: GroupPlan | None = None
+    for domain in _inside(group.domains, within):
+        if group.parts:
+            found = yield from _plan_parts(room, group, now, domain)
+        else:
+            found = _plan_pods(room, group, now, domain)
+        if found is not None and (best is None or found.start < best.start):
+            best = found
+        yield False
+        if best is not None and best.start <= now:
+            break
+    return best
+
+
+def _inside(domains: Sequence[Nodes] | None, within: Nodes | None) -> Sequence[Nodes | None]:
+    if domains is None:
+        return [within]
+    if within is None:
+        return domains
+    shared = (np.intersect1d(domain, within, assume_unique=True) for domain in domains)
+    return [domain for domain in shared if len(domain)]
+
+
+def _plan_pods(room: Room, group: Group, now: float, domain: Nodes | None) -> GroupPlan | None:
+    if domain is None:
+        found = plan(room, group.needs, now)
+        return None if found is None else GroupPlan(found.start, [Placed(group, found.nodes)])
+    needs = [replace(need, nodes=need.nodes[domain]) for need in group.needs]
+    found = plan(room.of(domain), needs, now)
+    if found is None:
+        return None
+    nodes = [domain[np.array(each, np.intp)].tolist() for each in found.nodes]
+    return GroupPlan(found.start, [Placed(group, nodes)])
+
+
+def _plan_parts(room: Room, group: Group, now: float, within: Nodes | None) -> Steps[GroupPlan | None]:
+    chosen: list[GroupPlan] = []
+    for part in (yield from _in_order(room, group, now, within)):
+        if len(chosen) == group.needed:
+            break
+        found = yield from plan_group(room, part, now, within)
+        if found is not None:
+            chosen.append(found)
+            room = _beside(room, found)
+    if len(chosen) < group.needed:
+        return None
+    return GroupPlan(
+        max((each.start for each in chosen), default=now), [each for some in chosen for each in some.placed]
+    )
+
+
+def _in_order(room: Room, group: Group, now: float, within: Nodes | None) -> Steps[Sequence[Group]]:
+    """The parts in the order to plan them: those first that would start first, were each alone, as many as are needed.
+
+    Among those the ones come first that are harder to place: in one domain, and large.
+    """
+    parts = [*group.parts]
+    if group.needed < len(parts):
+        alone = []
+        for place, part in enumerate(parts):
+            found = yield from plan_group(room, part, now, within)
+            if found is not None:
+                alone.append((found.start, part.size, place))
+        parts = [parts[place] for *_, place in sorted(alone)]
+    first = sorted(parts[: group.needed], key=lambda part: (part.domains is None, -part.size))
+    return [*first, *parts[group.needed :]]
+
+
+def _beside(room: Room, planned: GroupPlan) -> Room:
+    """What is left beside a group that has its nodes."""
+    free = room.free.copy()
+    for each in planned.placed:
+        for need, nodes in zip(each.group.needs, each.nodes, strict=True):
+            np.subtract.at(free, np.array(nodes, np.intp), need.amounts)
+    return replace(room, free=free)
