@@ -25,6 +25,8 @@ _SECONDS = 3.0
 _MOST = "500"
 _POD_KINDS = ("po", "pod", "pods")
 _GROUP_KINDS = ("pg", "pgs", "podgroup", "podgroups")
+_TREE_KINDS = ("compositepodgroup", "compositepodgroups")
+_TREES = "/apis/scheduling.k8s.io/v1alpha3"
 _GROUPS = ("/apis/scheduling.x-k8s.io/v1alpha1", "/apis/scheduling.k8s.io/v1beta1")
 _CORE = "/api/v1"
 
@@ -60,21 +62,27 @@ def groups(context: click.Context, parameter: click.Parameter, incomplete: str) 
     return _beginning(sorted({name for api in _GROUPS for name in _names(context, f"{api}/{path}")}), incomplete)
 
 
+def trees(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The CompositePodGroups of the namespace."""
+    return _beginning(_names(context, f"{_TREES}/namespaces/{_namespace(context)}/compositepodgroups"), incomplete)
+
+
 def pods(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The pods of the namespace."""
     return _beginning(_names(context, f"{_CORE}/namespaces/{_namespace(context)}/pods"), incomplete)
 
 
 def pods_and_groups(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """What `why` takes: names of PodGroups and pods, after a kind those of that kind."""
+    """What `why` takes: names of PodGroups and pods, after a kind those of that kind, also of CompositePodGroups."""
     kind, slash, rest = incomplete.rpartition("/")
     typed: Sequence[str] = context.params.get(parameter.name or "") or ()
     if not slash and len(typed) == 1:
         kind, rest = typed[0], incomplete
     prefix = f"{kind}{slash}" if slash else ""
     found = [
-        *(groups(context, parameter, rest) if kind not in _POD_KINDS else ()),
-        *(pods(context, parameter, rest) if kind not in _GROUP_KINDS else ()),
+        *(groups(context, parameter, rest) if kind not in (*_POD_KINDS, *_TREE_KINDS) else ()),
+        *(pods(context, parameter, rest) if kind not in (*_GROUP_KINDS, *_TREE_KINDS) else ()),
+        *(trees(context, parameter, rest) if kind in _TREE_KINDS else ()),
     ]
     return [CompletionItem(f"{prefix}{item.value}") for item in found]
 

@@ -1,4 +1,4 @@
-"""`muster why`: what a pod or a PodGroup waits for."""
+"""`muster why`: what a pod, a PodGroup or a CompositePodGroup waits for."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
-from muster.operator.explain.group_trial import GroupTrial, try_group
+from muster.operator.explain.group_trial import GroupTrial, try_group, try_tree
 from muster.operator.explain.groups import GroupReport, as_json, render_report, report_group, resource_name
 from muster.operator.explain.served import Leader
+from muster.operator.explain.trees import render_tree, report_tree, tree_as_json
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError, Forbidden, NotFound
 from muster.operator.process.settings import Assembly
@@ -24,15 +25,21 @@ from .common import Target, assembly_to_ask, bad_input, config_option, leader_op
 from .explain import explain_pod
 from .output import Output, emit, emit_lines, output_option
 
+_COMPOSITE = "compositepodgroup"
 _POD = ("po", "pod", "pods")
 _GROUP = ("pg", "pgs", "podgroup", "podgroups", f"podgroup.{GROUP}", f"podgroups.{GROUP}")
 _NATIVE_GROUP = (f"podgroup.{NATIVE_GROUP}", f"podgroups.{NATIVE_GROUP}")
+_TREE = (_COMPOSITE, f"{_COMPOSITE}s", f"{_COMPOSITE}.{NATIVE_GROUP}", f"{_COMPOSITE}s.{NATIVE_GROUP}")
 _KIND_AND_NAME = 2
 
 
 @click.command("why")
 @click.argument(
-    "words", metavar="[pod|podgroup] NAME", nargs=-1, required=True, shell_complete=candidates.pods_and_groups
+    "words",
+    metavar="[pod|podgroup|compositepodgroup] NAME",
+    nargs=-1,
+    required=True,
+    shell_complete=candidates.pods_and_groups,
 )
 @click.option(
     "-n",
@@ -53,10 +60,10 @@ def command(
     output: Output,
     config: Path | None,
 ) -> None:
-    """Show what a pod or a PodGroup waits for.
+    """Show what a pod, a PodGroup or a CompositePodGroup waits for.
 
     Takes a name, or a kind and a name as kubectl does: pod NAME, pod/NAME, pg NAME, pg/NAME. A bare name is a PodGroup
-    if there is one.
+    if there is one, and never a CompositePodGroup.
 
     Decides about pods by Muster's default profile: give --config the file of a `muster run` that has one.
     """
@@ -64,7 +71,9 @@ def command(
     with bad_input():
         connection = target.connection()
         space = target.namespace(namespace)
-    if kind in _POD or not _tell_of_group(connection, space, kind, name, output, config):
+    if kind in _TREE:
+        _tell_of_tree(connection, space, name, output, config)
+    elif kind in _POD or not _tell_of_group(connection, space, kind, name, output, config):
         explain_pod(target, leader, name, space, output, config)
 
 
@@ -73,8 +82,8 @@ def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
     if len(words) > _KIND_AND_NAME:
         raise click.UsageError("give one NAME")
     kind, _, name = "/".join(words).rpartition("/")
-    if kind and kind not in (*_POD, *_GROUP, *_NATIVE_GROUP):
-        raise click.UsageError(f"a {kind} is neither a pod nor a PodGroup")
+    if kind and kind not in (*_POD, *_GROUP, *_NATIVE_GROUP, *_TREE):
+        raise click.UsageError(f"a {kind} is no pod, PodGroup or CompositePodGroup")
     return kind, name
 
 
@@ -102,6 +111,27 @@ def _tell_of_group(
     else:
         emit_lines(render_report(report, trial, now=time.time(), wide=output is Output.WIDE))
     return True
+
+
+def _tell_of_tree(connection: Connection, namespace: str, name: str, output: Output, config: Path | None) -> None:
+    """Raises ClickException when there is no such CompositePodGroup."""
+    with bad_input():
+        assembly = assembly_to_ask(config)
+    try:
+        cluster = asyncio.run(read_cluster(connection, assembly.watched()))
+    except ApiError as error:
+        raise click.ClickException(str(error)) from error
+    report = report_tree(cluster, f"{namespace}/{name}")
+    if report is None:
+        raise click.ClickException(f'{_COMPOSITE}s.{NATIVE_GROUP} "{name}" not found')
+    groups = [each.group.key for each in report.groups]
+    trial = asyncio.run(try_tree(assembly, cluster, groups, now=time.time()))
+    if output.document:
+        emit(tree_as_json(report, trial), output)
+    elif output is Output.NAME:
+        emit_lines([f"{_COMPOSITE}.{NATIVE_GROUP}/{name}"])
+    else:
+        emit_lines(render_tree(report, trial, wide=output is Output.WIDE))
 
 
 async def _look(

@@ -7,10 +7,10 @@ comes from members tried one after another, each with those before it on their n
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from muster.framework.contract import Status
+from muster.framework.contract import Part, Status
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.podgroups.membership import group_of, is_native
 from muster.operator.process.settings import Assembly
@@ -19,7 +19,7 @@ from muster.operator.simulate.endings import Ending, endings
 from muster.operator.simulate.endings import told as endings_told
 from muster.operator.simulate.evictions import Evicted
 from muster.operator.simulate.manifests import Objects
-from muster.operator.simulate.rehearsal import Rehearsal, Tried
+from muster.operator.simulate.rehearsal import Placement, Rehearsal, Tried
 from muster.operator.simulate.shortfall import Shortfall, shortfall
 from muster.operator.simulate.starts import Start
 from muster.plugins.coscheduling.capacity import quantity
@@ -111,27 +111,58 @@ async def try_group(
 
     Raises ConfigurationError when a plugin cannot be made.
     """
-    pods = [pod for pod in cluster.pods if is_native(pod) is native]
     together = decided_with(cluster, group) if native else {group}
-    members = [pod for pod in pods if group_of(pod) in together and not pod.spec.node_name]
-    if not any(group_of(pod) == group for pod in members):
+    return await _try(assembly, cluster, _Asked({group}, together, native), now)
+
+
+async def try_tree(
+    assembly: Assembly, cluster: Objects, groups: Collection[str], *, now: float = 0.0
+) -> GroupTrial | None:
+    """The same for a CompositePodGroup, of which these are all PodGroups, with those that are decided with it."""
+    if not groups:
+        return None
+    return await _try(assembly, cluster, _Asked({*groups}, decided_with(cluster, min(groups)), native=True), now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Groups that were asked about, those that are decided `together` with them, and of which kind they are."""
+
+    groups: Collection[str]
+    together: Collection[str]
+    native: bool
+
+
+async def _try(assembly: Assembly, cluster: Objects, asked: _Asked, now: float) -> GroupTrial | None:
+    members = [
+        pod
+        for pod in cluster.pods
+        if is_native(pod) is asked.native and group_of(pod) in asked.together and not pod.spec.node_name
+    ]
+    if not any(group_of(pod) in asked.groups for pod in members):
         return None
     watched = cluster.watched
     everyone = standing(
         cluster.groups, watched.get(NATIVE_GROUPS, ()), cluster.pods, watched.get(COMPOSITE_POD_GROUPS, ())
     )
-    own = next((each for each in everyone if each.id == (native, group)), None)
+    own = [each for each in everyone if each.native is asked.native and each.group.key in asked.groups]
     order = [each for each in everyone if each.place]
-    place = own.place if own is not None and own.place else len(order) + 1
+    place = min((each.place for each in own if each.place), default=len(order) + 1)
     async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
         evicted, foretold = rehearsal.evicted, rehearsal.starts
-        left = [each for each in placements if not each.node and each.group == group]
-        tried = rehearsal.one_after_another(each.pod for each in left)
+        without_node = [each for each in placements if not each.node]
+        left = [each for each in without_node if each.group in asked.groups]
+        tree = rehearsal.tree_of(min(asked.groups)) if asked.native else None
+        if tree is None:
+            wanted, missing = left, own[0].group.spec.min_member - own[0].placed if own else 1
+        else:
+            wanted = _fewest(tree, asked.groups, without_node) or []
+            missing = len(wanted)
+        tried = rehearsal.one_after_another(each.pod for each in wanted)
         help_ = await shortfall(rehearsal, placements)
-        lacking = [each.pod for each in left if each.lacks_nodes and len(together) == 1]
-        missing = 1 if own is None else own.group.spec.min_member - own.placed
-        ending = await endings(rehearsal, lacking, tried, missing)
+        lacking = [each.pod for each in wanted if each.lacks_nodes]
+        ending = await endings(rehearsal, lacking, tried, missing, asked.together)
     return GroupTrial(
         reason=left[0].reason if left else "",
         evicted=evicted,
@@ -147,13 +178,29 @@ async def try_group(
     )
 
 
-def _lack(lacking: Iterable[PodInfo], tried: Tried, missing: int) -> Lack | None:
-    """What `missing` members together need beyond what they find; the next of them stands for the rest."""
+def _fewest(part: Part, groups: Collection[str], waiting: Sequence[Placement]) -> list[Placement] | None:
+    """The fewest of those that wait with which a tree starts, preferably with `groups`; None where too few wait."""
+    if part.parts is None:
+        members = [each for each in waiting if each.group == part.key][: max(0, part.needed)]
+        return members if len(members) >= part.needed else None
+    found: list[tuple[bool, int, list[Placement]]] = []
+    for each in part.parts:
+        some = _fewest(each, groups, waiting)
+        if some is not None:
+            found.append((all(leaf.key not in groups for leaf in each.leaves()), len(some), some))
+    found.sort(key=lambda each: each[:2])
+    return [member for *_, some in found[: part.needed] for member in some] if len(found) >= part.needed else None
+
+
+def _lack(lacking: Sequence[PodInfo], tried: Tried, missing: int) -> Lack | None:
+    """What `missing` members together need beyond what they find; the next of them stands for those like it."""
     blocked = next((pod for pod in lacking if pod.key == tried.blocked), None)
     if blocked is None or not any(status.plugin == NodeResourcesFit.name for status in tried.reasons.values()):
         return None
-    each = {name: quantity(name, amount) for name, amount in sorted(blocked.signature.requests.items())}
-    return Lack(max(missing - len(tried.placed), 1), each) if each else None
+    requests = blocked.signature.requests
+    each = {name: quantity(name, amount) for name, amount in sorted(requests.items())}
+    alike = sum(pod.key not in tried.placed and pod.signature.requests == requests for pod in lacking)
+    return Lack(min(alike, max(missing - len(tried.placed), 1)), each) if each else None
 
 
 def _saturated(placed: Mapping[str, str], reasons: Mapping[str, Status]) -> tuple[Saturated, ...]:

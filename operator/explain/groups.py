@@ -127,18 +127,23 @@ def render_report(
     if said.status == "False":
         yield f"It has waited for {age(_since(group), now)}."
     if trial is not None:
-        yield from map(printable, told(trial))
-        if trial.nodes:
-            rows = [
-                (str(len(each.nodes)), str(each.took), each.reason, shortened(each.nodes, whole=wide))
-                for each in trial.nodes
-            ]
-            yield from ("", *lines(("NODES", "TAKE", "THEN", "WHICH"), rows))
+        yield from render_trial(trial, wide=wide)
     if not report.members:
         return
     rows = [(pod.metadata.name, pod.status.phase, pod.spec.node_name or NONE, _told(pod)) for pod in report.members]
     yield ""
     yield from lines(("POD", "PHASE", "NODE", "MESSAGE"), rows)
+
+
+def render_trial(trial: GroupTrial, *, wide: bool = False) -> Iterator[str]:
+    """What a trial came to, and the nodes by what keeps members off them."""
+    yield from map(printable, told(trial))
+    if trial.nodes:
+        rows = [
+            (str(len(each.nodes)), str(each.took), each.reason, shortened(each.nodes, whole=wide))
+            for each in trial.nodes
+        ]
+        yield from ("", *lines(("NODES", "TAKE", "THEN", "WHICH"), rows))
 
 
 def as_json(report: GroupReport, trial: GroupTrial | None = None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from muster.framework.scheduler.explain import Explanation, explain
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.transport import Transport
-from muster.operator.podgroups.membership import group_key
+from muster.operator.podgroups.membership import group_key, group_of, is_native
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.evictions import Evicted, evicted_for
 from muster.operator.simulate.live import read_cluster
@@ -24,6 +24,7 @@ from muster.operator.simulate.starts import Start
 from muster.plugins.coscheduling.api import POD_GROUPS
 from muster.plugins.reservation.ends import says_its_end
 
+from .native_groups import decided_with
 from .picture import picture
 
 
@@ -91,16 +92,17 @@ async def explain_among(assembly: Assembly, cluster: Objects, pod: PodInfo, *, n
 async def _rehearsed(
     assembly: Assembly, cluster: Objects, pod: PodInfo, now: float
 ) -> tuple[str, Sequence[Evicted], Sequence[Start]]:
-    """What comes of it when the pod is tried, as a whole with all members of its group that wait.
+    """What comes of it when the pod is tried, as a whole with all that wait in its group, and in the tree of that.
 
     Why the pod goes nowhere, "" when it gets a node; who is evicted; and when it starts otherwise.
     """
-    group = group_key(pod)
-    infos = [PodInfo(each) for each in cluster.pods]
+    group, native = group_of(pod.pod), is_native(pod.pod)
+    together = decided_with(cluster, group) if group is not None and native else {group} - {None}
     members = [
-        each.pod
-        for each in infos
-        if each.uid == pod.uid or (group is not None and group_key(each) == group and not each.node_name)
+        each
+        for each in cluster.pods
+        if each.metadata.uid == pod.uid
+        or (is_native(each) is native and group_of(each) in together and not each.spec.node_name)
     ]
     async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)

@@ -39,18 +39,22 @@ def decided_with(cluster: Objects, group: str) -> set[str]:
 
 def roots(groups: Iterable[native.PodGroup], composites: Iterable[CompositePodGroup]) -> dict[str, str | None]:
     """The outermost composite that each group is in, as far as they are known; None for a group that is in none."""
-    above = {each.key: each.spec.parent_composite_pod_group_name for each in composites}
+    return {key: found[-1] if found else None for key, found in above(groups, composites).items()}
 
-    def root(each: native.PodGroup) -> str | None:
-        found, parent = None, each.spec.parent_composite_pod_group_name
-        for _ in range(len(above) + 1):
-            if parent is None:
-                break
-            found = f"{each.metadata.namespace}/{parent}"
-            parent = above.get(found)
+
+def above(groups: Iterable[native.PodGroup], composites: Iterable[CompositePodGroup]) -> dict[str, list[str]]:
+    """The composites that each group is in, as far as they are known, the innermost first."""
+    parents = {each.key: each.spec.parent_composite_pod_group_name for each in composites}
+
+    def of(each: native.PodGroup) -> list[str]:
+        found: list[str] = []
+        parent = each.spec.parent_composite_pod_group_name
+        while parent is not None and len(found) <= len(parents):
+            found.append(f"{each.metadata.namespace}/{parent}")
+            parent = parents.get(found[-1])
         return found
 
-    return {each.key: root(each) for each in groups}
+    return {each.key: of(each) for each in groups}
 
 
 def in_our_form(group: native.PodGroup, members: Iterable[Pod]) -> PodGroup:

@@ -8,7 +8,7 @@ for nothing: it says whom to wait for, or to ask.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -62,10 +62,13 @@ class _Running:
         return len(self.pods), self.priority, self.ending.name
 
 
-async def endings(rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: Tried, missing: int) -> Sequence[Ending]:
+async def endings(
+    rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: Tried, missing: int, own: Collection[str]
+) -> Sequence[Ending]:
     """The fewest that have to end so that `missing` of those that wait are placed; none where nothing is found.
 
-    `tried` is what came of trying them one after another. A single one is preferred to several, however many pods it
+    `tried` is what came of trying them one after another, `own` are the groups that they are in, or are decided with:
+    those are not to end. A single one is preferred to several, however many pods it
     has; of those the one with the fewest. More than five are not named. What runs everywhere, or for the cluster
     itself, is not looked at. The rehearsal is left as it was.
     """
@@ -73,7 +76,7 @@ async def endings(rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: Tried
     if blocked is None:
         return ()
     lacking = max(missing - len(tried.placed), 1)
-    found = list(_candidates(rehearsal, waiting, tried, blocked))
+    found = list(_candidates(rehearsal, waiting, tried, blocked, own))
     pods = [pod.pod for pod in waiting]
 
     async def suffice(chosen: Sequence[_Running]) -> bool:
@@ -102,9 +105,10 @@ def told(ending: Sequence[Ending]) -> Iterator[str]:
         yield f"The group would fit if {names} ended."
 
 
-def _candidates(rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: Tried, blocked: PodInfo) -> Iterator[_Running]:
+def _candidates(
+    rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: Tried, blocked: PodInfo, own: Collection[str]
+) -> Iterator[_Running]:
     """All whose end leaves room for one more like `blocked` on some node that is only full."""
-    own = {group_key(pod) for pod in waiting} - {None}
     free = _left(rehearsal, waiting, tried)
     asked = {**blocked.signature.requests, PODS: 1}
     units: defaultdict[tuple[str, bool], list[PodInfo]] = defaultdict(list)

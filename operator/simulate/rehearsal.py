@@ -14,7 +14,7 @@ from typing import Self
 
 import msgspec
 
-from muster.framework.contract import MERGE_PATCH, ApiError, Code, CycleState, Status
+from muster.framework.contract import MERGE_PATCH, ApiError, Code, CycleState, Part, Status
 from muster.framework.contract.api import NoApi
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
@@ -26,6 +26,8 @@ from muster.operator.podgroups.membership import group_key
 from muster.operator.process.settings import Assembly
 from muster.operator.process.tasks import TaskSet
 from muster.plugins.coscheduling.api import POD_GROUPS
+from muster.plugins.gangscheduling.groups import Groups
+from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
 
 from .clock import RehearsalClock
 from .controllers import bind_volumes
@@ -134,6 +136,11 @@ class Rehearsal:
     def running(self) -> Iterable[Pod]:
         """The pods that run in the cluster and were not evicted."""
         return self._stage.running.values()
+
+    def tree_of(self, group: str) -> Part | None:
+        """The groups that Kubernetes' own group is decided with, as they stand; None for one that is in no tree."""
+        groups = self._engine.shared.get(GANG_SCHEDULING)
+        return groups.tree(groups.whole(group)) if isinstance(groups, Groups) else None
 
     async def placed_without(self, ended: Iterable[Pod], pods: Sequence[Pod]) -> int:
         """How many of `pods` would be placed if those that run had `ended` and nobody was evicted besides.

@@ -196,7 +196,7 @@ def test_why_says_that_a_pod_names_another_scheduler(kubeconfig: Path) -> None:
     [
         ("pg/nothing", 1, 'podgroups.scheduling.x-k8s.io "nothing" not found'),
         ("pod/nothing", 1, 'pods "nothing" not found'),
-        ("deploy/web", 2, "a deploy is neither a pod nor a PodGroup"),
+        ("deploy/web", 2, "a deploy is no pod, PodGroup or CompositePodGroup"),
     ],
 )
 def test_why_says_what_is_not_there(kubeconfig: Path, name: str, code: int, text: str) -> None:

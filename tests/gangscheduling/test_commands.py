@@ -1,14 +1,18 @@
 """Native groups in the words of the commands: what is read of manifests, and what is shown."""
 
 import json
+from pathlib import Path
 
 import msgspec
 import pytest
 import yaml
 
 from muster.framework.model.pod import Pod
-from muster.operator.explain.group_trial import try_group
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.times import parse_time
+from muster.operator.explain.group_trial import told, try_group, try_tree
 from muster.operator.explain.groups import GroupReport, as_json, render_report
+from muster.operator.explain.live import explain_among
 from muster.operator.explain.native_groups import in_our_form
 from muster.operator.explain.standing import standing
 from muster.operator.podgroups.membership import group_of
@@ -17,8 +21,12 @@ from muster.operator.simulate.manifests import read
 from muster.operator.simulate.rehearsal import Rehearsal
 from muster.plugins.gangscheduling.api import POD_GROUPS, PodGroup
 from muster.plugins.gangscheduling.composite_api import CompositePodGroup
-from tests.builders import make_node
+from muster.sandbox import Sandbox
+from muster.sandbox.contents import NodeShape
+from tests.builders import make_node, make_pod
+from tests.commands.asking import ask
 from tests.gangscheduling.world import make_composite, make_group, make_members
+from tests.sandboxes import served
 
 JOB = {
     "apiVersion": "batch/v1",
@@ -135,3 +143,78 @@ def test_a_tree_waits_as_one_with_the_best_of_its_parts() -> None:
         (5, "elsewhere/other", "job"),
         (0, "default/done", "job"),
     ]
+
+
+NOW = parse_time("2026-01-05T14:00:00Z")
+_WORKLOAD = {"workloadName": "job", "templateName": "part"}
+JOB_OF_TWO = [
+    make_composite("job", 2, workloadRef=_WORKLOAD),
+    *(make_group(name, 2, parentCompositePodGroupName="job", workloadRef=_WORKLOAD) for name in ("left", "right")),
+    *make_members("left", 2),
+    *make_members("right", 2),
+]
+BUSY = [
+    make_node("one", cpu="4"),
+    make_pod("old").requests(cpu="3").annotations({"muster-scheduler.io/run-seconds": "600"}).node("one"),
+]
+
+
+async def test_what_would_help_a_tree_is_told_of_it_and_of_each_of_its_parts() -> None:
+    assembly = assemble(muster_configuration())
+    cluster = read(yaml.safe_dump_all([dict(each) for each in (*BUSY, *JOB_OF_TWO)]), "job.yaml", assembly.watched())
+    of_part = await try_group(assembly, cluster, "default/left", native=True, now=NOW)
+    of_tree = await try_tree(assembly, cluster, ["default/left", "default/right"], now=NOW)
+    for trial in (of_part, of_tree):
+        assert trial is not None
+        reason, start, room, nodes, ending, place = told(trial)
+        assert "minCount (2) cannot be satisfied: " in reason
+        assert start == (
+            "With room reserved for it composite pod group default/job would start by 2026-01-05T14:10:00Z at the "
+            "latest, when default/old has ended."
+        )
+        assert room == "Room for 3 more members is lacking: 1 cpu on one node for each."
+        assert nodes.startswith("1 more node like one ")
+        assert ending == "The group would fit if pod default/old ended."
+        assert place == "Place 1 of 2 waiting groups."
+
+
+async def test_a_part_that_is_left_behind_is_told_what_it_lacks_beside_the_others() -> None:
+    assembly = assemble(muster_configuration())
+    parts = [make_group(name, 2, parentCompositePodGroupName="job") for name in ("left", "right")]
+    running = [pod.node("one") for pod in make_members("left", 2)]
+    old = make_pod("old").requests(cpu="1").node("one")
+    found = [make_node("one", cpu="4"), make_composite("job", 1), *parts, *running, old, *make_members("right", 2)]
+    cluster = read(yaml.safe_dump_all([dict(each) for each in found]), "job.yaml", assembly.watched())
+    trial = await try_group(assembly, cluster, "default/right", native=True, now=NOW)
+    assert trial is not None
+    assert "Room for 1 more member is lacking: 1 cpu on one node." in told(trial)
+    assert "The group would fit if pod default/old ended." in told(trial)
+
+
+async def test_a_pod_of_a_tree_is_explained_with_the_others_of_its_tree() -> None:
+    assembly = assemble(muster_configuration())
+    cluster = read(yaml.safe_dump_all([dict(each) for each in (*BUSY, *JOB_OF_TWO)]), "job.yaml", assembly.watched())
+    pod = next(PodInfo(each) for each in cluster.pods if each.metadata.name == "left-0")
+    explained = await explain_among(assembly, cluster, pod, now=NOW)
+    assert explained.group == "0/1 nodes are available: 1 Insufficient cpu."
+    assert [each.by for each in explained.starts] == ["2026-01-05T14:10:00Z"]
+
+
+def test_why_shows_a_tree_with_its_groups(tmp_path: Path) -> None:
+    sandbox = Sandbox(stand_ins=False, native_groups=True)
+    sandbox.nodes(1, shape=NodeShape(cpu="4"))
+    old = make_pod("old").requests(cpu="3").node("node-1")
+    with served(sandbox, [old, *JOB_OF_TWO], tmp_path) as kubeconfig:
+        asked = ["compositepodgroup/job", "--kubeconfig", str(kubeconfig)]
+        lines = ask("why", *asked).output.splitlines()
+        assert lines[0] == "default/job needs 2 of its 2 groups, 0 of the 2 PodGroups in it have their pods on nodes"
+        assert "The group would fit if pod default/old ended." in lines
+        titles, left, right = (line.split()[:5] for line in lines[-3:])
+        assert titles == ["PODGROUP", "PARENT", "NEEDS", "EXIST", "NODES"]
+        assert (left, right) == (["left", "job", "2", "2", "0"], ["right", "job", "2", "2", "0"])
+        found = json.loads(ask("why", *asked, "-o", "json").output)
+        assert (found["compositePodGroup"], found["minGroupCount"]) == ("default/job", 2)
+        assert [each["podGroup"] for each in found["groups"]] == ["default/left", "default/right"]
+        assert [each["name"] for each in found["now"]["ending"]] == ["default/old"]
+        missing = ask("why", "compositepodgroup/other", "--kubeconfig", str(kubeconfig))
+        assert (missing.exit_code, "not found" in missing.output) == (1, True)
