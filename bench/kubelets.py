@@ -3,29 +3,12 @@
 import asyncio
 import time
 
-import msgspec
-
 from bench.client import Client, Following
+from bench.ledger import PodEvent
 from bench.scale import NAMESPACE
 
 _PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 _TO_GO = b'"deletionTimestamp"'
-
-
-class _Metadata(msgspec.Struct, gc=False):
-    name: str = ""
-
-
-class _Pod(msgspec.Struct, gc=False):
-    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
-
-
-class _Event(msgspec.Struct, gc=False):
-    type: str
-    object: _Pod
-
-
-_decode = msgspec.json.Decoder(_Event).decode
 
 
 class Kubelets(Following):
@@ -45,7 +28,7 @@ class Kubelets(Following):
             while True:
                 async for lines in self._client.watch(_PODS, fieldSelector="spec.nodeName!="):
                     for line in lines:
-                        if _TO_GO in line and (event := _decode(line)).type != "DELETED":
+                        if _TO_GO in line and (event := PodEvent.read(line)).type != "DELETED":
                             self._end(event.object.metadata.name, group)
 
     def _end(self, name: str, group: asyncio.TaskGroup) -> None:
