@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from muster.framework.contract import Placed
 from muster.framework.model.pod_info import PodInfo
@@ -12,7 +13,7 @@ LOWEST_PRIORITY = 1 << 31
 """Added to every priority in a sum, so that more victims of negative priority never look cheaper than fewer."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Candidate:
     """A node with the pods to evict there.
 
@@ -26,6 +27,12 @@ class Candidate:
     victims: tuple[Placed, ...]
     violations: int = 0
 
+    @cached_property
+    def cost(self) -> tuple[int, int, int, int]:
+        """Budgets violated; the priority of the highest victim; the sum of priorities; how many victims."""
+        priorities = [victim.pod.priority for victim in self.victims]
+        return self.violations, priorities[0], sum(priorities) + LOWEST_PRIORITY * len(priorities), len(priorities)
+
 
 def pick_one_node(candidates: Sequence[Candidate], started: Callable[[PodInfo], float]) -> Candidate:
     """The candidate whose evictions cost least (upstream: `pickOneNodeForPreemption`).
@@ -37,32 +44,9 @@ def pick_one_node(candidates: Sequence[Candidate], started: Callable[[PodInfo], 
         candidates: at least one, each with victims.
         started: when a pod began to run, seconds since the epoch.
     """
-    left = list(candidates)
-    for cost in _COSTS:
-        least = min(map(cost, left))
-        left = [candidate for candidate in left if cost(candidate) == least]
-        if len(left) == 1:
-            return left[0]
-    return max(left, key=lambda candidate: _earliest_start(candidate, started))
-
-
-def _violations(candidate: Candidate) -> int:
-    return candidate.violations
-
-
-def _highest_priority(candidate: Candidate) -> int:
-    return candidate.victims[0].pod.priority
-
-
-def _sum_of_priorities(candidate: Candidate) -> int:
-    return sum(victim.pod.priority + LOWEST_PRIORITY for victim in candidate.victims)
-
-
-def _pods(candidate: Candidate) -> int:
-    return len(candidate.victims)
-
-
-_COSTS: tuple[Callable[[Candidate], int], ...] = (_violations, _highest_priority, _sum_of_priorities, _pods)
+    least = min(candidate.cost for candidate in candidates)
+    left = [candidate for candidate in candidates if candidate.cost == least]
+    return max(left, key=lambda candidate: _earliest_start(candidate, started)) if len(left) > 1 else left[0]
 
 
 def _earliest_start(candidate: Candidate, started: Callable[[PodInfo], float]) -> float:
