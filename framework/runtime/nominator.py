@@ -11,6 +11,25 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ..model.pod_info import PodInfo
 
 
+class _Nominees:
+    """The pods nominated to one node.
+
+    Attributes:
+        by_uid: in the order they were.
+        listed: the same pods; the same object for as long as they are.
+        least: the lowest of their own priorities.
+    """
+
+    __slots__ = ("by_uid", "least", "listed")
+
+    def __init__(self) -> None:
+        self.by_uid: dict[str, PodInfo] = {}
+
+    def changed(self) -> None:
+        self.listed: Sequence[PodInfo] = tuple(self.by_uid.values())
+        self.least = min(pod.priority for pod in self.listed)
+
+
 class PodNominator:
     """Implements `contract.Nominator`."""
 
@@ -18,14 +37,15 @@ class PodNominator:
         """`priority_of` as `contract.Nominator` has it."""
         self.priority_of = priority_of
         self._node_of: dict[str, str] = {}
-        self._by_node: dict[str, dict[str, PodInfo]] = {}
+        self._by_node: dict[str, _Nominees] = {}
 
     def __len__(self) -> int:
         return len(self._node_of)
 
     def nominated_pods(self, node_name: str) -> Sequence[PodInfo]:
         """The pods nominated to the node, in the order they were."""
-        return tuple(self._by_node.get(node_name, {}).values())
+        nominees = self._by_node.get(node_name)
+        return () if nominees is None else nominees.listed
 
     def nominated_node(self, uid: str) -> str:
         """The node that the pod is nominated to; "" for none."""
@@ -36,16 +56,22 @@ class PodNominator:
         if self._node_of.get(pod.uid) != node_name:
             self.clear(pod.uid)
         self._node_of[pod.uid] = node_name
-        self._by_node.setdefault(node_name, {})[pod.uid] = pod
+        nominees = self._by_node.get(node_name)
+        if nominees is None:
+            nominees = self._by_node[node_name] = _Nominees()
+        nominees.by_uid[pod.uid] = pod
+        nominees.changed()
 
     def clear(self, uid: str) -> bool:
         """The pod is nominated no more: whether it was. If so, there may be room for others."""
         node_name = self._node_of.pop(uid, None)
         if node_name is None:
             return False
-        pods = self._by_node[node_name]
-        del pods[uid]
-        if not pods:
+        nominees = self._by_node[node_name]
+        del nominees.by_uid[uid]
+        if nominees.by_uid:
+            nominees.changed()
+        else:
             del self._by_node[node_name]
         return True
 
@@ -58,11 +84,14 @@ class PodNominator:
         """
         priority = self.priority_of(pod) if self._by_node else 0
         for node_name in self._by_node if node_names is None else node_names:
-            nominated = self._by_node.get(node_name, {})
-            ahead = [
-                each
-                for each in nominated.values()
-                if each.uid != pod.uid and (each.priority >= priority or self.priority_of(each) >= priority)
-            ]
+            nominees = self._by_node.get(node_name)
+            if nominees is None:
+                continue
+            ahead = nominees.listed
+            if nominees.least < priority or pod.uid in nominees.by_uid:
+                ahead = [each for each in ahead if each.uid != pod.uid and self._comes_before(each, priority)]
             if ahead:
                 yield node_name, ahead
+
+    def _comes_before(self, nominee: PodInfo, priority: int) -> bool:
+        return nominee.priority >= priority or self.priority_of(nominee) >= priority
