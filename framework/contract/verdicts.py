@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -84,6 +85,14 @@ class Verdicts:
         return cls(np.zeros(nodes, np.int32), table)
 
 
+class Rejection(NamedTuple):
+    """One plugin's rejection of one node: `code` is a number of its `table`."""
+
+    plugin: str
+    table: StatusTable
+    code: int
+
+
 @dataclass(slots=True)
 class Diagnosis:
     """Why a pod found no node: the first rejection of each node, kept as columns.
@@ -112,22 +121,24 @@ class Diagnosis:
     unschedulable_plugins: set[str] = field(default_factory=set)
     pending_plugins: set[str] = field(default_factory=set)
 
-    def replace(self, others: Iterable[tuple[int, Diagnosis]]) -> None:
-        """Nodes at these positions have the first rejection of another diagnosis, which is of that node alone."""
+    def replace(self, positions: Sequence[int], rejections: Iterable[Rejection]) -> None:
+        """The nodes at these positions are rejected in another way, each by its own of `rejections`."""
         known = {each: index for index, each in enumerate(zip(self.plugins, self.tables, strict=True), start=1)}
-        for position, other in others:
-            number = int(other.rejector[0])
-            if number:
-                rejector = other.plugins[number - 1], other.tables[number - 1]
-                if rejector not in known:
-                    self.plugins, self.tables = [*self.plugins, rejector[0]], [*self.tables, rejector[1]]
-                    known[rejector] = len(self.plugins)
-                self.rejector[position], self.codes[position] = known[rejector], other.codes[0]
+        rejectors, codes = [], []
+        for plugin, table, code in rejections:
+            if (plugin, table) not in known:
+                self.plugins, self.tables = [*self.plugins, plugin], [*self.tables, table]
+                known[plugin, table] = len(self.plugins)
+            rejectors.append(known[plugin, table])
+            codes.append(code)
+        self.rejector[positions], self.codes[positions] = rejectors, codes
 
-    def of_one(self, position: int) -> Diagnosis:
-        """The part of the node at `position`."""
-        at = slice(position, position + 1)
-        return Diagnosis(self.node_names[at], self.rejector[at], self.codes[at], self.plugins, self.tables)
+    def rejection(self, position: int) -> Rejection | None:
+        """How the node at `position` is rejected by a plugin, if it is."""
+        number = int(self.rejector[position])
+        return (
+            Rejection(self.plugins[number - 1], self.tables[number - 1], int(self.codes[position])) if number else None
+        )
 
     def reject(self, statuses: Mapping[str, Status], by: str) -> None:
         """Nodes that passed so far have these statuses, by name, in the name of `by`."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from cachetools import LRUCache
 
-from ..contract.verdicts import Diagnosis
+from ..contract.verdicts import Rejection
 from ..model.node import Node
 from ..model.pod_info import PodInfo, PodSignature
 from ..snapshot.snapshot import Snapshot
@@ -24,7 +24,7 @@ class _Seen(NamedTuple):
     node: Node | None
     pods: Mapping[str, PodInfo]
     nominated: Sequence[PodInfo]
-    diagnosis: Diagnosis | None
+    rejection: Rejection | None
 
 
 class CrowdResults:
@@ -45,13 +45,13 @@ class CrowdResults:
             and seen.pods == snapshot.pods[row]
         )
 
-    def keep(self, snapshot: Snapshot, row: int, nominated: Sequence[PodInfo], diagnosis: Diagnosis | None) -> None:
+    def keep(self, snapshot: Snapshot, row: int, nominated: Sequence[PodInfo], rejection: Rejection | None) -> None:
         """This comes of the row as it is now."""
-        self._seen[row] = _Seen(snapshot.nodes[row], dict(snapshot.pods[row]), nominated, diagnosis)
+        self._seen[row] = _Seen(snapshot.nodes[row], dict(snapshot.pods[row]), nominated, rejection)
 
-    def diagnosis(self, row: int) -> Diagnosis | None:
+    def rejection(self, row: int) -> Rejection | None:
         """Why the row, of which it is known, turns the pod away; None when it does not."""
-        return self._seen[row].diagnosis
+        return self._seen[row].rejection
 
 
 class CrowdsCache:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..contract.cycle_state import CycleState
 from ..contract.plugin import FilterPlugin
 from ..contract.status import Status
-from ..contract.verdicts import Codes, Diagnosis, Mask, StatusTable, Verdicts
+from ..contract.verdicts import Codes, Diagnosis, Mask, Rejection, StatusTable, Verdicts
 from ..model.pod_info import PodInfo
 from ..snapshot.journal import DependsOn
 from ..snapshot.snapshot import Snapshot
@@ -126,7 +126,7 @@ class Filtering:
             rows = nodes.indices()
             among[rows] = True
             crowded = self._crowded(state, pod, among)
-            diagnosis.replace((int((rows == row).argmax()), found) for row, found in crowded.items())
+            diagnosis.replace([int((rows == row).argmax()) for row in crowded], crowded.values())
         return diagnosis
 
     def capacity(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> npt.NDArray[np.int64]:
@@ -141,8 +141,8 @@ class Filtering:
             least = answer if least is None else np.minimum(least, answer)
         return np.full(len(nodes), np.iinfo(np.int64).max) if least is None else least
 
-    def _crowded(self, state: CycleState, pod: PodInfo, among: Mask) -> dict[int, Diagnosis]:
-        """Rows of `among` that turn the pod away when the pods nominated there are counted, each with its diagnosis.
+    def _crowded(self, state: CycleState, pod: PodInfo, among: Mask) -> dict[int, Rejection]:
+        """Rows of `among` that turn the pod away when the pods nominated there are counted, each with its rejection.
 
         They are asked about together, unless a plugin's verdict for one depends on what is nominated to another.
         """
@@ -157,14 +157,14 @@ class Filtering:
             return {}
         if not self.depends_on_cluster(state):
             return self._crowded_unless_known(state, pod, found)
-        crowded: dict[int, Diagnosis] = {}
+        crowded: dict[int, Rejection] = {}
         for row, nominated in found.items():
             crowded |= self._crowded_together(state, pod, {row: nominated})
         return crowded
 
     def _crowded_unless_known(
         self, state: CycleState, pod: PodInfo, nominated: Mapping[int, Sequence[PodInfo]]
-    ) -> dict[int, Diagnosis]:
+    ) -> dict[int, Rejection]:
         """The same, remembered for pods of the same signature. In a trial nothing is as the next pod will find it."""
         if self._snapshot.tentative:
             return self._crowded_together(state, pod, nominated)
@@ -174,11 +174,11 @@ class Filtering:
             found = self._crowded_together(state, pod, left)
             for row, pods in left.items():
                 results.keep(self._snapshot, row, pods, found.get(row))
-        return {row: crowded for row in nominated if (crowded := results.diagnosis(row)) is not None}
+        return {row: crowded for row in nominated if (crowded := results.rejection(row)) is not None}
 
     def _crowded_together(
         self, state: CycleState, pod: PodInfo, nominated: Mapping[int, Sequence[PodInfo]]
-    ) -> dict[int, Diagnosis]:
+    ) -> dict[int, Rejection]:
         snapshot, notes, rows = self._snapshot, state.clone(), sorted(nominated)
         with snapshot.trial():
             for row in rows:
@@ -189,7 +189,7 @@ class Filtering:
                         if failed is not None:
                             raise Failed(failed)
             diagnosis = self.run(notes, pod, NodeView(snapshot, np.array(rows)))
-        return {row: diagnosis.of_one(at) for at, row in enumerate(rows) if diagnosis.rejector[at]}
+        return {row: found for at, row in enumerate(rows) if (found := diagnosis.rejection(at)) is not None}
 
     def depends_on_cluster(self, state: CycleState) -> bool:
         """Whether a Filter plugin that has not skipped the pod looks beyond each node."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..contract.plugin import Scores
 from ..contract.status import Status
-from ..contract.verdicts import Codes, Diagnosis, StatusTable
+from ..contract.verdicts import Codes, Diagnosis, Rejection, StatusTable
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
 
@@ -45,7 +45,7 @@ class Filtered:
         codes: for each plugin, int32 of shape (height,): its verdicts; 0 where the node passed or was not asked about.
         absent: the status of listed nodes that PreFilter left out.
         error: a plugin's ERROR on a node that it was asked about, which ends the attempt.
-        nominated: row to the diagnosis of a node that nominated pods would leave no room on.
+        nominated: row to the rejection of a node that nominated pods would leave no room on.
     """
 
     listed: Rows
@@ -55,7 +55,7 @@ class Filtered:
     codes: Sequence[Codes] = ()
     absent: Status | None = None
     error: Status | None = None
-    nominated: Mapping[int, Diagnosis] = field(default_factory=dict)
+    nominated: Mapping[int, Rejection] = field(default_factory=dict)
 
     def diagnose(self, snapshot: Snapshot) -> Diagnosis:
         """The first rejection of each listed node."""
@@ -75,8 +75,7 @@ class Filtered:
             absent=self.absent,
         )
         if self.nominated:
-            positions = self.listed.searchsorted([*self.nominated]).tolist()
-            diagnosis.replace(zip(positions, self.nominated.values(), strict=True))
+            diagnosis.replace(self.listed.searchsorted([*self.nominated]).tolist(), self.nominated.values())
         numbers = np.unique(rejector).tolist()
         diagnosis.unschedulable_plugins = {diagnosis.plugins[number - 1] for number in numbers if number}
         return diagnosis
