@@ -10,8 +10,10 @@ from pathlib import Path
 import click
 
 from muster.operator.explain.group_trial import GroupTrial, try_group, try_tree
-from muster.operator.explain.groups import GroupReport, as_json, render_report, report_group, resource_name
+from muster.operator.explain.groups import as_json, render_group, resource_name
+from muster.operator.explain.reading import read_group
 from muster.operator.explain.served import Leader
+from muster.operator.explain.standing import Group
 from muster.operator.explain.trees import render_tree, report_tree, tree_as_json
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError, Forbidden, NotFound
@@ -97,7 +99,7 @@ def _tell_of_group(
     with bad_input():
         assembly = assembly_to_ask(config)
     try:
-        report, trial = asyncio.run(_look(assembly, connection, namespace, name, native=kind in _NATIVE_GROUP))
+        group, trial = asyncio.run(_look(assembly, connection, namespace, name, native=kind in _NATIVE_GROUP))
     except NotFound as error:
         if kind:
             raise click.ClickException(str(error)) from error
@@ -105,11 +107,11 @@ def _tell_of_group(
     except ApiError as error:
         raise click.ClickException(str(error)) from error
     if output.document:
-        emit(as_json(report, trial), output)
+        emit(as_json(group, trial), output)
     elif output is Output.NAME:
-        emit_lines([resource_name(name, native=report.native)])
+        emit_lines([resource_name(name, native=group.native)])
     else:
-        emit_lines(render_report(report, trial, now=time.time(), wide=output is Output.WIDE))
+        emit_lines(render_group(group, trial, now=time.time(), wide=output is Output.WIDE))
     return True
 
 
@@ -136,15 +138,14 @@ def _tell_of_tree(connection: Connection, namespace: str, name: str, output: Out
 
 async def _look(
     assembly: Assembly, connection: Connection, namespace: str, name: str, *, native: bool
-) -> tuple[GroupReport, GroupTrial | None]:
+) -> tuple[Group, GroupTrial | None]:
     """The group, and what a trial of its members comes to if it lacks some and the caller may read the cluster."""
-    report = await report_group(connection, namespace, name, native=native)
-    group = report.group
-    if sum(1 for pod in report.members if pod.spec.node_name) >= group.spec.min_member:
-        return report, None
+    group = await read_group(connection, namespace, name, native=native)
+    if group.placed >= group.group.spec.min_member:
+        return group, None
     try:
         cluster = await read_cluster(connection, assembly.watched())
     except Forbidden as error:
         click.echo(f"the cluster cannot be read, so nothing is tried: {error}", err=True)
-        return report, None
-    return report, await try_group(assembly, cluster, group.key, native=report.native, now=time.time())
+        return group, None
+    return group, await try_group(assembly, cluster, group.group.key, native=group.native, now=time.time())

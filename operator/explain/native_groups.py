@@ -6,28 +6,15 @@ What the API does not keep of them, how many pods have nodes, run or have ended,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 
 from muster.framework.model.pod import Pod
-from muster.operator.kube.client import ApiClient
-from muster.operator.kube.informer import Listed
-from muster.operator.kube.listing import list_all
-from muster.operator.podgroups.membership import group_of, is_native
 from muster.operator.simulate.manifests import Objects
 from muster.plugins.coscheduling.api import SCHEDULED, Condition, PodGroup, PodGroupMeta, PodGroupSpec, PodGroupStatus
 from muster.plugins.gangscheduling import api as native
 from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
-
-
-async def native_group(client: ApiClient, namespace: str, name: str) -> tuple[PodGroup, Sequence[Pod]]:
-    """One group with its members. Raises ApiError, NotFound among others."""
-    reply = await client.get(f"/apis/{native.API_VERSION}/namespaces/{namespace}/{native.PLURAL}/{name}")
-    group = msgspec.json.decode(reply.body, type=native.PodGroup)
-    pods = await list_all(client, Listed(f"/api/v1/namespaces/{namespace}/pods", Pod))
-    members = [pod for pod in pods if is_native(pod) and group_of(pod) == group.key]
-    return in_our_form(group, members), members
 
 
 def decided_with(cluster: Objects, group: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""Groups of both kinds read from the API, once or again whenever one changes, for `muster groups`.
+"""Groups of both kinds read from the API: one for `muster why`; many, also whenever one changes, for `muster groups`.
 
 The API keeps no counts of Kubernetes' own groups and nobody's place in the queue, so pods are read as well where
 somebody wants these. What the caller may not read, or the cluster does not serve, is left out where the rest makes
@@ -21,11 +21,12 @@ from muster.operator.kube.errors import Forbidden, NotFound
 from muster.operator.kube.informer import Informer, Listed
 from muster.operator.kube.listing import list_all, list_raw
 from muster.operator.kube.transport import Transport
+from muster.operator.podgroups.membership import group_of, is_native
 from muster.plugins.coscheduling import api as labelled
 from muster.plugins.gangscheduling import api as native
 from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
 
-from .standing import Group, standing
+from .standing import Group, native_with_members, standing, with_members
 
 _GATHER_SECONDS = 0.1
 """Changes that come this close to one another are told of together: pods of a gang change at once."""
@@ -102,6 +103,38 @@ def _document(raw: msgspec.Raw, version: str, kind: str) -> Document:
     body |= msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
     meta = msgspec.json.decode(raw, type=labelled.PodGroup).metadata
     return Document(meta.name, meta.namespace, body)
+
+
+async def read_group(connection: Connection, namespace: str, name: str, *, native: bool = False) -> Group:
+    """One group, without its place; of two that have the name, Kubernetes' own if `native` says so.
+
+    Raises ApiError, NotFound among others.
+    """
+    asked = Selected(namespace)
+    async with Transport(connection) as transport:
+        client = ApiClient(transport)
+        if native:
+            return await _read_native(client, asked, name)
+        try:
+            reply = await client.get(f"{asked.groups.path}/{name}")
+        except NotFound as error:
+            try:
+                return await _read_native(client, asked, name)
+            except (Forbidden, NotFound):
+                raise error from None
+        pods = asked.pods.path
+        found = await asyncio.gather(
+            *(list_all(client, Listed(pods, Pod, label_selector=f"{label}={name}")) for label in labelled.GROUP_LABELS)
+        )
+    members = {pod.metadata.uid: pod for some in found for pod in some}
+    return with_members(msgspec.json.decode(reply.body, type=labelled.PodGroup), members.values())
+
+
+async def _read_native(client: ApiClient, asked: Selected, name: str) -> Group:
+    reply = await client.get(f"{asked.native.path}/{name}")
+    group = msgspec.json.decode(reply.body, type=native.PodGroup)
+    pods = await list_all(client, asked.pods)
+    return native_with_members(group, [pod for pod in pods if is_native(pod) and group_of(pod) == group.key])
 
 
 async def list_groups(connection: Connection, selected: Selected, *, places: bool) -> list[Group]:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from muster.framework.model.pod import Pod
+from muster.framework.model.pod import Pod, PodCondition
 from muster.operator.podgroups.membership import group_of, is_native
 from muster.plugins.coscheduling.api import SCHEDULED, Condition, PodGroup, PodGroupStatus
 from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
@@ -87,12 +87,30 @@ def standing(
         if key is not None:
             members[is_native(pod), key].append(pod)
     native = [*native]
-    found = [_group(False, group, members[False, group.key]) for group in groups]
-    found += [
-        _group(True, in_our_form(each, members[True, each.key]), members[True, each.key], parent=_parent(each))
-        for each in native
-    ]
+    found = [with_members(group, members[False, group.key]) for group in groups]
+    found += [native_with_members(each, members[True, each.key]) for each in native]
     return _in_order(found, roots(native, composites))
+
+
+def with_members(group: PodGroup, members: Iterable[Pod]) -> Group:
+    """A group, without a place."""
+    return Group(False, group, group.read_status(), _by_name(members))
+
+
+def native_with_members(group: NativeGroup, members: Iterable[Pod]) -> Group:
+    """One of Kubernetes' own."""
+    named = _by_name(members)
+    shown = in_our_form(group, named)
+    return Group(True, shown, shown.read_status(), named, group.spec.parent_composite_pod_group_name or "")
+
+
+def said_of(pod: Pod) -> str:
+    """What the pod's condition says of why it waits."""
+    return next((each for each in pod.status.conditions if each.type == "PodScheduled"), PodCondition()).message
+
+
+def _by_name(members: Iterable[Pod]) -> list[Pod]:
+    return sorted(members, key=lambda pod: pod.metadata.name)
 
 
 def _in_order(found: Iterable[Group], tree_of: Mapping[str, str | None]) -> list[Group]:
@@ -126,11 +144,3 @@ def _rank(group: Group) -> _Rank | None:
 
 def _first(pair: tuple[_Rank, Group]) -> _Rank:
     return pair[0]
-
-
-def _parent(group: NativeGroup) -> str:
-    return group.spec.parent_composite_pod_group_name or ""
-
-
-def _group(native: bool, group: PodGroup, members: Iterable[Pod], *, parent: str = "") -> Group:
-    return Group(native, group, group.read_status(), sorted(members, key=lambda pod: pod.metadata.name), parent)

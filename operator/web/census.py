@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from muster.framework.model.pod import Pod, PodCondition
+from muster.framework.model.pod import Pod
 from muster.operator.explain.standing import Group, GroupId, standing
 from muster.operator.podgroups.membership import group_of, is_native
 
@@ -55,8 +55,3 @@ def take(known: Known) -> Census:
         pods=count,
         placed=placed,
     )
-
-
-def said_of(pod: Pod) -> str:
-    """What the pod's condition says of why it waits."""
-    return next((each for each in pod.status.conditions if each.type == "PodScheduled"), PodCondition()).message

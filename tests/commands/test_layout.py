@@ -8,9 +8,10 @@ from muster.framework.contract import Status
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.explain import Explanation
-from muster.operator.explain.groups import GroupReport, render_report
+from muster.operator.explain.groups import render_group
 from muster.operator.explain.layout import lines
 from muster.operator.explain.live import Explained
+from muster.operator.explain.standing import with_members
 from muster.operator.explain.tables import render
 from muster.operator.simulate.evictions import Evicted
 from muster.plugins.coscheduling.api import PodGroup
@@ -53,7 +54,7 @@ def test_a_group_and_its_members_have_a_line_each_with_whole_names_and_messages(
         "phase": "Pending",
         "conditions": [{"type": "PodScheduled", "status": "False", "message": _WHY}],
     }
-    told = list(render_report(GroupReport(_GROUP, [msgspec.convert(dict(member), Pod)]), now=_NOW))
+    told = list(render_group(with_members(_GROUP, [msgspec.convert(dict(member), Pod)]), now=_NOW))
     assert told == [
         "team-of-nine/first-gang needs 3 pods, 1 exist, 0 have nodes",
         f"Unschedulable: {_WHY}",

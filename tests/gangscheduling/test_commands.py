@@ -11,10 +11,9 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 from muster.operator.explain.group_trial import told, try_group, try_tree
-from muster.operator.explain.groups import GroupReport, as_json, render_report
+from muster.operator.explain.groups import as_json, render_group
 from muster.operator.explain.live import explain_among
-from muster.operator.explain.native_groups import in_our_form
-from muster.operator.explain.standing import standing
+from muster.operator.explain.standing import native_with_members, standing
 from muster.operator.podgroups.membership import group_of
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.operator.simulate.manifests import read
@@ -69,11 +68,10 @@ def test_a_native_group_is_shown_as_any_other() -> None:
     message = "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining"
     plain = {**make_group("train", 3), "status": {"conditions": [{**condition, "message": message}]}}
     members = [msgspec.convert(pod, Pod) for pod in make_members("train", 3)]
-    shown = in_our_form(msgspec.convert(plain, PodGroup), members)
     assert {group_of(pod) for pod in members} == {"default/train"}
-    report = GroupReport(shown, members, native=True)
-    assert as_json(report)["message"] == message
-    lines = [*render_report(report, now=0.0)]
+    group = native_with_members(msgspec.convert(plain, PodGroup), members)
+    assert as_json(group)["message"] == message
+    lines = [*render_group(group, now=0.0)]
     assert lines[0] == "default/train needs 3 pods, 3 exist, 0 have nodes"
     assert f"Unschedulable: {message}" in lines
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from muster.framework.model.times import age
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.explain.group_trial import GroupTrial, told
-from muster.operator.explain.standing import Group
+from muster.operator.explain.standing import Group, said_of
 
-from ..census import said_of
 from ..cluster import Unanswered
 from ..room import ZONE
 from .parts import Link, node_link, pod_link, share

@@ -11,8 +11,9 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.times import age, human_duration
 from muster.framework.scheduler.explain import Explanation
 from muster.operator.explain.live import Explained
+from muster.operator.explain.standing import said_of
 
-from ..census import Census, said_of
+from ..census import Census
 from ..cluster import Told, Unanswered
 from .parts import Link, group_link, key_link, node_link
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from muster.framework.model.pod import Pod
 from muster.framework.model.times import age
-from muster.operator.explain.standing import Group
+from muster.operator.explain.standing import Group, said_of
 from muster.operator.simulate.rehearsal import GATED
 
-from ..census import Census, said_of
+from ..census import Census
 from ..changes import Change
 from .parts import ChangeRow, Link, change_rows, group_link, pod_link, share
 
