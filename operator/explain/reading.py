@@ -126,8 +126,9 @@ async def read_group(connection: Connection, namespace: str, name: str, *, nativ
         found = await asyncio.gather(
             *(list_all(client, Listed(pods, Pod, label_selector=f"{label}={name}")) for label in labelled.GROUP_LABELS)
         )
-    members = {pod.metadata.uid: pod for some in found for pod in some}
-    return with_members(msgspec.json.decode(reply.body, type=labelled.PodGroup), members.values())
+    group = msgspec.json.decode(reply.body, type=labelled.PodGroup)
+    labelled_so = {pod.metadata.uid: pod for some in found for pod in some}.values()
+    return with_members(group, [pod for pod in labelled_so if not is_native(pod) and group_of(pod) == group.key])
 
 
 async def _read_native(client: ApiClient, asked: Selected, name: str) -> Group:

@@ -210,6 +210,18 @@ def test_why_tells_programs_the_phase_and_the_message_of_each_member(kubeconfig:
     ]
 
 
+def test_why_counts_no_pod_that_carries_a_groups_label_and_is_in_another(tmp_path: Path) -> None:
+    [stray] = make_members("native", 1)
+    stray.labels({"scheduling.x-k8s.io/pod-group": "alike"})
+    objects = [_labelled("alike", 3), _native("native", 1), *_members("alike", 2), stray]
+    with served(Sandbox([definition()], native_groups=True, stand_ins=False), objects, tmp_path) as kubeconfig:
+        told = [
+            json.loads(ask("why", f"podgroup.{group}", "-o", "json", "--kubeconfig", str(kubeconfig)).output)["members"]
+            for group in ("scheduling.x-k8s.io/alike", "scheduling.k8s.io/native")
+        ]
+    assert [[member["pod"] for member in members] for members in told] == [["alike-0", "alike-1"], ["native-0"]]
+
+
 def _patch_status(kubeconfig: Path, kind: str, name: str, status: object) -> None:
     patch = json.dumps({"status": status})
     kubectl(kubeconfig, "patch", kind, name, "--subresource=status", "--type=merge", "-p", patch)
