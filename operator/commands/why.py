@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from muster.operator.explain.group_trial import GroupTrial, try_group, try_tree
+from muster.operator.explain.group_trial import TriedGroup, try_group, try_tree
 from muster.operator.explain.groups import as_json, render_group, resource_name
 from muster.operator.explain.reading import read_group
 from muster.operator.explain.served import Leader
@@ -138,7 +138,7 @@ def _tell_of_tree(connection: Connection, namespace: str, name: str, output: Out
 
 async def _look(
     assembly: Assembly, connection: Connection, namespace: str, name: str, *, native: bool
-) -> tuple[Group, GroupTrial | None]:
+) -> tuple[Group, TriedGroup | None]:
     """The group, and what a trial of its members comes to if it lacks some and the caller may read the cluster."""
     group = await read_group(connection, namespace, name, native=native)
     if group.placed >= group.group.spec.min_member:

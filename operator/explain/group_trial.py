@@ -72,7 +72,7 @@ class Lack:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupTrial:
+class TriedGroup:
     """What came of it.
 
     Attributes:
@@ -104,7 +104,7 @@ class GroupTrial:
 
 async def try_group(
     assembly: Assembly, cluster: Objects, group: str, *, native: bool = False, now: float = 0.0
-) -> GroupTrial | None:
+) -> TriedGroup | None:
     """Try the members of `group` that have no node; None where none of them waits.
 
     `native` says of which kind it is, `now` is in seconds since the epoch.
@@ -117,7 +117,7 @@ async def try_group(
 
 async def try_tree(
     assembly: Assembly, cluster: Objects, groups: Collection[str], *, now: float = 0.0
-) -> GroupTrial | None:
+) -> TriedGroup | None:
     """The same for a CompositePodGroup, of which these are all PodGroups, with those that are decided with it."""
     if not groups:
         return None
@@ -133,7 +133,7 @@ class _Asked:
     native: bool
 
 
-async def _try(assembly: Assembly, cluster: Objects, asked: _Asked, now: float) -> GroupTrial | None:
+async def _try(assembly: Assembly, cluster: Objects, asked: _Asked, now: float) -> TriedGroup | None:
     members = [
         pod
         for pod in cluster.pods
@@ -163,7 +163,7 @@ async def _try(assembly: Assembly, cluster: Objects, asked: _Asked, now: float) 
         help_ = await shortfall(rehearsal, placements)
         lacking = [each.pod for each in wanted if each.lacks_nodes]
         ending = await endings(rehearsal, lacking, tried, missing, asked.together)
-    return GroupTrial(
+    return TriedGroup(
         reason=left[0].reason if left else "",
         evicted=evicted,
         blocked=tried.blocked,
@@ -215,7 +215,7 @@ def _saturated(placed: Mapping[str, str], reasons: Mapping[str, Status]) -> tupl
     return tuple(sorted(found, key=lambda each: (-each.took, -len(each.nodes), each.reason)))
 
 
-def told(trial: GroupTrial) -> Sequence[str]:
+def told(trial: TriedGroup) -> Sequence[str]:
     """The sentences of a trial, the most important first."""
     placed = "Tried now, it would be placed" + (" once others are evicted." if trial.evicted else ".")
     lines = [trial.reason or placed, *evictions.told(trial.evicted), *starts.told(trial.starts)]

@@ -9,7 +9,7 @@ from muster.framework.model.times import age
 from muster.plugins.coscheduling.api import GROUP, KIND
 from muster.plugins.gangscheduling.api import GROUP as NATIVE_GROUP
 
-from .group_trial import GroupTrial, told
+from .group_trial import TriedGroup, told
 from .layout import NONE, lines, printable, shortened
 from .standing import Group, said_of
 
@@ -46,7 +46,7 @@ def group_row(group: Group, *, everywhere: bool, wide: bool, now: float) -> tupl
     )
 
 
-def render_group(group: Group, trial: GroupTrial | None = None, *, now: float, wide: bool = False) -> Iterator[str]:
+def render_group(group: Group, trial: TriedGroup | None = None, *, now: float, wide: bool = False) -> Iterator[str]:
     """What is said of the group, what a trial came to, the nodes by what keeps members off them, then its members.
 
     `now` is in seconds since the epoch; `wide` names every node.
@@ -66,7 +66,7 @@ def render_group(group: Group, trial: GroupTrial | None = None, *, now: float, w
     yield from lines(("POD", "PHASE", "NODE", "MESSAGE"), rows)
 
 
-def render_trial(trial: GroupTrial, *, wide: bool = False) -> Iterator[str]:
+def render_trial(trial: TriedGroup, *, wide: bool = False) -> Iterator[str]:
     """What a trial came to, and the nodes by what keeps members off them."""
     yield from map(printable, told(trial))
     if trial.nodes:
@@ -77,7 +77,7 @@ def render_trial(trial: GroupTrial, *, wide: bool = False) -> Iterator[str]:
         yield from ("", *lines(("NODES", "TAKE", "THEN", "WHICH"), rows))
 
 
-def as_json(group: Group, trial: GroupTrial | None = None) -> dict[str, Any]:
+def as_json(group: Group, trial: TriedGroup | None = None) -> dict[str, Any]:
     """The same for programs; `now` is what a trial came to, null where none was made."""
     status, said = group.status, group.said
     return {

@@ -13,7 +13,7 @@ from muster.operator.simulate.manifests import Objects
 from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
 from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS
 
-from .group_trial import GroupTrial
+from .group_trial import TriedGroup
 from .groups import render_trial
 from .layout import lines
 from .native_groups import above
@@ -57,7 +57,7 @@ def report_tree(cluster: Objects, key: str) -> TreeReport | None:
     return TreeReport(key, found.spec.min_group_count, parts, sorted(groups, key=lambda each: each.group.key))
 
 
-def render_tree(report: TreeReport, trial: GroupTrial | None = None, *, wide: bool = False) -> Iterator[str]:
+def render_tree(report: TreeReport, trial: TriedGroup | None = None, *, wide: bool = False) -> Iterator[str]:
     """What it needs, what a trial came to, then its PodGroups; `wide` names every node."""
     yield (
         f"{report.key} needs {report.needed} of its {report.parts} groups, "
@@ -78,7 +78,7 @@ def render_tree(report: TreeReport, trial: GroupTrial | None = None, *, wide: bo
     yield from lines(("PODGROUP", "PARENT", "NEEDS", "EXIST", "NODES", "REASON", "MESSAGE"), rows)
 
 
-def tree_as_json(report: TreeReport, trial: GroupTrial | None = None) -> dict[str, Any]:
+def tree_as_json(report: TreeReport, trial: TriedGroup | None = None) -> dict[str, Any]:
     """The report for programs; `now` is what a trial came to, null where none was made."""
     return {
         "compositePodGroup": report.key,

@@ -12,7 +12,7 @@ from typing import Protocol
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.snapshot.snapshot import Snapshot
-from muster.operator.explain.group_trial import GroupTrial
+from muster.operator.explain.group_trial import TriedGroup
 from muster.operator.explain.live import Explained
 from muster.plugins.coscheduling.api import PodGroup
 from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
@@ -93,6 +93,6 @@ class Cluster(Protocol):
         """Why the pod goes where it goes, or nowhere. Raises nothing."""
         ...
 
-    async def try_group(self, key: str, *, native: bool) -> GroupTrial | Unanswered | None:
+    async def try_group(self, key: str, *, native: bool) -> TriedGroup | Unanswered | None:
         """What a group that waits would come to now; None where no member of it waits. Raises nothing."""
         ...

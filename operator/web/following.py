@@ -21,7 +21,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError
 from muster.framework.snapshot.snapshot import Snapshot
-from muster.operator.explain.group_trial import GroupTrial, try_group
+from muster.operator.explain.group_trial import TriedGroup, try_group
 from muster.operator.explain.live import Explained, explain_among
 from muster.operator.explain.served import Leader, ask_leader
 from muster.operator.kube.client import ApiClient
@@ -144,7 +144,7 @@ class Following:
             return await self._told_by_leader(pod)
         return await self._decide(lambda cluster: explain_among(self._asked.assembly, cluster, PodInfo(pod)))
 
-    async def try_group(self, key: str, *, native: bool) -> GroupTrial | Unanswered | None:
+    async def try_group(self, key: str, *, native: bool) -> TriedGroup | Unanswered | None:
         """See `Cluster`."""
         if not self._whole():
             return Unanswered("Nothing is tried: not all of the cluster is read.")

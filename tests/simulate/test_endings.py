@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.operator.explain.group_trial import GroupTrial, told, try_group
+from muster.operator.explain.group_trial import TriedGroup, told, try_group
 from muster.operator.simulate.manifests import read
 from tests.builders import PodDict, make_node, make_pod
 from tests.simulate.rehearsing import member, muster, pod_group
@@ -34,7 +34,7 @@ def made_for(node: str, pod: PodDict) -> PodDict:
     return pod
 
 
-async def tried(*cluster: Mapping[str, Any]) -> GroupTrial:
+async def tried(*cluster: Mapping[str, Any]) -> TriedGroup:
     objects = read(json.dumps({"kind": "List", "items": cluster}), "test", muster().watched())
     trial = await try_group(muster(), objects, "default/gang")
     assert trial is not None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from muster.framework.model.times import age
 from muster.framework.snapshot.snapshot import Snapshot
-from muster.operator.explain.group_trial import GroupTrial, told
+from muster.operator.explain.group_trial import TriedGroup, told
 from muster.operator.explain.standing import Group, said_of
 
 from ..cluster import Unanswered
@@ -72,10 +72,10 @@ class GroupView:
     hidden: int
 
 
-def group_view(group: Group, trial: GroupTrial | Unanswered | None, snapshot: Snapshot, now: float) -> GroupView:
+def group_view(group: Group, trial: TriedGroup | Unanswered | None, snapshot: Snapshot, now: float) -> GroupView:
     """The view; `now` in seconds since the epoch."""
     said, needs, placed = group.said, group.group.spec.min_member, group.placed
-    tried = trial if isinstance(trial, GroupTrial) else None
+    tried = trial if isinstance(trial, TriedGroup) else None
     return GroupView(
         name=group.group.key,
         native=group.native,

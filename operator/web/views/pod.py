@@ -52,7 +52,7 @@ class ScoreRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Evicted:
+class EvictedRow:
     """A pod that would have to go; `budget` is the PodDisruptionBudget that is overruled, or ""."""
 
     pod: Link
@@ -91,7 +91,7 @@ class PodView:
     plugins: Sequence[str]
     scores: Sequence[ScoreRow]
     evict_on: Link
-    evicted: Sequence[Evicted]
+    evicted: Sequence[EvictedRow]
 
 
 def pod_view(pod: Pod, census: Census, answer: Explained | Told | Unanswered, now: float) -> PodView:
@@ -150,9 +150,10 @@ def _by(pod: Pod, explained: Explained) -> str:
     return f"decided now as if by profile {explained.profile}; the pod names scheduler {wanted}"
 
 
-def _evicted(evictions: Evictions) -> list[Evicted]:
+def _evicted(evictions: Evictions) -> list[EvictedRow]:
     return [
-        Evicted(key_link(pod.key), pod.priority, evictions.forbidden_by.get(pod.uid, "")) for pod in evictions.victims
+        EvictedRow(key_link(pod.key), pod.priority, evictions.forbidden_by.get(pod.uid, ""))
+        for pod in evictions.victims
     ]
 
 
