@@ -61,7 +61,7 @@ class TreeCycle:
             members.append(attempt.decision())
             yield True
         refusals = [attempt.status for attempt in tried if attempt.status is not None]
-        refused = trial.error or _refused(plugin, group, trial, anyone=bool(trial.placed))
+        refused = trial.error or _refused(plugin, trial, anyone=bool(trial.placed))
         notes, helped = CycleState(), PostFiltered()
         if refused is not None and refused.code is Code.UNSCHEDULABLE:
 
@@ -69,7 +69,7 @@ class TreeCycle:
                 found = yield from self._trials.run(plugin, tree, copies)
                 if found.fits and found.placed:
                     return found.placed
-                return found.error or _refused(plugin, group, found, anyone=False) or Status.unschedulable()
+                return found.error or _refused(plugin, found, anyone=False) or Status.unschedulable()
 
             helped = yield from help_(notes, place)
         told: dict[str, Status | None] = {}
@@ -132,7 +132,7 @@ class TreeCycle:
         return failed
 
 
-def _refused(plugin: GroupPlugin, group: str, trial: PartTrial, *, anyone: bool) -> Status | None:
+def _refused(plugin: GroupPlugin, trial: PartTrial, *, anyone: bool) -> Status | None:
     """Why the tree is not placed; also one that has what it needs is not, when none of those that wait found a node."""
     if trial.shortage is not None:
         return plugin.reject_part(trial.part, trial.shortage)
