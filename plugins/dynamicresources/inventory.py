@@ -59,8 +59,8 @@ class Inventory:
         gathered = gather(name, labels, [*local.values(), *self._shared.values()], self._members_of)
         pools = sorted(map(self._pool, gathered), key=lambda pool: pool.binding_conditions)
         site = Site(name, labels, pools)
-        if len(self._sites) > 2 * snapshot.height:
-            self._sites = {known: kept for known, kept in self._sites.items() if snapshot.row_of(known) is not None}
+        if len(self._sites) > snapshot.node_count:
+            self._sites = {each: kept for each, kept in self._sites.items() if snapshot.live_row_of(each) is not None}
         self._sites[name] = labels, site
         return site
 

@@ -31,8 +31,8 @@ def pods_of(shape: str, of: str, number: int) -> Iterator[PodDict]:
         case "asks":
             yield pod.requests(cpu=f"{number}m", **{f"example.com/{of}-{number}": "1"})
         case "selects":
-            yield pod.node_selector(label)
-            yield make_pod(f"{name}-in").require_nodes(require(f"key-{of}-{number}", "In", *label.values()))
+            yield pod.node_selector(label).tolerate()
+            yield make_pod(f"{name}-in").tolerate().require_nodes(require(f"key-{of}-{number}", "In", *label.values()))
         case "tolerates":
             yield pod.tolerate(f"key-{of}-{number}").host_port(1024 + number)
         case "is_near":
@@ -44,7 +44,7 @@ def pods_of(shape: str, of: str, number: int) -> Iterator[PodDict]:
         case "has_volumes":
             yield pod.claim(name)
         case "claims_devices":
-            yield claiming_pod(name, name)
+            yield claiming_pod(name, name).tolerate()
         case _:
             yield from make_members(f"gang-{of}-{number}", 2, cpu="64" if number % 2 else "1m")
             yield from make_native_members(f"native-{of}-{number}", 2, cpu="64" if number % 2 else "1m")
@@ -65,7 +65,8 @@ def objects_of(shape: str, of: str, number: int) -> Iterator[tuple[str, dict[str
         yield NATIVE, make_native_group(f"native-{of}-{number}", 2)
     elif shape == "claims_devices":
         yield "resourceclaims", make_claim(f"claims-devices-{of}-{number}", exactly(1))
-        yield "resourceslices", make_slice(f"slice-{of}-{number}", device("a"), node=f"node-{of}-{number}")
+        if number % 2:
+            yield "resourceslices", make_slice(f"slice-{of}-{number}", device("a"), node=f"node-{of}-{number}")
 
 
 async def come_and_go(world: World, shape: str, of: str) -> None:
