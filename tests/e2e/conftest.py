@@ -13,6 +13,7 @@ from tests.builders import PodDict, make_pod
 from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.cluster import Cluster
+from tests.e2e.eventually import eventually
 from tests.e2e.installing import install_example_plugins
 from tests.e2e.muster_process import MusterProcess, Options, running
 from tests.played_storage import PlayedStorage
@@ -87,15 +88,17 @@ class PriorityClasses(Protocol):
 
 
 @pytest.fixture
-def make_priority(api: Api) -> Iterator[PriorityClasses]:
-    """Call it with the value of a priority class and more fields of it."""
-    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+def make_priority(api: Api, namespace: str) -> Iterator[PriorityClasses]:
+    """Call it with the value of a priority class and more fields of it. Admission hears of it a moment late."""
+    classes, pods = "/apis/scheduling.k8s.io/v1/priorityclasses", f"/api/v1/namespaces/{namespace}/pods?dryRun=All"
     with ExitStack() as made:
 
         def make(value: int, **fields: str) -> str:
             name = unique_name()
             api.post(classes, {"metadata": {"name": name}, "value": value, **fields})
             made.callback(api.delete, f"{classes}/{name}")
+            spec = {"priorityClassName": name, "containers": [{"name": "any", "image": "any"}]}
+            eventually(lambda: api.post(pods, {"metadata": {"name": name}, "spec": spec}))
             return name
 
         yield make
