@@ -6,7 +6,7 @@ The queue then keeps the pod in backoffQ and asks again, so no error of a plugin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Generator, Hashable, Iterable
 from numbers import Real
 from typing import NamedTuple
 
@@ -78,6 +78,19 @@ class Admission:
                 fault = key
             elif smallest is None or key < smallest:
                 smallest = key
+        return fault if smallest is None else smallest
+
+    def sort_key_in_steps(self, pods: Iterable[QueuedPod]) -> Generator[None, None, Key | Status]:
+        """The same, a pod in each step."""
+        smallest: Key | None = None
+        fault = Status.failure()
+        for pod in pods:
+            key = self._key_of(pod)
+            if isinstance(key, Status):
+                fault = key
+            elif smallest is None or key < smallest:
+                smallest = key
+            yield
         return fault if smallest is None else smallest
 
     def forget_order(self) -> None:

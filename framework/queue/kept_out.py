@@ -6,7 +6,7 @@ against it. `WaitingEntities` asks before an entity becomes ready, and when some
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ..contract.status import Code, Status
 from .admission import Admission
@@ -38,14 +38,13 @@ class KeptOutPods:
         self._remove = remove
         self._join = join
 
-    def sift(self, entity: QueuedEntity, event: str) -> int:
-        """Keep those pods of the entity out that are not let in; how many they were."""
-        before = len(entity.pods)
+    def sift(self, entity: QueuedEntity, event: str, take: Callable[[str], QueuedPodInfo]) -> Iterator[None]:
+        """Keep those pods of it out that are not let in, a pod in each step; `take` takes one out by its UID."""
         for uid, pod in [*entity.pods.items()]:
             group, status = self._admission.ask(pod.info)
             if status is not None:
-                self.keep_out(entity.remove(uid), group, status, event)
-        return before - len(entity.pods)
+                self.keep_out(take(uid), group, status, event)
+            yield
 
     def keep_out(self, pod: QueuedPodInfo, group: str | None, status: Status, event: str) -> None:
         """Keep a pod that is nowhere out, by itself."""

@@ -7,12 +7,12 @@ the next one. What a plugin's error leaves without a place in the order is held 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from math import floor
 
 from ..contract.observer import EntityType, Observer
 from ..contract.status import Status
-from .admission import Admission
+from .admission import Admission, Key
 from .backoff_queue import BackoffPolicy, BackoffQueue
 from .batch import Batch
 from .entity import Place, QueuedEntity, QueuedPodInfo
@@ -34,6 +34,7 @@ class Places:
         woken: batches of them that an event has helped, by the sort keys of their firsts.
         entity_of: the entity that each pod waits in, by UID.
         groups: the one entity of each group that has one.
+        on_entry: called when something has entered a sub-queue.
     """
 
     def __init__(
@@ -46,12 +47,11 @@ class Places:
         observer: Observer,
         on_entry: Callable[[], None],
     ) -> None:
-        """`on_entry` is called when something has entered a sub-queue."""
         self._admission = admission
         self._backoff = backoff
         self._now = now
         self._observer = observer
-        self._on_entry = on_entry
+        self.on_entry = on_entry
         self.active_q: LazyHeap[QueuedEntity] = LazyHeap()
         self.backoff_q = BackoffQueue()
         self.unschedulable_pods = UnschedulablePods(hints)
@@ -86,17 +86,25 @@ class Places:
         if entity.group is not None and entity.admitted:
             del self.groups[entity.group]
 
-    def put(self, entity: QueuedEntity, place: Place, event: str, newcomers: int | None = None) -> None:
+    def put(
+        self,
+        entity: QueuedEntity,
+        place: Place,
+        event: str,
+        newcomers: int | None = None,
+        *,
+        key: Key | Status | None = None,
+    ) -> None:
         """Put an entity that is in no sub-queue into one; so many of its pods are new there, all unless told."""
-        self.put_back(entity, place)
+        self.put_back(entity, place, key)
         self.entered(entity, event, len(entity.pods) if newcomers is None else newcomers)
 
-    def put_back(self, entity: QueuedEntity, place: Place) -> None:
-        """Put an entity that is in no sub-queue into one, and tell nobody."""
+    def put_back(self, entity: QueuedEntity, place: Place, key: Key | Status | None = None) -> None:
+        """Put an entity that is in no sub-queue into one, and tell nobody; `key` as `key_in_steps` has found it."""
         if place in _ORDERED or (place is Place.UNSCHEDULABLE and entity.batched_by is not None):
-            if not (self.active_q or self.backoff_q.count(Place.BACKOFF) or self.unschedulable_pods.has_batches):
-                self._admission.forget_order()
-            key = self._admission.sort_key(entity.pods.values())
+            if key is None:
+                self._forget_order_of_nobody()
+                key = self._admission.sort_key(entity.pods.values())
             if isinstance(key, Status):
                 self.hold_off(entity, key)
                 return
@@ -111,6 +119,11 @@ class Places:
                 self.wake(batch)
         else:
             self.backoff_q.add(entity)
+
+    def key_in_steps(self, entity: QueuedEntity) -> Generator[None, None, Key | Status]:
+        """The sort key of an entity with many pods."""
+        self._forget_order_of_nobody()
+        return (yield from self._admission.sort_key_in_steps(entity.pods.values()))
 
     def hold_off(self, entity: QueuedEntity, fault: Status) -> None:
         """Put an entity that a plugin's error keeps out into ERROR_BACKOFF, and tell; for a second at least."""
@@ -132,11 +145,11 @@ class Places:
         else:
             self.backoff_q.discard(entity)
 
-    def advance(self, entity: QueuedEntity, pods: Iterable[QueuedPodInfo]) -> None:
-        """Move an entity forward if one of these pods, which joined it or changed, should go before it."""
+    def advance(self, entity: QueuedEntity, pods: Iterable[QueuedPodInfo]) -> Iterator[None]:
+        """Move an entity forward if one of these pods, which joined it or changed, should go before it; in steps."""
         if entity.place not in _ORDERED:
             return
-        key = self._admission.sort_key(pods)
+        key = yield from self._admission.sort_key_in_steps(pods)
         if not isinstance(key, Status) and key < entity.sort_key:
             self.take(entity)
             self.put_back(entity, entity.place)
@@ -147,7 +160,7 @@ class Places:
             self.woken.discard(batch)
         batch.sort_key = batch.first(self._now()).sort_key
         self.woken.push(batch.sort_key, batch)
-        self._on_entry()
+        self.on_entry()
 
     def pop_woken(self) -> Batch | None:
         """Take out the batch whose first goes before those of the others; None if something active goes before it."""
@@ -172,7 +185,7 @@ class Places:
         if queue is Place.GATED:
             queue = Place.UNSCHEDULABLE  # as kube-scheduler counts it
         self._observer.queue_incoming(queue.queue, event, entity=kind, pods=pods)
-        self._on_entry()
+        self.on_entry()
 
     def count_rejected(self, entity: QueuedEntity, change: int) -> None:
         """So many more pods are, or are not any more, held back by the plugins that rejected the entity."""
@@ -196,6 +209,10 @@ class Places:
             if queue != Place.GATED.queue:
                 counts[queue, "podgroup"] = groups[queue]
         return counts
+
+    def _forget_order_of_nobody(self) -> None:
+        if not (self.active_q or self.backoff_q.count(Place.BACKOFF) or self.unschedulable_pods.has_batches):
+            self._admission.forget_order()
 
     def _count(self) -> Counter[str]:
         return Counter(

@@ -31,8 +31,8 @@ class QueueRules:
         registrations: which events help whom.
         has_room: `(group, pods, rejectors, may_evict)` to whether what the group lacks, or without one a pod by itself,
             could find room at all, before anything is tried, also by evicting others if it may; `pods` has one of each
-            signature that waits. True also where not all plugins that count room are among the rejectors: their events
-            would not be heard.
+            signature that waits. True also where not all plugins that count room are among the rejectors, for their
+            events would not be heard, and where very many signatures wait.
         awaits_victims: whether pods are on their way out from nodes that one of these pods is promised.
         promised_to_others: `(pod, node)` to whether the pod is promised another node, and this one is to others.
         signature_plugins: by profile, the plugins whose refusals go by nothing but the pod's signature and the cluster.
@@ -61,7 +61,9 @@ class QueueSettings:
     Attributes:
         backoff: initial and longest backoff.
         unschedulable_seconds: an entity that no event has helped for this long is tried all the same.
+        most_at_once: plugins are asked about so many pods in one go; what concerns more is done in steps.
     """
 
     backoff: BackoffPolicy = field(default_factory=BackoffPolicy)
     unschedulable_seconds: float = 300.0
+    most_at_once: int = 256

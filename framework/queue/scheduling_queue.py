@@ -105,7 +105,7 @@ class SchedulingQueue:
         hints = QueueingHints(rules.registrations, errors)
         self._admission = admission = Admission(rules, errors)
         self._places = Places(admission, hints, settings.backoff, now=clock.now, observer=observer, on_entry=on_ready)
-        self._waiting = WaitingEntities(self._places, admission, hints, rules, settings.backoff, now=clock.now)
+        self._waiting = WaitingEntities(self._places, admission, hints, rules, settings, now=clock.now)
         self._in_flight = InFlightPods(hints.of_interest)
         self._next_sweep = clock.now()
 
@@ -153,7 +153,7 @@ class SchedulingQueue:
     # Attempts begin and end.
 
     def pop(self) -> QueuedEntity | None:
-        """The entity to try next, its pods now in flight; None when nothing is ready.
+        """The entity to try next, its pods now in flight; None when nothing is ready, or nothing before `steps_due`.
 
         For each of its pods `done`, `requeue` or `delete` must follow.
         """
@@ -167,6 +167,18 @@ class SchedulingQueue:
             pod.consecutive_errors = entity.consecutive_errors
         self._in_flight.begin(entity)
         return entity
+
+    @property
+    def has_steps_due(self) -> bool:
+        """Whether `steps_due` are to be taken before `pop`."""
+        return bool(self._waiting.large_groups)
+
+    def steps_due(self) -> Iterator[None]:
+        """What is left to be done for large groups that were woken or activated.
+
+        Nothing else may reach the queue between two steps. They may be given up: what is left stays due.
+        """
+        return self._waiting.large_groups.steps()
 
     def done(self, uid: str) -> None:
         """The pod's attempt is over, or so far that no event matters to it any more. It may still be requeued."""
@@ -230,13 +242,20 @@ class SchedulingQueue:
     def activate(self, pods: Iterable[PodInfo]) -> None:
         """Make these pods ready with the groups they belong to by now, wherever they wait.
 
-        One in flight will not wait for an event when it comes back.
+        One in flight will not wait for an event when it comes back. Many are made ready by `steps_due`.
         """
+        waiting: list[str] = []
         for info in pods:
             if info.uid in self._places.entity_of:
-                self._waiting.activate(info.uid, FORCE_ACTIVATE.label)
+                waiting.append(info.uid)
             elif self._in_flight.get(info.uid) is not None:
                 self._in_flight.record(ObjectEvent(FORCE_ACTIVATE, None, info, info.uid))
+        if self._waiting.large_groups.are_many(waiting):
+            self._waiting.large_groups.activate(waiting, FORCE_ACTIVATE.label)
+            return
+        for uid in waiting:
+            if uid in self._places.entity_of:
+                self._waiting.activate(uid, FORCE_ACTIVATE.label)
 
     def flush(self, now: float) -> None:
         """Make ready what has completed its backoff, and try again what has waited for an event for too long.
@@ -255,9 +274,9 @@ class SchedulingQueue:
         return now >= self._next_sweep or (completion is not None and completion <= now)
 
     def pop_is_due(self) -> bool:
-        """Whether there is anything that `pop` would look at."""
-        places = self._places
-        return bool(len(places.active_q) or len(places.woken) or places.backoff_q.count(Place.BACKOFF))
+        """Whether there is anything that `pop` would look at, or `steps_due` do."""
+        places, backing_off = self._places, self._places.backoff_q.count(Place.BACKOFF)
+        return bool(len(places.active_q) or len(places.woken) or backing_off or self._waiting.large_groups)
 
     def next_deadline(self) -> float | None:
         """When `flush` is next of use, seconds on the clock; None while nothing waits for a time."""

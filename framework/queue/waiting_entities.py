@@ -16,7 +16,8 @@ The scheduling queue owns it and tells it what happens. Where an entity goes:
 | anywhere | it is activated | ACTIVE |
 
 A batch is woken as an entity is, but only its first pod goes, and only when its turn comes and there is room then: the
-next follows when that one found a node, or ended in any other way than with the same refusal.
+next follows when that one found a node, or ended in any other way than with the same refusal. A large group that is to
+go to ACTIVE or BACKOFF is UNSCHEDULABLE until its members have been asked about, see `LargeGroups`.
 """
 
 from __future__ import annotations
@@ -26,19 +27,23 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from ..contract.events import ASSIGNED_POD_DELETE, UNSCHEDULED_POD_ADD, ClusterEvent
 from ..model.pod_info import PodInfo
 from .admission import Admission
-from .backoff_queue import BackoffPolicy, backing_off
+from .backoff_queue import backing_off
 from .batching import Batching
 from .entity import Place, QueuedEntity, QueuedPodInfo, Rejection
 from .hints import QueueingHints, QueueingStrategy
 from .in_flight import InFlightEvents, ObjectEvent
 from .kept_out import KeptOutPods
+from .large_groups import LargeGroups
 from .places import Places
-from .rules import QueueRules
+from .rules import QueueRules, QueueSettings
 
 SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 POP_FROM_BACKOFF = "PopFromBackoffQ"
 BACKOFF_COMPLETE = "BackoffComplete"
 JOINED_GROUP = "JoinedGroup"
+
+_MOST_REORDERED = 2_000
+"""A larger group that was first in the order before pods of it left is tried as the first."""
 
 
 class WaitingEntities:
@@ -50,13 +55,13 @@ class WaitingEntities:
         admission: Admission,
         hints: QueueingHints,
         rules: QueueRules,
-        backoff: BackoffPolicy,
+        settings: QueueSettings,
         *,
         now: Callable[[], float],
     ) -> None:
         self._admission = admission
         self._hints = hints
-        self._backoff = backoff
+        self._backoff = settings.backoff
         self._now = now
         self._has_room = rules.has_room
         self._awaits_victims = rules.awaits_victims
@@ -64,6 +69,9 @@ class WaitingEntities:
         self.places = places
         self._kept_out = KeptOutPods(places, admission, hints, now, self.remove, self._join)
         self.batching = Batching(rules, places, hints, now, self._release, self._lacks_room)
+        self.large_groups = LargeGroups(
+            places, self._kept_out, settings.most_at_once, self._place_for, self.remove, self.activate
+        )
 
     # Pods come, change and go.
 
@@ -96,7 +104,7 @@ class WaitingEntities:
             strategy = self._hints.strategy_after(entity, missed)
             waiting = self.places.of_group(entity.group)
             if waiting is not None:
-                self._merge(waiting, entity, strategy)
+                yield from self._merge(waiting, entity, strategy)
                 continue
             self.places.enlist(entity)
             self.places.count_rejected(entity, len(entity.pods))
@@ -117,7 +125,8 @@ class WaitingEntities:
             self.batching.leave(entity)
         if self._changes_group(pod, events[0].event.label):
             return
-        self.places.advance(entity, (pod,))
+        for _ in self.places.advance(entity, (pod,)):
+            pass
         for event in events:
             if self._reconsider(entity, event) or self._kept_out.ask_again(entity, event):
                 break
@@ -129,8 +138,10 @@ class WaitingEntities:
         if len(entity.pods) == 1:
             self.places.take(entity)
         pod = entity.remove(uid)
+        self.large_groups.forget(uid)
         if not entity.pods:
             self.places.strike_off(entity)
+            self.large_groups.dissolve(entity)
         self.batching.attempt_ended(pod)
         return pod
 
@@ -141,10 +152,12 @@ class WaitingEntities:
             entity = self.places.pop()
             if entity is None:
                 return None
-            if entity.sort_key_is_old:  # without the pod that left it may belong further back
+            if entity.sort_key_is_old and len(entity.pods) <= _MOST_REORDERED:
+                # without the pod that left it may belong further back
                 self.places.put_back(entity, entity.place)
             elif entity.group is None and self._joined_group(entity):
-                continue
+                if self.large_groups:  # its turn may be next
+                    return None
             elif entity.group is None and self.batching.called_off(entity):
                 self.places.put_back(entity, Place.UNSCHEDULABLE)
             else:
@@ -189,8 +202,7 @@ class WaitingEntities:
         """Move the entities whose backoff is over to activeQ; ask again about pods that an error kept out."""
         while (entity := self.places.backoff_q.completed(now)) is not None:
             if entity.admitted:
-                self.places.take(entity)
-                self.places.put(entity, Place.ACTIVE, BACKOFF_COMPLETE)
+                self._hurry(entity, BACKOFF_COMPLETE)
             else:
                 self._kept_out.let_in(entity, QueueingStrategy.IMMEDIATELY, BACKOFF_COMPLETE)
 
@@ -250,7 +262,8 @@ class WaitingEntities:
             self.places.enlist(entity)
             self._settle(entity, strategy, event)
             return
-        self._add_pods(entity, (pod,), event)
+        for _ in self._add_pods(entity, (pod,), event):
+            pass
         sibling = ObjectEvent(UNSCHEDULED_POD_ADD, None, pod.info)
         if self._reconsider(entity, sibling):
             return
@@ -275,7 +288,7 @@ class WaitingEntities:
             self._release(by_now, QueueingStrategy.AFTER_BACKOFF, JOINED_GROUP)
         return True
 
-    def _merge(self, waiting: QueuedEntity, failed: QueuedEntity, strategy: QueueingStrategy) -> None:
+    def _merge(self, waiting: QueuedEntity, failed: QueuedEntity, strategy: QueueingStrategy) -> Iterator[None]:
         """Let pods that failed, in an entity of their own, join what their siblings have made of the group since."""
         event = SCHEDULE_ATTEMPT_FAILURE
         if waiting.place is Place.UNSCHEDULABLE:
@@ -286,19 +299,19 @@ class WaitingEntities:
             self.places.count_rejected(waiting, len(waiting.pods))
             self._requeue(waiting, strategy, event, newcomers=len(failed.pods))
             return
-        self._kept_out.sift(failed, event)
-        self._add_pods(waiting, failed.pods.values(), event)
+        yield from self._kept_out.sift(failed, event, failed.remove)
+        yield from self._add_pods(waiting, failed.pods.values(), event)
         if strategy is QueueingStrategy.IMMEDIATELY and waiting.place is not Place.ACTIVE:
             self._hurry(waiting, event)
 
-    def _add_pods(self, entity: QueuedEntity, pods: Collection[QueuedPodInfo], event: str) -> None:
+    def _add_pods(self, entity: QueuedEntity, pods: Collection[QueuedPodInfo], event: str) -> Iterator[None]:
         if not pods:
             return
         for pod in pods:
             entity.add(pod)
             self.places.entity_of[pod.info.uid] = entity
         self.places.count_rejected(entity, len(pods))
-        self.places.advance(entity, pods)
+        yield from self.places.advance(entity, pods)
         self.places.entered(entity, event, len(pods))
 
     # Entities move.
@@ -343,7 +356,10 @@ class WaitingEntities:
     def _hurry(self, entity: QueuedEntity, event: str) -> None:
         """Make an entity that backs off active."""
         self.places.take(entity)
-        self.places.put(entity, Place.ACTIVE, event)
+        if self.large_groups.are_many(entity.pods):
+            self.large_groups.wake(entity, QueueingStrategy.IMMEDIATELY, event, asks=False)
+        else:
+            self.places.put(entity, Place.ACTIVE, event)
 
     def _requeue(
         self, entity: QueuedEntity, strategy: QueueingStrategy, event: str, newcomers: int | None = None
@@ -352,14 +368,22 @@ class WaitingEntities:
         if strategy is QueueingStrategy.SKIP:
             self.places.put(entity, Place.UNSCHEDULABLE, event, newcomers)
             return
-        self.places.count_rejected(entity, -self._kept_out.sift(entity, event))
+        if self.large_groups.are_many(entity.pods):
+            self.large_groups.wake(entity, strategy, event)
+            return
+        before = len(entity.pods)
+        for _ in self._kept_out.sift(entity, event, entity.remove):
+            pass
+        self.places.count_rejected(entity, len(entity.pods) - before)
         if entity.pods:
             self._settle(entity, strategy, event)
         else:
             self.places.strike_off(entity)
 
     def _settle(self, entity: QueuedEntity, strategy: QueueingStrategy, event: str) -> None:
+        self.places.put(entity, self._place_for(entity, strategy), event)
+
+    def _place_for(self, entity: QueuedEntity, strategy: QueueingStrategy) -> Place:
         if strategy is QueueingStrategy.IMMEDIATELY or not backing_off(entity, self._now()):
-            self.places.put(entity, Place.ACTIVE, event)
-        else:
-            self.places.put(entity, Place.ERROR_BACKOFF if entity.consecutive_errors else Place.BACKOFF, event)
+            return Place.ACTIVE
+        return Place.ERROR_BACKOFF if entity.consecutive_errors else Place.BACKOFF

@@ -9,8 +9,9 @@ members came in did not do, what is hard to place goes first: what is large, and
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from cachetools import LRUCache
 
 from ..contract.cycle_state import CycleState
+from ..contract.pod_group import Steps
 from ..model.pod_info import PodInfo, PodSignature
 from ..runtime.framework import Framework
 from ..runtime.plugin_calls import Failed
@@ -26,13 +28,13 @@ from ..snapshot.view import NodeView, Rows
 from .attempt import Attempt
 
 
-def as_queued(attempts: Sequence[Attempt]) -> list[Attempt]:
+def as_queued(attempts: Sequence[Attempt]) -> Steps[list[Attempt]]:
     """kube-scheduler's order: the most important first, then what was tried most, then what has waited longest."""
 
     def place(attempt: Attempt) -> tuple[int, int, float, str]:
         return -attempt.pod.priority, -attempt.queued.attempts, attempt.queued.timestamp, attempt.pod.key
 
-    return sorted(attempts, key=place)
+    return (yield from _in_order(attempts, place))
 
 
 def alike(attempts: Sequence[Attempt]) -> bool:
@@ -41,14 +43,14 @@ def alike(attempts: Sequence[Attempt]) -> bool:
     return all(attempt.pod.signature is first for attempt in attempts)
 
 
-def larger_first(attempts: Sequence[Attempt], offered: Mapping[str, int]) -> list[Attempt]:
+def larger_first(attempts: Sequence[Attempt], offered: Mapping[str, int]) -> Steps[list[Attempt]]:
     """Sorted by the largest share that a pod asks for of what all nodes offer of a resource; equals as they came."""
 
-    def share(attempt: Attempt) -> float:
+    def less(attempt: Attempt) -> float:
         requests = attempt.pod.signature.requests.items()
-        return max((amount / offered[name] for name, amount in requests if offered.get(name)), default=0.0)
+        return -max((amount / offered[name] for name, amount in requests if offered.get(name)), default=0.0)
 
-    return sorted(attempts, key=share, reverse=True)
+    return (yield from _in_order(attempts, less))
 
 
 def to_the_front(refused: Collection[Attempt], order: Sequence[Attempt]) -> list[Attempt]:
@@ -57,7 +59,18 @@ def to_the_front(refused: Collection[Attempt], order: Sequence[Attempt]) -> list
     return sorted(order, key=lambda attempt: attempt.pod.signature not in signatures)
 
 
+def _in_order(attempts: Sequence[Attempt], key: Callable[[Attempt], Any]) -> Steps[list[Attempt]]:
+    """Sorted, one key in each step."""
+    keys = []
+    for attempt in attempts:
+        keys.append(key(attempt))
+        yield True
+    return [attempts[index] for index in sorted(range(len(keys)), key=keys.__getitem__)]
+
+
 _SIGNATURES = 256
+_MOST_UNLIKE = 128
+"""Of more signatures nobody asks whether all of them together find room: that would take too long at a time."""
 _STATE = CycleState()
 """No attempt's: what plugins that count room are asked goes into no metric."""
 
@@ -87,9 +100,11 @@ class GroupRoom:
     def _forget(self, gone: ref[PodSignature]) -> None:
         self._by_signature.pop(gone, None)
 
-    def enough(self, framework: Framework, pods: Iterable[PodInfo], missing: int, within: Rows | None = None) -> bool:
+    def enough(self, framework: Framework, pods: Collection[PodInfo], missing: int, within: Rows | None = None) -> bool:
         """Whether `missing` members could fit, on the rows `within` alone; `pods` has one of each signature."""
         found = 0
+        if len(pods) > _MOST_UNLIKE:
+            return True
         for pod in pods:
             room = self._of(framework, pod)
             if room is None:

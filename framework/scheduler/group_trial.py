@@ -17,6 +17,7 @@ from ..contract.decision import PodDecision
 from ..contract.group import GroupPlugin
 from ..contract.pod_group import Steps
 from ..contract.status import Status
+from ..model.pod_info import PodSignature
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
 from .attempt import Attempt
@@ -61,7 +62,8 @@ class GroupTrials:
         first = yield from self._try(attempts, missing)
         if len(first.placed) >= missing or first.hopeless or not _order_matters(plugin, attempts, first):
             return first
-        for order in self._orders(attempts, missing):
+        larger = yield from larger_first(attempts, self._snapshot.resources.offered_in_all())
+        for order in self._orders(larger, missing):
             yield True
             trial = yield from self._try(order, missing)
             if len(trial.placed) >= missing:
@@ -82,17 +84,15 @@ class GroupTrials:
                 yield True
         return found
 
-    def _orders(self, attempts: Sequence[Attempt], missing: int) -> Iterator[Sequence[Attempt]]:
-        """Orders worth a trial. Each is to be tried before the next is asked for."""
-        offered = self._snapshot.resources.offered_in_all()
-        order = larger_first(attempts, offered)
-        smaller_first = order[::-1]
+    def _orders(self, larger: Sequence[Attempt], missing: int) -> Iterator[Sequence[Attempt]]:
+        """Orders worth a trial, of which the first is given. Each is to be tried before the next is asked for."""
+        order = larger
         yield order
         for _ in range(_TIMES_TO_THE_FRONT):
             order = to_the_front([attempt for attempt in order if attempt.status is not None], order)
             yield order
-        if len(attempts) > missing:
-            yield smaller_first
+        if len(larger) > missing:
+            yield larger[::-1]
 
     def _try(self, attempts: Sequence[Attempt], missing: int) -> Steps[Trial]:
         """Place members one after another on a snapshot that has those before them; then undo it all, last first.
@@ -142,11 +142,11 @@ class GroupTrials:
         Those that have room count as placed. It is the quick way to what a trial of each of them would come to.
         """
         trial.hopeless = True
-        left = list(attempts)
-        while left:
-            signature = left[0].pod.signature
-            alike = [attempt for attempt in left if attempt.pod.signature is signature]
-            left = [attempt for attempt in left if attempt.pod.signature is not signature]
+        kinds: dict[PodSignature, list[Attempt]] = {}
+        for attempt in attempts:
+            kinds.setdefault(attempt.pod.signature, []).append(attempt)
+        while kinds:
+            alike = kinds.pop(next(iter(kinds)))
             capacities = self._room.of(alike[0].framework, alike[0].pod)
             if capacities is None:
                 raise LookupError("room was counted a moment ago")
@@ -166,7 +166,7 @@ class GroupTrials:
                     trial.refused.append(attempt)
                 yield True
                 if len(attempts) - len(trial.refused) < missing:
-                    trial.untried = [*alike[index:], *left]
+                    trial.untried = [*alike[index:], *(each for each in attempts if each.pod.signature in kinds)]
                     return
 
     def _passing(self, attempt: Attempt) -> Rows:

@@ -95,7 +95,7 @@ class GroupCycle:
     def run(self, plugin: GroupPlugin, group: str, attempts: Sequence[Attempt]) -> Steps[None]:
         """Decide for the waiting members of `group`."""
         now = self._ports.measured.now
-        began, attempts = now(), as_queued(attempts)
+        began, attempts = now(), (yield from as_queued(attempts))
         outcome = yield from self.decide(plugin, group, attempts)
         if outcome.decision is not None:
             yield from attempts[0].framework.tell_group_decision(outcome.decision)

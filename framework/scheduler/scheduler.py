@@ -119,10 +119,15 @@ class Scheduler:
         if consulted is not None:
             pods = [attempt.queued for attempt in consulted.attempts]
             return self._given_back_if_closed(pods, self._decide_after_all(consulted))
-        entity = self._queue.pop()
+        entity = None if self._queue.has_steps_due else self._queue.pop()
         if entity is None:
-            return None
+            return self._settle() if self._queue.has_steps_due else None
         return self._given_back_if_closed(tuple(entity.pods.values()), self._take(entity))
+
+    def _settle(self) -> Steps[None]:
+        """Let large groups that were woken or activated become ready."""
+        for _ in self._queue.steps_due():
+            yield True
 
     def _given_back_if_closed(self, pods: Sequence[QueuedPod], steps: Steps[None]) -> Steps[None]:
         try:

@@ -99,6 +99,8 @@ class Harness:
         registrations: Mapping[str, Sequence[EventRegistration]] | None = None,
         *,
         backoff: BackoffPolicy | None = None,
+        most_at_once: int = 256,
+        queue: type[SchedulingQueue] = SchedulingQueue,
     ) -> None:
         self.clock = ManualClock()
         self.closed: dict[str, set[str]] = {}
@@ -111,7 +113,7 @@ class Harness:
         self.group_of: Callable[[PodInfo], str | None] = self._group_of
         self.has_room = True
         self.observer = CountingObserver()
-        self.queue = SchedulingQueue(
+        self.queue = queue(
             QueueRules(
                 lambda queued: self.sort_key(queued),
                 self._pre_enqueue,
@@ -123,7 +125,7 @@ class Harness:
                 sort_plugin="Sort",
                 on_error=lambda info, status: self.told.append((info.name, status.message)),
             ),
-            QueueSettings(backoff=backoff or BackoffPolicy()),
+            QueueSettings(backoff=backoff or BackoffPolicy(), most_at_once=most_at_once),
             clock=self.clock,
             observer=self.observer,
             on_ready=self._wake,
@@ -168,6 +170,10 @@ class Harness:
         for entry in entries:
             self.fail(entry, rejection)
         return infos
+
+    def settle(self) -> int:
+        """Take the steps that are due; how many there were."""
+        return sum(1 for _ in self.queue.steps_due())
 
     def at(self, seconds: float) -> None:
         """So many seconds later, flush."""

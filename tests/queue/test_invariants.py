@@ -51,9 +51,13 @@ kinds = st.tuples(st.sampled_from(["", "g", "h"]), st.integers(0, 2))
 class QueueMachine(RuleBasedStateMachine):
     """Does the same to the queue and to the model."""
 
+    def new_harness(self) -> Harness:
+        """What it is done to."""
+        return Harness(REGISTRATIONS)
+
     @initialize(pods=st.lists(kinds, min_size=3, max_size=8))
     def begin(self, pods: list[tuple[str, int]]) -> None:
-        self.harness = Harness(REGISTRATIONS)
+        self.harness = self.new_harness()
         self.queue = self.harness.queue
         self.model = Model(self.harness.clock.time)
         self.known: dict[str, PodInfo] = {}

@@ -62,7 +62,7 @@ def test_the_limit_counts_from_the_last_attempt() -> None:
 
 
 def test_an_entry_that_still_backs_off_goes_to_backoff_when_its_limit_is_over() -> None:
-    harness = Harness(NEVER_HELPED)
+    harness = Harness(NEVER_HELPED, most_at_once=2500)
     infos = harness.wait(rejected_by("P"), *(f"g{number}" for number in range(2500)), group="g")
     for _ in range(12):
         harness.queue.activate(infos[:1])

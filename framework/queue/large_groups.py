@@ -1,0 +1,102 @@
+"""Large groups: what is done for each member when a group is woken or activated is done in steps.
+
+PreEnqueue and QueueSort are asked about every member of a group that is to become ready, which takes some microseconds
+each. For a group of thousands that would hold the event loop, so it waits as unschedulable until the scheduler, which
+takes the steps before it pops, has been through its members. `WaitingEntities` says what goes where in the end.
+
+Guarantees: after each step every pod is in exactly one place, and steps that are given up are taken anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sized
+from typing import NamedTuple
+
+from .entity import Place, QueuedEntity, QueuedPodInfo
+from .hints import QueueingStrategy
+from .kept_out import KeptOutPods
+from .places import Places
+
+
+class _Woken(NamedTuple):
+    """What has helped the group, where that sends it, and whether PreEnqueue is to be asked about its members."""
+
+    strategy: QueueingStrategy
+    event: str
+    asks: bool
+
+
+class LargeGroups:
+    """What is to be done for them. A group is large with more than `most_at_once` pods."""
+
+    def __init__(
+        self,
+        places: Places,
+        kept_out: KeptOutPods,
+        most_at_once: int,
+        place_for: Callable[[QueuedEntity, QueueingStrategy], Place],
+        remove: Callable[[str], QueuedPodInfo],
+        activate: Callable[[str, str], None],
+    ) -> None:
+        """`place_for` says where a strategy sends an entity.
+
+        `remove` takes out a pod that waits, by its UID; `activate` makes it ready with its group.
+        """
+        self._places = places
+        self._kept_out = kept_out
+        self._most_at_once = most_at_once
+        self._place_for = place_for
+        self._remove = remove
+        self._activate_one = activate
+        self._woken: dict[QueuedEntity, _Woken] = {}
+        self._activated: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self._woken or self._activated)
+
+    def are_many(self, pods: Sized) -> bool:
+        """Whether plugins are not to be asked about so many in one go."""
+        return len(pods) > self._most_at_once
+
+    def wake(self, entity: QueuedEntity, strategy: QueueingStrategy, event: str, *, asks: bool = True) -> None:
+        """Let an entity that is in no sub-queue go where the strategy says, once its members have been asked about."""
+        self._places.put_back(entity, Place.UNSCHEDULABLE)
+        known = self._woken.get(entity)
+        if known is None or known.strategy < strategy:
+            self._woken[entity] = _Woken(strategy, event, asks or (known is not None and known.asks))
+        self._places.on_entry()
+
+    def activate(self, uids: Iterable[str], event: str) -> None:
+        """Make these pods ready, one in each step."""
+        self._activated.update(dict.fromkeys(uids, event))
+        self._places.on_entry()
+
+    def forget(self, uid: str) -> None:
+        """The pod waits no more."""
+        self._activated.pop(uid, None)
+
+    def dissolve(self, entity: QueuedEntity) -> None:
+        """The entity has no pods left."""
+        self._woken.pop(entity, None)
+
+    def steps(self) -> Iterator[None]:
+        """Do all of it. Nothing else may reach the queue between two steps."""
+        for uid in [*self._activated]:
+            event = self._activated.pop(uid)
+            if uid in self._places.entity_of:
+                self._activate_one(uid, event)
+            yield
+        while self._woken:
+            entity, woken = next(iter(self._woken.items()))
+            if woken.asks:
+                yield from self._kept_out.sift(entity, woken.event, self._remove)
+            if entity.pods:
+                yield from self._put(entity, woken)
+            self._woken.pop(entity, None)
+
+    def _put(self, entity: QueuedEntity, woken: _Woken) -> Iterator[None]:
+        place = self._place_for(entity, woken.strategy)
+        key = None if place is Place.ERROR_BACKOFF else (yield from self._places.key_in_steps(entity))
+        self._places.take(entity)
+        self._places.put(entity, place, woken.event, key=key)

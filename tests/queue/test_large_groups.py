@@ -1,0 +1,197 @@
+"""A large group becomes ready in steps, each of which asks plugins about one of its pods. Nothing else differs."""
+
+from collections.abc import Iterable
+
+from hypothesis import settings
+
+from muster.framework.contract.events import NODE_ADD, ClusterEvent, EventRegistration
+from muster.framework.contract.plugin import QueuedPod
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.queue.entity import Place, QueuedEntity, Rejection
+from muster.framework.queue.scheduling_queue import SchedulingQueue
+from tests.queue.harness import ERROR, Harness, pod, rejected_by
+from tests.queue.test_invariants import REGISTRATIONS, QueueMachine
+
+ON_NODE = {"Fit": [EventRegistration(NODE_ADD)]}
+NAMES = [f"m{number}" for number in range(6)]
+
+
+NO_NODE = rejected_by("Fit")
+
+
+def large(rejection: Rejection = NO_NODE) -> tuple[Harness, list[PodInfo]]:
+    """A group of six that failed, where more than three are many."""
+    harness = Harness(ON_NODE, most_at_once=3)
+    infos = harness.wait(rejection, *NAMES, group="g")
+    harness.settle()
+    harness.asked.clear()
+    return harness, infos
+
+
+def places(harness: Harness, infos: list[PodInfo]) -> set[Place | None]:
+    return {harness.place(info) for info in infos}
+
+
+def test_an_event_that_helps_it_asks_nobody_at_once() -> None:
+    harness, infos = large()
+    harness.queue.move_all(NODE_ADD, None, None)
+    assert (harness.asked, places(harness, infos)) == ([], {Place.UNSCHEDULABLE})
+    assert (harness.queue.has_steps_due, harness.queue.pop_is_due()) == (True, True)
+
+    questions = []
+    for _ in harness.queue.steps_due():
+        questions.append(len(harness.asked))
+        harness.asked.clear()
+    assert max(questions) == 1
+    assert sum(questions) == len(NAMES)
+    assert (harness.queue.has_steps_due, places(harness, infos)) == (False, {Place.BACKOFF})
+    assert harness.observer.pods["backoff", "NodeAdd"] == len(NAMES)
+    assert harness.drain() == [NAMES]
+
+
+def test_whoever_pops_is_woken_for_it() -> None:
+    harness, _ = large()
+    woken = harness.woken
+    harness.queue.move_all(NODE_ADD, None, None)
+    assert harness.woken > woken
+
+
+def test_keys_are_asked_for_one_in_each_step_when_its_backoff_is_over() -> None:
+    harness, infos = large(ERROR)
+    assert places(harness, infos) == {Place.ERROR_BACKOFF}
+    keys: list[str] = []
+    order = harness.sort_key
+
+    def noted(queued: QueuedPod) -> tuple[int, float, str]:
+        keys.append(queued.info.name)
+        return order(queued)
+
+    harness.sort_key = noted
+    harness.at(2)
+    assert (keys, harness.asked) == ([], [])
+    for position, _ in enumerate(harness.queue.steps_due(), start=1):
+        assert len(keys) == position
+    assert (sorted(keys), harness.asked) == (NAMES, [])
+    assert places(harness, infos) == {Place.ACTIVE}
+
+
+def test_a_pod_of_it_that_is_not_let_in_waits_by_itself() -> None:
+    harness, infos = large()
+    harness.closed["Gate"] = {"m2"}
+    harness.queue.move_all(NODE_ADD, None, None)
+    harness.settle()
+
+    assert harness.place(infos[2]) is Place.GATED
+    assert harness.observer.held == {"Fit": len(NAMES) - 1, "Gate": 1}
+    assert harness.drain() == [[name for name in NAMES if name != "m2"]]
+
+
+def test_steps_that_are_given_up_are_taken_anew() -> None:
+    for taken in range(2 * len(NAMES)):
+        harness, infos = large()
+        harness.closed["Gate"] = {"m0"}
+        harness.queue.move_all(NODE_ADD, None, None)
+        steps = harness.queue.steps_due()
+        for _ in range(taken):
+            next(steps)
+        del steps
+        assert harness.queue.has_steps_due
+        harness.settle()
+        assert harness.place(infos[0]) is Place.GATED
+        assert places(harness, infos[1:]) == {Place.BACKOFF}
+
+
+def test_nothing_is_due_for_pods_that_are_gone() -> None:
+    harness, infos = large()
+    harness.queue.move_all(NODE_ADD, None, None)
+    harness.queue.activate(infos)
+    for info in infos:
+        harness.queue.delete(info)
+    assert not harness.queue.has_steps_due
+    assert harness.settle() == 0
+
+
+def test_many_that_are_activated_are_made_ready_in_steps() -> None:
+    harness, infos = large()
+    harness.queue.activate(infos)
+    assert (harness.asked, places(harness, infos)) == ([], {Place.UNSCHEDULABLE})
+    assert harness.settle() >= 2 * len(NAMES)
+    assert places(harness, infos) == {Place.ACTIVE}
+
+
+def test_many_that_wait_for_their_group_join_it_in_steps() -> None:
+    harness = Harness({"Gate": []}, most_at_once=3)
+    harness.closed["Gate"] = {*NAMES}
+    infos = harness.add(*NAMES, group="g")
+    harness.open("Gate")
+    harness.queue.activate(infos)
+    assert places(harness, infos) == {Place.GATED}
+    harness.settle()
+    assert harness.drain() == [NAMES]
+
+
+def test_a_pod_that_comes_before_its_steps_are_taken_waits_with_it() -> None:
+    harness, _ = large()
+    harness.queue.move_all(NODE_ADD, None, None)
+    late = pod("late", group="g")
+    harness.queue.add(late)
+    harness.settle()
+    assert harness.drain() == [[*NAMES, "late"]]
+
+
+class Settling(SchedulingQueue):
+    """A queue whose steps are taken as soon as they are due."""
+
+    def _settle(self) -> None:
+        for _ in self.steps_due():
+            pass
+
+    def add(self, info: PodInfo) -> None:
+        super().add(info)
+        self._settle()
+
+    def update(self, old: PodInfo, new: PodInfo) -> None:
+        super().update(old, new)
+        self._settle()
+
+    def delete(self, info: PodInfo) -> None:
+        super().delete(info)
+        self._settle()
+
+    def pop(self) -> QueuedEntity | None:
+        found = super().pop()
+        while found is None and self.has_steps_due:
+            self._settle()
+            found = super().pop()
+        return found
+
+    def done(self, uid: str) -> None:
+        super().done(uid)
+        self._settle()
+
+    def requeue(self, pods: Iterable[QueuedPod], rejection: Rejection) -> None:
+        super().requeue(pods, rejection)
+        self._settle()
+
+    def move_all(self, event: ClusterEvent, old: object, new: object, *, besides: str = "") -> None:
+        super().move_all(event, old, new, besides=besides)
+        self._settle()
+
+    def activate(self, pods: Iterable[PodInfo]) -> None:
+        super().activate(pods)
+        self._settle()
+
+    def flush(self, now: float) -> None:
+        super().flush(now)
+        self._settle()
+
+
+class LargeQueueMachine(QueueMachine):
+    """The same as of any queue, where every group of more than one pod is large."""
+
+    def new_harness(self) -> Harness:
+        return Harness(REGISTRATIONS, most_at_once=1, queue=Settling)
+
+
+TestLargeQueue = LargeQueueMachine.TestCase
+TestLargeQueue.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
