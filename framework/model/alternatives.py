@@ -23,7 +23,7 @@ class Alternatives:
         several: the terms that look at more than one thing.
     """
 
-    __slots__ = ("_merged", "_single", "lenient", "names", "several")
+    __slots__ = ("__weakref__", "_merged", "_single", "lenient", "names", "several")
 
     def __init__(self, terms: Iterable[NodeSelectorTerm]) -> None:
         single: dict[str, list[NodeSelectorRequirement]] = {}

@@ -6,10 +6,12 @@ The snapshot feeds it; NodeAffinity and the spreading plugins ask it.
 from __future__ import annotations
 
 from collections.abc import Callable, KeysView, Mapping
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
+from ..model.alternatives import Alternatives
 from ..model.quantity import integer
 
 ABSENT = 0
@@ -99,15 +101,19 @@ class LabelColumns:
 
     A key that many nodes have is kept as a column, one that few have as rows, so that the whole takes no more memory
     than the labels themselves. What pods ask for takes none.
+
+    Attributes:
+        remembered: by what very many terms pick together: which rows those are, as of a position of the node journal.
     """
 
-    __slots__ = ("_by_key", "_capacity", "_labels", "_nobody")
+    __slots__ = ("_by_key", "_capacity", "_labels", "_nobody", "remembered")
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._by_key: dict[str, LabelColumn | dict[int, str]] = {}
         self._labels: dict[int, Mapping[str, str]] = {}
         self._nobody = LabelColumn(capacity)
+        self.remembered: WeakKeyDictionary[Alternatives, tuple[int, npt.NDArray[np.bool_]]] = WeakKeyDictionary()
 
     def set(self, row: int, labels: Mapping[str, str]) -> None:
         """The node in `row` now has exactly these labels."""

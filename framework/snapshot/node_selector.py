@@ -20,6 +20,9 @@ from ..model.preferences import LabelWeights, Preferences
 from .labels import ABSENT, LabelColumn
 from .view import NodeView
 
+_MANY_TERMS = 16
+_FEW_VALUES = 4
+
 Mask = npt.NDArray[np.bool_]
 Weights = npt.NDArray[np.int64]
 
@@ -54,8 +57,32 @@ def picked(alternatives: Alternatives, nodes: NodeView) -> Mask:
         ids = nodes.of(column.ids)
         for test in alternatives.tests(key):
             found |= _accepting(test, column, ids)
-    for conjunction in alternatives.several:
-        if (by_it := _picked_by(conjunction, nodes)) is not None:
+    if alternatives.several:
+        found |= _picked_by_several(alternatives, nodes)
+    return found
+
+
+def _picked_by_several(alternatives: Alternatives, nodes: NodeView) -> Mask:
+    """Which nodes are picked by terms that look at more than one thing.
+
+    Of very many terms the answer for all nodes is remembered as long as these stay as they are: several plugins ask.
+    """
+    if len(alternatives.several) < _MANY_TERMS:
+        return _any_of(alternatives.several, nodes)
+    snapshot = nodes.snapshot
+    position, known = snapshot.node_journal.position, snapshot.labels.remembered.get(alternatives)
+    if known is None or known[0] != position:
+        if len(nodes) < snapshot.height // 2:
+            return _any_of(alternatives.several, nodes)
+        known = position, _any_of(alternatives.several, NodeView(snapshot, None))
+        snapshot.labels.remembered[alternatives] = known
+    return nodes.of(known[1])
+
+
+def _any_of(conjunctions: Iterable[Conjunction], nodes: NodeView) -> Mask:
+    found, labels = np.zeros(len(nodes), np.bool_), _Labels(nodes)
+    for conjunction in conjunctions:
+        if (by_it := _picked_by(conjunction, nodes, labels)) is not None:
             found |= by_it
     return found
 
@@ -70,13 +97,14 @@ def worth(preferences: Preferences, nodes: NodeView) -> Weights:
         total += (_weights_of(weights, column) - weights.absent)[nodes.of(column.ids)]
     if preferences.names:
         total += _named_weights(preferences.names, nodes)
+    labels = _Labels(nodes)
     for weight, conjunction in preferences.several:
-        if (by_it := _picked_by(conjunction, nodes)) is not None:
+        if (by_it := _picked_by(conjunction, nodes, labels)) is not None:
             total += weight * by_it
     return total
 
 
-def _picked_by(conjunction: Conjunction, nodes: NodeView) -> Mask | None:
+def _picked_by(conjunction: Conjunction, nodes: NodeView, labels: _Labels) -> Mask | None:
     """Which nodes a term picks; None when there is none."""
     columns = nodes.snapshot.labels
     if any(test.present and key not in columns.keys for key, test in conjunction.tests.items()):
@@ -86,16 +114,71 @@ def _picked_by(conjunction: Conjunction, nodes: NodeView) -> Mask | None:
         found &= ~_named(conjunction.other_names, nodes)
     for key, test in conjunction.tests.items():
         if key in columns.keys:
-            column = columns.column(key)
-            found &= _accepting(test, column, nodes.of(column.ids))
+            labels.of(key).narrow(found, test)
     return found
+
+
+class _Labels:
+    """The labels of some nodes, while many terms are looked at."""
+
+    def __init__(self, nodes: NodeView) -> None:
+        self._nodes = nodes
+        self._by_key: dict[str, _Label] = {}
+
+    def of(self, key: str) -> _Label:
+        """One of them."""
+        found = self._by_key.get(key)
+        if found is None:
+            column = self._nodes.snapshot.labels.column(key)
+            found = self._by_key[key] = _Label(column, self._nodes.of(column.ids))
+        return found
+
+
+class _Label:
+    """One label of these nodes: comparing their values takes less time than looking them up in a table."""
+
+    def __init__(self, column: LabelColumn, ids: npt.NDArray[np.int32]) -> None:
+        self._column = column
+        self._ids = ids
+        self._numbers: tuple[npt.NDArray[np.int64], Mask] | None = None
+
+    def narrow(self, found: Mask, test: LabelTest) -> None:
+        """Leave of the nodes that were found those that the test accepts."""
+        among = test.among
+        if test.absent or (among is not None and len(among) != 1) or len(test.without) > _FEW_VALUES:
+            found &= _accepting(test, self._column, self._ids)
+            return
+        absent = None if test.present else self._ids == ABSENT
+        passing = found if absent is None else found.copy()
+        if test.present:
+            passing &= self._ids != ABSENT
+        for value in among or ():
+            passing &= self._ids == self._column.id_of(value)
+        for value in test.without:
+            if (known := self._column.id_of(value)) >= 0:
+                passing &= self._ids != known
+        if test.over is not None or test.under is not None:
+            numbers, valid = self._numbers_of()
+            passing &= valid
+            if test.over is not None:
+                passing &= numbers > test.over
+            if test.under is not None:
+                passing &= numbers < test.under
+        if absent is not None:
+            found &= passing | absent
+
+    def _numbers_of(self) -> tuple[npt.NDArray[np.int64], Mask]:
+        if self._numbers is None:
+            numbers, valid = self._column.numbers()
+            self._numbers = numbers[self._ids], valid[self._ids]
+        return self._numbers
 
 
 def _accepting(test: LabelTest, column: LabelColumn, ids: npt.NDArray[np.int32]) -> Mask:
     if test.present and test.among is not None and len(test.among) == 1 and test == LabelTest(test.among, present=True):
         only: Mask = ids == column.id_of(next(iter(test.among)))
         return only
-    accepting: Mask = _accepted_values(test, column)[ids]
+    accepting: Mask = _accepted_values(test, column).take(ids)
     return accepting
 
 
