@@ -35,7 +35,7 @@ class StatusTable:
     def __init__(self, statuses: Iterable[Status] = ()) -> None:
         self._statuses: list[Status] = []
         self._numbers: dict[Status, int] = {}
-        self.errors: set[int] = set()
+        self.errors: frozenset[int] = frozenset()
         """Numbers whose status is an ERROR rather than a rejection."""
         for status in statuses:
             self.number(status)
@@ -49,7 +49,7 @@ class StatusTable:
             self._statuses.append(status)
             known = self._numbers[status] = len(self._statuses)
             if not status.rejected:
-                self.errors.add(known)
+                self.errors |= {known}
         return known
 
     def __getitem__(self, number: int) -> Status:

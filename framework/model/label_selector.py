@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Final, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -174,15 +175,17 @@ class LabelSet:
 
     Attributes:
         namespace: the pods' namespace.
-        labels: their labels. Not to be written to.
+        labels: their labels. Plugins of all kinds get them, so nobody can write to them.
+        as_written: the same as the pods' wire structs have it. What somebody writes into it is read by nobody here.
         terminating: whether the pods are being deleted: spreading does not count them, affinity does.
     """
 
-    __slots__ = ("__weakref__", "labels", "namespace", "terminating")
+    __slots__ = ("__weakref__", "as_written", "labels", "namespace", "terminating")
 
     def __init__(self, namespace: str, labels: dict[str, str], terminating: bool) -> None:
         self.namespace = namespace
-        self.labels = labels
+        self.labels: Mapping[str, str] = MappingProxyType(dict(labels))
+        self.as_written = labels
         self.terminating = terminating
 
     def __repr__(self) -> str:

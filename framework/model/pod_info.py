@@ -6,6 +6,8 @@ derived from the spec alone lives in its `PodSignature`, which equal specs share
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
@@ -23,6 +25,7 @@ _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 _replace, _with = msgspec.structs.force_setattr, msgspec.structs.replace
 _EMPTY: dict[str, str] = {}
 _MOST = 1024
+_LARGEST = 2048
 _met: dict[tuple[type[object], bytes], Any] = {}
 
 
@@ -40,17 +43,22 @@ def share_parts(pod: Pod, spec: PodSpec, label_set: LabelSet) -> None:
         _replace(pod, "spec", _with(spec, node_name=node_name, volumes=volumes, scheduling_group=group))
     _replace(pod, "status", _shared(pod.status))
     _replace(meta, "namespace", label_set.namespace)
-    _replace(meta, "labels", label_set.labels)
+    _replace(meta, "labels", label_set.as_written)
     _replace(meta, "annotations", _shared(meta.annotations) if meta.annotations else _EMPTY)
     if meta.owner_references:
         _replace(meta, "owner_references", _shared(meta.owner_references))
 
 
 def _shared(part: T) -> T:
-    """An equal part that was met before, or this one. An empty tuple is shared as it is."""
+    """An equal part that was met before, or this one. An empty tuple is shared as it is.
+
+    A large one is not: what is remembered stays when its pods are gone.
+    """
     if part == ():
         return part
     key = type(part), _encode(part)
+    if len(key[1]) > _LARGEST:
+        return part
     shared: T | None = _met.get(key)
     if shared is None:
         if len(_met) >= _MOST:
@@ -85,8 +93,9 @@ class PodSignature:
     __slots__ = ("__weakref__", "_required", "_terms", "host_ports", "images", "nonzero", "requests", "scoring", "spec")
 
     def __init__(self, pod: Pod) -> None:
-        self.requests = pod_requests(pod)
-        self.scoring = scoring_requests(pod, self.requests)
+        requests = pod_requests(pod)
+        self.requests: Mapping[str, int] = MappingProxyType(requests)
+        self.scoring: Mapping[str, int] = MappingProxyType(scoring_requests(pod, requests))
         counted = nonzero_requests(pod)
         self.nonzero = (counted.get(CPU, 0), counted.get(MEMORY, 0))
         self.host_ports = _host_ports(pod)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
+from weakref import ref
 
 from cachetools import LRUCache
 
@@ -55,14 +56,25 @@ class CrowdResults:
 
 
 class CrowdsCache:
-    """What is remembered of the signatures seen last, for one profile."""
+    """What is remembered of the signatures seen last, for one profile. One that no pod has is forgotten at once."""
 
     def __init__(self) -> None:
-        self._by_signature: LRUCache[Hashable, CrowdResults] = LRUCache(_SIGNATURES)
+        self._by_signature: LRUCache[ref[PodSignature], _OfSignature] = LRUCache(_SIGNATURES)
 
     def of(self, signature: PodSignature, skipped: frozenset[str], epoch: Hashable) -> CrowdResults:
-        """For pods of this signature, by the plugins that are not `skipped`, as of their epoch."""
-        found = self._by_signature.get((signature, skipped, epoch))
-        if found is None:
-            found = self._by_signature[signature, skipped, epoch] = CrowdResults()
-        return found
+        """For pods of this signature, by the plugins that are not `skipped`, as of their epoch.
+
+        Of one signature nothing else is remembered than what was asked for last.
+        """
+        known = self._by_signature.get(ref(signature))
+        if known is None or known.asked != (skipped, epoch):
+            known = self._by_signature[ref(signature, self._forget)] = _OfSignature((skipped, epoch), CrowdResults())
+        return known.results
+
+    def _forget(self, gone: ref[PodSignature]) -> None:
+        self._by_signature.pop(gone, None)
+
+
+class _OfSignature(NamedTuple):
+    asked: tuple[frozenset[str], Hashable]
+    results: CrowdResults

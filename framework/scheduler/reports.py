@@ -205,6 +205,6 @@ def _reasons(status: Status) -> Reasons:
     return _reasons_in(status.message) | {"Unschedulable" if status.rejected else "SchedulerError"}
 
 
-@lru_cache(maxsize=1000)  # thousands of members are told the same
+@lru_cache(maxsize=256)  # thousands of members are told the same
 def _reasons_in(message: str) -> Reasons:
     return frozenset(piece.strip() for piece in _PIECES.split(_NUMBERS.sub("", message)))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from functools import lru_cache
 from typing import Annotated, Any
 
 import msgspec
@@ -19,7 +18,6 @@ from msgspec import Meta
 
 from muster.framework.contract import EventResource, WatchedKind
 from muster.framework.contract.healing import HEALING_POLICY, healing_fault
-from muster.framework.model.label_selector import LabelSet
 from muster.framework.model.meta import ObjectMeta, Wire
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError, nanos
@@ -201,12 +199,7 @@ def group_key(pod: PodInfo) -> str | None:
 
     `spec.schedulingGroup` goes before labels: a pod that has both is a member of Kubernetes' own group alone.
     """
-    return None if pod.pod.spec.scheduling_group is not None else _group_named_in(pod.label_set)
-
-
-@lru_cache(maxsize=4096)  # every extension point asks, and most pods share their labels
-def _group_named_in(label_set: LabelSet) -> str | None:
-    return group_named(label_set.namespace, label_set.labels)
+    return None if pod.pod.spec.scheduling_group is not None else group_named(pod.namespace, pod.labels)
 
 
 def group_named(namespace: str, labels: Mapping[str, str]) -> str | None:

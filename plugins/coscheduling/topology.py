@@ -36,6 +36,7 @@ class AnnotationError(Exception):
     """What is wrong with an annotation, with its field, as the API server says it."""
 
     def __init__(self, annotation: str, value: str, fault: str) -> None:
+        self.told = annotation, value, fault
         super().__init__(f"metadata.annotations[{annotation}]: Invalid value: {json.dumps(value)}: {fault}")
 
 
@@ -49,11 +50,11 @@ def topology_of(annotations: Mapping[str, str]) -> Topology | None:
             raise AnnotationError(name, f"{text[:_TOLD]}…", f"must be no more than {_LONGEST_TEXT} characters")
     found = _read(*texts)
     if isinstance(found, AnnotationError):
-        raise found
+        raise AnnotationError(*found.told)  # one that is remembered would keep all frames that it was raised through
     return found
 
 
-@lru_cache(maxsize=1024)  # asked at every attempt
+@lru_cache(maxsize=64)  # asked at every attempt
 def _read(
     required: str | None, preferred: str | None, slice_level: str | None, slice_size: str | None
 ) -> Topology | AnnotationError | None:
@@ -70,7 +71,7 @@ def _read(
         if len(levels) > _MOST_LEVELS:
             raise AnnotationError(PREFERRED, preferred or "", f"must name no more than {_MOST_LEVELS} levels in all")
     except AnnotationError as error:
-        return error
+        return error.with_traceback(None)
     if not levels and not size:
         return None
     return Topology(tuple(levels), len(must), slice_size=size, slice_level=level)

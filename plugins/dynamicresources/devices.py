@@ -76,7 +76,7 @@ class DeviceKind:
         try:
             return select(self.visible)
         except EvaluationError as error:
-            return error
+            return error.with_traceback(None)
 
 
 class PoolDevice:

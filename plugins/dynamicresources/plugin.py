@@ -51,7 +51,7 @@ from .deallocation import blocking
 from .extended import asks_for_devices, backed, claim_for, in_memory, resources_of
 from .hints import claim_changed, pod_changed
 from .nodes import NodeJudge
-from .problem import check_classes
+from .problem import check_classes, selector_characters
 from .references import ClaimError, claims_of
 from .results import allocation_of
 from .shared import Devices
@@ -59,6 +59,9 @@ from .shared import Devices
 TAINT_RULE = "DeviceTaintRule"
 _NOT_ASKED = Status.failure("not found")
 _NO_CLAIMS = Claiming([])
+MOST_CHARACTERS = 10 * 1024
+"""Of selectors in a pod's claims: as many as the API takes in one. Five hundred take a millisecond to compile."""
+_TOO_LONG = f"too many characters in selectors of the resource claims: at most {MOST_CHARACTERS}"
 
 
 class DynamicResources(
@@ -117,6 +120,9 @@ class DynamicResources(
             claims = claims_of(pod, self._devices.claims.get) if pod.pod.spec.resource_claims else []
         except ClaimError as error:
             return Status.unresolvable(str(error))
+        unallocated = (claim.spec.devices for claim in claims if claim.allocation is None)
+        if selector_characters(unallocated, MOST_CHARACTERS) > MOST_CHARACTERS:
+            return Status.unresolvable(_TOO_LONG)
         claiming = Claiming(claims)
         self._add_extended(pod, claiming)
         if not claiming.claims:

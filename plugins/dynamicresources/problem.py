@@ -6,7 +6,7 @@ all of them, so nothing here names a claim; `AllocationFailure.told` puts the na
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -108,6 +108,19 @@ def problem_of(claims: Sequence[DeviceClaim], classes: DeviceClasses) -> Problem
     return Problem(tuple(_claim(spec, classes) for spec in claims))
 
 
+def selector_characters(claims: Iterable[DeviceClaim], most: int) -> int:
+    """How long the selectors of the claims' requests are together; what comes after `most` is not counted."""
+    found = 0
+    for claim in claims:
+        for request in claim.requests:
+            for asked in (request.exactly,) if request.exactly is not None else request.first_available:
+                for each in asked.selectors:
+                    found += len(each.cel.expression) if each.cel else 0
+                    if found > most:
+                        return found
+    return found
+
+
 def check_classes(claim: ResourceClaim, classes: DeviceClasses) -> str:
     """Why the claim's requests cannot be allocated anywhere: a class that does not exist; "" for nothing."""
     for request in claim.spec.devices.requests:
@@ -170,4 +183,5 @@ __all__ = [
     "check_classes",
     "problem_key",
     "problem_of",
+    "selector_characters",
 ]

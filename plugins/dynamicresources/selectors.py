@@ -1,6 +1,11 @@
-"""Compiled selectors: each expression is compiled once, and so many are kept as are in use at a time."""
+"""Compiled selectors: each expression is compiled once, and so many are kept as are in use at a time.
+
+What is kept is bounded by its length, too: whoever may write claims writes expressions of ten thousand characters.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from cachetools import LRUCache
 
@@ -8,16 +13,27 @@ from .cel.compiler import Selector, compile_expression
 from .cel.errors import CompileError
 
 _MAX_EXPRESSIONS = 512
-_compiled: LRUCache[str, Selector | CompileError] = LRUCache(_MAX_EXPRESSIONS)
+_USUAL_LENGTH = 256
+_MOST_CHARACTERS = _MAX_EXPRESSIONS * _USUAL_LENGTH
+
+
+class _Kept(NamedTuple):
+    selector: Selector | CompileError
+    characters: int
+
+
+_compiled: LRUCache[str, _Kept] = LRUCache(_MOST_CHARACTERS, getsizeof=lambda kept: kept.characters)
 
 
 def compiled(expression: str) -> Selector | CompileError:
     """The expression as a function of a device, or why it is none."""
     known = _compiled.get(expression)
-    if known is None:
-        try:
-            known = compile_expression(expression)
-        except CompileError as error:
-            known = error
-        _compiled[expression] = known
-    return known
+    if known is not None:
+        return known.selector
+    selector: Selector | CompileError
+    try:
+        selector = compile_expression(expression)
+    except CompileError as error:
+        selector = error.with_traceback(None)
+    _compiled[expression] = _Kept(selector, min(max(len(expression), _USUAL_LENGTH), _MOST_CHARACTERS))
+    return selector

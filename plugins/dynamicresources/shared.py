@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from cachetools import LRUCache
 
@@ -23,6 +24,14 @@ from .tracker import ClaimTracker
 
 _MAX_PROBLEMS = 64
 """Problems whose answers are kept. One takes four bytes a node and what its distinct outcomes take."""
+_USUAL_LENGTH = 4_096
+_MOST_BYTES = _MAX_PROBLEMS * _USUAL_LENGTH
+"""Of the claims that pose them; the largest is as large as an object may be."""
+
+
+class _Kept(NamedTuple):
+    answers: Answers
+    bytes: int
 
 
 class Devices:
@@ -36,16 +45,16 @@ class Devices:
         self.claims = ClaimTracker(self.inventory.use)
         self.classes = DeviceClasses()
         self.snapshot = snapshot
-        self._answers: LRUCache[tuple[int, bytes], Answers] = LRUCache(_MAX_PROBLEMS)
+        self._answers: LRUCache[tuple[int, bytes], _Kept] = LRUCache(_MOST_BYTES, getsizeof=lambda kept: kept.bytes)
 
     def answers_for(self, claims: Sequence[DeviceClaim]) -> Answers:
         """What these claims come to on each node."""
         key = self.classes.revision, problem_key(claims)
         known = self._answers.get(key)
         if known is None:
-            problem = problem_of(claims, self.classes)
-            known = self._answers[key] = Answers(problem, self.inventory, self.snapshot)
-        return known
+            answers = Answers(problem_of(claims, self.classes), self.inventory, self.snapshot)
+            known = self._answers[key] = _Kept(answers, min(max(len(key[1]), _USUAL_LENGTH), _MOST_BYTES))
+        return known.answers
 
     def changed(self, old: object | None, new: object | None) -> None:
         """An object came (`old` is None), changed, or went (`new` is None)."""

@@ -41,7 +41,7 @@ class PodLimitsArgs(PluginArgs):
     tolerations: int = 10_000
     node_selector_labels: int = 10_000
     node_affinity_expressions: int = 2_000
-    joint_node_affinity_expressions: int = 1_000
+    joint_node_affinity_expressions: int = 500
     node_affinity_values: int = 20_000
     pod_affinity_terms: int = 32
     topology_spread_constraints: int = 32

@@ -30,6 +30,7 @@ from muster.framework.contract import (
     Verdicts,
 )
 from muster.framework.contract.plugin import Scores
+from muster.framework.model.label_selector import LabelSelector
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.pod_volumes import mounts_of
 from muster.framework.model.volumes import PersistentVolumeClaim, StorageClass
@@ -46,7 +47,16 @@ from .spots import Numbers
 from .storage import CAPACITIES, CLAIMS, CLASSES, CSI_DRIVERS, CSI_NODES, VOLUMES, Storage, no_claim
 from .wakeups import Wakeups
 
+MOST_PARTS = 2_000
+"""Of the selectors of a pod's claims that wait for their first consumer: they are read at each attempt."""
+_PARTS = "labels and values in selectors of persistent volume claims"
 UNBOUND = Status.unresolvable("pod has unbound immediate PersistentVolumeClaims")
+
+
+def _parts(selector: LabelSelector | None) -> int:
+    if selector is None:
+        return 0
+    return len(selector.match_labels) + sum(1 + len(each.values) for each in selector.match_expressions)
 
 
 @dataclass(slots=True)
@@ -118,6 +128,9 @@ class VolumeBinding(
         claims = self._sort_out(pod)
         if isinstance(claims, Status):
             return claims
+        parts = sum(_parts(claim.spec.selector) for claim, _ in claims.delayed)
+        if parts > MOST_PARTS:
+            return Status.unresolvable(f"too many {_PARTS}: {parts}, at most {MOST_PARTS}")
         state.write(self.name, _Attempt(claims))
         return None
 

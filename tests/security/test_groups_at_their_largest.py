@@ -3,7 +3,7 @@
 As with pods and nodes, see `test_objects_at_their_largest`. Each group comes with members that wait and are decided.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -17,7 +17,9 @@ from muster.framework.contract import WatchedKind
 from muster.plugins.coscheduling import topology
 from muster.plugins.coscheduling.api import POD_GROUPS
 from muster.plugins.gangscheduling import api as native
+from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS
 from tests.coscheduling.objects import make_group, make_member
+from tests.gangscheduling.world import make_composite
 from tests.gangscheduling.world import make_group as make_native
 from tests.gangscheduling.world import make_members as make_native_members
 from tests.security.test_objects_at_their_largest import bounded, cluster, decide, held, typed
@@ -88,9 +90,20 @@ NATIVE_SHAPES: Mapping[str, Callable[[Group, float], None]] = {
 """What makes a PodGroup of scheduling.k8s.io large."""
 
 
-def hold_a_large_group(kind: WatchedKind, group: Group, members: list[Any]) -> None:
+COMPOSITE_SHAPES: Mapping[str, Callable[[Group, float], None]] = {
+    "topology": _constraints,
+    "count": lambda group, share: group["spec"].update(schedulingPolicy={"gang": {"minGroupCount": 2**31 - 1}}),
+    "labels": _labels,
+    "parent": NATIVE_SHAPES["parent"],
+}
+"""What makes a CompositePodGroup large."""
+
+
+def hold_a_large_group(
+    kind: WatchedKind, group: Group, members: list[Any], parts: Mapping[WatchedKind, Sequence[Group]] = {}
+) -> None:
     """It comes before its members, they are decided, others come and go, it changes, and all of it goes."""
-    engine = cluster()
+    engine = cluster({each: [msgspec.convert(part, each.type) for part in of] for each, of in parts.items()})
     before, handler = held(engine), engine.objects[kind]
     known, pods = msgspec.convert(group, kind.type), [typed(pod) for pod in members]
     bounded("the group comes", lambda: handler.on_add(known))
@@ -128,6 +141,14 @@ def test_a_group_at_its_largest_costs_bounded_work_and_leaves_nothing(shape: str
 def test_a_native_group_at_its_largest_costs_bounded_work_and_leaves_nothing(shape: str) -> None:
     group = large(NATIVE_SHAPES, [shape], 1.0, make_native("large", 3))
     hold_a_large_group(native.POD_GROUPS, group, make_native_members("large", 3))
+
+
+@pytest.mark.parametrize("shape", COMPOSITE_SHAPES)
+def test_a_group_of_groups_at_its_largest_costs_bounded_work_and_leaves_nothing(shape: str) -> None:
+    group = large(COMPOSITE_SHAPES, [shape], 1.0, make_composite("large", 2))
+    parts = [make_native(name, 2, parentCompositePodGroupName="large") for name in ("a", "b")]
+    members = [member for part in ("a", "b") for member in make_native_members(part, 2)]
+    hold_a_large_group(COMPOSITE_POD_GROUPS, group, members, {native.POD_GROUPS: parts})
 
 
 @settings(max_examples=8, deadline=None)

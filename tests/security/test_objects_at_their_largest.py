@@ -6,7 +6,7 @@ tens of milliseconds; what the attacks took was a hundred times as much and more
 
 import gc
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.framework.cache.recount import differences
+from muster.framework.contract import WatchedKind
 from muster.framework.model import pod_info
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
@@ -60,7 +61,7 @@ def typed(pod: PodDict, node: str = "") -> Pod:
     return msgspec.convert({**pod, "spec": {**pod["spec"], "nodeName": node}}, Pod)
 
 
-def cluster() -> Engine:
+def cluster(objects: Mapping[WatchedKind, Iterable[Any]] = {}) -> Engine:
     made = [
         make_node(f"n{n}")
         .zone(f"z{n % 3}")
@@ -68,7 +69,7 @@ def cluster() -> Engine:
         .taint("soft", effect="PreferNoSchedule")
         for n in range(NODES)
     ]
-    return picture(assemble(muster_configuration()), [msgspec.convert(dict(node), Node) for node in made], [])
+    return picture(assemble(muster_configuration()), [msgspec.convert(dict(node), Node) for node in made], [], objects)
 
 
 def held(engine: Engine) -> tuple[object, ...]:

@@ -7,15 +7,19 @@ import pytest
 
 from muster.framework.contract import (
     CycleState,
+    Diagnosis,
     FilterPlugin,
     NodeView,
+    PostFilterPlugin,
     ScorePlugin,
+    Status,
     StatusTable,
     Verdicts,
 )
 from muster.framework.contract.plugin import Scores
 from muster.framework.model.pod_info import PodInfo
 from muster.plugins.catalog import IN_TREE
+from muster.testing.cluster import info
 from tests.builders import make_node, make_pod
 from tests.scheduler.stage import Stage
 
@@ -39,6 +43,18 @@ def into_amounts(state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
 def into_what_others_keep(state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
     for name in IN_TREE:
         state.write(name, object())
+
+
+def into_labels(state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
+    pod.labels["app"] = "mine"  # type: ignore[index]
+
+
+def into_requests(state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
+    pod.signature.requests["cpu"] = 0  # type: ignore[index]
+
+
+def into_what_it_scores_by(state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
+    pod.signature.scoring["cpu"] = 0  # type: ignore[index]
 
 
 class Writing(FilterPlugin, ScorePlugin):
@@ -89,6 +105,48 @@ async def told_of_the_victim(plugin: type[Writing]) -> str:
 async def test_columns_and_rows_cannot_be_written(write: Write) -> None:
     plugin = type("Writing", (Writing,), {"write": staticmethod(write)})
     assert await told_of_the_victim(plugin) == f'running "Writing" filter plugin: {READ_ONLY}'
+
+
+@pytest.mark.parametrize("write", [into_labels, into_requests, into_what_it_scores_by])
+async def test_what_pods_alike_share_cannot_be_written(write: Write) -> None:
+    plugin = type("Writing", (Writing,), {"write": staticmethod(write)})
+    words = "'mappingproxy' object does not support item assignment"
+    assert await told_of_the_victim(plugin) == f'running "Writing" filter plugin: {words}'
+
+
+def test_labels_that_are_written_into_the_object_change_no_other_pod_alike() -> None:
+    victim, other = info(make_pod("victim").labels(app="web")), info(make_pod("other").labels(app="web"))
+    victim.pod.metadata.labels["app"] = "mine"
+    late = info(make_pod("late").labels(app="web"))
+    assert victim.label_set is other.label_set is late.label_set
+    assert dict(other.labels) == {"app": "web"}
+
+
+class Erasing(PostFilterPlugin):
+    """Clears what it is told of the pod's refusal."""
+
+    name = "Erasing"
+
+    def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
+        if pod.key == VICTIM:
+            diagnosis.unschedulable_plugins.clear()
+            for table in diagnosis.tables:
+                table.number(Status.failure("mine"))
+            for column in (diagnosis.codes, diagnosis.rejector):
+                column[:] = 0
+        return None, None
+
+
+async def test_a_refusal_that_is_written_to_is_that_of_one_pod() -> None:
+    stage = Stage(Erasing, IN_TREE["NodeResourcesFit"])
+    stage.put_node(*(make_node(f"n{number}", cpu="1") for number in range(3)))
+    stage.put_pod(make_pod("victim").requests(cpu="4").priority(1), make_pod("other").requests(cpu="4"))
+    await stage.settle()
+    assert stage.conditions["default/other"][1] == "0/3 nodes are available: 3 Insufficient cpu."
+    stage.put_node(make_node("large", cpu="16"))
+    await stage.wait(30)
+    assert ("default/other", "large") in stage.binds
+    await stage.close()
 
 
 async def test_scores_that_are_remembered_cannot_be_written() -> None:
