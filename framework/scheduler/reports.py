@@ -33,6 +33,8 @@ PATIENCE_SECONDS = 1.0
 REFRESH_SECONDS = 30.0
 _REMEMBERED = 10_000
 _TOLD = 100_000
+_SHORT = 1_000
+"""Longer texts are read again each time: what is remembered stays when its pods are gone."""
 _PIECES = re.compile(r"[,.:;]\s+|[.]$")
 _NUMBERS = re.compile(r"\d+")
 
@@ -202,9 +204,15 @@ class Reports:
 
 def _reasons(status: Status) -> Reasons:
     """The reasons in a message, without the numbers and their order, which the numbers decide."""
-    return _reasons_in(status.message) | {"Unschedulable" if status.rejected else "SchedulerError"}
+    message = status.message
+    reasons = _short_reasons_in(message) if len(message) <= _SHORT else _reasons_in(message)
+    return reasons | {"Unschedulable" if status.rejected else "SchedulerError"}
 
 
 @lru_cache(maxsize=256)  # thousands of members are told the same
+def _short_reasons_in(message: str) -> Reasons:
+    return _reasons_in(message)
+
+
 def _reasons_in(message: str) -> Reasons:
     return frozenset(piece.strip() for piece in _PIECES.split(_NUMBERS.sub("", message)))

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
+from weakref import ref
 
 from cachetools import LRUCache
 
 from muster.framework.contract import CycleState, Handle, Node, Status
-from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.pod_info import PodInfo, PodSignature
 
 from .budgets import Budgets, PodDisruptionBudget
 from .candidates import Candidate
@@ -36,25 +37,33 @@ class _Seen(NamedTuple):
     outcome: Outcome
 
 
+class _OfKind(NamedTuple):
+    asked: Hashable
+    seen: dict[str, _Seen]
+
+
 class DryRunMemory:
-    """What is remembered for one profile, of the kinds of preemptors seen last."""
+    """What is remembered for one profile, of the kinds of preemptors seen last. Kinds without pods are forgotten."""
 
     def __init__(self, handle: Handle, unit_of: UnitOf) -> None:
         self._handle = handle
         self._unit_of = unit_of
         self._budgets: Sequence[PodDisruptionBudget] = ()
-        self._of_kinds: LRUCache[Hashable, dict[str, _Seen]] = LRUCache(_KINDS)
+        self._of_kinds: LRUCache[ref[PodSignature], _OfKind] = LRUCache(_KINDS)
 
     def of(self, state: CycleState, pod: PodInfo, budgets: Budgets) -> Recollection:
         """What is remembered for preemptors like this one. `state` is that of the attempt that found no node."""
         if self._budgets != budgets.all:
             self._budgets = budgets.all
             self._of_kinds.clear()
-        kind = (pod.signature, pod.priority, state.skip_filter_plugins, self._handle.filter_epoch(state))
-        seen = self._of_kinds.get(kind)
-        if seen is None:
-            seen = self._of_kinds[kind] = {}
-        return Recollection(self._handle, self._unit_of, pod, seen)
+        asked = (pod.priority, state.skip_filter_plugins, self._handle.filter_epoch(state))
+        known = self._of_kinds.get(ref(pod.signature))
+        if known is None or known.asked != asked:
+            known = self._of_kinds[ref(pod.signature, self._forget)] = _OfKind(asked, {})
+        return Recollection(self._handle, self._unit_of, pod, known.seen)
+
+    def _forget(self, gone: ref[PodSignature]) -> None:
+        self._of_kinds.pop(gone, None)
 
 
 class Recollection:
