@@ -48,6 +48,14 @@ class Counts:
         return self.pods - self.succeeded - self.failed
 
 
+class Kind(NamedTuple):
+    """What members of a group usually have in common: what pods have to agree on to be one group."""
+
+    priority: int
+    scheduler: str
+    preemption_policy: str | None
+
+
 class EndedMember(NamedTuple):
     """A member that has ended: the group that it is counted in, `namespace/name`, and whether it succeeded."""
 
@@ -62,7 +70,7 @@ class _Group:
     Attributes:
         pods: members that have not ended, by UID.
         placed, bound, gated: who of them hold a node, are bound, have scheduling gates.
-        priorities: how many of them have which priority.
+        kinds: how many of them are of which kind.
         never_preempting: who of them may not preempt others.
         ended: members that have ended, by UID.
         unaccounted: UIDs of members of which it is not known yet whether they ended or were deleted.
@@ -72,7 +80,7 @@ class _Group:
     placed: set[str] = field(default_factory=set)
     bound: set[str] = field(default_factory=set)
     gated: set[str] = field(default_factory=set)
-    priorities: Counter[int] = field(default_factory=Counter)
+    kinds: Counter[Kind] = field(default_factory=Counter)
     never_preempting: set[str] = field(default_factory=set)
     ended: dict[str, EndedMember] = field(default_factory=dict)
     unaccounted: set[str] = field(default_factory=set)
@@ -208,7 +216,11 @@ class Members:
 
     def priority(self, group: str) -> int:
         """The group's priority: the highest of its members', 0 for a group without any."""
-        return max(self._groups.get(group, _NOBODY).priorities, default=0)
+        return max((kind.priority for kind in self.kinds(group)), default=0)
+
+    def kinds(self, group: str) -> Collection[Kind]:
+        """The kinds of its members that have not ended, each once."""
+        return self._groups.get(group, _NOBODY).kinds
 
     def may_preempt(self, group: str) -> bool:
         """Whether room may be made for the group: `preemptionPolicy: Never` of any member means never."""
@@ -255,10 +267,10 @@ class Members:
         page, uid = self._groups.setdefault(group, _Group()), pod.uid
         known = page.pods.get(uid)
         if known is not None:
-            _count_priority(page, known, -1)
+            _count_kind(page, known, -1)
         self._group_of[uid] = group
         page.pods[uid] = pod
-        _count_priority(page, pod, +1)
+        _count_kind(page, pod, +1)
         if held or pod.node_name:
             page.placed.add(uid)
         if pod.node_name:
@@ -273,7 +285,7 @@ class Members:
         if group is None:
             return False
         page = self._groups[group]
-        _count_priority(page, page.pods.pop(uid), -1)
+        _count_kind(page, page.pods.pop(uid), -1)
         for uids in (page.placed, page.bound, page.gated, page.never_preempting):
             uids.discard(uid)
         if vanished and not pod.terminating and uid not in page.ended:
@@ -292,10 +304,11 @@ def _counted(pod: PodInfo) -> tuple[object, ...]:
     return pod.node_name, pod.pod.status.phase, pod.pod.metadata.owner_references, bool(pod.pod.spec.scheduling_gates)
 
 
-def _count_priority(page: _Group, pod: PodInfo, by: int) -> None:
-    page.priorities[pod.priority] += by
-    if not page.priorities[pod.priority]:
-        del page.priorities[pod.priority]
+def _count_kind(page: _Group, pod: PodInfo, by: int) -> None:
+    kind = Kind(pod.priority, pod.pod.spec.scheduler_name, pod.pod.spec.preemption_policy)
+    page.kinds[kind] += by
+    if not page.kinds[kind]:
+        del page.kinds[kind]
 
 
 def _keep(uids: set[str], uid: str, wanted: bool) -> None:

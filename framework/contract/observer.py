@@ -39,6 +39,12 @@ class Observer(Protocol):
     def group_algorithm_seconds(self, seconds: float) -> None:
         """The placing of one group took this long."""
 
+    def placements_generated(self, count: int, *, profile: str) -> None:
+        """So many domains were found that a group may have to be tried in."""
+
+    def placement_evaluated(self, *, feasible: bool, profile: str, seconds: float) -> None:
+        """A group was tried in one domain, which took it or not."""
+
     def extension_point(self, point: str, status: Code, *, profile: str, seconds: float) -> None:
         """All plugins of one extension point (`PreFilter`, `Filter`, …) ran for a pod."""
 
@@ -91,11 +97,17 @@ class Observer(Protocol):
     def preemption_attempted(self) -> None:
         """A plugin looked for pods to evict, whether it found any or not."""
 
-    def preemption_victims(self, victims: int, *, violations: int) -> None:
-        """So many pods are to be evicted for one pod; so many of them no PodDisruptionBudget lets go."""
+    def group_preemption_attempted(self, result: Code) -> None:
+        """A plugin looked for pods to evict for a group, and came to this."""
 
-    def preemption_executed(self, result: PreemptionResult, *, seconds: float) -> None:
-        """The evictions for one pod have been asked for, or one of them failed."""
+    def preemption_victims(self, victims: int, *, preemptor: EntityType, violations: int, disruptions: int) -> None:
+        """So many pods are to be evicted for one pod or group; so many of them no PodDisruptionBudget lets go.
+
+        `disruptions` is how many of those that go are pods, or wholes, of groups.
+        """
+
+    def preemption_executed(self, result: PreemptionResult, *, preemptor: EntityType, seconds: float) -> None:
+        """The evictions for one pod or group have been asked for, or one of them failed."""
 
     def volume_stage_failed(self, stage: VolumeStage, *, times: int = 1) -> None:
         """Judging a node by a pod's volumes, assuming or binding them ended in an error, once or so many times."""
@@ -125,6 +137,12 @@ class NullObserver:
         pass
 
     def group_algorithm_seconds(self, seconds: float) -> None:
+        pass
+
+    def placements_generated(self, count: int, *, profile: str) -> None:
+        pass
+
+    def placement_evaluated(self, *, feasible: bool, profile: str, seconds: float) -> None:
         pass
 
     def extension_point(self, point: str, status: Code, *, profile: str, seconds: float) -> None:
@@ -169,10 +187,13 @@ class NullObserver:
     def preemption_attempted(self) -> None:
         pass
 
-    def preemption_victims(self, victims: int, *, violations: int) -> None:
+    def group_preemption_attempted(self, result: Code) -> None:
         pass
 
-    def preemption_executed(self, result: PreemptionResult, *, seconds: float) -> None:
+    def preemption_victims(self, victims: int, *, preemptor: EntityType, violations: int, disruptions: int) -> None:
+        pass
+
+    def preemption_executed(self, result: PreemptionResult, *, preemptor: EntityType, seconds: float) -> None:
         pass
 
     def volume_stage_failed(self, stage: VolumeStage, *, times: int = 1) -> None:

@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from ..contract.pod_group import Steps
 from ..model.pod_info import PodInfo
 from .domain_order import Counts, DomainRoom, highest_first, tightest_first
 from .schedule_one import Choose
@@ -47,7 +48,7 @@ class Ranking(Protocol):
         """Whether no other domain can be better than this one, in which `placed` fit. Asked in the order of trials."""
         ...
 
-    def best(self, fitting: Sequence[F]) -> F:
+    def best(self, fitting: Sequence[F]) -> Steps[F]:
         """The one to take of those that took enough members."""
         ...
 
@@ -67,8 +68,9 @@ class Tightest:
         """It is the first."""
         return True
 
-    def best(self, fitting: Sequence[F]) -> F:
+    def best(self, fitting: Sequence[F]) -> Steps[F]:
         """The only one."""
+        yield from ()
         return fitting[0]
 
 
@@ -113,16 +115,16 @@ class ByPlacementScore:
             self._top = max(self._top, int(self._highest[number]) + _MOST)
         return self._top >= 0 and (not after or int(self._bounds[after[0]]) <= self._top)
 
-    def best(self, fitting: Sequence[F]) -> F:
+    def best(self, fitting: Sequence[F]) -> Steps[F]:
         """The highest total; of equals the first tried."""
         most = self._placed + max(len(each.placed) for each in fitting)
-
-        def total(each: F) -> int:
-            whole = len(each.placed) == len(self._members)
-            scores = self._highest if whole else self._score(each.placed)
-            return int(scores[each.number]) + int(self._count(np.array(len(each.placed)), most))
-
-        return max(fitting, key=total)
+        totals: list[int] = []
+        for each in fitting:
+            placed = each.placed
+            scores = self._highest if len(placed) == len(self._members) else self._score(placed)
+            totals.append(int(scores[each.number]) + int(self._count(np.array(len(placed)), most)))
+            yield True
+        return fitting[totals.index(max(totals))]
 
     def _count(self, fit: Counts, most: int) -> Counts:
         """PodGroupPodsCount: members with a node, in per cent of those in the domain that has most."""

@@ -15,6 +15,8 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
+from ..contract.handle import Clock
+from ..contract.observer import Observer
 from ..contract.pod_group import Steps
 from ..contract.status import Status
 from ..contract.topology import Favour, NoDomain, Topology
@@ -116,15 +118,26 @@ class _Asked(Generic[T]):
 
 
 class DomainSearch:
-    """Searches. `node_of` gives the node that a pod, by UID, is counted on; of equals one is taken by `choose`."""
+    """Searches. `node_of` gives the node that a pod, by UID, is counted on; of equals one is taken by `choose`.
+
+    What `observer` is told goes by `clock`.
+    """
 
     def __init__(
-        self, snapshot: Snapshot, room: GroupRoom, node_of: Callable[[str], str | None], choose: Choose
+        self,
+        snapshot: Snapshot,
+        room: GroupRoom,
+        node_of: Callable[[str], str | None],
+        choose: Choose,
+        clock: Clock,
+        observer: Observer,
     ) -> None:
         self._snapshot = snapshot
         self._room = room
         self._node_of = node_of
         self._choose = choose
+        self._clock = clock
+        self._observer = observer
         self._partitions = Partitions(snapshot)
 
     def inside(self, rows: Rows | None) -> DomainSearch:
@@ -195,6 +208,8 @@ class DomainSearch:
     def _search_level(self, asked: _Asked[T], partition: Partition, only: int | None) -> Steps[Searched[T]]:
         """`only` is the one domain that may be tried; None for all."""
         missing = asked.missing
+        domains = len(partition) if only is None else 1
+        self._observer.placements_generated(domains, profile=asked.attempts[0].profile)
         room = self._room_in(asked, partition)
         yield True
         ranking = self._ranking(asked, partition, room)
@@ -204,7 +219,7 @@ class DomainSearch:
         yield True
         tried: list[_InDomain[T]] = []
         for number in order:
-            trial = yield from self._try_in(asked, partition, number)
+            trial = yield from self._evaluate(asked, partition, number)
             enough = len(trial.placed) >= missing
             is_best = enough and ranking.is_best(number, [attempt.pod for attempt in trial.placed])
             if is_best and not tried:
@@ -218,8 +233,16 @@ class DomainSearch:
                 break
         fitting = [each for each in tried if len(each.trial.placed) >= missing]
         if fitting:
-            return Searched((yield from ranking.best(fitting).resume(asked.attempts)))
+            best = yield from ranking.best(fitting)
+            return Searched((yield from best.resume(asked.attempts)))
         return (yield from self._closest(asked, partition, only, room, tried))
+
+    def _evaluate(self, asked: _Asked[T], partition: Partition, number: int) -> Steps[T]:
+        began = self._clock.now()
+        trial = yield from self._try_in(asked, partition, number)
+        feasible, seconds = len(trial.placed) >= asked.missing, self._clock.now() - began
+        self._observer.placement_evaluated(feasible=feasible, profile=asked.attempts[0].profile, seconds=seconds)
+        return trial
 
     def _try_in(self, asked: _Asked[T], partition: Partition, number: int) -> Steps[T]:
         """Try the members in one domain: anywhere in it, or each slice in one part of it.
@@ -285,7 +308,7 @@ class DomainSearch:
                 _hold(asked.attempts, np.zeros(0, np.intp))
                 trial = yield from asked.try_()
             else:
-                trial = yield from self._try_in(asked, partition, number)
+                trial = yield from self._evaluate(asked, partition, number)
         values = partition.values[number] if number != NONE else ()
         could = None if room is None or number == NONE else int(room.members[number])
         slices = f"slices of {topology.slice_size} by {topology.slice_level}" if topology.slice_size else ""

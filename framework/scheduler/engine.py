@@ -150,7 +150,7 @@ def build_engine(
     pods.gone = reports.forget
     failures = FailureHandler(queue, nominator, reports, pods.mine, measured, observer)
     bindings = BindingCycle(cycle, cache, queue, failures, reports, measured, observer, ports.wake, ports.extenders)
-    domains = DomainSearch(snapshot, room, cache.node_of, ports.choose)
+    domains = DomainSearch(snapshot, room, cache.node_of, ports.choose, measured, observer)
     consultations = Consultations(algorithms, ports)
     trials = GroupTrials(cycle, snapshot, room)
     trees = TreeCycle(TreeTrials(trials, domains, snapshot), trials.alone)

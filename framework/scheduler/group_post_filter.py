@@ -39,10 +39,12 @@ class PostFiltered:
         nominations: by UID, the node that each member is promised, and no other member is; None to leave promises as
             they are.
         message: for people; "" when nobody was asked.
+        made_room: whether one of them did, or does already.
     """
 
     nominations: Mapping[str, str] | None = None
     message: str = ""
+    made_room: bool = False
 
 
 class GroupTrial:
@@ -179,6 +181,7 @@ def post_filter(framework: Framework, state: CycleState, group: PodGroupInfo, tr
     """Ask the plugins in order until one does not answer UNSCHEDULABLE (upstream: `RunPodGroupPostFilterPlugins`)."""
     reasons: list[str] = []
     nominations: Mapping[str, str] | None = None
+    made_room = False
     for plugin in framework.plugins.pod_group_post_filter:
         promised, status = yield from framework.calls.help_group(plugin, state, group, trial)
         nominations = promised if promised is not None else nominations
@@ -187,8 +190,9 @@ def post_filter(framework: Framework, state: CycleState, group: PodGroupInfo, tr
             break
         reasons += [PREFIX + reason for reason in (status.reasons if status is not None else ())]
         if status is None or status.code is not Code.UNSCHEDULABLE:
+            made_room = status is None or status.code is Code.SUCCESS
             break
-    return PostFiltered(nominations, ", ".join(reasons))
+    return PostFiltered(nominations, ", ".join(reasons), made_room)
 
 
 def _anew(state: CycleState) -> CycleState:

@@ -54,6 +54,7 @@ class GroupOutcome:
         decision: what the trial came to; None where all members were tried each on its own.
         alone: those that were, or never came to a trial.
         whole: whether all that are placed are bound, or none.
+        awaits_victims: whether others are evicted for those that failed.
     """
 
     placed: list[Attempt] = field(default_factory=list)
@@ -63,6 +64,7 @@ class GroupOutcome:
     decision: GroupDecision | None = None
     alone: list[Attempt] = field(default_factory=list)
     whole: bool = False
+    awaits_victims: bool = False
 
 
 class GroupCycle:
@@ -184,7 +186,9 @@ class GroupCycle:
             waiting_in={group: waiting},
             untried=(yield from self._trials.alone(trial.untried, members)),
         )
-        return (yield from self._reject(plugin, status, trial, decision, helped))
+        outcome = yield from self._reject(plugin, status, trial, decision, helped)
+        outcome.awaits_victims = helped.made_room
+        return outcome
 
     def _decide_tree(
         self, plugin: GroupPlugin, group: str, tree: Part, attempts: Sequence[Attempt], outcome: GroupOutcome
@@ -194,7 +198,9 @@ class GroupCycle:
         def helped(notes: CycleState, place: Place) -> Steps[PostFiltered]:
             if not attempts[0].framework.plugins.pod_group_post_filter:
                 return PostFiltered()
-            return (yield from self._post_filter(plugin, group, attempts, len(attempts), notes, place))
+            found = yield from self._post_filter(plugin, group, attempts, len(attempts), notes, place)
+            outcome.awaits_victims = found.made_room
+            return found
 
         yield True
         found = yield from self._trees.decide(plugin, group, tree, attempts, helped)
@@ -394,5 +400,7 @@ def _told(attempts: Sequence[Attempt], status: Status) -> GroupOutcome:
 
 def _failure(outcome: GroupOutcome) -> GroupResult:
     """What a group's attempt that did not start it came to, as a label of metrics."""
+    if outcome.awaits_victims:
+        return "waiting_on_preemption"
     statuses = [attempt.status for attempt in outcome.failed if attempt.status is not None]
     return "unschedulable" if all(status.rejected for status in statuses) else "error"

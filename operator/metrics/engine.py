@@ -166,6 +166,21 @@ class EngineMetrics:
             ("size",),
             bounds=_END_TO_END,
         )
+        self._placements = Counter(
+            "scheduler_generated_placements_total",
+            "[ALPHA] Topology domains that groups may have had to be tried in.",
+            ("profile",),
+        )
+        self._placement_evaluations = Counter(
+            "scheduler_placement_evaluations_total",
+            "[ALPHA] Trials of a group in one topology domain, by whether that took it.",
+            ("result", "profile"),
+        )
+        self._placement_seconds = Histogram(
+            "scheduler_placement_evaluation_duration_seconds",
+            "[ALPHA] How long these trials took.",
+            bounds=exponential(0.001, 2, 15),
+        )
         self._group_denials = Counter(
             "muster_podgroup_denied_total",
             "[ALPHA] Times a pod group was turned away because it had been denied a moment ago.",
@@ -179,7 +194,22 @@ class EngineMetrics:
             "[STABLE] Pods chosen to leave, per preemption.",
             bounds=exponential(1, 2, 7),
         )
-
+        self._group_preemptions = Counter(
+            "scheduler_workload_preemption_attempts_total",
+            "[ALPHA] Attempts to make room for a group by preemption, by what they came to.",
+            ("result",),
+        )
+        self._group_victims = Histogram(
+            "scheduler_workload_preemption_victims",
+            "[ALPHA] Pods chosen to leave, per preemption for a group.",
+            bounds=exponential(1, 2, 11),
+        )
+        self._disruptions = Histogram(
+            "scheduler_preemption_workload_disruptions",
+            "[ALPHA] Groups that have to leave as a whole, and pods of others, per preemption that takes any.",
+            ("preemptor",),
+            bounds=exponential(1, 2, 11),
+        )
         self._violations = Counter(
             "scheduler_preemption_pdb_violations_total",
             "[ALPHA] Pods chosen to leave although a PodDisruptionBudget forbids it.",
@@ -193,7 +223,7 @@ class EngineMetrics:
         )
         self._preemption_runs = Counter(
             "scheduler_preemption_goroutines_execution_total",
-            "[ALPHA] Evictions for one pod, by whether all could be asked for.",
+            "[ALPHA] Evictions for one pod or group, by whether all could be asked for.",
             ("result",),
         )
         self._volume_failures = Counter(
@@ -286,16 +316,28 @@ class EngineMetrics:
     def event_handled(self, event: str, *, seconds: float) -> None:
         self._event_seconds.observe((event,), seconds)
 
+    def placements_generated(self, count: int, *, profile: str) -> None:
+        self._placements.add((profile,), count)
+
+    def placement_evaluated(self, *, feasible: bool, profile: str, seconds: float) -> None:
+        self._placement_evaluations.add(("feasible" if feasible else "infeasible", profile))
+        self._placement_seconds.observe((), seconds)
+
     def preemption_attempted(self) -> None:
         self._preemptions.add(())
 
-    def preemption_victims(self, victims: int, *, violations: int) -> None:
-        self._victims.observe((), victims)
-        if violations:
-            self._violations.add(("pod",), violations)
+    def group_preemption_attempted(self, result: Code) -> None:
+        self._group_preemptions.add((result.wire_name,))
 
-    def preemption_executed(self, result: PreemptionResult, *, seconds: float) -> None:
-        self._preemption_seconds.observe(("pod", result), seconds)
+    def preemption_victims(self, victims: int, *, preemptor: EntityType, violations: int, disruptions: int) -> None:
+        (self._victims if preemptor == "pod" else self._group_victims).observe((), victims)
+        if disruptions:
+            self._disruptions.observe((preemptor,), disruptions)
+        if violations:
+            self._violations.add((preemptor,), violations)
+
+    def preemption_executed(self, result: PreemptionResult, *, preemptor: EntityType, seconds: float) -> None:
+        self._preemption_seconds.observe((preemptor, result), seconds)
         self._preemption_runs.add((result,))
 
     def volume_stage_failed(self, stage: VolumeStage, *, times: int = 1) -> None:

@@ -10,16 +10,21 @@ of objects and no garbage, and most of them stay: the collector would walk them 
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import gc
+from collections.abc import Awaitable, Callable, Mapping
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 """glibc's names for them: `mallopt(3)`."""
 _BLOCK = 1 << 19
 """Larger than the 256 KiB that each read from TLS sets aside: as blocks of their own, reads would cost double."""
 _HEAPS = 2
-_YOUNG_OBJECTS = 10_000
-"""New objects between two rounds of the collector: some hundred pods' worth."""
+_ROUNDS = 4_000, 3, 3
+"""New objects between two rounds of the collector, some hundred pods' worth; how many of these it takes for one that
+looks at what the last few left, too; and how many of those for one that looks at all. The more objects a round looks at
+the longer it holds the loop."""
+_AGAIN_SECONDS = 3600.0
 
 
 def give_memory_back() -> None:
@@ -37,7 +42,29 @@ def keep_all() -> None:
 
 
 def keep_what_there_is() -> None:
-    """Collect garbage among what is made from now on, and take all that there is for what stays."""
+    """Collect garbage among what is made from now on, and take all that there is for what stays.
+
+    So is whatever a round leaves that looks at all: else each would walk all pods that have come since.
+    """
     gc.freeze()
-    gc.set_threshold(_YOUNG_OBJECTS)
+    gc.set_threshold(*_ROUNDS)
+    gc.callbacks.append(_keep_what_is_left)
     gc.enable()
+
+
+def _keep_what_is_left(phase: str, info: Mapping[str, int]) -> None:
+    if phase == "stop" and info["generation"] == len(_ROUNDS) - 1:
+        gc.freeze()
+
+
+async def look_at_all(rests: Callable[[], bool], sleep: Callable[[float], Awaitable[object]] = asyncio.sleep) -> None:
+    """Once an hour, when the process `rests`, find what has become garbage of all that was taken for what stays.
+
+    To be cancelled.
+    """
+    while True:
+        await sleep(_AGAIN_SECONDS)
+        while not rests():
+            await sleep(1.0)
+        gc.unfreeze()
+        gc.collect()

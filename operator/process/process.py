@@ -24,7 +24,7 @@ from muster.operator.recording.session import RecordingSession
 from .extenders import Extenders
 from .loop import SchedulingLoop, expire_assumed
 from .machine import HERE, Machine
-from .memory import keep_all, keep_what_there_is
+from .memory import keep_all, keep_what_there_is, look_at_all
 from .tasks import TaskSet
 from .versions import build
 from .watchdog import Watchdog
@@ -127,6 +127,8 @@ class Process:
         if not self._configuration.delay_cache_until_active:
             self.watches.start(self._parts.spawn)
         self._tasks = [self._parts.spawn(self._lead()), self._parts.spawn(self._schedule())]
+        if self._machine.exclusive:
+            self._tasks.append(self._parts.spawn(look_at_all(self._rests)))
         if self._expires:
             self._tasks.append(self._parts.spawn(expire_assumed(self.engine, self.clock)))
 
@@ -191,6 +193,10 @@ class Process:
     def _pod_is_gone(self, pod: PodInfo) -> None:
         self._forget(pod)
         self.writers.conditions.forget(pod.uid)
+
+    def _rests(self) -> bool:
+        engine = self.engine
+        return not (engine.queue.pop_is_due() or engine.scheduler.binding or engine.standstill.crowded)
 
     def _may_schedule(self) -> bool:
         return not self._draining and self.leadership.may_write()

@@ -21,11 +21,13 @@ class Candidate:
         node_name: the node.
         victims: pods with their nodes, most important first, those of a group on other nodes included.
         violations: how many of them no PodDisruptionBudget lets go.
+        disruptions: how many groups go as a whole, and pods of others.
     """
 
     node_name: str
     victims: tuple[Placed, ...]
     violations: int = 0
+    disruptions: int = 0
 
     @cached_property
     def cost(self) -> tuple[int, int, int, int]:

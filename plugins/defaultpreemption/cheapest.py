@@ -17,7 +17,7 @@ from muster.framework.contract import Placed, PodInfo, SnapshotReader, Steps
 from muster.framework.model.requests import PODS
 from muster.framework.snapshot.view import Rows
 
-from .victims import UnitOf
+from .units import Units
 
 Ints = npt.NDArray[np.int64]
 Level = tuple[bool, bool, int]
@@ -42,7 +42,7 @@ class Evictable:
 
 
 def evictable(
-    snapshot: SnapshotReader, rows: Iterable[int], below: int, unit_of: UnitOf, protected: Callable[[PodInfo], bool]
+    snapshot: SnapshotReader, rows: Iterable[int], below: int, units: Units, protected: Callable[[PodInfo], bool]
 ) -> Steps[Evictable]:
     """Of the pods on these rows, ascending, those that a preemptor of priority `below` may evict."""
     found: list[tuple[int, Level, int, Placed]] = []
@@ -52,7 +52,7 @@ def evictable(
         for pod in snapshot.pods[row].values():
             if pod.priority >= below:
                 continue
-            unit, weight, priority = unit_of(pod), 1, pod.priority
+            unit, weight, priority = units.of(pod), 1, pod.priority
             if unit is not None:
                 if unit.priority >= below:
                     continue

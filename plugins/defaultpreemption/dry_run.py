@@ -117,7 +117,8 @@ class VictimSearch:
                 self._spare(trial, state, node)
         for node in left:
             if node.lost:
-                found.candidates.append(Candidate(node.name, node.victims(), node.violations))
+                disruptions = sum(victim.group for victim in node.lost)
+                found.candidates.append(Candidate(node.name, node.victims(), node.violations, disruptions))
             else:
                 wrong = f'expected at least one victim pod on node "{node.name}"'
                 found.statuses[node.name] = Status.failure(wrong)

@@ -19,6 +19,7 @@ import msgspec
 
 from muster.framework.contract import STRATEGIC_MERGE_PATCH, ApiError, Handle, Placed
 from muster.framework.contract.api import pod_path
+from muster.framework.contract.observer import EntityType, PreemptionResult
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import rfc3339
 
@@ -47,7 +48,7 @@ class Preemptor:
     Attributes:
         pods: who waits.
         priority: victims and nominated pods that yield are below it.
-        kind: `pod` or `podgroup`, as people are told.
+        kind: what it is, as people are told.
         uid: of the pod, or of the group's object.
         place: where room is made, as people are told.
         nodes: where it is made.
@@ -55,7 +56,7 @@ class Preemptor:
 
     pods: Sequence[PodInfo]
     priority: int
-    kind: str
+    kind: EntityType
     uid: str
     place: str
     nodes: Sequence[str]
@@ -99,13 +100,16 @@ class Executor:
             run.unseen.pop()
         return bool(run.unseen)
 
-    def start(self, preemptor: Preemptor, victims: Sequence[Placed], *, violations: int) -> None:
+    def start(self, preemptor: Preemptor, victims: Sequence[Placed], *, violations: int, disruptions: int) -> None:
         """Evict the victims for the preemptor. Those on their way out already are left alone.
 
         Those that another preemptor has asked for, and that the watch has not told of, are asked for last. Where there
-        are no victims, no event is to come that could wake it.
+        are no victims, no event is to come that could wake it. So many `violations` and
+        `disruptions` are told (see `Observer.preemption_victims`).
         """
-        self._handle.observer.preemption_victims(len(victims), violations=violations)
+        self._handle.observer.preemption_victims(
+            len(victims), preemptor=preemptor.kind, violations=violations, disruptions=disruptions
+        )
         if not victims:
             self._try_again_later(preemptor)
         victims = [victim for victim in victims if not victim.pod.terminating]
@@ -144,7 +148,8 @@ class Executor:
                 self._forget(run, preemptor)
             self._handle.clock.call_later(_SEEN_SECONDS, partial(self._seen, run, preemptor))
             seconds = self._handle.clock.now() - since
-            self._handle.observer.preemption_executed("error" if failed else "success", seconds=seconds)
+            result: PreemptionResult = "error" if failed else "success"
+            self._handle.observer.preemption_executed(result, preemptor=preemptor.kind, seconds=seconds)
             if failed:
                 self._try_again_later(preemptor)
             elif all(self._current(victim) is None for victim in run.victims):

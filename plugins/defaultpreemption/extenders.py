@@ -59,4 +59,4 @@ def _uids(victims: Victims) -> set[str]:
 def _candidate(ours: Candidate, answered: Victims) -> Candidate:
     nodes = {placed.pod.uid: placed.node_name for placed in ours.victims}
     placed = tuple(Placed(pod, nodes.get(pod.uid, ours.node_name)) for pod in answered.pods)
-    return Candidate(ours.node_name, placed, answered.violations)
+    return Candidate(ours.node_name, placed, answered.violations, ours.disruptions)

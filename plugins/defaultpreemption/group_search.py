@@ -18,7 +18,8 @@ from muster.framework.contract import Handle, Placed, PodGroupInfo, PodGroupTria
 from .budgets import Budgets
 from .candidates import LOWEST_PRIORITY
 from .cheapest import Estimate, Evictable, evictable
-from .victims import UnitOf, Victim, by_importance, reprieve_order, victims_in_steps
+from .units import Units
+from .victims import Victim, by_importance, reprieve_order
 
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming preemptor")
 
@@ -38,28 +39,29 @@ class GroupPlan:
         placement: the members with the nodes that they are to get.
         victims: the pods to evict, most important first.
         violations: how many of them no PodDisruptionBudget lets go.
+        disruptions: how many groups go as a whole, and pods of others.
         cost: the less the better: violations, the highest priority lost, the sum of priorities, how many.
     """
 
     placement: Sequence[Placed]
     victims: Sequence[Placed]
     violations: int
+    disruptions: int
     cost: Cost
 
 
 class GroupSearch:
-    """Looks for the cheapest way to make room for one group. `unit_of` tells which pods need one another."""
+    """Looks for the cheapest way to make room for one group. `units` tells which pods need one another."""
 
     def __init__(
-        self, handle: Handle, group: PodGroupInfo, trial: PodGroupTrial, budgets: Budgets, unit_of: UnitOf
+        self, handle: Handle, group: PodGroupInfo, trial: PodGroupTrial, budgets: Budgets, units: Units
     ) -> None:
         self._snapshot = handle.snapshot
         self._nominator = handle.nominator
-        self._now = handle.clock.wall()
         self._group = group
         self._trial = trial
         self._budgets = budgets
-        self._unit_of = unit_of
+        self._units = units
 
     def run(self) -> Steps[GroupPlan | Status]:
         """The plan, or why there is none: what keeps the group from fitting also without all whom it may evict."""
@@ -75,7 +77,7 @@ class GroupSearch:
                 continue
             some = [pods.pods[position] for position in sorted(chosen)]
             yield True
-            victims = yield from victims_in_steps(some, self._unit_of, self._group.priority, self._now)
+            victims = yield from self._units.victims_in_steps(some, self._group.priority)
             found = yield from self._try(victims)
             if isinstance(found, Status):
                 refused = found
@@ -101,7 +103,7 @@ class GroupSearch:
                 useful[some] = True
             yield True
         found = yield from evictable(
-            snapshot, np.flatnonzero(useful).tolist(), self._group.priority, self._unit_of, self._budgets.protect
+            snapshot, np.flatnonzero(useful).tolist(), self._group.priority, self._units, self._budgets.protect
         )
         if not found.pods:
             return found, []
@@ -179,7 +181,7 @@ class GroupSearch:
         priorities = [victim.priority for victim in gone for _ in victim.pods]
         highest = max(priorities, default=-LOWEST_PRIORITY)
         cost = violations, highest, sum(priority + LOWEST_PRIORITY for priority in priorities), len(pods)
-        return GroupPlan(placement, pods, violations, cost)
+        return GroupPlan(placement, pods, violations, sum(victim.group for victim in gone), cost)
 
     def _one_by_one(
         self, turns: Sequence[tuple[Victim, int]], used: Collection[str]

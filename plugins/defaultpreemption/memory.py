@@ -21,7 +21,7 @@ from muster.framework.model.pod_info import PodInfo, PodSignature
 
 from .budgets import Budgets, PodDisruptionBudget
 from .candidates import Candidate
-from .victims import UnitOf
+from .units import UnitOf
 
 _KINDS = 32
 """Kinds of preemptors that are remembered."""

@@ -47,7 +47,8 @@ from .executor import Executor, Preemptor, terminating_by_preemption
 from .extenders import left_by_extenders, still_in_question
 from .group_search import GroupPlan, GroupSearch
 from .memory import DryRunMemory
-from .victims import Victim, start_time, victims_among
+from .units import Units
+from .victims import Victim, start_time
 
 _NEVER = Status.unschedulable("preemption: not eligible due to preemptionPolicy=Never.")
 _TERMINATING = Status.unschedulable("preemption: not eligible due to a terminating pod on the nominated node.")
@@ -117,7 +118,12 @@ class DefaultPreemption(
             for candidate in candidates:
                 pod, node = decision.pod, candidate.node_name
                 preemptor = Preemptor((pod,), pod.priority, "pod", pod.uid, node, (node,))
-                self._executor.start(preemptor, candidate.victims, violations=candidate.violations)
+                self._executor.start(
+                    preemptor,
+                    candidate.victims,
+                    violations=candidate.violations,
+                    disruptions=candidate.disruptions,
+                )
 
     # For whole groups.
 
@@ -125,33 +131,41 @@ class DefaultPreemption(
         self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
     ) -> Steps[tuple[Mapping[str, str] | None, Status | None]]:
         """Promise all members that the group lacks a node each, with whom it loses, or say why no eviction helps."""
-        state.write(self.name, ())
+        promised, status, plan = yield from self._made_room(group, trial)
+        if plan is not None:
+            placement = {placed.pod.key: placed.node_name for placed in plan.placement}
+            state.write(Evictions.KEY, replace(self._evictions("", plan.victims), placement=placement))
+        state.write(self.name, (status.code, plan, group))
+        return promised, status
+
+    def _made_room(
+        self, group: PodGroupInfo, trial: PodGroupTrial
+    ) -> Steps[tuple[Mapping[str, str] | None, Status, GroupPlan | None]]:
+        """What is promised to whom, what is said of it, and whom to evict."""
         if not group.may_preempt:
-            return None, Status.unschedulable("not eligible due to preemptionPolicy=Never.")
+            return None, Status.unschedulable("not eligible due to preemptionPolicy=Never."), None
         if self._is_clearing(group):
-            return None, Status(Code.SUCCESS, ("ongoing preemption on nominated nodes",))
+            return None, Status(Code.SUCCESS, ("ongoing preemption on nominated nodes",)), None
         if not any(priority < group.priority for priority in self.handle.snapshot.priorities):
-            return {}, Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)  # there is nobody: not worth a word to each member
-        search = GroupSearch(self.handle, group, trial, self._budgets(), self._unit_of)
-        plan = yield from search.run()
+            return {}, Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE), None  # nobody: not worth a word to each member
+        plan = yield from GroupSearch(self.handle, group, trial, self._budgets(), self._units()).run()
         if isinstance(plan, Status):
-            return {}, plan
-        state.write(self.name, (plan, group))
-        placement = {placed.pod.key: placed.node_name for placed in plan.placement}
-        state.write(Evictions.KEY, replace(self._evictions("", plan.victims), placement=placement))
+            return {}, plan, None
         text = f"found a placement for podgroup, preempting {len(plan.victims)} victims"
-        return {placed.pod.uid: placed.node_name for placed in plan.placement}, Status(Code.SUCCESS, (text,))
+        promised = {placed.pod.uid: placed.node_name for placed in plan.placement}
+        return promised, Status(Code.SUCCESS, (text,)), plan
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Evict those whom the decision named. All waiting members are held until it is done."""
         match decision.state.get(self.name):
-            case (GroupPlan() as plan, PodGroupInfo() as group):
-                self.handle.observer.preemption_attempted()
-                nodes = [*dict.fromkeys(placed.node_name for placed in plan.placement)]
-                preemptor = Preemptor(group.members, group.priority, "podgroup", group.uid, "cluster", nodes)
-                self._executor.start(preemptor, plan.victims, violations=plan.violations)
-            case ():
-                self.handle.observer.preemption_attempted()
+            case (Code() as code, plan, PodGroupInfo() as group):
+                self.handle.observer.group_preemption_attempted(code)
+                if isinstance(plan, GroupPlan):
+                    nodes = [*dict.fromkeys(placed.node_name for placed in plan.placement)]
+                    preemptor = Preemptor(group.members, group.priority, "podgroup", group.uid, "cluster", nodes)
+                    self._executor.start(
+                        preemptor, plan.victims, violations=plan.violations, disruptions=plan.disruptions
+                    )
 
     def _is_clearing(self, group: PodGroupInfo) -> bool:
         """Whether room that was made for the group is still being cleared."""
@@ -168,17 +182,10 @@ class DefaultPreemption(
         return terminating_by_preemption(pod) or pod.uid in self._executor.leaving
 
     def _unit_of(self, pod: PodInfo) -> DisruptionUnit | None:
-        """The pods that need this one. Of those it can spare, some may have been told to go a moment ago."""
-        unit = self.handle.disruption_unit(pod)
-        if unit is None or not self._executor.leaving:
-            return unit
-        leaving = self._executor.leaving
-        staying = [placed for placed in unit.pods if placed.pod.uid not in leaving]
-        if len(staying) == len(unit.pods):
-            return unit
-        if pod.uid in leaving:
-            return None
-        return replace(unit, pods=staying, spare=max(0, unit.spare - len(unit.pods) + len(staying)))
+        return self._units().of(pod)
+
+    def _units(self) -> Units:
+        return Units(self.handle.disruption_unit, self._executor.leaving, self.handle.clock.wall())
 
     # What both look at.
 
@@ -203,9 +210,9 @@ class DefaultPreemption(
         names = [*names[first:], *names[:first]]
         wanted = max(self._candidates_wanted(len(names)), 1)
         search = VictimSearch(self.handle, state, pod, self._budgets(), self._memory)
-        found = DryRun()
+        found, units = DryRun(), self._units()
         for start in range(0, len(names), wanted):
-            part = search.run(names[start : start + wanted], partial(self._victims_on, pod))
+            part = search.run(names[start : start + wanted], partial(self._victims_on, pod, units))
             found.candidates += part.candidates
             found.statuses |= part.statuses
             if len(found.candidates) >= wanted and any(not each.violations for each in found.candidates):
@@ -227,9 +234,8 @@ class DefaultPreemption(
         share = nodes * self._args.min_candidate_nodes_percentage // 100
         return min(max(share, self._args.min_candidate_nodes_absolute), nodes)
 
-    def _victims_on(self, pod: PodInfo, node_name: str) -> list[Victim]:
-        placed = (Placed(other, node_name) for other in self._on(node_name))
-        return victims_among(placed, self._unit_of, pod.priority, self.handle.clock.wall())
+    def _victims_on(self, pod: PodInfo, units: Units, node_name: str) -> list[Victim]:
+        return units.victims_among((Placed(other, node_name) for other in self._on(node_name)), pod.priority)
 
     def _on(self, node_name: str) -> Iterator[PodInfo]:
         snapshot = self.handle.snapshot

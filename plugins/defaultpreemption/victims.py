@@ -5,12 +5,11 @@ The dry run asks who comes first; the plugin reads off the result what is told a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from operator import attrgetter
 
-from muster.framework.contract import DisruptionUnit, Placed, Steps
-from muster.framework.contract.pod_group import at_once
+from muster.framework.contract import DisruptionUnit, Placed
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 
@@ -76,39 +75,6 @@ def whole(unit: DisruptionUnit, now: float) -> Victim:
     """All pods of a group that run."""
     started = min(start_time(placed.pod, now) for placed in unit.pods)
     return Victim(tuple(unit.pods), unit.priority, True, started, unit.spare)
-
-
-UnitOf = Callable[[PodInfo], DisruptionUnit | None]
-
-
-def victims_among(pods: Iterable[Placed], unit_of: UnitOf, below: int, now: float) -> list[Victim]:
-    """The same as `victims_in_steps`, at once."""
-    return at_once(victims_in_steps(pods, unit_of, below, now))
-
-
-def victims_in_steps(pods: Iterable[Placed], unit_of: UnitOf, below: int, now: float) -> Steps[list[Victim]]:
-    """What it takes to evict all of these pods that a preemptor of priority `below` may evict.
-
-    Pods by themselves come in their order. More pods of a group than it can spare take all of its others along.
-    """
-    victims: list[Victim] = []
-    in_groups: dict[str, tuple[DisruptionUnit, list[Placed]]] = {}
-    for placed in pods:
-        if placed.pod.priority >= below:
-            continue
-        yield True
-        unit = unit_of(placed.pod)
-        if unit is None:
-            victims.append(single(placed.pod, placed.node_name, now))
-        elif unit.priority < below:
-            in_groups.setdefault(unit.key, (unit, []))[1].append(placed)
-    for unit, mine in in_groups.values():
-        yield True
-        if len(mine) <= unit.spare:
-            victims += [member(placed, unit, now) for placed in mine]
-        else:
-            victims.append(whole(unit, now))
-    return victims
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from muster.framework.contract.members import EndedMember
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
-from .api import PodGroup, group_key
-from .composite_api import CompositePodGroup
+from .api import PodGroup, PodGroupSpec, group_key
+from .composite_api import CompositePodGroup, CompositePodGroupSpec
 from .hierarchy import COMPOSITE_PREFIX, Hierarchy, is_root, topology_of
 from .validation import fault
 
@@ -99,8 +99,9 @@ class Groups(GroupBook[PodGroup]):
             self._said.pop(group, None)
         if new is not None:
             self._groups[group] = new
-        self.hierarchy.follow_leaf(group, new)
-        self._forget_fault(group)
+        if known is None or new is None or (known.metadata.uid, known.spec) != (new.metadata.uid, new.spec):
+            self.hierarchy.follow_leaf(group, new)
+            self._forget_fault(group)
         if new is not None:
             self._look(group)
         self._changed(group)
@@ -227,16 +228,31 @@ class Groups(GroupBook[PodGroup]):
             if pod.pod.spec.scheduler_name in self.profiles and not pod.pod.spec.scheduling_gates
         ]
 
+    def remaining_count(self, group: str) -> int:
+        """How many they are. Asked for each member that is tried, of thousands, of which few are held back."""
+        if self.members.gated(group) or any(kind.scheduler not in self.profiles for kind in self.members.kinds(group)):
+            return len(self.remaining(group))
+        return len(self.members.of(group)) - self.members.placed(group)
+
     def fault(self, group: str) -> str | None:
         """Why its members cannot be one group; None when they can. See `validation`."""
         if group not in self._faults:
             found = self._groups.get(group) or self.hierarchy.get(group)
             leaves = self.leaves(group)
+            if found is not None and self._are_alike(leaves, found.spec):
+                self._faults[group] = None
+                return None
             remaining = [pod for leaf in leaves for pod in self.remaining(leaf)]
             waiting = sorted(remaining, key=lambda pod: (-pod.priority, pod.key))
             scheduled = [pod for leaf in leaves for pod in self.members.placed_pods(leaf)]
             self._faults[group] = None if found is None else fault(found.spec, waiting, scheduled)
         return self._faults[group]
+
+    def _are_alike(self, leaves: Sequence[str], spec: PodGroupSpec | CompositePodGroupSpec) -> bool:
+        """Whether all members are of one kind, and that goes with the group: so it is as a rule."""
+        kinds = {kind for leaf in leaves for kind in self.members.kinds(leaf)}
+        some = next((pod for leaf in leaves for pod in self.members.of(leaf)), None)
+        return len(kinds) == 1 and some is not None and fault(spec, [some], ()) is None
 
     def age(self, group: str) -> float:
         """Seconds since the first member of the group was seen."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from muster.framework.contract import Favour, Part, PodInfo, Topology
+from muster.framework.contract.group_tree import IMPOSSIBLE
 
 from . import messages
 from .api import PodGroup, SchedulingConstraints
@@ -62,6 +63,8 @@ class Hierarchy:
         self._parent_of: dict[str, str] = {}
         self._ready: dict[str, bool] = {}
         self._roots: dict[str, str | None] = {}
+        self._in_order: dict[str, list[str]] = {}
+        self._unready: dict[str, tuple[int, str | None]] = {}
 
     # What the watches saw.
 
@@ -92,12 +95,16 @@ class Hierarchy:
             self._parts.setdefault(after, set()).add(name)
         self._ready.clear()
         self._roots.clear()
+        self._in_order.clear()
+        self._unready.clear()
 
     def members_changed(self, group: str) -> None:
         """A PodGroup may have more or fewer members than before."""
         if group in self._parent_of and self._ready.get(group) is not self._is_ready(group):
             self._ready.pop(group, None)
             self._ready.pop(self.root_of(group) or "", None)
+            for above in self.above(group):
+                self._unready.pop(above, None)
 
     # What they are.
 
@@ -184,10 +191,12 @@ class Hierarchy:
             group = self._leaves.get(name)
             needed = 1 if group is None else group.spec.min_count
             return messages.lacks_members(_name(name), self._leaves.existing(name), needed)
-        parts, needed = self._parts_of(name), self._composites[name].spec.min_group_count
-        ready = sum(self._known_ready(part) for part in parts)
-        text = messages.lacks_parts(_name(name), ready, needed)
-        unready = next((part for part in parts if not self._known_ready(part)), None)
+        if name not in self._unready:  # every pod that is kept out asks
+            readiness = {part: self._known_ready(part) for part in self._parts_of(name)}
+            first = next((part for part, ready in readiness.items() if not ready), None)
+            self._unready[name] = sum(readiness.values()), first
+        ready, unready = self._unready[name]
+        text = messages.lacks_parts(_name(name), ready, self._composites[name].spec.min_group_count)
         return text if unready is None else f"{text}; {self.lack(unready)}"
 
     def tree(self, name: str) -> Part:
@@ -200,6 +209,14 @@ class Hierarchy:
         parts = [self.tree(part) for part in self._parts_of(name)]
         holding = [pod for part in parts for pod in part.holding]
         return Part(name, spec.min_group_count, holding, topology_of(spec.scheduling_constraints), parts)
+
+    def least(self, name: str) -> int:
+        """At least so many members must get a node for a group to start: `Part.least`, asked with each event."""
+        if not is_root(name):
+            return max(0, self._leaves.missing(name))
+        needed = self._composites[name].spec.min_group_count
+        lacking = sorted(self.least(part) for part in self._parts_of(name))
+        return sum(lacking[:needed]) if len(lacking) >= needed else IMPOSSIBLE
 
     def _known_ready(self, name: str) -> bool:
         """Kept of PodGroups and of roots: what is in between changes with them."""
@@ -220,15 +237,17 @@ class Hierarchy:
         needed = found.spec.min_group_count
         return sum(self._known_ready(part) for part in self._parts.get(name, ())) >= needed
 
-    def _parts_of(self, name: str) -> list[str]:
+    def _parts_of(self, name: str) -> Sequence[str]:
         """In kube-scheduler's order: the oldest first, then by name."""
 
         def place(part: str) -> tuple[str, str]:
             found = self._composites.get(part) if is_root(part) else self._leaves.get(part)
             return (found.metadata.creation_timestamp or "" if found is not None else "", part.rpartition("/")[2])
 
-        known = (part for part in self._parts.get(name, ()) if not is_root(part) or part in self._composites)
-        return sorted(known, key=place)
+        if name not in self._in_order:
+            known = (part for part in self._parts.get(name, ()) if not is_root(part) or part in self._composites)
+            self._in_order[name] = sorted(known, key=place)
+        return self._in_order[name]
 
 
 def _name(name: str) -> str:

@@ -128,8 +128,8 @@ class GangScheduling(
 
     def missing(self, group: str) -> int:
         """How many members must get a node at once; of a hierarchy, how many at least."""
-        tree = self._groups.tree(group)
-        return super().missing(group) if tree is None else tree.least
+        hierarchy = self._groups.hierarchy
+        return super().missing(group) if hierarchy.get(group) is None else hierarchy.least(group)
 
     def uid(self, group: str) -> str:
         """The UID of the group's object."""
@@ -215,7 +215,7 @@ class GangScheduling(
         if self._groups.hierarchy.is_part(group):
             gap = self._groups.hierarchy.gap(group)
             return None if gap is None else Status.pending(gap)
-        missing, remaining = self._groups.missing(group), len(self._groups.remaining(group))
+        missing, remaining = self._groups.missing(group), self._groups.remaining_count(group)
         if missing > remaining:
             scheduled = self._groups.scheduled(group)
             return Status.pending(messages.too_few(found.spec.min_count, scheduled, remaining))
@@ -232,7 +232,7 @@ class GangScheduling(
             return Status.failure(messages.member_error(cause.message))
         min_count, scheduled = self._groups.quorum(group), self._groups.scheduled(group)
         if cause.code is Code.PENDING and cause.plugin in ("", self.name):
-            remaining = len(self._groups.remaining(group)) if cause.plugin else placed
+            remaining = self._groups.remaining_count(group) if cause.plugin else placed
             return Status.pending(messages.too_few(min_count, scheduled, remaining))
         text = messages.unsatisfied(min_count, scheduled + placed, missing - placed - 1)
         if no_domain is not None:
@@ -321,13 +321,15 @@ class GangScheduling(
         """What was said of a group that asks for more pods by now than there are is true no more."""
         if self._groups.said(group) is None or self._groups.has_enough(group):
             return
-        scheduled, remaining = self._groups.scheduled(group), len(self._groups.remaining(group))
+        scheduled, remaining = self._groups.scheduled(group), self._groups.remaining_count(group)
         text = messages.too_few(self._groups.quorum(group), scheduled, remaining)
         self._groups.say(group, Reason.UNSCHEDULABLE, text)
 
     def _activate(self, group: str) -> None:
-        """Have those that wait tried, all of a hierarchy together."""
+        """Have those that wait tried, all of a hierarchy together once it can be."""
         leaves = self._groups.leaves(self._groups.whole(group))
+        if len(leaves) > 1 and not self._groups.is_ready(leaves[0]):
+            leaves = [] if is_root(group) else [group]
         self.handle.activate({pod.key: pod for leaf in leaves for pod in self._groups.members.unplaced_pods(leaf)})
 
 

@@ -154,8 +154,8 @@ class NodeResourcesFit(
     def score_placements(self, pods: Sequence[PodInfo], domains: Partition, snapshot: SnapshotReader) -> Scores:
         """How full the nodes of the domain are together, whatever the strategy for single nodes (ScorePlacement)."""
         requests = Counter[str]()
-        for pod in pods:
-            requests.update(pod.signature.scoring)
+        for signature, count in Counter(pod.signature for pod in pods).items():
+            requests.update({name: amount * count for name, amount in signature.scoring.items()})
         use = ScoredUse(scored_resources(self._configured, requests))
         used, offered = use.in_domains(domains, snapshot)
         return most_allocated(used, offered, use.weights)

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from muster.framework.contract import Code
+from muster.framework.contract.observer import EntityType, GroupResult, NullObserver
 from muster.plugins.gangscheduling.groups import Groups, Reason, Said
 from muster.plugins.gangscheduling.plugin import SHARED
 from tests.builders import PodDict, make_node
@@ -96,3 +98,50 @@ async def test_a_group_that_may_not_preempt_waits(world: World) -> None:
         "pod group preemption: not eligible due to preemptionPolicy=Never."
     )
     assert world.evicted == []
+
+
+class Told(NullObserver):
+    """Remembers what metrics of preemption are made of."""
+
+    def __init__(self) -> None:
+        self.attempts: list[GroupResult] = []
+        self.preemptions: list[Code] = []
+        self.victims: list[tuple[EntityType, int, int]] = []
+
+    def group_attempt(self, result: GroupResult, *, profile: str, seconds: float) -> None:
+        self.attempts.append(result)
+
+    def group_preemption_attempted(self, result: Code) -> None:
+        self.preemptions.append(result)
+
+    def preemption_victims(self, victims: int, *, preemptor: EntityType, violations: int, disruptions: int) -> None:
+        self.victims.append((preemptor, victims, disruptions))
+
+
+async def test_what_a_group_evicts_is_counted_as_kube_scheduler_counts_it() -> None:
+    told = Told()
+    world = World(observer=told)
+    world.add_nodes(make_node("a", cpu="4"))
+    world.fill("a", 1)
+    world.native("low", 3, min_count=3, priority=1, disruptionMode={"all": {}})
+    await world.settle()
+    world.native("high", 4, min_count=4, priority=10)
+    await world.run(30)
+    await world.kill()
+    assert told.attempts == ["scheduled", "waiting_on_preemption", "scheduled"]
+    assert told.preemptions == [Code.SUCCESS]
+    assert told.victims == [("podgroup", 4, 1)]
+
+
+async def test_a_group_that_finds_nobody_to_evict_is_counted_as_unschedulable() -> None:
+    told = Told()
+    world = World(observer=told)
+    world.add_nodes(make_node("a", cpu="4"))
+    world.native("high", 5, min_count=5, priority=10)
+    await world.settle()
+    await world.kill()
+    assert (told.attempts, told.preemptions, told.victims) == (
+        ["unschedulable"],
+        [Code.UNSCHEDULABLE_AND_UNRESOLVABLE],
+        [],
+    )

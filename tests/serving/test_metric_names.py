@@ -61,6 +61,15 @@ TABLE = (
     row("scheduler_podgroup_schedule_attempts_total", "counter", "ALPHA", "result profile"),
     row("scheduler_podgroup_scheduling_attempt_duration_seconds", "histogram", "ALPHA", "result profile", A),
     row("scheduler_podgroup_scheduling_algorithm_duration_seconds", "histogram", "ALPHA", "", A),
+    row("scheduler_generated_placements_total", "counter", "ALPHA", "profile"),
+    row("scheduler_placement_evaluations_total", "counter", "ALPHA", "result profile"),
+    row("scheduler_placement_evaluation_duration_seconds", "histogram", "ALPHA", "", A),
+    row("scheduler_workload_preemption_attempts_total", "counter", "ALPHA", "result"),
+    row("scheduler_workload_preemption_victims", "histogram", "ALPHA", "", (1, 2, 11)),
+    row("scheduler_preemption_workload_disruptions", "histogram", "ALPHA", "preemptor", (1, 2, 11)),
+    row("scheduler_preemption_execution_duration_seconds", "histogram", "ALPHA", "preemptor result", (0.001, 2, 16)),
+    row("scheduler_preemption_goroutines_execution_total", "counter", "ALPHA", "result"),
+    row("scheduler_preemption_pdb_violations_total", "counter", "ALPHA", "preemptor"),
     row("scheduler_volume_scheduling_stage_error_total", "counter", "ALPHA", "operation"),
     row("scheduler_dra_bindingconditions_allocations_total", "counter", "ALPHA", "profile driver status"),
     row(
@@ -105,6 +114,11 @@ def everything_once(observer: Observer) -> None:
     observer.event_handled("NodeAdd", seconds=0.1)
     observer.group_bound(0.1, members=65)
     observer.reservations(1)
+    observer.placements_generated(3, profile="muster")
+    observer.placement_evaluated(feasible=True, profile="muster", seconds=0.1)
+    observer.group_preemption_attempted(Code.SUCCESS)
+    observer.preemption_victims(2, preemptor="podgroup", violations=1, disruptions=1)
+    observer.preemption_executed("success", preemptor="podgroup", seconds=0.1)
     observer.volume_stage_failed("predicate", times=2)
     observer.claim_created("success")
     observer.devices_awaited("timeout", profile="muster", drivers=["gpu"], conditional=["gpu"], seconds=0.1)

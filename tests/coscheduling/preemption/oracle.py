@@ -36,7 +36,7 @@ class Judge(PostBindPlugin, DecisionFollower):
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         match decision.state.get("DefaultPreemption"):
-            case (GroupPlan() as plan, PodGroupInfo() as group):
+            case (_, GroupPlan() as plan, PodGroupInfo() as group):
                 type(self).judged += 1
                 try:
                     self._judge(plan, group)

@@ -1,7 +1,9 @@
 """Kubernetes' own PodGroups as somebody sees them who has kubectl and nothing else."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.e2e.eventually import eventually
@@ -117,13 +119,23 @@ def test_groups_of_a_workload_are_placed_in_one_domain(native: NativeCluster) ->
     assert len({node.partition("-")[0] for node in nodes.values()}) == 1
 
 
-def test_the_example_starts(native: NativeCluster) -> None:
-    native.add_nodes("one", cpu="4")
-    example = yaml.safe_load_all((EXAMPLES / "gang.yaml").read_text())
-    group, job = example
-    job["spec"]["template"]["spec"]["schedulerName"] = native.scheduler
-    native.kubectl("apply", "--filename=-", stdin=yaml.safe_dump_all([group, job]))
-    native.wait_until_started("native-gang", 3)
+@pytest.mark.parametrize(
+    ("example", "groups"),
+    [
+        ("gang.yaml", {"native-gang": 3}),
+        ("rack.yaml", {"native-rack": 3}),
+        ("tree.yaml", {"native-leader": 1, "native-workers": 2}),
+    ],
+)
+def test_the_examples_start(native: NativeCluster, example: str, groups: Mapping[str, int]) -> None:
+    for rack in ("a", "b"):
+        native.add_nodes(f"{rack}-1", f"{rack}-2", cpu="2", labels={"example.com/rack": rack})
+    objects = [*yaml.safe_load_all((EXAMPLES / example).read_text())]
+    for job in (each for each in objects if each["kind"] == "Job"):
+        job["spec"]["template"]["spec"]["schedulerName"] = native.scheduler
+    native.kubectl("apply", "--filename=-", stdin=yaml.safe_dump_all(objects))
+    for name, count in groups.items():
+        native.wait_until_started(name, count)
 
 
 def test_a_group_that_restarts_evicts_what_is_left_of_it(native: NativeCluster) -> None:

@@ -1,0 +1,83 @@
+"""Units: which pods are evicted together, as it is asked about during one decision, while nothing changes.
+
+The searches for victims ask about each pod that they may take. A group of thousands is the unit of each of its pods, so
+what there is to know of one is worked out once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+
+from muster.framework.contract import DisruptionUnit, Placed, Steps
+from muster.framework.contract.pod_group import at_once
+from muster.framework.model.pod_info import PodInfo
+
+from .victims import Victim, member, single, whole
+
+UnitOf = Callable[[PodInfo], DisruptionUnit | None]
+
+
+class Units:
+    """Units by pod. `unit_of` tells which pods need one another, without those in `leaving` (UIDs).
+
+    `now` is when pods began to run that have not yet, seconds since the epoch.
+    """
+
+    def __init__(self, unit_of: UnitOf, leaving: Collection[str], now: float) -> None:
+        self._unit_of = unit_of
+        self._leaving = leaving
+        self._now = now
+        self._known: dict[str, DisruptionUnit | None] = {}
+        self._whole: dict[str, Victim] = {}
+
+    def of(self, pod: PodInfo) -> DisruptionUnit | None:
+        """The pods that need this one. Of those it can spare, some may have been told to go a moment ago."""
+        if pod.uid not in self._known:
+            self._learn(pod)
+        return self._known[pod.uid]
+
+    def victims_among(self, pods: Iterable[Placed], below: int) -> list[Victim]:
+        """The same as `victims_in_steps`, at once."""
+        return at_once(self.victims_in_steps(pods, below))
+
+    def victims_in_steps(self, pods: Iterable[Placed], below: int) -> Steps[list[Victim]]:
+        """What it takes to evict all of these pods that a preemptor of priority `below` may evict.
+
+        Pods by themselves come in their order. More pods of a group than it can spare take all of its others along.
+        """
+        victims: list[Victim] = []
+        in_groups: dict[str, tuple[DisruptionUnit, list[Placed]]] = {}
+        for placed in pods:
+            if placed.pod.priority >= below:
+                continue
+            yield True
+            unit = self.of(placed.pod)
+            if unit is None:
+                victims.append(single(placed.pod, placed.node_name, self._now))
+            elif unit.priority < below:
+                in_groups.setdefault(unit.key, (unit, []))[1].append(placed)
+        for unit, mine in in_groups.values():
+            yield True
+            if len(mine) <= unit.spare:
+                victims += [member(placed, unit, self._now) for placed in mine]
+            else:
+                victims.append(self._all_of(unit))
+        return victims
+
+    def _learn(self, pod: PodInfo) -> None:
+        unit = self._known[pod.uid] = self._unit_of(pod)
+        if unit is None:
+            return
+        staying = [placed for placed in unit.pods if placed.pod.uid not in self._leaving]
+        if len(staying) == len(unit.pods):
+            self._known.update((placed.pod.uid, unit) for placed in unit.pods)
+            return
+        left = replace(unit, pods=staying, spare=max(0, unit.spare - len(unit.pods) + len(staying)))
+        for uid in (pod.uid, *(placed.pod.uid for placed in unit.pods)):
+            self._known[uid] = None if uid in self._leaving else left
+
+    def _all_of(self, unit: DisruptionUnit) -> Victim:
+        if unit.key not in self._whole:
+            self._whole[unit.key] = whole(unit, self._now)
+        return self._whole[unit.key]
