@@ -1,6 +1,7 @@
 """Fixtures for every test: one real API server for the session, started by the first test that asks for it."""
 
 import asyncio
+import gc
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -28,6 +29,13 @@ settings.load_profile("muster")
 def _no_loop_but_the_tests_own() -> None:
     """Python 3.11 makes an event loop for pytest-asyncio's first look at the current one, and nobody closes it."""
     asyncio.set_event_loop(None)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_kept_for_good() -> Iterator[None]:
+    """A command takes all that there is for what stays, where no collector looks, nor hypothesis for its own random."""
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")
