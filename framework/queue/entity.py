@@ -175,7 +175,9 @@ class QueuedEntity:
         pod = self.pods.pop(uid)
         pod.unschedulable_count = self.unschedulable_count
         pod.consecutive_errors = self.consecutive_errors
-        self.changed()
+        self.sort_key_is_old = True
+        if self._stands_for_others(pod.info):
+            self._signatures = None
         return pod
 
     def absorb(self, failed: QueuedEntity) -> None:
@@ -193,14 +195,25 @@ class QueuedEntity:
         for pod in failed.pods.values():
             self.add(pod)
 
-    def changed(self) -> None:
-        """A pod was replaced or left."""
+    def replace(self, new: PodInfo) -> QueuedPodInfo:
+        """One of its pods is by now as `new` says. Thousands are told one after another that they wait.
+
+        Raises KeyError when it is not one of its pods.
+        """
+        pod = self.pods[new.uid]
+        if new.signature is not pod.info.signature or self._stands_for_others(pod.info):
+            self._signatures = None
+        pod.info = new
         self.sort_key_is_old = True
-        self._signatures = None
+        return pod
 
     def all_pods(self) -> Iterable[PodInfo]:
         """Its pods."""
         return (pod.info for pod in self.pods.values())
+
+    def _stands_for_others(self, pod: PodInfo) -> bool:
+        """Whether it is the one of its signature."""
+        return self._signatures is not None and self._signatures[pod.signature] is pod
 
     def one_per_signature(self) -> Collection[PodInfo]:
         """One pod of each signature: a group may have thousands of equal replicas."""

@@ -118,9 +118,7 @@ class WaitingEntities:
     def update(self, new: PodInfo, events: Sequence[ObjectEvent]) -> None:
         """A pod that waits here changed in these ways."""
         entity = self.places.entity_of[new.uid]
-        pod = entity.pods[new.uid]
-        pod.info = new
-        entity.changed()
+        pod = entity.replace(new)
         if entity.batched_by is not None and not entity.batched_by_what_it_is():
             self.batching.leave(entity)
         if self._changes_group(pod, events[0].event.label):

@@ -7,7 +7,7 @@ else in the process changes the cluster's picture. Groups go the same way, see `
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,8 +121,8 @@ class Algorithm:
         listed = NodeView(snapshot, snapshot.live_rows())
         pre_filtered = framework.run_pre_filter_plugins(state, pod, listed)
         if pre_filtered.status is not None:
-            among = listed if state.within is None else NodeView(snapshot, state.within)
-            return _turned_away(pre_filtered, pre_filtered.status, among)
+            rows = snapshot.live_rows() if state.within is None else state.within
+            return _turned_away(pre_filtered, pre_filtered.status, snapshot.names_of(rows))
         if len(self._nominator) and nominated_first:
             rows = self.nominated_node(state, pod)
             if rows is not None and (consultation is None or snapshot.names[int(rows[0])] in consultation.node_names):
@@ -355,12 +355,12 @@ def pick_best(pod: PodInfo, rows: Rows, scored: Scored, choose: Choose) -> int:
     return int(equals[choose(len(equals)) if len(equals) > 1 else 0])
 
 
-def _turned_away(pre_filtered: PreFiltered, status: Status, listed: NodeView) -> Feasible:
+def _turned_away(pre_filtered: PreFiltered, status: Status, node_names: Sequence[str]) -> Feasible:
     nowhere = np.zeros(0, np.intp)
     if not status.rejected:
         return Feasible(pre_filtered, nowhere, status=status)
-    none = np.zeros(len(listed), np.int32)
-    diagnosis = Diagnosis(listed.names(), none, none, absent=status, prefilter_message=status.message)
+    none = np.zeros(len(node_names), np.int32)
+    diagnosis = Diagnosis(node_names, none, none, absent=status, prefilter_message=status.message)
     diagnosis.unschedulable_plugins |= pre_filtered.rejectors
     if status.code is Code.PENDING:
         diagnosis.pending_plugins |= pre_filtered.rejectors
