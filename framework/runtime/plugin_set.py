@@ -122,6 +122,7 @@ class PluginSet:
         self.bind = at("bind", BindPlugin)
         self.post_bind = at("postBind", PostBindPlugin)
         self.groups = self.of(GroupPlugin)
+        self._groups = {plugin.name: plugin for plugin in self.groups}
         self.pod_group_post_filter = at("podGroupPostFilter", PodGroupPostFilterPlugin)
         self.capacity = self.of(CapacityPlugin)
         self.capacity_names = frozenset(plugin.name for plugin in self.capacity)
@@ -167,10 +168,7 @@ class PluginSet:
     def group(self, key: str) -> tuple[GroupPlugin, str]:
         """The plugin that named a group, and the group's id. Raises KeyError for a key that `group_of` never gave."""
         name, _, group = key.partition("/")
-        plugin = self.plugins[name]
-        if not isinstance(plugin, GroupPlugin):
-            raise KeyError(key)
-        return plugin, group
+        return self._groups[name], group
 
     def of(self, base: type[P]) -> tuple[P, ...]:
         """The plugins that derive from `base`."""

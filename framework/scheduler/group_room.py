@@ -96,6 +96,8 @@ class GroupRoom:
         self._snapshot = snapshot
         self._changes = _Changes(snapshot)
         self._by_signature: LRUCache[ref[PodSignature], _OfSignature] = LRUCache(_SIGNATURES)
+        self._asked_last: Callable[[], PodSignature | None] = lambda: None
+        self._told_last = _OfSignature()
 
     def _forget(self, gone: ref[PodSignature]) -> None:
         self._by_signature.pop(gone, None)
@@ -130,16 +132,19 @@ class GroupRoom:
     def _of(self, framework: Framework, pod: PodInfo) -> _OfSignature | None:
         if not framework.plugins.capacity:
             return None
-        signature = ref(pod.signature)
-        known = self._by_signature.get(signature)
+        signature, position = pod.signature, self._snapshot.usage_journal.position
+        if self._asked_last() is signature and self._told_last.position == position:
+            return self._told_last  # hundreds of gangs alike ask one after another
+        known = self._by_signature.get(ref(signature))
         if known is None:
-            known = self._by_signature[ref(pod.signature, self._forget)] = _OfSignature()
-        elif known.position == self._snapshot.usage_journal.position:
+            known = self._by_signature[ref(signature, self._forget)] = _OfSignature()
+        self._asked_last, self._told_last = ref(signature), known
+        if known.position == position:
             return known
         try:
             self._refresh(known, framework, pod)
         except Failed:  # the trial will tell
-            del self._by_signature[signature]
+            del self._by_signature[ref(signature)]
             return None
         return known
 

@@ -121,8 +121,8 @@ class Algorithm:
         listed = NodeView(snapshot, snapshot.live_rows())
         pre_filtered = framework.run_pre_filter_plugins(state, pod, listed)
         if pre_filtered.status is not None:
-            rows = snapshot.live_rows() if state.within is None else state.within
-            return _turned_away(pre_filtered, pre_filtered.status, snapshot.names_of(rows))
+            among = snapshot.live_rows() if state.within is None else state.within
+            return _turned_away(pre_filtered, pre_filtered.status, snapshot.names_of(among))
         if len(self._nominator) and nominated_first:
             rows = self.nominated_node(state, pod)
             if rows is not None and (consultation is None or snapshot.names[int(rows[0])] in consultation.node_names):
