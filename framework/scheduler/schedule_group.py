@@ -13,14 +13,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from ..contract.cycle_state import CycleState
 from ..contract.decision import GroupDecision, PodDecision
 from ..contract.group import GroupPlugin
 from ..contract.group_tree import Part
-from ..contract.observer import GroupResult
 from ..contract.pod_group import PodGroupInfo, Steps, with_preemption
 from ..contract.status import Code, Status
 from ..contract.topology import Topology
@@ -31,6 +29,7 @@ from .binding_cycle import BindingCycle
 from .domain_search import DomainSearch, Searched
 from .event_handlers import PodEventHandler
 from .failure import FailureHandler
+from .group_outcome import GroupOutcome
 from .group_post_filter import GroupTrial, Place, PostFiltered, Tried, post_filter
 from .group_room import as_queued
 from .group_trial import GroupTrials, Trial
@@ -40,31 +39,6 @@ from .schedule_one import SchedulingCycle
 from .schedule_tree import TreeCycle
 
 _BEGIN_AT_ONCE = 64
-
-
-@dataclass(slots=True)
-class GroupOutcome:
-    """What became of the members: each is in one of the lists.
-
-    Attributes:
-        placed: attempts that have a node, reserved.
-        failed: attempts that have none, each with its status.
-        together: whether the failed ones failed as a group, for one reason.
-        first_lost: the first that had a node and could not be reserved there.
-        decision: what the trial came to; None where all members were tried each on its own.
-        alone: those that were, or never came to a trial.
-        whole: whether all that are placed are bound, or none.
-        awaits_victims: whether others are evicted for those that failed.
-    """
-
-    placed: list[Attempt] = field(default_factory=list)
-    failed: list[Attempt] = field(default_factory=list)
-    together: bool = False
-    first_lost: Attempt | None = None
-    decision: GroupDecision | None = None
-    alone: list[Attempt] = field(default_factory=list)
-    whole: bool = False
-    awaits_victims: bool = False
 
 
 class GroupCycle:
@@ -107,7 +81,7 @@ class GroupCycle:
             yield False
         seconds = now() - began
         self._ports.observer.group_algorithm_seconds(seconds)
-        result = "scheduled" if outcome.placed and plugin.missing(group) <= 0 else _failure(outcome)
+        result = "scheduled" if outcome.placed and plugin.missing(group) <= 0 else outcome.failure()
         self._ports.observer.group_attempt(result, profile=attempts[0].profile, seconds=seconds)
         if outcome.together:
             yield from self._failures.failed_together(outcome.failed)
@@ -130,7 +104,7 @@ class GroupCycle:
         outcome, tree = GroupOutcome(), plugin.tree(group)
         fault = plugin.fault(group)
         if fault is not None:
-            return _at_fault(plugin, group, missing, attempts, Status.failure(fault).by(plugin.name))
+            return GroupOutcome.at_fault(plugin, group, missing, attempts, Status.failure(fault).by(plugin.name))
         if tree is not None:
             return (yield from self._decide_tree(plugin, group, tree, attempts, outcome))
         if missing <= 0:
@@ -138,7 +112,7 @@ class GroupCycle:
         yield True
         searched = yield from self._search(plugin, group, topology, attempts, missing)
         if isinstance(searched, Status):
-            return _told(attempts, searched)
+            return GroupOutcome.told(attempts, searched)
         trial, no_domain = searched.trial, searched.no_domain
         members: list[PodDecision] = []
         for attempt in (*trial.placed, *trial.refused):
@@ -378,29 +352,3 @@ class GroupCycle:
         """Whether the pod has not been deleted."""
         current = self._pods.mine(pod.key)
         return current is not None and current.uid == pod.uid and not current.terminating
-
-
-def _at_fault(
-    plugin: GroupPlugin, group: str, missing: int, attempts: Sequence[Attempt], status: Status
-) -> GroupOutcome:
-    """Nobody was tried: it is an error of the group."""
-    outcome = _told(attempts, status)
-    waiting = [attempt.pod for attempt in outcome.alone]
-    outcome.decision = GroupDecision(plugin.name, group, status, status, 0, missing, (), waiting)
-    outcome.alone = []
-    return outcome
-
-
-def _told(attempts: Sequence[Attempt], status: Status) -> GroupOutcome:
-    """All members get this status."""
-    for attempt in attempts:
-        attempt.fail(status)
-    return GroupOutcome(failed=[*attempts], together=True, alone=[*attempts])
-
-
-def _failure(outcome: GroupOutcome) -> GroupResult:
-    """What a group's attempt that did not start it came to, as a label of metrics."""
-    if outcome.awaits_victims:
-        return "waiting_on_preemption"
-    statuses = [attempt.status for attempt in outcome.failed if attempt.status is not None]
-    return "unschedulable" if all(status.rejected for status in statuses) else "error"

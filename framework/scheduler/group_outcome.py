@@ -1,0 +1,62 @@
+"""What became of the members of a group that was tried: `GroupCycle` gathers it while it decides, then acts on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..contract.decision import GroupDecision
+from ..contract.group import GroupPlugin
+from ..contract.observer import GroupResult
+from ..contract.status import Status
+from .attempt import Attempt
+
+
+@dataclass(slots=True)
+class GroupOutcome:
+    """Each member is in one of the lists.
+
+    Attributes:
+        placed: attempts that have a node, reserved.
+        failed: attempts that have none, each with its status.
+        together: whether the failed ones failed as a group, for one reason.
+        first_lost: the first that had a node and could not be reserved there.
+        decision: what the trial came to; None where all members were tried each on its own.
+        alone: those that were, or never came to a trial.
+        whole: whether all that are placed are bound, or none.
+        awaits_victims: whether others are evicted for those that failed.
+    """
+
+    placed: list[Attempt] = field(default_factory=list)
+    failed: list[Attempt] = field(default_factory=list)
+    together: bool = False
+    first_lost: Attempt | None = None
+    decision: GroupDecision | None = None
+    alone: list[Attempt] = field(default_factory=list)
+    whole: bool = False
+    awaits_victims: bool = False
+
+    @classmethod
+    def told(cls, attempts: Sequence[Attempt], status: Status) -> GroupOutcome:
+        """All members get this status."""
+        for attempt in attempts:
+            attempt.fail(status)
+        return cls(failed=[*attempts], together=True, alone=[*attempts])
+
+    @classmethod
+    def at_fault(
+        cls, plugin: GroupPlugin, group: str, missing: int, attempts: Sequence[Attempt], status: Status
+    ) -> GroupOutcome:
+        """Nobody was tried: it is an error of the group."""
+        outcome = cls.told(attempts, status)
+        waiting = [attempt.pod for attempt in outcome.alone]
+        outcome.decision = GroupDecision(plugin.name, group, status, status, 0, missing, (), waiting)
+        outcome.alone = []
+        return outcome
+
+    def failure(self) -> GroupResult:
+        """What an attempt that did not start the group came to, as a label of metrics."""
+        if self.awaits_victims:
+            return "waiting_on_preemption"
+        statuses = [attempt.status for attempt in self.failed if attempt.status is not None]
+        return "unschedulable" if all(status.rejected for status in statuses) else "error"
