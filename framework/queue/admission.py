@@ -70,28 +70,18 @@ class Admission:
 
     def sort_key(self, pods: Iterable[QueuedPod]) -> Key | Status:
         """The smallest key of these pods, at least one. An ERROR when none has a key that can be compared."""
-        smallest: Key | None = None
-        fault = Status.failure()
+        found: Key | Status = Status.failure()
         for pod in pods:
-            key = self._key_of(pod)
-            if isinstance(key, Status):
-                fault = key
-            elif smallest is None or key < smallest:
-                smallest = key
-        return fault if smallest is None else smallest
+            found = _smaller(found, self._key_of(pod))
+        return found
 
     def sort_key_in_steps(self, pods: Iterable[QueuedPod]) -> Generator[None, None, Key | Status]:
         """The same, a pod in each step."""
-        smallest: Key | None = None
-        fault = Status.failure()
+        found: Key | Status = Status.failure()
         for pod in pods:
-            key = self._key_of(pod)
-            if isinstance(key, Status):
-                fault = key
-            elif smallest is None or key < smallest:
-                smallest = key
+            found = _smaller(found, self._key_of(pod))
             yield
-        return fault if smallest is None else smallest
+        return found
 
     def forget_order(self) -> None:
         """No key is in use: the next one decides what keys are made of."""
@@ -150,3 +140,10 @@ def _kind(element: type) -> str:
     if issubclass(element, Real):
         return "number"
     return "text" if issubclass(element, str) else ""
+
+
+def _smaller(found: Key | Status, key: Key | Status) -> Key | Status:
+    """The smaller of two keys; any key rather than an ERROR, and of two of these the later."""
+    if isinstance(key, Status):
+        return key if isinstance(found, Status) else found
+    return key if isinstance(found, Status) or key < found else found
