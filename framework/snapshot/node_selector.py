@@ -158,12 +158,7 @@ class _Label:
             if (known := self._column.id_of(value)) >= 0:
                 passing &= self._ids != known
         if test.over is not None or test.under is not None:
-            numbers, valid = self._numbers_of()
-            passing &= valid
-            if test.over is not None:
-                passing &= numbers > test.over
-            if test.under is not None:
-                passing &= numbers < test.under
+            _keep_between(passing, test, *self._numbers_of())
         if absent is not None:
             found &= passing | absent
 
@@ -172,6 +167,15 @@ class _Label:
             numbers, valid = self._column.numbers()
             self._numbers = numbers[self._ids], valid[self._ids]
         return self._numbers
+
+
+def _keep_between(passing: Mask, test: LabelTest, numbers: npt.NDArray[np.int64], valid: Mask) -> None:
+    """Leave of what passes the numbers that lie between the test's bounds."""
+    passing &= valid
+    if test.over is not None:
+        passing &= numbers > test.over
+    if test.under is not None:
+        passing &= numbers < test.under
 
 
 def _accepting(test: LabelTest, column: LabelColumn, ids: npt.NDArray[np.int32]) -> Mask:
@@ -193,12 +197,7 @@ def _accepted_values(test: LabelTest, column: LabelColumn) -> Mask:
         table = np.ones(len(column.values), np.bool_)
     table[_ids(test.without, column)] = False
     if test.over is not None or test.under is not None:
-        numbers, valid = column.numbers()
-        table &= valid
-        if test.over is not None:
-            table &= numbers > test.over
-        if test.under is not None:
-            table &= numbers < test.under
+        _keep_between(table, test, *column.numbers())
     table[ABSENT] = not test.present
     return table
 
