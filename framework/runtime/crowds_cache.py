@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
-from weakref import ref
-
-from cachetools import LRUCache
 
 from ..contract.verdicts import Rejection
+from ..model.latest_signatures import LatestSignatures
 from ..model.node import Node
 from ..model.pod_info import PodInfo, PodSignature
 from ..snapshot.snapshot import Snapshot
@@ -59,20 +57,17 @@ class CrowdsCache:
     """What is remembered of the signatures seen last, for one profile. One that no pod has is forgotten at once."""
 
     def __init__(self) -> None:
-        self._by_signature: LRUCache[ref[PodSignature], _OfSignature] = LRUCache(_SIGNATURES)
+        self._by_signature: LatestSignatures[_OfSignature] = LatestSignatures(_SIGNATURES)
 
     def of(self, signature: PodSignature, skipped: frozenset[str], epoch: Hashable) -> CrowdResults:
         """For pods of this signature, by the plugins that are not `skipped`, as of their epoch.
 
         Of one signature nothing else is remembered than what was asked for last.
         """
-        known = self._by_signature.get(ref(signature))
+        known = self._by_signature.get(signature)
         if known is None or known.asked != (skipped, epoch):
-            known = self._by_signature[ref(signature, self._forget)] = _OfSignature((skipped, epoch), CrowdResults())
+            known = self._by_signature.put(signature, _OfSignature((skipped, epoch), CrowdResults()))
         return known.results
-
-    def _forget(self, gone: ref[PodSignature]) -> None:
-        self._by_signature.pop(gone, None)
 
 
 class _OfSignature(NamedTuple):

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import takewhile
-from weakref import ref
 
 import numpy as np
-from cachetools import LRUCache
 
 from ..contract.plugin import MAX_NODE_SCORE, FilterPlugin, ScorePlugin, Scores
 from ..contract.verdicts import Codes, Mask, StatusTable, Verdicts
+from ..model.latest_signatures import LatestSignatures
 from ..model.pod_info import PodSignature
 from ..snapshot.journal import DependsOn, Journal
 from ..snapshot.snapshot import Snapshot
@@ -327,7 +326,7 @@ class ResultsCache:
         self._filters = filters
         self._scores = scores
         self._weights = weights
-        self._by_signature: LRUCache[ref[PodSignature], _OfSignature] = LRUCache(_SIGNATURES)
+        self._by_signature: LatestSignatures[_OfSignature] = LatestSignatures(_SIGNATURES)
 
     def filter_results(self, signature: PodSignature, skipped: frozenset[str]) -> FilterResults:
         """Verdicts for pods of this signature by the plugins that are not `skipped`."""
@@ -347,10 +346,5 @@ class ResultsCache:
         return found
 
     def _of(self, signature: PodSignature) -> _OfSignature:
-        found = self._by_signature.get(ref(signature))
-        if found is None:
-            found = self._by_signature[ref(signature, self._forget)] = _OfSignature()
-        return found
-
-    def _forget(self, gone: ref[PodSignature]) -> None:
-        self._by_signature.pop(gone, None)
+        found = self._by_signature.get(signature)
+        return self._by_signature.put(signature, _OfSignature()) if found is None else found

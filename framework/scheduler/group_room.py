@@ -16,10 +16,10 @@ from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
-from cachetools import LRUCache
 
 from ..contract.cycle_state import CycleState
 from ..contract.pod_group import Steps
+from ..model.latest_signatures import LatestSignatures
 from ..model.pod_info import PodInfo, PodSignature
 from ..runtime.framework import Framework
 from ..runtime.plugin_calls import Failed
@@ -95,12 +95,9 @@ class GroupRoom:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._changes = _Changes(snapshot)
-        self._by_signature: LRUCache[ref[PodSignature], _OfSignature] = LRUCache(_SIGNATURES)
+        self._by_signature: LatestSignatures[_OfSignature] = LatestSignatures(_SIGNATURES)
         self._asked_last: Callable[[], PodSignature | None] = lambda: None
         self._told_last = _OfSignature()
-
-    def _forget(self, gone: ref[PodSignature]) -> None:
-        self._by_signature.pop(gone, None)
 
     def enough(self, framework: Framework, pods: Collection[PodInfo], missing: int, within: Rows | None = None) -> bool:
         """Whether `missing` members could fit, on the rows `within` alone; `pods` has one of each signature."""
@@ -135,16 +132,16 @@ class GroupRoom:
         signature, position = pod.signature, self._snapshot.usage_journal.position
         if self._asked_last() is signature and self._told_last.position == position:
             return self._told_last  # hundreds of gangs alike ask one after another
-        known = self._by_signature.get(ref(signature))
+        known = self._by_signature.get(signature)
         if known is None:
-            known = self._by_signature[ref(signature, self._forget)] = _OfSignature()
+            known = self._by_signature.put(signature, _OfSignature())
         self._asked_last, self._told_last = ref(signature), known
         if known.position == position:
             return known
         try:
             self._refresh(known, framework, pod)
         except Failed:  # the trial will tell
-            del self._by_signature[ref(signature)]
+            self._by_signature.drop(signature)
             return None
         return known
 

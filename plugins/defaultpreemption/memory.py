@@ -12,12 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
-from weakref import ref
-
-from cachetools import LRUCache
 
 from muster.framework.contract import CycleState, Handle, Node, Status
-from muster.framework.model.pod_info import PodInfo, PodSignature
+from muster.framework.model.latest_signatures import LatestSignatures
+from muster.framework.model.pod_info import PodInfo
 
 from .budgets import Budgets, PodDisruptionBudget
 from .candidates import Candidate
@@ -49,7 +47,7 @@ class DryRunMemory:
         self._handle = handle
         self._unit_of = unit_of
         self._budgets: Sequence[PodDisruptionBudget] = ()
-        self._of_kinds: LRUCache[ref[PodSignature], _OfKind] = LRUCache(_KINDS)
+        self._of_kinds: LatestSignatures[_OfKind] = LatestSignatures(_KINDS)
 
     def of(self, state: CycleState, pod: PodInfo, budgets: Budgets) -> Recollection:
         """What is remembered for preemptors like this one. `state` is that of the attempt that found no node."""
@@ -57,13 +55,10 @@ class DryRunMemory:
             self._budgets = budgets.all
             self._of_kinds.clear()
         asked = (pod.priority, state.skip_filter_plugins, self._handle.filter_epoch(state))
-        known = self._of_kinds.get(ref(pod.signature))
+        known = self._of_kinds.get(pod.signature)
         if known is None or known.asked != asked:
-            known = self._of_kinds[ref(pod.signature, self._forget)] = _OfKind(asked, {})
+            known = self._of_kinds.put(pod.signature, _OfKind(asked, {}))
         return Recollection(self._handle, self._unit_of, pod, known.seen)
-
-    def _forget(self, gone: ref[PodSignature]) -> None:
-        self._of_kinds.pop(gone, None)
 
 
 class Recollection:
