@@ -32,10 +32,12 @@ def _no_loop_but_the_tests_own() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_kept_for_good() -> Iterator[None]:
+def _collector_as_it_was() -> Iterator[None]:
     """A command takes all that there is for what stays, where no collector looks, nor hypothesis for its own random."""
+    before = gc.isenabled(), gc.get_threshold()
     yield
     gc.unfreeze()
+    assert (gc.isenabled(), gc.get_threshold()) == before
 
 
 @pytest.fixture(scope="session")

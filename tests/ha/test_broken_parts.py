@@ -17,11 +17,15 @@ from muster.operator.kube.transport import Transport
 from muster.operator.leader.elector import Alone
 from muster.operator.process import loop
 from muster.operator.process.loop import SchedulingLoop
+from muster.operator.process.machine import Machine
 from muster.operator.process.process import Process
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.operator.process.watches import Watches
 from tests.builders import make_pod
 from tests.controlplane.ports import free_port
+
+SHARED = Machine(exclusive=False)
+"""Other tests run in this interpreter."""
 
 
 async def broken(_: object) -> None:
@@ -45,7 +49,7 @@ async def test_a_process_ends_when_a_part_of_it_fails(
 ) -> None:
     monkeypatch.setattr(part, "run", broken)
     monkeypatch.setattr(Watches, "complete", complete)
-    process = Process(assemble(muster_configuration()), nobody)
+    process = Process(assemble(muster_configuration()), nobody, SHARED)
 
     process.start()
     async with asyncio.timeout(10):
@@ -59,18 +63,23 @@ async def test_a_process_ends_when_a_part_of_it_fails(
 async def test_a_process_that_ends_before_it_knows_the_cluster_leaves_garbage_to_the_collector_again(
     nobody: Transport,
 ) -> None:
+    callbacks, thresholds = gc.callbacks[:], gc.get_threshold()
     process = Process(assemble(muster_configuration()), nobody)
-    process.start()
-    assert not gc.isenabled()
-    await process.stop()
-    assert gc.isenabled()
+    try:
+        process.start()
+        assert not gc.isenabled()
+        await process.stop()
+        assert gc.isenabled()
+    finally:
+        gc.callbacks[:] = callbacks
+        gc.set_threshold(*thresholds)
 
 
 async def test_a_process_with_a_time_to_live_forgets_what_is_never_reported(
     monkeypatch: pytest.MonkeyPatch, nobody: Transport
 ) -> None:
     monkeypatch.setattr(loop, "EXPIRY_PERIOD_SECONDS", 0.001)
-    process = Process(replace(assemble(muster_configuration()), assumed_ttl=0.001), nobody)
+    process = Process(replace(assemble(muster_configuration()), assumed_ttl=0.001), nobody, SHARED)
     cache, pod = process.engine.cache, PodInfo(msgspec.convert({**make_pod("lost")}, Pod))
 
     process.start()
@@ -85,7 +94,7 @@ async def test_a_process_with_a_time_to_live_forgets_what_is_never_reported(
 
 
 async def test_a_process_that_is_stopped_has_not_failed(nobody: Transport) -> None:
-    process = Process(assemble(muster_configuration()), nobody)
+    process = Process(assemble(muster_configuration()), nobody, SHARED)
 
     process.start()
     await process.stop()
