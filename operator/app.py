@@ -18,7 +18,7 @@ import kopf
 import uvloop
 
 from muster.operator.kube.transport import Transport
-from muster.operator.logs import ignore_kopfs_end
+from muster.operator.logs import ignore_kopfs_end, tell_of_loop
 from muster.operator.podgroups.admission import Admission, AdmissionServing
 from muster.operator.process.descriptors import raise_descriptor_limit
 from muster.operator.process.group_controllers import group_controllers
@@ -129,6 +129,7 @@ def run(assembly: Assembly, connection: Connection, serving: Serving) -> None:
 
 async def operate(assembly: Assembly, connection: Connection, serving: Serving) -> None:
     """Run the scheduler on this loop until it is told to end; see `run`."""
+    asyncio.get_running_loop().set_exception_handler(tell_of_loop)
     async with AsyncExitStack() as stack:
         process = Process(assembly, await stack.enter_async_context(Transport(connection)))
         log.info("Starting Muster", extra={"pairs": versions()})

@@ -10,11 +10,12 @@ have to say, at 10 everything. Bearer tokens, passwords and keys are taken out o
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal, TextIO
+from typing import Any, Literal, TextIO
 
 import msgspec
 
@@ -27,6 +28,7 @@ _LIBRARIES_FROM = 4
 _LIBRARIES_DEBUG_FROM = 8
 _KOPFS_OWN = "kopf._"
 _KOPFS_PARTS = "kopf._core"
+_ON_CLOSED = "the handler is closed"
 
 _PAIRS = "pairs"
 _SEVERITIES = ((logging.ERROR, "E", "error"), (logging.WARNING, "W", "warning"), (logging.NOTSET, "I", "info"))
@@ -62,6 +64,19 @@ def configure(*, verbosity: int, style: Style, stream: TextIO) -> None:
 def ignore_kopfs_end() -> None:
     """Hears no more of kopf's own parts: to them the connections that kopf closes at its end are failures."""
     logging.getLogger(_KOPFS_PARTS).setLevel(logging.CRITICAL + 1)
+
+
+def tell_of_loop(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Write what an event loop can tell nobody else: its handler of exceptions.
+
+    uvloop makes an error of it when something is left to be sent on a connection that broke a moment ago. Whoever has
+    the connection hears that it is lost, and so it is not one.
+    """
+    error = context.get("exception")
+    if isinstance(error, RuntimeError) and _ON_CLOSED in str(error):
+        logging.getLogger(__name__).debug("%s: %s", context.get("message"), error)
+    else:
+        loop.default_exception_handler(context)
 
 
 def _without_kopfs_traceback(record: logging.LogRecord) -> bool:

@@ -1,14 +1,26 @@
 """Lines of the log: their form, who is heard at which verbosity, and what never gets into them."""
 
+import asyncio
 import io
 import json
 import logging
+import socket
 from collections.abc import Iterator
 from datetime import datetime
 
 import pytest
+import uvloop
 
-from muster.operator.logs import JsonFormatter, Style, TextFormatter, configure, ignore_kopfs_end, level, redact
+from muster.operator.logs import (
+    JsonFormatter,
+    Style,
+    TextFormatter,
+    configure,
+    ignore_kopfs_end,
+    level,
+    redact,
+    tell_of_loop,
+)
 
 LOG = logging.getLogger("muster.operator.binder")
 MOMENT = datetime(2026, 11, 21, 9, 40, 1, 123456).timestamp()
@@ -219,3 +231,25 @@ def test_redacted_json_is_still_json() -> None:
     line = json.loads(stream.getvalue())
     assert line["msg"] == 'sent {"token": "<redacted>"} and password=<redacted>'
     assert (line["token"], line["headers"]) == ("<redacted>", {"Authorization": "<redacted>"})
+
+
+def test_something_left_to_be_sent_on_a_connection_that_broke_is_no_error() -> None:
+    stream = logged("text", verbosity=2)
+
+    async def told() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(tell_of_loop)
+        ours, theirs = socket.socketpair()
+        transport, _ = await loop.connect_accepted_socket(asyncio.Protocol, ours)
+        transport.abort()
+        theirs.close()
+        await asyncio.sleep(0)
+        with pytest.raises(RuntimeError) as refused:
+            transport.write(b"x")
+        for error in (refused.value, RuntimeError("a bug")):
+            loop.call_exception_handler({"message": "Fatal error on SSL protocol", "exception": error})
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(told())
+    assert stream.getvalue().count("Fatal error on SSL protocol") == 1
+    assert "RuntimeError: a bug" in stream.getvalue()
