@@ -7,7 +7,7 @@ both protocols; the handle gives them to plugins.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from ..model.pod_info import PodInfo
@@ -31,6 +31,15 @@ class Nominator(Protocol):
 
     def priority_of(self, pod: PodInfo) -> int:
         """What the pod counts with: its own priority, or that of the group whose quorum it is needed for."""
+        ...
+
+    def in_the_way_of(
+        self, pod: PodInfo, node_names: Iterable[str] | None = None
+    ) -> Iterator[tuple[str, Sequence[PodInfo]]]:
+        """Each node with the pods nominated to it that `pod` has to yield to: of its priority or a higher one.
+
+        Of `node_names`, where they are given. Members of a group count with the group's priority.
+        """
         ...
 
     def nominate(self, pod: PodInfo, node_name: str) -> None:

@@ -78,10 +78,7 @@ class PodNominator:
     def in_the_way_of(
         self, pod: PodInfo, node_names: Iterable[str] | None = None
     ) -> Iterator[tuple[str, Sequence[PodInfo]]]:
-        """Each node with the pods nominated to it that `pod` has to yield to: of its priority or a higher one.
-
-        Of `node_names`, where they are given. Members of a group count with the group's priority.
-        """
+        """Each node with the pods nominated to it that `pod` has to yield to; see `contract.Nominator`."""
         priority = self.priority_of(pod) if self._by_node else 0
         for node_name in self._by_node if node_names is None else node_names:
             nominees = self._by_node.get(node_name)

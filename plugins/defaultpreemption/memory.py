@@ -69,7 +69,6 @@ class Recollection:
         self._nominator = handle.nominator
         self._unit_of = unit_of
         self._pod = pod
-        self._priority = handle.nominator.priority_of(pod)
         self._seen = seen
 
     def get(self, node_name: str) -> Outcome | None:
@@ -103,8 +102,6 @@ class Recollection:
 
     def _nominated(self, node_name: str) -> Sequence[PodInfo]:
         """The pods nominated to the node that the preemptor has to yield to."""
-        nominated = self._nominator.nominated_pods(node_name)
-        return [each for each in nominated if each.uid != self._pod.uid and self._is_ahead(each)]
-
-    def _is_ahead(self, nominee: PodInfo) -> bool:
-        return nominee.priority >= self._priority or self._nominator.priority_of(nominee) >= self._priority
+        for _, pods in self._nominator.in_the_way_of(self._pod, (node_name,)):
+            return pods
+        return ()
