@@ -9,7 +9,7 @@ from muster.framework.model.pod_info import PodInfo
 from muster.testing import VirtualScheduler
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 
-_NODES, _SIGNATURES, _PER_SECOND, _SECONDS = 20, 200, 200, 60
+_NODES, _SIGNATURES, _PER_SECOND, _SECONDS = 20, 200, 200, 20
 
 
 class Attempts(NullObserver):
@@ -47,7 +47,7 @@ def unschedulable(number: int) -> PodDict:
 
 
 def test_no_pod_is_tried_that_no_event_can_help() -> None:
-    """10,000 pods, 200 events a second for a minute that concern none of them, and plain pods that come meanwhile."""
+    """10,000 pods, 200 events a second that concern none of them, and plain pods that come meanwhile."""
 
     async def play() -> Attempts:
         observer, random = Attempts(), Random(1)
@@ -92,8 +92,8 @@ def _storm(world: VirtualScheduler, random: Random, number: int) -> None:
 
 
 def test_pods_whose_binding_fails_for_a_minute_come_back_scattered_and_are_all_bound() -> None:
-    """5,000 pods and an API that answers 500 to every Binding."""
-    pods, seconds = 5_000, 60
+    """2,000 pods and an API that answers 500 to every Binding."""
+    pods, seconds = 2_000, 60
 
     async def play() -> tuple[VirtualScheduler, list[int]]:
         world = VirtualScheduler(seed=1)

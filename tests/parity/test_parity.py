@@ -8,7 +8,7 @@ import pytest
 from tests.parity.comparison import PODS, PROFILES, Comparison, Tally, Worlds
 from tests.parity.world import kube_scheduler, muster
 
-CLUSTERS, FULL_CLUSTERS = range(1, 13), range(1, 6)
+CLUSTERS, FULL_CLUSTERS = range(1, 7), range(1, 6)
 
 
 @pytest.fixture(scope="module")
