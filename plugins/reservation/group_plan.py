@@ -7,8 +7,9 @@ then; that other parts, or others of their domains, would fit earlier is not rul
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -74,33 +75,34 @@ def plan_group(room: Room, group: Group, now: float, within: Nodes | None = None
     """
     best: GroupPlan | None = None
     for domain in _inside(group.domains, within):
+        yield False
+        if domain is not None and not len(domain):
+            continue
         if group.parts:
             found = yield from _plan_parts(room, group, now, domain)
         else:
-            found = _plan_pods(room, group, now, domain)
+            found = yield from _plan_pods(room, group, now, domain, inf if best is None else best.start)
         if found is not None and (best is None or found.start < best.start):
             best = found
-        yield False
         if best is not None and best.start <= now:
             break
     return best
 
 
-def _inside(domains: Sequence[Nodes] | None, within: Nodes | None) -> Sequence[Nodes | None]:
+def _inside(domains: Sequence[Nodes] | None, within: Nodes | None) -> Iterator[Nodes | None]:
     if domains is None:
-        return [within]
+        return iter([within])
     if within is None:
-        return domains
-    shared = (np.intersect1d(domain, within, assume_unique=True) for domain in domains)
-    return [domain for domain in shared if len(domain)]
+        return iter(domains)
+    return (np.intersect1d(domain, within, assume_unique=True) for domain in domains)
 
 
-def _plan_pods(room: Room, group: Group, now: float, domain: Nodes | None) -> GroupPlan | None:
+def _plan_pods(room: Room, group: Group, now: float, domain: Nodes | None, before: float) -> Steps[GroupPlan | None]:
     if domain is None:
-        found = plan(room, group.needs, now)
+        found = yield from plan(room, group.needs, now)
         return None if found is None else GroupPlan(found.start, [Placed(group, found.nodes)])
     needs = [replace(need, nodes=need.nodes[domain]) for need in group.needs]
-    found = plan(room.of(domain), needs, now)
+    found = yield from plan(room.of(domain), needs, now, before)
     if found is None:
         return None
     nodes = [domain[np.array(each, np.intp)].tolist() for each in found.nodes]

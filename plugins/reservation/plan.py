@@ -2,7 +2,7 @@
 
 Pure. `group_plan` asks it for each group of pods. Pods whose end is known give their room back then. Where that is
 not enough, the plan has no start: it names the nodes on which least has to come free besides, and they are held until
-enough has.
+enough has. Work is let in after each moment and each kind of member that is tried.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from math import inf
 
 import numpy as np
 import numpy.typing as npt
+
+from muster.framework.contract import Steps
 
 Amounts = npt.NDArray[np.int64]
 """int64, shape (resources,) or (nodes, resources)."""
@@ -39,7 +41,7 @@ class Room:
 
     Attributes:
         free: int64, shape (nodes, resources): now; may be negative.
-        ends: float64, shape (endings,): when pods with a known end end.
+        ends: float64, shape (endings,): when pods with a known end end, ascending.
         nodes: intp, shape (endings,): on which nodes.
         amounts: int64, shape (endings, resources): what they give back.
         open_ended: int64, shape (nodes, resources): what pods without a known end have.
@@ -53,9 +55,9 @@ class Room:
 
     def at(self, moment: float) -> Amounts:
         """What is free when all has ended that ends by then."""
-        over = self.ends <= moment
+        over = int(np.searchsorted(self.ends, moment, side="right"))
         free = self.free.copy()
-        np.add.at(free, self.nodes[over], self.amounts[over])
+        add_at(free, self.nodes[:over], self.amounts[:over])
         return free
 
     def of(self, domain: npt.NDArray[np.intp]) -> Room:
@@ -85,15 +87,25 @@ class Plan:
     nodes: tuple[tuple[int, ...], ...]
 
 
-def plan(room: Room, needs: Sequence[Need], now: float) -> Plan | None:
-    """The earliest start, and nodes; None when members do not fit on the nodes even if they were empty."""
-    moments = np.unique(np.append(room.ends[room.ends > now], now))
-    low, high, found = 0, len(moments) - 1, pack(room.at(moments[-1]), needs)
+def add_at(amounts: Amounts, nodes: npt.NDArray[np.intp], more: Amounts) -> None:
+    """Add a row of `more` to the row of each of `nodes`, of which some come again: by columns NumPy does so at once."""
+    for column, added in zip(amounts.T, more.T, strict=True):
+        np.add.at(column, nodes, added)
+
+
+def plan(room: Room, needs: Sequence[Need], now: float, before: float = inf) -> Steps[Plan | None]:
+    """The earliest start, and nodes; None when members do not fit on the nodes even if they were empty.
+
+    Where a start is known already, only one `before` it is of use: None when there is none.
+    """
+    moments = np.unique(np.append(room.ends[(room.ends > now) & (room.ends < before)], now))
+    yield False
+    low, high, found = 0, len(moments) - 1, (yield from pack(room.at(moments[-1]), needs))
     if found is None:
-        return _without_start(room, needs)
+        return (yield from _without_start(room, needs)) if before == inf else None
     while low < high:
         middle = (low + high) // 2
-        earlier = pack(room.at(moments[middle]), needs)
+        earlier = yield from pack(room.at(moments[middle]), needs)
         if earlier is None:
             low = middle + 1
         else:
@@ -101,18 +113,19 @@ def plan(room: Room, needs: Sequence[Need], now: float) -> Plan | None:
     return Plan(float(moments[high]), found)
 
 
-def pack(free: Amounts, needs: Sequence[Need]) -> tuple[tuple[int, ...], ...] | None:
+def pack(free: Amounts, needs: Sequence[Need]) -> Steps[tuple[tuple[int, ...], ...] | None]:
     """Nodes for all members, on as few nodes as come easily; None where they are not found."""
     left, found = free.copy(), []
     for need in needs:
         nodes = _take(left, need, need.count, _capacity(left, need))
+        yield False
         if len(nodes) < need.count:
             return None
         found.append(nodes)
     return tuple(found)
 
 
-def _without_start(room: Room, needs: Sequence[Need]) -> Plan | None:
+def _without_start(room: Room, needs: Sequence[Need]) -> Steps[Plan | None]:
     """First what comes free at a known time, then the nodes where pods without an end have least."""
     known = room.at(inf)
     left, most = known.copy(), known + room.open_ended
@@ -126,6 +139,7 @@ def _without_start(room: Room, needs: Sequence[Need]) -> Plan | None:
             more = _take(most, need, lacking, _capacity(most, need), np.argsort(in_use, kind="stable"))
             np.subtract.at(left, np.array(more, np.intp), need.amounts)
             nodes += more
+        yield False
         if len(nodes) < need.count:
             return None
         found.append(nodes)

@@ -6,6 +6,7 @@ stands still meanwhile.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +34,7 @@ from .args import NAME
 from .ends import Ending
 from .group_plan import Group, Placed, plan_group
 from .holds import Hold
-from .plan import Amounts, Need, Room
+from .plan import Amounts, Need, Room, add_at
 
 Rows = npt.NDArray[np.intp]
 
@@ -130,13 +131,13 @@ def plan_for(
     for group in wanted.groups():
         for pod, state in zip(group.members, group.states, strict=True):
             if pod.signature not in kinds:
-                amounts = _amounts(pod, snapshot.resources)
+                amounts = np.array(_amounts(pod, snapshot.resources), np.int64)
                 kinds[pod.signature] = Need(amounts, 1, _usable(pod, state, handle, rows))
                 yield False
         if group.levels and group.levels not in domains:
             domains[group.levels] = _Domains(handle, group.levels, rows)
             yield False
-    room = yield from _room(rows, list(endings), holds, handle)
+    room = yield from _room(rows, endings, holds, handle)
     found = yield from plan_group(room, _group(wanted, kinds, domains), now)
     if found is None or found.start <= now:  # it is not for want of room that they wait
         return ()
@@ -164,7 +165,9 @@ class _Domains:
         self._snapshot = handle.snapshot
         partition = Partition(handle.snapshot, levels)
         self._numbers = partition.numbers
-        self._positions = [np.searchsorted(rows, each) for each in partition.rows]
+        place = np.zeros(handle.snapshot.height, np.intp)
+        place[rows] = np.arange(len(rows))
+        self._positions = [place[each] for each in partition.rows]
 
     def left_by(self, holding: Iterable[PodInfo]) -> Sequence[Rows]:
         """Those that members with a node leave to others; none while not all of their nodes are known."""
@@ -186,49 +189,61 @@ def _usable(pod: PodInfo, state: CycleState | None, handle: Handle, rows: Rows) 
         return np.ones(len(rows), np.bool_)
     view = NodeView(handle.snapshot, rows)
     diagnosis = handle.run_filter_plugins_with_nominated_pods(state, pod, view)
-    never = set(diagnosis.nodes_with(Code.UNSCHEDULABLE_AND_UNRESOLVABLE))
-    return np.array([name not in never for name in view.names()], np.bool_)
+    return ~diagnosis.with_code(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
 
-def _amounts(pod: PodInfo, columns: ResourceColumns) -> Amounts:
+def _amounts(pod: PodInfo, columns: ResourceColumns) -> list[int]:
     """By resource column, then the one pod that it is."""
     requests = pod.signature.requests
-    return np.array([*(requests.get(name, 0) if name else 0 for name in columns.names), 1], np.int64)
+    return [*(requests.get(name, 0) if name else 0 for name in columns.names), 1]
 
 
-def _room(rows: Rows, endings: Sequence[Ending], holds: Iterable[Hold], handle: Handle) -> Steps[Room]:
+def _room(rows: Rows, endings: Iterable[Ending], holds: Iterable[Hold], handle: Handle) -> Steps[Room]:
     snapshot = handle.snapshot
     columns = snapshot.resources
     used = np.vstack([columns.requested[:, rows], columns.pod_count[rows]]).T
     offered = np.vstack([columns.allocatable[:, rows], columns.allowed_pods[rows]]).T
     place = np.full(snapshot.height, -1, np.intp)
     place[rows] = np.arange(len(rows))
-    held = np.zeros_like(used)
+    free = offered - used
     for hold in holds:
         there = place[hold.rows] >= 0
         at = place[hold.rows][there]
-        held[at, -1] += hold.pods[there]
+        free[at, -1] -= hold.pods[there]
         for name, amounts in hold.amounts.items():
             index = columns.index(name)
             if index is not None:
-                held[at, index] += amounts[there]
-    claims: dict[PodSignature, Amounts] = {}
-    known: list[tuple[float, int, Amounts]] = []
+                free[at, index] -= amounts[there]
+        yield False
+    ends, nodes, given_back = yield from _given_back(endings, handle)
+    nodes = place[nodes]
+    open_ended = used.copy()
+    add_at(open_ended, nodes, -given_back)
+    return Room(free, ends, nodes, given_back, np.maximum(open_ended, 0))
+
+
+def _given_back(endings: Iterable[Ending], handle: Handle) -> Steps[tuple[npt.NDArray[np.float64], Rows, Amounts]]:
+    """When pods end, the first first, in which rows, and what each of them gives back."""
+    snapshot = handle.snapshot
+    ends, rows, kinds, claims = array("d"), array("q"), array("q"), array("q")
+    numbers: dict[PodSignature, int] = {}
     for count, ending in enumerate(endings):
         row, signature = snapshot.live_row_of(ending.node_name), ending.pod.signature
         if row is not None and ending.pod.uid in snapshot.pods[row]:
-            if signature not in claims:
-                claims[signature] = _amounts(ending.pod, columns)
-            known.append((ending.at, int(place[row]), claims[signature]))
+            if signature not in numbers:
+                numbers[signature] = len(numbers)
+                claims.extend(_amounts(ending.pod, snapshot.resources))
+            ends.append(ending.at)
+            rows.append(row)
+            kinds.append(numbers[signature])
         if not count % _ENDINGS_AT_ONCE:
             yield False
-    given_back = np.array([each for *_, each in known], np.int64).reshape(-1, used.shape[1])
-    nodes = np.array([node for _, node, _ in known], np.intp)
-    open_ended = used.copy()
-    np.subtract.at(open_ended, nodes, given_back)
-    ends = np.array([at for at, *_ in known], np.float64)
+    order = np.argsort(np.array(ends, np.float64), kind="stable")
     yield False
-    return Room(offered - used - held, ends, nodes, given_back, np.maximum(open_ended, 0))
+    by_kind = np.array(claims, np.int64).reshape(-1, len(snapshot.resources.names) + 1)
+    given_back = by_kind[np.array(kinds, np.intp)[order]]
+    yield False
+    return np.array(ends, np.float64)[order], np.array(rows, np.intp)[order], given_back
 
 
 def _hold(wanted: Wanted, part: Wanted, start: float, placed: Placed, handle: Handle, rows: Rows) -> Hold:

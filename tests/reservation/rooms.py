@@ -31,7 +31,7 @@ def room_of(running: list[Running]) -> Room:
         free[node] -= size
         if end == inf:
             open_ended[node] += size
-    ending = [each for each in running if each[2] < inf]
+    ending = sorted((each for each in running if each[2] < inf), key=lambda each: each[2])
     return Room(
         free,
         np.array([end for *_, end in ending], np.float64),

@@ -1,0 +1,74 @@
+"""A plan among very many pods is made in steps, none of which grows with how many end or how many kinds wait."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from muster.framework.contract.pod_group import at_once
+from muster.plugins.reservation.ends import Ending
+from muster.plugins.reservation.plan import Amounts, Need, Room, pack, plan
+from muster.plugins.reservation.planning import Wanted, plan_for
+from muster.plugins.reservation.plugin import Reservation
+from muster.testing.cluster import Cluster, info
+from tests.builders import make_node, make_pod
+from tests.reservation.rooms import CAPACITY, NODES, NOW
+
+_ENDINGS = 1024
+_AT_ONCE = 256
+
+
+class Read(Iterator[Ending]):
+    """Endings, and how many of them were read."""
+
+    def __init__(self, endings: list[Ending]) -> None:
+        self._rest = iter(endings)
+        self.count = 0
+
+    def __next__(self) -> Ending:
+        found = next(self._rest)
+        self.count += 1
+        return found
+
+
+def test_a_step_reads_some_of_the_pods_that_end() -> None:
+    cluster = Cluster(*(make_node(f"n{number}", cpu="4") for number in range(NODES)))
+    plugin = cluster.plugin(Reservation)
+    endings = []
+    for number in range(_ENDINGS):
+        pod = make_pod(f"running-{number}").requests(cpu="15m").node(f"n{number % NODES}")
+        cluster.place(f"n{number % NODES}", pod)
+        endings.append(Ending(info(pod), f"n{number % NODES}", 1.0 + number))
+    large = info(make_pod("large").requests(cpu="3"))
+
+    read, before, counts = Read(endings), 0, []
+    steps = plan_for(Wanted(large.key, [large], [None]), read, (), plugin.handle, NOW)
+    for _ in steps:
+        counts.append(read.count - before)
+        before = read.count
+    assert (sum(counts), max(counts)) == (_ENDINGS, _AT_ONCE)
+    [hold] = at_once(plan_for(Wanted(large.key, [large], [None]), endings, (), plugin.handle, NOW))
+    assert hold.start == 1.0 + NODES * 189  # of 256 pods of 15m there, 67 may stay beside 3 of 4 cores
+
+
+def test_a_step_tries_one_kind_of_member_at_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments, at = list[float](), Room.at
+
+    def noted(room: Room, moment: float) -> Amounts:
+        moments.append(moment)
+        return at(room, moment)
+
+    monkeypatch.setattr(Room, "at", noted)
+    size = CAPACITY * _ENDINGS
+    room = Room(
+        np.zeros((1, 1), np.int64),
+        np.arange(1.0, 1.0 + _ENDINGS),
+        np.zeros(_ENDINGS, np.intp),
+        np.full((_ENDINGS, 1), CAPACITY),
+        np.zeros((1, 1), np.int64),
+    )
+    kinds = [Need(np.array([size // 4]), 1, np.array([True])) for _ in range(3)]
+    tried = [len(moments) for _ in plan(room, kinds, NOW)]
+    assert max(np.diff(tried, prepend=0)) == 1
+    assert len(moments) == 1 + 10  # when all have ended, then by halves
+    assert len([*pack(room.at(np.inf), kinds)]) == len(kinds)
