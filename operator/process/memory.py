@@ -20,10 +20,9 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 _BLOCK = 1 << 19
 """Larger than the 256 KiB that each read from TLS sets aside: as blocks of their own, reads would cost double."""
 _HEAPS = 2
-_ROUNDS = 4_000, 3, 3
-"""New objects between two rounds of the collector, some hundred pods' worth; how many of these it takes for one that
-looks at what the last few left, too; and how many of those for one that looks at all. The more objects a round looks at
-the longer it holds the loop."""
+_ROUNDS = 2_000, 3
+"""New objects between two rounds of the collector, some dozens of pods' worth, and how many of these it takes for one
+that looks at what they left, too. The more objects a round looks at the longer it holds the loop."""
 _AGAIN_SECONDS = 3600.0
 
 
@@ -44,7 +43,7 @@ def keep_all() -> None:
 def keep_what_there_is() -> None:
     """Collect garbage among what is made from now on, and take all that there is for what stays.
 
-    So is whatever a round leaves that looks at all: else each would walk all pods that have come since.
+    So is what is left when it was looked at twice: else ever longer rounds would walk all pods that have come since.
     """
     gc.freeze()
     gc.set_threshold(*_ROUNDS)
@@ -53,7 +52,7 @@ def keep_what_there_is() -> None:
 
 
 def _keep_what_is_left(phase: str, info: Mapping[str, int]) -> None:
-    if phase == "stop" and info["generation"] == len(_ROUNDS) - 1:
+    if phase == "stop" and info["generation"] >= len(_ROUNDS) - 1:
         gc.freeze()
 
 
