@@ -8,8 +8,8 @@ import pytest
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.informer import Informer, Listed, Timing
 from muster.operator.process.watches import _Watch
+from tests.kube.conftest import HOLD
 from tests.kube.fake_api import Answer, FakeApi, Json, status_answer
-from tests.kube.test_informer import HOLD
 from tests.kube.things import PATH, Journal, Thing, page, thing
 
 NOT_SERVED = status_answer(404, "NotFound", "the server could not find the requested resource")
