@@ -18,7 +18,7 @@ from ..snapshot.reader import SnapshotReader
 from ..snapshot.view import NodeInfo, NodeView
 from .api import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Api, ApiError
 from .authoring import PerNodeFilter, PerNodeScore, PerSignature, SignatureCache, normalize_to_highest
-from .cycle_state import CycleState
+from .cycle_state import CycleState, LongWork, Unfinished
 from .decision import PROMISES, DecisionFollower, Evictions, GroupDecision, PodDecision
 from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintFunction
 from .extender import Victims
@@ -108,6 +108,7 @@ __all__ = [
     "HintFunction",
     "Int64",
     "Lister",
+    "LongWork",
     "Mask",
     "NoDomain",
     "Node",
@@ -160,6 +161,7 @@ __all__ = [
     "Timer",
     "Topology",
     "Trial",
+    "Unfinished",
     "Verdicts",
     "Victims",
     "WaitingPod",

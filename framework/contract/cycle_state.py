@@ -9,8 +9,29 @@ import numpy as np
 import numpy.typing as npt
 
 from .extender import Consultation
+from .pod_group import Steps
 
 T = TypeVar("T")
+
+
+class LongWork:
+    """What a Filter has to work out for a pod and may not in one go. An attempt that begins anew keeps it.
+
+    Attributes:
+        left: the plugin's name, and its work in steps, which answer in the end whether all is known. The engine takes
+            them, and asks Filter once more.
+        gave_up: whether that ended in vain: Filter has to answer by what is known.
+    """
+
+    __slots__ = ("gave_up", "left")
+
+    def __init__(self) -> None:
+        self.left: tuple[str, Steps[bool]] | None = None
+        self.gave_up = False
+
+
+class Unfinished(Exception):
+    """A Filter has left work to do, so nobody can say by now which nodes pass; see `LongWork`."""
 
 
 class CycleState:
@@ -24,6 +45,7 @@ class CycleState:
         "_values",
         "consultation",
         "group",
+        "long_work",
         "pre_bind_plugins",
         "sampled",
         "skip_filter_plugins",
@@ -47,6 +69,8 @@ class CycleState:
         """The only rows that count as the node list, ascending: a topology domain; None for all nodes."""
         self.consultation: Consultation | None = None
         """What extenders said of the pod; None when none is interested in it."""
+        self.long_work = LongWork()
+        """What Filter plugins cannot do in one go. Shared with clones."""
 
     def write(self, key: str, value: object) -> None:
         """Keep `value` under `key`, replacing what was there."""
@@ -71,6 +95,7 @@ class CycleState:
         copy = CycleState(sampled=self.sampled)
         copy.skip_filter_plugins, copy.skip_score_plugins = self.skip_filter_plugins, self.skip_score_plugins
         copy.group, copy.within, copy.consultation = self.group, self.within, self.consultation
+        copy.long_work = self.long_work
         for key, value in self._values.items():
             duplicate: Callable[[], object] | None = getattr(value, "clone", None)
             copy._values[key] = value if duplicate is None else duplicate()

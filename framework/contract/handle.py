@@ -19,7 +19,7 @@ from .cycle_state import CycleState
 from .extender import Victims
 from .nominator import Nominator, Trial
 from .observer import Observer
-from .pod_group import DisruptionUnit
+from .pod_group import DisruptionUnit, Steps
 from .status import Status
 from .verdicts import Diagnosis
 
@@ -236,7 +236,14 @@ class Handle(Protocol):
         Like every search it also asks what would be if the pods nominated to a node, of the pod's priority or higher,
         were on it already. `state` has the pod's PreFilter notes and is not changed. kube-scheduler's
         RunFilterPluginsWithNominatedPods.
+
+        Raises Unfinished when one of them has long work left. A plugin that lets that through is asked once more when
+        it is done; one that is told of a decision takes the steps of `work_out` and asks again.
         """
+        ...
+
+    def work_out(self, state: CycleState, pod: PodInfo) -> Steps[None]:
+        """Do what a Filter plugin has left to do."""
         ...
 
     def ask_extenders(

@@ -140,6 +140,14 @@ class Framework:
         """Which of the nodes that PreFilter left in pass every Filter plugin, nominated pods considered."""
         return self._filtering.run_on_all(state, pod, pre_filtered)
 
+    def work_out(self, state: CycleState, pod: PodInfo, *, may_be_closed: bool = True) -> Steps[None]:
+        """Do what a Filter plugin has left to do, so that it can be asked once more."""
+        work = state.long_work
+        while work.left is not None:
+            (name, steps), work.left = work.left, None
+            plugin = self.plugins.plugins[name]
+            yield from self._calls.work_out(plugin, state, pod, steps, may_be_closed=may_be_closed)
+
     def capacity(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> npt.NDArray[np.int64]:
         """int64, shape (nodes,): how many pods like this one each node could take, by the plugins that count room.
 

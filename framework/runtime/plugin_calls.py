@@ -64,6 +64,7 @@ PRE_FILTER = Point("PreFilter", 'running PreFilter plugin "{}"', (Code.SKIP,), (
 ADD_POD = Point("PreFilterExtensionAddPod", 'running AddPod on PreFilter plugin "{}"', rejects=False)
 REMOVE_POD = Point("PreFilterExtensionRemovePod", 'running RemovePod on PreFilter plugin "{}"', rejects=False)
 FILTER = Point("Filter", 'running "{}" filter plugin', (), (Verdicts,))
+FILTER_WORK = Point(FILTER.name, FILTER.words, (), (tuple,))
 CAPACITY = Point("Capacity", 'running Capacity of filter plugin "{}"', (), (np.ndarray,))
 POST_FILTER = Point("PostFilter", 'running PostFilter plugin "{}"', (), (tuple,))
 POD_GROUP_POST_FILTER = Point("PodGroupPostFilter", 'running PodGroupPostFilter plugin "{}"', (), (tuple,))
@@ -176,6 +177,15 @@ class PluginCalls:
         found = (None, ended) if isinstance(ended, Status) else pod_group_post_filtered(plugin, ended[0])
         self.log_failure(plugin, pod, found[1])
         return found
+
+    def work_out(
+        self, plugin: Plugin, state: CycleState, pod: PodInfo, left: Steps[bool], *, may_be_closed: bool
+    ) -> Steps[None]:
+        """Do what a Filter has left to do; each of its steps is guarded and timed."""
+        yield may_be_closed
+        ended = yield from self._in_steps(FILTER_WORK, plugin, pod, left, may_be_closed=may_be_closed)
+        state.long_work.gave_up = ended != (True,)
+        self.log_failure(plugin, pod, ended)
 
     def _in_steps(
         self, point: Point, plugin: Plugin, pod: PodInfo, steps: Steps[Any], *, may_be_closed: bool

@@ -37,6 +37,7 @@ class Attempt:
         displaced: whether the chosen node was lost to somebody else. What that node lacks says nothing of the others,
             so the pod is to be tried again at once. It takes a change by somebody else for each time.
         group: the id of the group that the pod was tried with, if it was.
+        was_set_aside: whether the pod was put aside for long work, see `set_aside`.
         after_flush: whether the time limit, not an event, brought the pod out of the unschedulable ones.
     """
 
@@ -57,6 +58,7 @@ class Attempt:
     leaves_room: bool = False
     waits: bool = False
     displaced: bool = False
+    was_set_aside: bool = False
 
     @property
     def pod(self) -> PodInfo:
@@ -73,6 +75,7 @@ class Attempt:
         before = self.state
         self.state = CycleState(sampled=before.sampled)
         self.state.group, self.state.within, self.state.consultation = before.group, before.within, before.consultation
+        self.state.long_work = before.long_work
         self.node_name, self.status, self.nominated = "", None, None
         self.rejectors, self.pending, self.no_node = set(), set(), False
 

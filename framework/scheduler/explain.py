@@ -13,6 +13,7 @@ from typing import Any
 from ..contract.cycle_state import CycleState
 from ..contract.decision import Evictions
 from ..contract.plugin import PreBindPlugin, ReservePlugin
+from ..contract.pod_group import at_once
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from ..runtime.framework import Framework
@@ -55,7 +56,7 @@ class Explanation:
 def explain(algorithm: Algorithm, pod: PodInfo) -> Explanation:
     """Decide for `pod` and keep everything that was found out. Of equally good nodes the first is chosen."""
     state, snapshot = CycleState(), algorithm.snapshot
-    found = algorithm.find_nodes_that_fit(state, pod, nominated_first=False)
+    found = at_once(algorithm.find_in_steps(state, pod, nominated_first=False))
     if found.status is not None:
         message = algorithm.post_filter(state, pod, found)[1]
         evictions = state.get(Evictions.KEY)

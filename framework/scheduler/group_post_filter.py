@@ -141,7 +141,11 @@ class GroupTrial:
         with self._snapshot.trial():
             try:
                 for attempt in looked_at:
-                    if not self._fits(attempt, reserved):
+                    fits = self._fits(attempt, reserved)
+                    if attempt.state.long_work.left is not None:
+                        yield from attempt.framework.work_out(attempt.state, attempt.pod)
+                        fits = self._fits(attempt, reserved)
+                    if not fits:
                         return False
                     yield True
                 return True

@@ -79,7 +79,7 @@ class GroupTrials:
                 known.add(attempt.pod.signature)
                 by_itself = copy(attempt)
                 by_itself.begin_anew()
-                self._cycle.schedule_pod(by_itself, post_filter=False)
+                yield from self._cycle.schedule_in_steps(by_itself, post_filter=False)
                 found.append(by_itself.decision())
                 yield True
         return found
@@ -110,7 +110,7 @@ class GroupTrials:
                     if trial.refused and len(trial.placed) + len(attempts) - index < missing:
                         trial.untried = attempts[index:]
                         break
-                    self._cycle.schedule_pod(attempt, post_filter=False)
+                    yield from self._cycle.schedule_in_steps(attempt, post_filter=False)
                     if index == 0 and attempt.status is None and self._is_hopeless(attempts, missing):
                         yield from self._fill(trial, attempts, missing)
                         break
@@ -150,7 +150,7 @@ class GroupTrials:
             capacities = self._room.of(alike[0].framework, alike[0].pod)
             if capacities is None:
                 raise LookupError("room was counted a moment ago")
-            nodes = self._passing(alike[0])
+            nodes = yield from self._passing(alike[0])
             rows = np.repeat(nodes, np.minimum(capacities[nodes], len(alike)))[: len(alike)]
             for attempt, row in zip(alike, rows.tolist(), strict=False):
                 attempt.node_name = self._snapshot.names[row]
@@ -158,7 +158,7 @@ class GroupTrials:
                 trial.placed.append(attempt)
                 yield True
             for index, attempt in enumerate(alike[len(rows) :], start=len(rows) + 1):
-                self._cycle.schedule_pod(attempt, post_filter=False)
+                yield from self._cycle.schedule_in_steps(attempt, post_filter=False)
                 if attempt.status is None:  # room that is promised to members is there for each of these alone
                     self._snapshot.add_pod(attempt.pod, attempt.node_name)
                     trial.placed.append(attempt)
@@ -169,11 +169,11 @@ class GroupTrials:
                     trial.untried = [*alike[index:], *(each for each in attempts if each.pod.signature in kinds)]
                     return
 
-    def _passing(self, attempt: Attempt) -> Rows:
+    def _passing(self, attempt: Attempt) -> Steps[Rows]:
         """The nodes that could take the pod as things are: room is also counted where it may not go."""
         attempt.begin_anew()
         algorithm = self._cycle.algorithm(attempt.framework.name)
-        found = algorithm.find_nodes_that_fit(attempt.state, attempt.pod, nominated_first=False)
+        found = yield from algorithm.find_in_steps(attempt.state, attempt.pod, nominated_first=False)
         return found.rows[:0] if found.filtered is None else found.filtered.feasible
 
     def _reserve_in_trial(self, attempt: Attempt) -> bool:

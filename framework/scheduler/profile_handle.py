@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 from ..contract.api import Api, NoApi
-from ..contract.cycle_state import CycleState
+from ..contract.cycle_state import CycleState, Unfinished
 from ..contract.extender import Extender, PreemptionQuestion, Victims
 from ..contract.handle import Binder, Clock, ConditionWriter, EventSink, Lister, Timer
 from ..contract.observer import NullObserver, Observer
-from ..contract.pod_group import DisruptionUnit
+from ..contract.pod_group import DisruptionUnit, Steps
 from ..contract.status import Status
 from ..contract.verdicts import Diagnosis
 from ..model.pod_info import PodInfo
@@ -148,7 +148,14 @@ class ProfileHandle:
 
     def run_filter_plugins_with_nominated_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
         """Ask the profile's Filter plugins about `nodes`, as they are in the trials around the call."""
-        return self.framework.run_filter_plugins_with_nominated_pods(state, pod, nodes)
+        diagnosis = self.framework.run_filter_plugins_with_nominated_pods(state, pod, nodes)
+        if state.long_work.left is not None:
+            raise Unfinished("a Filter plugin has not come to an end")
+        return diagnosis
+
+    def work_out(self, state: CycleState, pod: PodInfo) -> Steps[None]:
+        """Do what a Filter plugin has left to do."""
+        return self.framework.work_out(state, pod, may_be_closed=False)
 
     def ask_extenders(
         self, state: CycleState, pod: PodInfo, victims: Mapping[str, Victims]

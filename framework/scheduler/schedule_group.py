@@ -224,6 +224,8 @@ class GroupCycle:
                 continue
             attempt.state.within = within
             self._cycle.run(attempt)
+            if (yield from self._cycle.is_to_begin_anew(attempt, may_be_closed=False)):
+                self._cycle.run(attempt)
             (outcome.placed if attempt.status is None else outcome.failed).append(attempt)
             yield False
         return outcome
@@ -290,7 +292,7 @@ class GroupCycle:
         if status.code is Code.PENDING:
             pending = pending or {plugin.name}
             for attempt in trial.untried:
-                self._cycle.schedule_pod(attempt, post_filter=False)
+                yield from self._cycle.schedule_in_steps(attempt, post_filter=False)
                 yield True
         outcome = GroupOutcome(together=True, decision=decision)
         for attempt in (*trial.refused, *trial.placed, *trial.untried):

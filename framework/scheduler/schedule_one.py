@@ -17,6 +17,7 @@ from ..contract.cycle_state import CycleState
 from ..contract.extender import EXTENDER, Consultation
 from ..contract.handle import Clock
 from ..contract.observer import Observer
+from ..contract.pod_group import Steps
 from ..contract.status import Code, Status
 from ..contract.verdicts import NO_NODES, Diagnosis, fit_error, with_post_filter
 from ..model.pod_info import PodInfo
@@ -29,6 +30,7 @@ from ..snapshot.view import NodeView, Rows
 from . import decision_log
 from .attempt import Attempt
 
+_UNFINISHED = Status.failure("a Filter plugin has not come to an end")
 OUTDATED = "node(s) were taken while extenders were asked about them"
 MIN_FEASIBLE_NODES = 100
 MIN_PERCENTAGE = 5
@@ -106,12 +108,23 @@ class Algorithm:
     def find_nodes_that_fit(self, state: CycleState, pod: PodInfo, *, nominated_first: bool = True) -> Feasible:
         """Which nodes can run the pod: as many as the profile asks for, or all that extenders have let through.
 
-        The node that it is nominated to, if that can, is enough; without `nominated_first` it is one of all.
+        The node that it is nominated to, if that can, is enough; without `nominated_first` it is one of all. An ERROR
+        while a Filter has long work left: see `find_in_steps`.
         """
         found = self._find(state, pod, nominated_first)
+        if state.long_work.left is not None:
+            return Feasible(found.pre_filtered, found.rows[:0], status=_UNFINISHED, next_start=self.next_start)
         if found.status is None and state.consultation is not None:
             self._heed(state.consultation, found)
         return found
+
+    def find_in_steps(self, state: CycleState, pod: PodInfo, *, nominated_first: bool = True) -> Steps[Feasible]:
+        """The same, with the long work of Filter plugins."""
+        found = self.find_nodes_that_fit(state, pod, nominated_first=nominated_first)
+        if state.long_work.left is None:
+            return found
+        yield from self.framework.work_out(state, pod)
+        return self.find_nodes_that_fit(state, pod, nominated_first=nominated_first)
 
     def _find(self, state: CycleState, pod: PodInfo, nominated_first: bool) -> Feasible:
         snapshot, framework, consultation = self.snapshot, self.framework, state.consultation
@@ -292,6 +305,20 @@ class SchedulingCycle:
             if attempt.nominated is None and self._nominator.nominated_node(pod.uid):
                 attempt.no_node = False  # others like it are not promised that node
         self._observer.algorithm_seconds(self._clock.now() - began)
+
+    def schedule_in_steps(self, attempt: Attempt, *, post_filter: bool) -> Steps[None]:
+        """The same, with the long work of Filter plugins."""
+        self.schedule_pod(attempt, post_filter=post_filter)
+        if (yield from self.is_to_begin_anew(attempt)):
+            self.schedule_pod(attempt, post_filter=post_filter)
+
+    def is_to_begin_anew(self, attempt: Attempt, *, may_be_closed: bool = True) -> Steps[bool]:
+        """Whether a Filter plugin had long work left, which is done then, so that the pod is to be tried once more."""
+        if attempt.state.long_work.left is None:
+            return False
+        yield from attempt.framework.work_out(attempt.state, attempt.pod, may_be_closed=may_be_closed)
+        attempt.begin_anew()
+        return True
 
     def reserve(self, attempt: Attempt) -> bool:
         """Assume the pod on its node and reserve what it needs there; if that fails, all is given back."""

@@ -25,6 +25,7 @@ from .profile_handle import Ports
 from .reports import Reports
 from .schedule_group import GroupCycle
 from .schedule_one import SchedulingCycle
+from .set_aside import SetAside
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +62,7 @@ class Scheduler:
         self._failures = failures
         self._consultations = consultations
         self._ports = ports
+        self._set_aside = SetAside(failures.still_waits)
         self._decision: Steps[None] | None = None
         self._may_give_up = True
 
@@ -74,17 +76,24 @@ class Scheduler:
         """Whether a decision has begun and not ended."""
         return self._decision is not None
 
+    @property
+    def has_long_work(self) -> bool:
+        """Whether pods are set aside, so that a step goes on with that if there is nothing to decide."""
+        return bool(self._set_aside)
+
     def step(self) -> bool:
         """Take the next entity and decide for its pods, or go on with the decision under way for a slice.
+
+        Every other step goes on with the long work of pods that are set aside.
 
         False when nothing is ready, or the picture stands still for something else.
         """
         if self._decision is None:
             if self._ports.standstill.under_way:
                 return False
-            self._decision = self._next()
+            self._decision = None if self._set_aside.has_turn() else self._next()
             if self._decision is None:
-                return False
+                return self._set_aside.step()
             self._ports.standstill.begin()
         self._go_on(self._decision)
         return True
@@ -119,6 +128,10 @@ class Scheduler:
         if consulted is not None:
             pods = [attempt.queued for attempt in consulted.attempts]
             return self._given_back_if_closed(pods, self._decide_after_all(consulted))
+        attempt = self._set_aside.next()
+        if attempt is not None:
+            steps = self._decide_after_all(Consulted(attempt.profile, None, [attempt]))
+            return self._given_back_if_closed([attempt.queued], steps)
         entity = None if self._queue.has_steps_due else self._queue.pop()
         if entity is None:
             return self._settle() if self._queue.has_steps_due else None
@@ -167,6 +180,11 @@ class Scheduler:
 
     def _schedule_one(self, attempt: Attempt) -> Steps[None]:
         self._cycle.run(attempt)
+        work = self._cycle.is_to_begin_anew(attempt)
+        if self._set_aside.takes(attempt, work):
+            return
+        if (yield from work):
+            self._cycle.run(attempt)
         if attempt.status is not None and self._consultations.reopened(attempt):
             return
         yield from attempt.tell_followers()

@@ -223,7 +223,7 @@ class _Scheduler:
         self._queue = engine.queue
 
     def step(self) -> bool:
-        if not self._scheduler.under_way and self._queue.pop_is_due():
+        if not self._scheduler.under_way and (self._queue.pop_is_due() or self._scheduler.has_long_work):
             self._recorder.tell(Stepped(self._recorder.now()))
         return self._scheduler.step()
 

@@ -16,6 +16,7 @@ import msgspec
 
 from muster.framework.contract import MERGE_PATCH, ApiError, Code, CycleState, Part, Status
 from muster.framework.contract.api import NoApi
+from muster.framework.contract.pod_group import at_once
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
@@ -194,7 +195,7 @@ class Rehearsal:
         snapshot, algorithm = self._engine.cache.snapshot, self._engine.algorithms[pod.pod.spec.scheduler_name]
         state = CycleState()
         state.group = group_key(pod) or ""
-        found = algorithm.find_nodes_that_fit(state, pod)
+        found = at_once(algorithm.find_in_steps(state, pod))
         row = algorithm.select_host(state, pod, found, first_of_equals) if len(found.rows) else None
         if not isinstance(row, int):
             return "", found

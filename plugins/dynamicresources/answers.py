@@ -2,12 +2,17 @@
 
 Nodes with equal devices in equal state get their answer from one search. Pods from one template pose one problem, so a
 pod costs the rows that changed since the pod before it, often the one on which that was placed.
+
+All of it is done in parts, which whoever wants to know of a row asks for one by one. Between two of them anything may
+change: rows that did are looked at again, and a search goes on only as long as its node is in the state that it began
+in. So several who wait for the same answers share the work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +22,15 @@ from muster.framework.snapshot.reader import SnapshotReader
 
 from .inventory import Inventory
 from .problem import AllocationFailure, Problem
-from .search import InvalidPools, Search, Site, Solution
+from .search import STEPS_IN_A_PART, InvalidPools, Parts, Search, Site, Solution
 
 _MAX_OUTCOMES = 65536
-_STEPS_BETWEEN_LOOKS = 64
-"""Steps of a search between two looks at the clock."""
-
-
-class TimedOut(Exception):
-    """The search was given up."""
+_MAX_BEGUN = 64
+"""Searches that have begun and not ended."""
+_STEPS_OF_A_ROW = 4
+"""For finding out in which state a node is."""
+_MOST_PARTS_AT_ONCE = 32
+"""Of a search that nobody can wait for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,32 +42,26 @@ class Outcome:
         score: how early the alternatives are that were chosen.
         failure: what is wrong with a claim or class.
         invalid: whether slices that contradict each other may be the reason why there is no solution.
-        timed_out: whether the search was given up.
+        unknown: whether that has not been worked out.
     """
 
     solution: Solution | None = None
     score: int = 0
     failure: AllocationFailure | None = None
     invalid: bool = False
-    timed_out: bool = False
+    unknown: bool = False
 
 
-class Budget:
-    """The time that searches for one pod may take together. `now` is a clock, `seconds` 0 for no limit."""
+_NOTHING, _UNKNOWN = 0, 1
 
-    def __init__(self, now: Callable[[], float], seconds: float) -> None:
-        self._now = now
-        self._until = now() + seconds if seconds else None
-        self._steps = 0
-        self._spent = False
 
-    def spend(self) -> None:
-        """One more step. Raises TimedOut."""
-        self._steps += 1
-        if self._until is not None and (self._spent or self._steps % _STEPS_BETWEEN_LOOKS == 0):
-            self._spent = self._spent or self._now() >= self._until
-            if self._spent:
-                raise TimedOut
+class _Begun(NamedTuple):
+    """A search for a node in a state."""
+
+    site: Site
+    state: Hashable
+    search: Search
+    parts: Parts[Solution | None]
 
 
 class Answers:
@@ -71,9 +70,11 @@ class Answers:
     Attributes:
         problem: what is asked.
         outcomes: the distinct outcomes.
-        numbers: int32, shape (rows,): an index into `outcomes`; 0, which is no solution, for rows without a node.
+        numbers: int32, shape (rows,): an index into `outcomes`; 0, which is no solution, for rows without a node, and 1
+            for those whose answer is not known (any more).
         solved: bool, shape (rows,): whether there is a solution.
         scores: int64, shape (rows,): what it is worth.
+        lost: how often work was done in vain, because something changed: a search that had begun, or all rows.
     """
 
     def __init__(self, problem: Problem, inventory: Inventory, snapshot: SnapshotReader) -> None:
@@ -87,73 +88,103 @@ class Answers:
         self.scores: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self._epoch = -1
         self._node_position = self._position = 0
-        self._unsure: set[int] = set()
+        self.lost = 0
+        self._begun: dict[int, _Begun] = {}
+        self._steps = 0
         self._forget()
 
-    def refresh(self, budget: Budget) -> None:
-        """Bring the columns up to date."""
-        snapshot, inventory = self._snapshot, self._inventory
-        height = snapshot.height
-        if len(self.outcomes) > _MAX_OUTCOMES:
-            self._forget()
-        if len(self.numbers) < height:
-            capacity = len(snapshot.live)
-            self.numbers, self.solved = np.zeros(capacity, np.int32), np.zeros(capacity, np.bool_)
-            self.scores, self._epoch = np.zeros(capacity, np.int64), -1
-        for row in self._stale(height):
-            number = self._answer(row, budget) if snapshot.live[row] else 0
+    def advance(self, rows: npt.NDArray[np.intp]) -> bool:
+        """Work out a part of what is not known of these rows; False when all is, as of now."""
+        self._look_for_changes()
+        self._steps = 0
+        unknown = rows[self.numbers[rows] == _UNKNOWN]
+        for row in unknown[: STEPS_IN_A_PART // _STEPS_OF_A_ROW].tolist():
+            if self._steps >= STEPS_IN_A_PART:
+                break
+            self._steps += _STEPS_OF_A_ROW
+            number = self._answer(row) if self._snapshot.live[row] else _NOTHING
+            if number == _UNKNOWN:
+                break
             outcome = self.outcomes[number]
             self.numbers[row], self.solved[row] = number, outcome.solution is not None
             self.scores[row] = outcome.score
-        self._epoch = inventory.epoch
-        self._node_position = snapshot.node_journal.position
-        self._position = inventory.changes.position
+        return len(unknown) > 0
 
     def solve(self, row: int) -> tuple[Site, Solution] | None:
         """The solution for the node in `row` as of now, with the site that it belongs to."""
         site = self._inventory.site(row)
-        known = self._known.get(self._inventory.state(site))
-        outcome = self.outcomes[known] if known is not None else self._search(site, Budget(lambda: 0.0, 0))
-        return None if outcome.solution is None else (site, outcome.solution)
+        number = self._known.get(self._inventory.state(site), _UNKNOWN)
+        for _ in range(_MOST_PARTS_AT_ONCE):
+            if number != _UNKNOWN:
+                break
+            number = self._answer(row)
+        solution = self.outcomes[number].solution
+        return None if solution is None else (site, solution)
 
     def _forget(self) -> None:
         """Work everything out anew."""
-        self.outcomes = [Outcome()]
+        self.outcomes = [Outcome(), Outcome(unknown=True)]
         self._known = {}
         self._epoch = -1
 
-    def _stale(self, height: int) -> Iterable[int]:
-        nodes = self._snapshot.node_journal.since(self._node_position)
-        devices = self._inventory.changes.since(self._position)
-        unsure, self._unsure = self._unsure, set()
-        if self._epoch != self._inventory.epoch or nodes is None or devices is None:
-            return range(height)
-        return nodes | devices | unsure
+    def _look_for_changes(self) -> None:
+        snapshot, inventory = self._snapshot, self._inventory
+        if len(self.outcomes) > _MAX_OUTCOMES:
+            self._forget()
+        if len(self.numbers) < snapshot.height:
+            capacity = len(snapshot.live)
+            self.numbers, self.solved = np.zeros(capacity, np.int32), np.zeros(capacity, np.bool_)
+            self.scores, self._epoch = np.zeros(capacity, np.int64), -1
+        nodes = snapshot.node_journal.since(self._node_position)
+        devices = inventory.changes.since(self._position)
+        if self._epoch != inventory.epoch or nodes is None or devices is None:
+            self.numbers[:], self.solved[:], self.scores[:] = _UNKNOWN, False, 0
+            self.lost += 1
+        elif nodes or devices:
+            changed = [*(nodes | devices)]
+            self.numbers[changed], self.solved[changed], self.scores[changed] = _UNKNOWN, False, 0
+        self._epoch = inventory.epoch
+        self._node_position = snapshot.node_journal.position
+        self._position = inventory.changes.position
 
-    def _answer(self, row: int, budget: Budget) -> int:
+    def _answer(self, row: int) -> int:
+        """The number of the outcome for a node, if that is known, or found in a part of a search."""
         site = self._inventory.site(row)
         state = self._inventory.state(site)
         known = self._known.get(state)
         if known is not None:
             return known
-        outcome = self._search(site, budget)
+        outcome = self._search(row, site, state)
+        if outcome.unknown:
+            return _UNKNOWN
         self.outcomes.append(outcome)
         number = len(self.outcomes) - 1
-        if outcome.timed_out:
-            self._unsure.add(row)
-        elif outcome.failure is None:
+        if outcome.failure is None:
             self._known[state] = number
         return number
 
-    def _search(self, site: Site, budget: Budget) -> Outcome:
+    def _search(self, row: int, site: Site, state: Hashable) -> Outcome:
+        begun = self._begun.pop(row, None)
+        if begun is not None and (begun.site is not site or begun.state != state):
+            begun = None
+            self.lost += 1
+        if begun is None:
+            search = Search(self.problem, site, self._inventory.use)
+            begun = _Begun(site, state, search, search.run())
         try:
-            solution = Search(self.problem, site, self._inventory.use, budget.spend).run()
-        except TimedOut:
-            return Outcome(timed_out=True)
+            next(begun.parts)
+            if len(self._begun) >= _MAX_BEGUN:
+                self._begun.clear()
+            self._begun[row] = begun
+            return self.outcomes[_UNKNOWN]
+        except StopIteration as end:
+            solution: Solution | None = end.value
         except InvalidPools:
             return Outcome(invalid=True)
         except AllocationFailure as failure:
             return Outcome(failure=failure)
+        finally:
+            self._steps += begun.search.steps
         return Outcome() if solution is None else Outcome(solution, self._score(solution))
 
     def _score(self, solution: Solution) -> int:

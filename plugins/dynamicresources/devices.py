@@ -49,6 +49,10 @@ class DeviceKind:
         self._verdicts: dict[str, Verdict] = {}
         self.visible: Mapping[str, Any] | EvaluationError | None = None
 
+    def knows(self, expression: str) -> bool:
+        """Whether the expression has been evaluated, so that its verdict costs nothing."""
+        return expression in self._verdicts
+
     def verdict(self, expression: str) -> Verdict:
         """What the expression says of the device, or how it failed."""
         known = self._verdicts.get(expression)

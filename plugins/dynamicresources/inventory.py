@@ -22,6 +22,8 @@ from .use import DeviceUse
 _MAX_STATES = 65536
 """Distinct states of pools that are told apart by number, before they are numbered afresh."""
 
+_MAX_STATES_OF_ITS_OWN = 16
+
 
 class Inventory:
     """Pools by node. `snapshot` gives the rows and labels of nodes.
@@ -184,8 +186,18 @@ class Inventory:
     def _state(self, pool: Pool) -> int:
         revision = self.use.revision(pool.id)
         if pool.state[0] != revision:
-            pool.state = revision, next(self._numbers) if not pool.plain else self._number(pool)
+            pool.state = revision, self._number(pool) if pool.plain else self._number_of_its_own(pool)
         return pool.state[1]
+
+    def _number_of_its_own(self, pool: Pool) -> int:
+        """Of what is allocated of the pool and equal to that of no other; the same again when a trial is undone."""
+        use = self.use
+        state = frozenset(
+            (id_, use.shared(id_), *sorted(use.consumed(id_).items())) for id_ in pool.ids() if use.allocated(id_)
+        )
+        if len(pool.states) >= _MAX_STATES_OF_ITS_OWN:
+            pool.states.clear()
+        return pool.states.setdefault(state, next(self._numbers))
 
     def _number(self, pool: Pool) -> int:
         use = self.use

@@ -11,6 +11,7 @@ from muster.framework.config.args import DynamicResourcesArgs
 from muster.framework.contract import (
     Codes,
     Handle,
+    LongWork,
     Mask,
     NodeInfo,
     NodeView,
@@ -18,13 +19,14 @@ from muster.framework.contract import (
     Scores,
     Status,
     StatusTable,
+    Steps,
     Verdicts,
 )
 from muster.framework.model.devices import MAX_ALTERNATIVES, AllocationResult, DeviceClaim
 from muster.framework.model.node_selector import usable
 from muster.framework.snapshot.node_selector import any_picks
 
-from .answers import Budget, Outcome
+from .answers import Answers, Outcome
 from .claiming import Claiming, Variant
 from .extended import Mapping, requests_and_mappings, with_requests
 from .readiness import failure, ready, timed_out
@@ -40,21 +42,30 @@ _STATUSES = (STALE, NO_RESOURCE, NO_DEVICES, INVALID, NOT_HERE)
 _NODE_OPERATIONS = "DRAOptionalNodeOperations"
 """What a node must declare for devices that leave out operations of the node."""
 _LONGEST_SEARCH = 3.0
-"""Seconds, whatever is allowed: a search holds up everything else in the process, the renewal of its lease too."""
+"""Seconds, whatever is allowed: others have to wait for some of that, where it is a group that searches."""
+_PARTS_AT_ONCE = 16
+"""Of searches, in a call of Filter."""
+_PARTS_IN_A_STEP = 4
+_MOST_LOST = 8
+"""Times that devices change under searches, before these are left for when nothing does."""
 _CANNOT_FIT = -1
 
 
 class NodeJudge:
-    """Judges and scores nodes for one profile."""
+    """Judges and scores nodes for one profile. `name` is the plugin's."""
 
-    def __init__(self, devices: Devices, handle: Handle, args: DynamicResourcesArgs) -> None:
+    def __init__(self, name: str, devices: Devices, handle: Handle, args: DynamicResourcesArgs) -> None:
+        self._name = name
         self._devices = devices
         self._handle = handle
         self._search_seconds = min(args.filter_timeout or _LONGEST_SEARCH, _LONGEST_SEARCH)
         self._binding_seconds = args.binding_timeout
 
-    def verdicts(self, pod: PodInfo, claiming: Claiming, nodes: NodeView) -> Verdicts:
-        """A verdict for each node. Remembers in `claiming` which claims a node could not use."""
+    def verdicts(self, pod: PodInfo, claiming: Claiming, nodes: NodeView, work: LongWork) -> Verdicts:
+        """A verdict for each node. Remembers in `claiming` which claims a node could not use.
+
+        Where searches take longer than a call may, the rest is left as `work`, and no node passes.
+        """
         table = StatusTable(_STATUSES)
         extended = claiming.extended_claim
         if extended is not None and extended.spec.devices.requests:
@@ -63,13 +74,19 @@ class NodeJudge:
         codes = np.zeros(len(nodes), np.int32)
         codes[backed == _CANNOT_FIT] = table.number(NO_RESOURCE)
         concerned = np.full(len(nodes), claiming.has_user_claims)
+        rows = nodes.indices()
+        asked = [
+            (answers, rows[here])
+            for combination, here in _parts(backed)
+            if (answers := self._answers(pod, claiming, combination)) is not None
+        ]
+        if not self._are_known(asked, work):
+            return Verdicts(np.full(len(nodes), table.number(_timed_out(nodes.names()[0])), np.int32), table)
         for combination, here in _parts(backed):
             concerned[here] |= combination != 0
-            answers = self.variant(pod, claiming, combination).answers
-            if answers is None or (not combination and not claiming.has_user_claims):
+            answers = self._answers(pod, claiming, combination)
+            if answers is None:
                 continue
-            answers.refresh(self._budget())
-            rows = nodes.indices()
             failing = np.flatnonzero(here & ~answers.solved[rows])
             found = answers.numbers[rows[failing]]
             names = [claim.key for _, claim in self.variant(pod, claiming, combination).claims]
@@ -87,9 +104,8 @@ class NodeJudge:
             if (allocation := claiming.allocation(at)) is not None
         )
         for combination, here in _parts(self._backed(claiming, nodes)):
-            answers = self.variant(pod, claiming, combination).answers
-            if answers is not None and (combination or claiming.has_user_claims):
-                answers.refresh(self._budget())
+            answers = self._answers(pod, claiming, combination)
+            if answers is not None:
                 totals[here] = given + answers.scores[nodes.indices()[here]]
         return totals
 
@@ -162,8 +178,46 @@ class NodeJudge:
             return False
         return bool(failure(claim)) or timed_out(claim, self._handle.clock.wall(), self._binding_seconds)
 
-    def _budget(self) -> Budget:
-        return Budget(self._handle.stopwatch, self._search_seconds)
+    def _answers(self, pod: PodInfo, claiming: Claiming, combination: int) -> Answers | None:
+        """What is to be allocated there comes to so much; None where nothing is."""
+        if combination or claiming.has_user_claims:
+            return self.variant(pod, claiming, combination).answers
+        return None
+
+    def _are_known(self, asked: _Asked, work: LongWork) -> bool:
+        """Whether everything that can be known of these rows is. If not, the rest is left as `work`."""
+        if work.left is not None:
+            return False
+        for _ in range(_PARTS_AT_ONCE):
+            if not _advance(asked):
+                return True
+        if not work.gave_up:
+            work.left = self._name, self._rest(asked)
+        return work.gave_up
+
+    def _rest(self, asked: _Asked) -> Steps[bool]:
+        """Work out what else there is, first of these rows, then of all: preemption asks about others, too."""
+        now, spent = self._handle.stopwatch, 0.0
+        lost = sum(answers.lost for answers, _ in asked)
+        while spent < self._search_seconds:
+            if sum(answers.lost for answers, _ in asked) > lost + _MOST_LOST:
+                return True
+            began, all_rows = now(), self._devices.snapshot.live_rows()
+            everywhere = [(answers, all_rows) for answers, _ in asked]
+            for _ in range(_PARTS_IN_A_STEP):
+                if not (_advance(asked) or _advance(everywhere)):
+                    return True
+            spent += now() - began
+            yield True
+        return False
+
+
+_Asked = Sequence[tuple[Answers, npt.NDArray[np.intp]]]
+
+
+def _advance(asked: _Asked) -> bool:
+    """Work out a part; False when there is nothing more."""
+    return any(answers.advance(rows) for answers, rows in asked)
 
 
 def _parts(backed: npt.NDArray[np.int64]) -> Iterator[tuple[int, Mask]]:
@@ -176,15 +230,19 @@ def _parts(backed: npt.NDArray[np.int64]) -> Iterator[tuple[int, Mask]]:
 def _mark(
     codes: Codes, at: npt.NDArray[np.intp], outcome: Outcome, claims: Sequence[str], nodes: NodeView, table: StatusTable
 ) -> None:
-    if outcome.timed_out:
+    if outcome.unknown:
         names = nodes.names()
         for index in at.tolist():
-            codes[index] = table.number(Status.failure(f"node {names[index]}: timed out trying to allocate devices"))
+            codes[index] = table.number(_timed_out(names[index]))
         return
     status = INVALID if outcome.invalid else NO_DEVICES
     if outcome.failure is not None:
         status = Status.failure(outcome.failure.told(claims))
     codes[at] = table.number(status)
+
+
+def _timed_out(node_name: str) -> Status:
+    return Status.failure(f"node {node_name}: timed out trying to allocate devices")
 
 
 def _declares_node_operations(node: NodeInfo) -> bool:

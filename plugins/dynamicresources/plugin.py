@@ -91,7 +91,7 @@ class DynamicResources(
         super().__init__(args, handle)
         given = args or DynamicResourcesArgs()
         self._devices = handle.shared(self.name, lambda: Devices(handle.snapshot))
-        self._judge = NodeJudge(self._devices, handle, given)
+        self._judge = NodeJudge(self.name, self._devices, handle, given)
         self._writer = ClaimWriter(self._devices.claims, handle, given.binding_timeout)
         self._passes = StatusTable()
 
@@ -138,7 +138,7 @@ class DynamicResources(
         claiming = _claiming(state)
         if claiming is None:
             return Verdicts.all_pass(len(nodes), self._passes)
-        return self._judge.verdicts(pod, claiming, nodes)
+        return self._judge.verdicts(pod, claiming, nodes, state.long_work)
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
         """Names a claim that some node could not use: without its allocation the pod may find a place.

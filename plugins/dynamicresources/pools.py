@@ -6,7 +6,7 @@ each other; nothing is allocated from either, and a request for all devices is r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from muster.framework.model.devices import CounterSet
@@ -39,6 +39,7 @@ class Pool:
         counter_sets: by name.
         plain: whether what can be allocated from it follows from its devices, their state and nothing else.
         per_node: whether its devices select nodes one by one.
+        states: of one that is not plain, their numbers by what is allocated.
     """
 
     __slots__ = (
@@ -52,6 +53,7 @@ class Pool:
         "plain",
         "slices",
         "state",
+        "states",
     )
 
     def __init__(self, id_: PoolId, found: Sequence[SliceDevices], whole: Sequence[SliceDevices]) -> None:
@@ -60,6 +62,7 @@ class Pool:
         self.invalid = ""
         self.counter_sets: Mapping[str, CounterSet] = {}
         self.state: tuple[int, int] = (-1, 0)
+        self.states: dict[Hashable, int] = {}
         self.slices, self.elsewhere = _NOTHING if self.incomplete else self._split(sorted(found, key=_name), whole)
         devices = [device.device for each in self.slices for device in each.devices]
         self.binding_conditions = any(device.binding_conditions for device in devices)

@@ -3,13 +3,18 @@
 Claim after claim, request after request and device after device, each possible device is tried in the order of pools,
 slices and devices, and what is chosen is taken back when the rest cannot be had with it. Within a request devices are
 tried in combinations, not permutations. An alternative is left for the next one when it cannot be had.
+
+There may be more combinations than anybody can try, so a search is taken in parts: whoever takes them may do other work
+in between, as long as nothing of what it reads is another at the next part.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from muster.framework.model.devices import ALL, EXACT_COUNT, MAX_RESULTS, DeviceTaint
 
@@ -27,6 +32,15 @@ _KEY_HINT = (
     ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() "
     "for optional fields"
 )
+
+STEPS_IN_A_PART = 64
+"""A step looks at a device or chooses one."""
+_STEPS_OF_AN_EVALUATION = 16
+"""For what an expression says of a kind of device that it was not asked about before."""
+
+T = TypeVar("T")
+Parts = Generator[None, None, T]
+"""Work in parts; it yields between two of them."""
 
 Place = tuple[int, int, int]
 """Where a device is: index of pool, of slice in the pool and of device in the slice."""
@@ -63,13 +77,17 @@ class Site:
 
 
 class Search:
-    """One search. `give_up` is called at every step and raises to end it."""
+    """One search.
 
-    def __init__(self, problem: Problem, site: Site, use: DeviceUse, give_up: Callable[[], None]) -> None:
+    Attributes:
+        steps: how many were taken in the part under way.
+    """
+
+    def __init__(self, problem: Problem, site: Site, use: DeviceUse) -> None:
         self._problem = problem
         self._site = site
         self._use = use
-        self._give_up = give_up
+        self.steps = 0
         self._everything: dict[Wanted, Sequence[Place]] = {}
         self._chosen: list[list[Choice]] = [[] for _ in problem.claims]
         self._taken: Counter[tuple[DeviceId, int]] = Counter()
@@ -77,19 +95,21 @@ class Search:
         self._shares: defaultdict[DeviceId, list[Mapping[str, int]]] = defaultdict(list)
         self._counters: dict[int, PoolCounters] = {}
 
-    def run(self) -> Solution | None:
+    def run(self) -> Parts[Solution | None]:
         """The solution, or None. Raises AllocationFailure and InvalidPools."""
         for index, claim in enumerate(self._problem.claims):
             total = 0
             for alternatives in claim.requests:
-                fewest = min(self._check(wanted, index) for wanted in alternatives)
+                fewest = sys.maxsize
+                for wanted in alternatives:
+                    fewest = min(fewest, (yield from self._check(wanted, index)))
                 if fewest > MAX_RESULTS - total:
                     text = f", request {alternatives[0].request}: adding {fewest} devices exceeds the claim limit"
                     raise AllocationFailure(f"{text} of {MAX_RESULTS}, with {total} already accounted for", index)
                 total += fewest
         self._constraints = [constraints_of(each.constraints, at) for at, each in enumerate(self._problem.claims)]
         try:
-            found = self._claim(0)
+            found = yield from self._claim(0)
         except TooMany:
             return None
         except RecursionError:
@@ -100,7 +120,7 @@ class Search:
             raise InvalidPools
         return None
 
-    def _check(self, wanted: Wanted, claim: int) -> int:
+    def _check(self, wanted: Wanted, claim: int) -> Parts[int]:
         """How many devices the request takes. Raises AllocationFailure for one that cannot be met as it stands."""
         at = f", request {wanted.own_name}"
         for selecting in wanted.selectors:
@@ -116,10 +136,10 @@ class Search:
             return wanted.count
         if wanted.mode != ALL:
             raise AllocationFailure(f"{at}: unsupported count mode {wanted.mode}", claim)
-        self._everything[wanted] = self._all(wanted, claim, at)
+        self._everything[wanted] = yield from self._all(wanted, claim, at)
         return len(self._everything[wanted])
 
-    def _all(self, wanted: Wanted, claim: int, at: str) -> list[Place]:
+    def _all(self, wanted: Wanted, claim: int, at: str) -> Parts[list[Place]]:
         found: list[Place] = []
         for index, pool in enumerate(self._site.pools):
             if not pool.usable:
@@ -129,31 +149,42 @@ class Search:
                 )
             for slice_index, each in enumerate(pool.slices):
                 for device_index, device in enumerate(each.devices):
+                    if self._part_is_over():
+                        yield
                     place = index, slice_index, device_index
                     if self._selectable(wanted, claim, device, place) and self._has_room(wanted, claim, device, {}, {}):
                         found.append(place)
         return found
 
-    def _claim(self, claim: int) -> bool:
+    def _part_is_over(self) -> bool:
+        """Whether one step more makes a part full."""
+        self.steps += 1
+        if self.steps < STEPS_IN_A_PART:
+            return False
+        self.steps = 0
+        return True
+
+    def _claim(self, claim: int) -> Parts[bool]:
         if claim == len(self._problem.claims):
             return True
-        return self._request(claim, 0)
+        return (yield from self._request(claim, 0))
 
-    def _request(self, claim: int, request: int) -> bool:
-        self._give_up()
+    def _request(self, claim: int, request: int) -> Parts[bool]:
+        if self._part_is_over():
+            yield
         requests = self._problem.claims[claim].requests
         if request == len(requests):
             try:
-                return self._claim(claim + 1)
+                return (yield from self._claim(claim + 1))
             except TooMany:
                 return False
         alternatives = requests[request]
         if not alternatives[0].alternative:
-            return self._device(claim, request, alternatives[0], 0, (0, 0, 0))
+            return (yield from self._device(claim, request, alternatives[0], 0, (0, 0, 0)))
         always_too_many = True
         for wanted in alternatives:
             try:
-                found = self._device(claim, request, wanted, 0, (0, 0, 0))
+                found = yield from self._device(claim, request, wanted, 0, (0, 0, 0))
             except TooMany:
                 continue
             if found:
@@ -163,23 +194,27 @@ class Search:
             raise TooMany
         return False
 
-    def _device(self, claim: int, request: int, wanted: Wanted, number: int, start: Place) -> bool:
+    def _device(self, claim: int, request: int, wanted: Wanted, number: int, start: Place) -> Parts[bool]:
         """Choose the device with this number for the request, from `start` on, and everything after it."""
         everything = self._everything.get(wanted)
         if everything is not None and not everything:
             return False
         count = wanted.count if everything is None else len(everything)
         if number >= count:
-            return self._request(claim, request + 1)
+            return (yield from self._request(claim, request + 1))
         if count - number > MAX_RESULTS - len(self._chosen[claim]):
             raise TooMany
         if everything is not None:
-            return self._try(claim, request, wanted, number, everything[number], must=True)
+            return (yield from self._try(claim, request, wanted, number, everything[number], must=True))
         for place in self._places(start):
+            if self._part_is_over():
+                yield
             device = self._at(place)
             if self._in_use(wanted, claim, device.id) or not self._selectable(wanted, claim, device, place):
                 continue
-            if self._fits(wanted, claim, device) and self._try(claim, request, wanted, number, place, must=False):
+            if not self._fits(wanted, claim, device):
+                continue
+            if (yield from self._try(claim, request, wanted, number, place, must=False)):
                 return True
         return False
 
@@ -191,8 +226,9 @@ class Search:
                 for device_at in range(first, len(pool.slices[slice_at].devices)):
                     yield at, slice_at, device_at
 
-    def _try(self, claim: int, request: int, wanted: Wanted, number: int, place: Place, *, must: bool) -> bool:
-        self._give_up()
+    def _try(self, claim: int, request: int, wanted: Wanted, number: int, place: Place, *, must: bool) -> Parts[bool]:
+        if self._part_is_over():
+            yield
         device = self._at(place)
         undo = self._take(claim, wanted, place, device, must=must)
         if undo is None:
@@ -200,7 +236,7 @@ class Search:
         found = False
         try:
             after = place[0], place[1], place[2] + 1
-            found = self._device(claim, request, wanted, number + 1, after)
+            found = yield from self._device(claim, request, wanted, number + 1, after)
         finally:
             if not found:
                 undo()
@@ -296,6 +332,8 @@ class Search:
 
     def _selectable(self, wanted: Wanted, claim: int, device: PoolDevice, place: Place) -> bool:
         for selecting in wanted.selectors:
+            if not device.kind.knows(selecting.expression):
+                self.steps += _STEPS_OF_AN_EVALUATION
             verdict = device.kind.verdict(selecting.expression)
             if isinstance(verdict, Exception):
                 raise _failed(selecting, claim, device.id, verdict)

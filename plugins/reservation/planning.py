@@ -26,6 +26,7 @@ from muster.framework.contract import (
     PodInfo,
     PodSignature,
     Steps,
+    Unfinished,
 )
 from muster.framework.snapshot.partitions import NONE
 from muster.framework.snapshot.resources import ResourceColumns
@@ -132,7 +133,7 @@ def plan_for(
         for pod, state in zip(group.members, group.states, strict=True):
             if pod.signature not in kinds:
                 amounts = np.array(_amounts(pod, snapshot.resources), np.int64)
-                kinds[pod.signature] = Need(amounts, 1, _usable(pod, state, handle, rows))
+                kinds[pod.signature] = Need(amounts, 1, (yield from _usable(pod, state, handle, rows)))
                 yield False
         if group.levels and group.levels not in domains:
             domains[group.levels] = _Domains(handle, group.levels, rows)
@@ -183,12 +184,16 @@ class _Domains:
         return [self._positions[number] for number in taken] if taken else self._positions
 
 
-def _usable(pod: PodInfo, state: CycleState | None, handle: Handle, rows: Rows) -> npt.NDArray[np.bool_]:
+def _usable(pod: PodInfo, state: CycleState | None, handle: Handle, rows: Rows) -> Steps[npt.NDArray[np.bool_]]:
     """bool, shape (rows,): nodes that could run the pod if others ended. All of them where it was not tried."""
     if state is None:
         return np.ones(len(rows), np.bool_)
     view = NodeView(handle.snapshot, rows)
-    diagnosis = handle.run_filter_plugins_with_nominated_pods(state, pod, view)
+    try:
+        diagnosis = handle.run_filter_plugins_with_nominated_pods(state, pod, view)
+    except Unfinished:
+        yield from handle.work_out(state, pod)
+        diagnosis = handle.run_filter_plugins_with_nominated_pods(state, pod, view)
     return ~diagnosis.with_code(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
 

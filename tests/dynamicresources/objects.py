@@ -69,14 +69,14 @@ def all_of(of: str = "gpu", *expressions: str, **more: Any) -> Object:
 
 
 def make_claim(
-    name: str, *requests: Object, namespace: str = "default", owner: PodDict | None = None, **spec: Any
+    name: str, *requests: Object, namespace: str = "default", owner: PodDict | None = None, **devices: Any
 ) -> Object:
-    """A claim. Requests are called r0, r1, …; one that is a list has its alternatives s0, s1, … in it."""
+    """A claim. Requests are called r0, r1, …; `devices` is what else the claim says of its devices."""
     claim: Object = {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
         "metadata": {"name": name, "namespace": namespace, "uid": f"claim-{namespace}-{name}", "resourceVersion": "1"},
-        "spec": {"devices": {"requests": [_request(at, each) for at, each in enumerate(requests)]}},
+        "spec": {"devices": {"requests": [_request(at, each) for at, each in enumerate(requests)], **devices}},
     }
     if owner is not None:
         meta = owner["metadata"]

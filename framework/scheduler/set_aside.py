@@ -1,0 +1,60 @@
+"""Set aside: pods with long work left are put aside while it is done in turn with other decisions, and decided then.
+
+The scheduler gives them here when a Filter plugin could not answer in one go, see `contract.LongWork`, and takes them
+back by `next`. Between these two they are in flight. Those that wait take turns, so that whoever has little to do does
+not wait for who has much. A pod is put aside once in an attempt: what changes meanwhile may leave work again, which is
+done within its decision, while the picture stands still. So an attempt ends, however fast the cluster changes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from ..contract.pod_group import Steps
+from .attempt import Attempt
+
+
+class SetAside:
+    """Attempts with long work. `still_waits` says whether the pod of one is to be decided at all."""
+
+    def __init__(self, still_waits: Callable[[Attempt], bool]) -> None:
+        self._still_waits = still_waits
+        self._working: deque[tuple[Attempt, Steps[bool]]] = deque()
+        self._ready: deque[Attempt] = deque()
+        self._has_turn = False
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._working or self._ready)
+
+    def takes(self, attempt: Attempt, work: Steps[bool]) -> bool:
+        """Put it aside if it has long work left, which taking all of `work` does, and was not put aside before."""
+        if attempt.state.long_work.left is None or attempt.was_set_aside:
+            return False
+        attempt.was_set_aside = True
+        self._working.append((attempt, work))
+        return True
+
+    def next(self) -> Attempt | None:
+        """One whose work is done; None when there is none."""
+        return self._ready.popleft() if self._ready else None
+
+    def has_turn(self) -> bool:
+        """Whether a step of work comes before the next decision: one in two turns."""
+        self._has_turn = bool(self._working) and not self._has_turn
+        return self._has_turn
+
+    def step(self) -> bool:
+        """Do a step of the work whose turn it is. False when there is none."""
+        if not self._working:
+            return False
+        attempt, work = self._working.popleft()
+        if not self._still_waits(attempt):
+            work.close()
+        elif next(work, None) is None:
+            self._ready.append(attempt)
+        else:
+            self._working.append((attempt, work))
+        self._has_turn = self._has_turn and bool(self._working)
+        return True

@@ -1,0 +1,396 @@
+"""A search for devices that takes long is taken in steps: none of them is long, and what comes of it is the same."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+from muster.framework.contract import Steps, WatchedKind
+from muster.framework.contract.pod_group import at_once
+from muster.framework.model.node import Node
+from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.standstill import SLICE_SECONDS
+from muster.framework.scheduler.engine import Engine
+from muster.framework.scheduler.profile_handle import ProfileHandle
+from muster.operator.explain.picture import picture
+from muster.operator.process.settings import assemble, muster_configuration
+from muster.plugins.dynamicresources import answers, nodes, search
+from tests.builders import PodDict, make_node, make_pod
+from tests.coscheduling.objects import make_group, make_member
+from tests.dynamicresources.bench import Attempt, Bench
+from tests.dynamicresources.objects import (
+    GPU,
+    Object,
+    claiming_pod,
+    device,
+    exactly,
+    make_claim,
+    make_class,
+    make_slice,
+)
+from tests.dynamicresources.test_kept_answers import Story, pods
+
+_ASSEMBLY = assemble(muster_configuration())
+_SLOTS = 7
+_MOST_STEPS = (nodes._PARTS_AT_ONCE + 1) * search.STEPS_IN_A_PART
+"""Of searches in one step of the engine."""
+_NO_ROOM = (
+    "0/4 nodes are available: 4 cannot allocate all claims. preemption: 0/4 nodes are available: 4 Preemption is "
+)
+_TOO_FEW = _NO_ROOM + "not helpful for scheduling."
+
+
+def of_different_slots(count: int, name: str = "hard") -> Object:
+    """A claim for so many devices of which no two are in the same slot, which takes long to find out to be too many."""
+    return make_claim(name, exactly(count), constraints=[{"distinctAttribute": f"{GPU}/slot"}])
+
+
+def pairs_of(slots: int, node: str, **attributes: Any) -> Object:
+    """Two devices in each slot of a node."""
+    devices = [device(f"d{number}", slot=number % slots, **attributes) for number in range(2 * slots)]
+    return make_slice(f"gpus-{node}", *devices, node=node)
+
+
+HARD = [
+    make_class("gpu"),
+    of_different_slots(_SLOTS + 1),
+    *(pairs_of(_SLOTS, f"n{number}", number=number) for number in range(4)),
+]
+
+
+class Cluster:
+    """An engine of which every step is counted: how many steps of searches it took."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *objects: Object, cpu: str = "4") -> None:
+        made = [msgspec.convert(make_node(f"n{number}", cpu=cpu), Node) for number in range(4)]
+        self.engine: Engine = picture(_ASSEMBLY, made, (), {})
+        self.known: dict[str, tuple[WatchedKind, Any]] = {}
+        self.put(*objects)
+        self.steps: list[int] = []
+        self._taken = 0
+        is_over = search.Search._part_is_over
+
+        def counted(each: search.Search) -> bool:
+            self._taken += 1
+            return is_over(each)
+
+        monkeypatch.setattr(search.Search, "_part_is_over", counted)
+
+    def put(self, *objects: Object) -> None:
+        for each in objects:
+            kind = next(kind for kind in self.engine.objects if kind.describes(each["apiVersion"], each["kind"]))
+            name = each["metadata"]["name"]
+            new = msgspec.convert(each, kind.type)
+            known = self.known.get(name)
+            self.known[name] = kind, new
+            if known is None:
+                self.engine.objects[kind].on_add(new)
+            else:
+                self.engine.objects[kind].on_update(known[1], new)
+
+    def lose(self, name: str) -> None:
+        kind, gone = self.known.pop(name)
+        self.engine.objects[kind].on_delete(gone)
+
+    def add(self, *made: PodDict, node: str = "") -> None:
+        for pod in made:
+            self.engine.pods.on_add(typed(pod, node))
+
+    def step(self) -> bool:
+        self._taken = 0
+        self.engine.queue.flush(0.0)
+        worked = self.engine.scheduler.step()
+        self.steps.append(self._taken)
+        return worked
+
+    def settle(self) -> None:
+        for _ in range(100_000):
+            if not self.step():
+                return
+        raise AssertionError("it does not end")
+
+    def message(self, name: str) -> str:
+        decision = self.engine.scheduler.reports.last(f"default/{name}")
+        return "" if decision is None else decision.message
+
+
+def typed(pod: PodDict, node: str = "") -> Pod:
+    return msgspec.convert({**pod, "spec": {**pod["spec"], "nodeName": node}}, Pod)
+
+
+def placed(engine: Engine) -> dict[str, str]:
+    """By name, where pods are."""
+    snapshot = engine.cache.snapshot
+    return {
+        pod.name: snapshot.names[row] for row in snapshot.live_rows().tolist() for pod in snapshot.pods[row].values()
+    }
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The least that can be done at a time."""
+    monkeypatch.setattr(search, "STEPS_IN_A_PART", 1)
+    monkeypatch.setattr(answers, "STEPS_IN_A_PART", 4)
+    monkeypatch.setattr(nodes, "_PARTS_AT_ONCE", 1)
+    monkeypatch.setattr(nodes, "_PARTS_IN_A_STEP", 1)
+
+
+def test_no_step_searches_for_long_and_others_are_decided_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = Cluster(monkeypatch, *HARD)
+    world.add(claiming_pod("hard", "hard"))
+    assert world.step()
+    world.add(*(make_pod(f"easy-{number}") for number in range(5)))
+
+    for _ in range(10):
+        world.step()
+
+    assert len(placed(world.engine)) == 5
+    assert not world.message("hard")
+    world.settle()
+    assert world.message("hard") == _TOO_FEW
+    assert max(world.steps) <= _MOST_STEPS
+    assert sum(world.steps) > 20 * _MOST_STEPS
+
+
+def test_pods_of_one_problem_share_its_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = Cluster(monkeypatch, *HARD)
+    alone.add(claiming_pod("hard", "hard"))
+    alone.settle()
+    monkeypatch.undo()
+
+    several = Cluster(monkeypatch, *HARD, *(of_different_slots(_SLOTS + 1, f"hard-{number}") for number in range(5)))
+    several.add(*(claiming_pod(f"hard-{number}", f"hard-{number}") for number in range(5)))
+    several.settle()
+
+    assert [several.message(f"hard-{number}") for number in range(5)] == [_TOO_FEW] * 5
+    assert sum(several.steps) == sum(alone.steps)
+
+
+def pod_goes(world: Cluster) -> None:
+    world.engine.pods.on_delete(typed(claiming_pod("hard", "hard")))
+
+
+def claim_goes(world: Cluster) -> None:
+    world.lose("hard")
+
+
+def slices_go(world: Cluster) -> None:
+    for number in range(4):
+        world.lose(f"gpus-n{number}")
+
+
+def node_goes(world: Cluster) -> None:
+    world.engine.nodes.on_delete(msgspec.convert(make_node("n0", cpu="4"), Node))
+
+
+def devices_come(world: Cluster) -> None:
+    world.put(pairs_of(_SLOTS + 1, "n2", number=2))
+
+
+MIDWAY: dict[str, tuple[Callable[[Cluster], None], str]] = {
+    "the pod": (pod_goes, ""),
+    "its claim": (claim_goes, 'could not find ResourceClaim "default/hard"'),
+    "the slices": (slices_go, _TOO_FEW),
+    "a node": (node_goes, _TOO_FEW.replace("4", "3")),
+    "what lacked comes": (devices_come, ""),
+}
+
+
+@pytest.mark.parametrize("what", MIDWAY)
+def test_what_goes_in_the_middle_of_a_search_loses_nothing(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    change, message = MIDWAY[what]
+    world = Cluster(monkeypatch, *HARD)
+    world.add(claiming_pod("hard", "hard"))
+    for _ in range(40):
+        world.step()
+
+    change(world)
+    world.add(make_pod("easy"))
+    world.settle()
+
+    assert message in world.message("hard")
+    assert bool(message) == bool(world.message("hard"))
+    assert "easy" in placed(world.engine)
+    assert placed(world.engine).get("hard") == ("n2" if what == "what lacked comes" else None)
+    assert not world.engine.scheduler.has_long_work
+    waiting = sum(world.engine.queue.counts().values())
+    assert waiting == bool(message)
+
+
+def test_a_search_ends_however_fast_devices_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = Cluster(monkeypatch, *HARD)
+    world.engine.standstill._now = Ticks()
+    world.add(claiming_pod("hard", "hard"))
+    version = 0
+    while not world.message("hard"):
+        assert world.step()
+        if not world.engine.standstill.under_way:
+            version += 1
+            world.put(*(pairs_of(_SLOTS, f"n{number}", number=number, version=version) for number in range(4)))
+        assert len(world.steps) < 20_000
+    assert world.message("hard") == _TOO_FEW
+    assert max(world.steps) <= _MOST_STEPS
+
+
+class Ticks:
+    """A stopwatch on which every look takes longer than a slice."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        self.seconds += SLICE_SECONDS
+        return self.seconds
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_found_in_parts_while_devices_change_is_what_is_found_in_one_go(seed: int) -> None:
+    story, random = Story(seed), Random(seed)
+    longest = 0
+    for _ in range(12):
+        attempts = [story.kept.attempt(pod) for pod in pods()]
+        for _ in range(random.randrange(6)):
+            for attempt in attempts:
+                longest += goes_on(attempt, random.randrange(4))
+            story.step()
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(nodes, "_PARTS_AT_ONCE", 1_000_000)
+            fresh = story.anew()
+            theirs = [fresh.attempt(pod) for pod in pods()]
+            found = [attempt.nodes() for attempt in theirs]
+        for mine, their, feasible in zip(attempts, theirs, found, strict=True):
+            while mine.state.long_work.left is not None or not known(mine):
+                at_once(left_of(mine))
+            assert mine.nodes() == feasible
+            for name in feasible[:1]:
+                assert mine.reserve(name) is their.reserve(name) is None
+                assert mine.planned(name) == their.planned(name)
+                mine.unreserve(name)
+                their.unreserve(name)
+    assert longest > 20
+
+
+def known(attempt: Attempt) -> bool:
+    """Whether Filter answered in one go."""
+    attempt.nodes()
+    return attempt.state.long_work.left is None
+
+
+def left_of(attempt: Attempt) -> Steps[bool]:
+    assert attempt.state.long_work.left is not None
+    (_, steps), attempt.state.long_work.left = attempt.state.long_work.left, None
+    return steps
+
+
+def goes_on(attempt: Attempt, steps: int) -> bool:
+    """Ask Filter, and take some of the steps that it leaves; whether it left any."""
+    if known(attempt):
+        return False
+    left = left_of(attempt)
+    for _ in range(steps):
+        next(left, None)
+    return True
+
+
+class Clock:
+    """A stopwatch on which every look takes so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self._each = seconds
+        self._now = 0.0
+
+    def __call__(self) -> float:
+        self._now += self._each
+        return self._now
+
+
+@pytest.mark.parametrize(("seconds", "node"), [(0.1, "n1"), (10.0, "n0")])
+def test_a_search_that_takes_too_long_is_given_up_in_the_words_of_kube_scheduler(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, node: str
+) -> None:
+    clock = Clock(seconds)
+    monkeypatch.setattr(ProfileHandle, "stopwatch", property(lambda handle: clock))
+    world = Cluster(monkeypatch, *HARD)
+    world.add(claiming_pod("hard", "hard"))
+    world.settle()
+
+    text = f"node {node}: timed out trying to allocate devices"
+    assert world.message("hard") == f'running "DynamicResources" filter plugin: {text}'
+    assert world.engine.queue.counts()["backoff"] == 1
+    assert max(world.steps) <= _MOST_STEPS
+    assert len(world.steps) < 3 / seconds + 10  # seconds of searching, as counted here
+
+
+def test_members_of_a_gang_are_searched_for_in_steps_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    claims = [of_different_slots(_SLOTS + 1, f"gang-{number}") for number in range(3)]
+    room_for_two = pairs_of(_SLOTS + 1, "n0", number=0)
+    world = Cluster(monkeypatch, HARD[0], *claims, room_for_two, *HARD[3:], make_group("gang", 3))
+    world.engine.standstill._now = Ticks()
+    world.add(*members("gang", 3))
+    world.settle()
+
+    assert not placed(world.engine)
+    assert world.engine.queue.counts()["unschedulable"] == 3
+    assert max(world.steps) <= _MOST_STEPS
+    assert sum(world.steps) > 10 * _MOST_STEPS
+
+    world.put(pairs_of(_SLOTS + 1, "n3", number=3))
+    world.settle()
+    assert set(placed(world.engine)) == {"gang-0", "gang-1", "gang-2"}
+    assert set(placed(world.engine).values()) == {"n0", "n3"}
+    assert max(world.steps) <= _MOST_STEPS
+
+
+def members(group: str, count: int) -> list[PodDict]:
+    found = []
+    for number in range(count):
+        member = make_member(f"{group}-{number}", group)
+        member["spec"]["resourceClaims"] = [{"name": "c0", "resourceClaimName": f"{group}-{number}"}]
+        found.append(member)
+    return found
+
+
+def test_preemption_waits_for_a_search_on_nodes_that_have_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until victims are gone in a dry run nobody asks what devices there are."""
+    room = pairs_of(_SLOTS + 1, "n2", number=2)
+    world = Cluster(monkeypatch, *HARD[:4], room, HARD[5], cpu="1")
+    for number in range(4):
+        world.add(make_pod(f"low-{number}").requests(cpu="1").priority(0), node=f"n{number}")
+    pod = claiming_pod("hard", "hard").requests(cpu="1").priority(10)
+    world.add(pod)
+    world.settle()
+
+    [info] = [PodInfo(typed(pod))]
+    assert world.engine.nominator.nominated_node(info.uid) == "n2"
+    assert max(world.steps) <= 2 * _MOST_STEPS
+    assert sum(world.steps) > 10 * _MOST_STEPS
+
+
+def test_devices_that_share_counters_are_as_before_when_a_trial_is_undone() -> None:
+    """So what was found in a trial of a gang is known when its members are reserved for real."""
+    counters = [{"name": "memory", "counters": {"units": {"value": "2"}}}]
+    taken = [{"counterSet": "memory", "counters": {"units": {"value": "1"}}}]
+    parts = [device(f"p{number}") | {"consumesCounters": taken} for number in range(3)]
+    bench = Bench(make_node("n0"))
+    one: dict[str, Any] = {"node": "n0", "pool": "p", "count": 2}
+    bench.put(make_class("gpu"), make_slice("sets", sharedCounters=counters, **one), make_slice("parts", *parts, **one))
+    bench.put(*(make_claim(f"wanted-{number}", exactly(1)) for number in range(2)))
+    inventory = bench.devices.inventory
+    before = inventory.state(inventory.site(0))
+
+    first, second = (bench.attempt(claiming_pod(f"user-{number}", f"wanted-{number}")) for number in range(2))
+    states = []
+    for _ in range(2):
+        assert first.nodes() == ["n0"]
+        assert first.reserve("n0") is None
+        assert second.nodes() == ["n0"]
+        assert second.reserve("n0") is None
+        states.append(inventory.state(inventory.site(0)))
+        second.unreserve("n0")
+        first.unreserve("n0")
+        assert inventory.state(inventory.site(0)) == before
+    assert states[0] == states[1] != before
