@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from asyncio import CancelledError
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 
 from cachetools import LRUCache
@@ -110,6 +110,32 @@ class QueueingHints:
             return QueueingStrategy.AFTER_BACKOFF
         return QueueingStrategy.SKIP
 
+    def asks_each(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
+        """Whether `strategy` asks a hint about each pod of the entity that has no answer yet."""
+        return event.target is None and any(
+            self._by_pod(registration)
+            for plugin in entity.rejectors
+            for pod in entity.one_per_signature()
+            for registration in self._registered_for(pod, plugin, event.event)
+        )
+
+    def ask_in_steps(self, entity: QueuedEntity, event: ObjectEvent) -> Iterator[None]:
+        """Ask what `strategy` would ask about each pod, until one is helped; the event keeps the answers."""
+        for plugins in (entity.pending_plugins, entity.unschedulable_plugins):
+            for plugin in plugins:
+                for pod in entity.all_pods():
+                    for registration in self._registered_for(pod, plugin, event.event):
+                        hint = registration.hint
+                        if hint is None or not self._by_pod(registration) or (hint, pod.uid) in event.answers:
+                            continue
+                        event.answers[hint, pod.uid] = self._ask(hint, pod, plugin, event)
+                        yield
+                        if event.answers[hint, pod.uid]:
+                            return
+
+    def _by_pod(self, registration: EventRegistration) -> bool:
+        return registration.hint is not None and not (registration.by_signature or registration.by_group)
+
     def _helps(self, plugin: str, entity: QueuedEntity, events: InFlightEvents) -> bool:
         """Whether the plugin, asked about each pod that may get an answer of its own, says QUEUE of any."""
         kind, target, _ = events
@@ -132,7 +158,7 @@ class QueueingHints:
             self._says_queue(registration, pod, plugin, events)
             for pod in entity.all_pods()
             for registration in self._registered_for(pod, plugin, kind)
-            if registration.hint is not None and not (registration.by_signature or registration.by_group)
+            if self._by_pod(registration)
         )
 
     def _registered_for(self, pod: PodInfo, plugin: str, kind: ClusterEvent) -> tuple[EventRegistration, ...]:
@@ -158,7 +184,12 @@ class QueueingHints:
         if hint is None:
             return True
         if not registration.by_signature:
-            return any(self._ask(hint, pod, plugin, event) for event in events.events)
+            return any(
+                self._ask(hint, pod, plugin, event)
+                if (answer := event.answers.get((hint, pod.uid))) is None
+                else answer
+                for event in events.events
+            )
         for event in events.events:
             answer = event.answers.get((hint, pod.signature))
             if answer is None:

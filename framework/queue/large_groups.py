@@ -1,19 +1,22 @@
 """Large groups: what is done for each member when a group is woken or activated is done in steps.
 
-PreEnqueue and QueueSort are asked about every member of a group that is to become ready, which takes some microseconds
-each. For a group of thousands that would hold the event loop, so it waits as unschedulable until the scheduler, which
-takes the steps before it pops, has been through its members. `WaitingEntities` says what goes where in the end.
+Hints may have to be asked about every member of a group that an event may help, PreEnqueue and QueueSort about those of
+one that is to become ready, which takes some microseconds each. For a group of thousands that would hold the event
+loop, so it waits as unschedulable until the scheduler, which takes the steps before it pops, has been through its
+members. `WaitingEntities` says what goes where in the end.
 
 Guarantees: after each step every pod is in exactly one place, and steps that are given up are taken anew.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import NamedTuple
 
 from .entity import Place, QueuedEntity, QueuedPodInfo
 from .hints import QueueingStrategy
+from .in_flight import ObjectEvent
 from .kept_out import KeptOutPods
 from .places import Places
 
@@ -37,10 +40,13 @@ class LargeGroups:
         place_for: Callable[[QueuedEntity, QueueingStrategy], Place],
         remove: Callable[[str], QueuedPodInfo],
         activate: Callable[[str, str], None],
+        ask: Callable[[QueuedEntity, ObjectEvent], Iterator[None]],
+        reconsider: Callable[[QueuedEntity, ObjectEvent], bool],
     ) -> None:
         """`place_for` says where a strategy sends an entity.
 
-        `remove` takes out a pod that waits, by its UID; `activate` makes it ready with its group.
+        `remove` takes out a pod that waits, by its UID; `activate` makes it ready with its group. `ask` asks hints
+        about each of its pods, and `reconsider` wakes it, which it tells, if one of them said that the event helps.
         """
         self._places = places
         self._kept_out = kept_out
@@ -48,16 +54,24 @@ class LargeGroups:
         self._place_for = place_for
         self._remove = remove
         self._activate_one = activate
+        self._ask = ask
+        self._reconsider = reconsider
+        self._considered: dict[QueuedEntity, deque[ObjectEvent]] = {}
         self._woken: dict[QueuedEntity, _Woken] = {}
         self._activated: dict[str, str] = {}
 
     def __bool__(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self._woken or self._activated)
+        return bool(self._woken or self._activated or self._considered)
 
     def are_many(self, pods: Sized) -> bool:
         """Whether plugins are not to be asked about so many in one go."""
         return len(pods) > self._most_at_once
+
+    def consider(self, entity: QueuedEntity, event: ObjectEvent) -> None:
+        """Wake an unschedulable entity if the event helps it, once hints have been asked about its members."""
+        self._considered.setdefault(entity, deque()).append(event)
+        self._places.on_entry()
 
     def wake(self, entity: QueuedEntity, strategy: QueueingStrategy, event: str, *, asks: bool = True) -> None:
         """Let an entity that is in no sub-queue go where the strategy says, once its members have been asked about."""
@@ -79,6 +93,7 @@ class LargeGroups:
     def dissolve(self, entity: QueuedEntity) -> None:
         """The entity has no pods left."""
         self._woken.pop(entity, None)
+        self._considered.pop(entity, None)
 
     def steps(self) -> Iterator[None]:
         """Do all of it. Nothing else may reach the queue between two steps."""
@@ -87,6 +102,8 @@ class LargeGroups:
             if uid in self._places.entity_of:
                 self._activate_one(uid, event)
             yield
+        while self._considered:
+            yield from self._consider(*next(iter(self._considered.items())))
         while self._woken:
             entity, woken = next(iter(self._woken.items()))
             if woken.asks:
@@ -94,6 +111,14 @@ class LargeGroups:
             if entity.pods:
                 yield from self._put(entity, woken)
             self._woken.pop(entity, None)
+
+    def _consider(self, entity: QueuedEntity, events: deque[ObjectEvent]) -> Iterator[None]:
+        while events and entity.place is Place.UNSCHEDULABLE and entity not in self._woken:
+            yield from self._ask(entity, events[0])
+            if self._reconsider(entity, events[0]):
+                break
+            events.popleft()
+        self._considered.pop(entity, None)
 
     def _put(self, entity: QueuedEntity, woken: _Woken) -> Iterator[None]:
         place = self._place_for(entity, woken.strategy)

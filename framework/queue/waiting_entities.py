@@ -70,7 +70,14 @@ class WaitingEntities:
         self._kept_out = KeptOutPods(places, admission, hints, now, self.remove, self._join)
         self.batching = Batching(rules, places, hints, now, self._release, self._lacks_room)
         self.large_groups = LargeGroups(
-            places, self._kept_out, settings.most_at_once, self._place_for, self.remove, self.activate
+            places,
+            self._kept_out,
+            settings.most_at_once,
+            self._place_for,
+            self.remove,
+            self.activate,
+            hints.ask_in_steps,
+            self._helped,
         )
 
     # Pods come, change and go.
@@ -101,6 +108,10 @@ class WaitingEntities:
                 entity.unschedulable_plugins = rejection.unschedulable_plugins
                 entity.pending_plugins = rejection.pending_plugins
             entity.backoff_until = self._backoff.until(entity)
+            if self.large_groups.are_many(entity.pods):
+                for event in (event for each in missed for event in each.events):
+                    if self._hints.asks_each(entity, event):
+                        yield from self._hints.ask_in_steps(entity, event)
             strategy = self._hints.strategy_after(entity, missed)
             waiting = self.places.of_group(entity.group)
             if waiting is not None:
@@ -323,7 +334,14 @@ class WaitingEntities:
         pends = bool(entity.pending_plugins)
         if not pends and self._group_lacks_room(entity):  # sooner known than what plugins say to it
             return False
-        strategy = self._hints.strategy(entity, event)
+        if self.large_groups.are_many(entity.pods) and self._hints.asks_each(entity, event):
+            self.large_groups.consider(entity, event)
+            return False
+        return self._helped(entity, event)
+
+    def _helped(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
+        """Move an unschedulable entity if hints say so; whether it was."""
+        pends, strategy = bool(entity.pending_plugins), self._hints.strategy(entity, event)
         if strategy is QueueingStrategy.SKIP or (
             pends and strategy is QueueingStrategy.AFTER_BACKOFF and self._group_lacks_room(entity)
         ):

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
+import pytest
 from hypothesis import settings
 
-from muster.framework.contract.events import NODE_ADD, ClusterEvent, EventRegistration
+from muster.framework.contract.events import NODE_ADD, ClusterEvent, EventRegistration, Hint
 from muster.framework.contract.plugin import QueuedPod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.queue.entity import Place, QueuedEntity, Rejection
@@ -137,6 +138,50 @@ def test_a_pod_that_comes_before_its_steps_are_taken_waits_with_it() -> None:
     harness.queue.add(late)
     harness.settle()
     assert harness.drain() == [[*NAMES, "late"]]
+
+
+class Asked:
+    """A hint that says QUEUE of one pod, and notes whom it was asked about."""
+
+    def __init__(self, helped: str) -> None:
+        self.helped = helped
+        self.pods: list[str] = []
+
+    def __call__(self, pod: PodInfo, old: object, new: object) -> Hint:
+        self.pods.append(pod.name)
+        return Hint.QUEUE if pod.name == self.helped else Hint.SKIP
+
+
+@pytest.mark.parametrize(("helped", "asked", "place"), [("m4", 5, Place.BACKOFF), ("", 6, Place.UNSCHEDULABLE)])
+def test_a_hint_is_asked_about_one_member_in_each_step(helped: str, asked: int, place: Place) -> None:
+    hint = Asked(helped)
+    harness = Harness({"Fit": [EventRegistration(NODE_ADD, hint)]}, most_at_once=3)
+    infos = harness.wait(NO_NODE, *NAMES, group="g")
+    harness.settle()
+    harness.queue.move_all(NODE_ADD, None, None)
+    assert (hint.pods, harness.queue.pop_is_due()) == ([], True)
+
+    for taken, _ in enumerate(harness.queue.steps_due(), start=1):
+        assert len(hint.pods) <= taken
+    assert hint.pods == NAMES[:asked]
+    assert places(harness, infos) == {place}
+    assert not harness.queue.has_steps_due
+
+
+def test_a_hint_is_asked_about_one_member_in_each_step_when_it_comes_back() -> None:
+    hint = Asked("m4")
+    harness = Harness({"Fit": [EventRegistration(NODE_ADD, hint)]}, most_at_once=3)
+    infos = harness.add(*NAMES, group="g")
+    harness.settle()
+    entity = harness.queue.pop()
+    assert entity is not None
+    harness.queue.move_all(NODE_ADD, None, None)
+
+    for taken, _ in enumerate(harness.queue.requeue_in_steps(tuple(entity.pods.values()), NO_NODE), start=1):
+        assert len(hint.pods) <= taken
+    harness.settle()
+    assert hint.pods == NAMES[:5]
+    assert places(harness, infos) == {Place.BACKOFF}
 
 
 class Settling(SchedulingQueue):
