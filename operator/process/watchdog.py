@@ -24,8 +24,9 @@ log = logging.getLogger(__name__)
 
 HELD_SECONDS = 0.1
 """A plugin that holds the loop for longer is told of."""
-HELD_BY_MUSTER_SECONDS = 1.0
-"""So is code of Muster itself: on a machine short of time the loop stands for a moment through nobody's fault."""
+HELD_SOMEHOW_SECONDS = 1.0
+"""So is code of Muster itself that works for as long. When the loop's thread did not, it stands for a moment through
+nobody's fault, as on a machine that is short of time, or it waits for something: that is told of later."""
 _BEAT_SECONDS = 0.05
 _QUIET_SECONDS = 10.0
 """How long the same holder is not named again."""
@@ -39,10 +40,16 @@ class Watchdog:
         watch: what the plugins' calls are at.
         observe: told on the loop, after each beat, for how many seconds the loop did nothing else.
         now: seconds, monotonic; safe to call from any thread.
+        worked: seconds that the loop's thread has been at work, of a processor's time; the same.
     """
 
     def __init__(
-        self, watch: Watch, observe: Callable[[float], None], *, now: Callable[[], float] = time.monotonic
+        self,
+        watch: Watch,
+        observe: Callable[[float], None],
+        *,
+        now: Callable[[], float] = time.monotonic,
+        worked: Callable[[], float] | None = None,
     ) -> None:
         self._watch = watch
         self._observe = observe
@@ -52,6 +59,8 @@ class Watchdog:
         self._telling_of = 0.0
         self._stopped = threading.Event()
         self._loop_thread = threading.get_ident()  # it is made on the loop, too
+        self._worked = worked or _time_of(self._loop_thread)
+        self._worked_by_then = self._worked()
         self._timer: asyncio.TimerHandle | None = None
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
@@ -70,15 +79,17 @@ class Watchdog:
         """The loop turns. Called on it."""
         now = self._now()
         self._observe(max(0.0, now - self._due))
-        self._due = now + _BEAT_SECONDS
+        self._due, self._worked_by_then = now + _BEAT_SECONDS, self._worked()
         if not self._stopped.is_set():
             self._timer = asyncio.get_running_loop().call_later(_BEAT_SECONDS, self.beat)
 
     def look(self) -> None:
         """Whether the loop stands now; if so, and that was not told of lately, say who holds it. On any thread."""
         due, now, running = self._due, self._now(), self._watch.current
-        patience = HELD_BY_MUSTER_SECONDS if running is None else HELD_SECONDS
-        if now - due < patience or due == self._telling_of:
+        if now - due < HELD_SECONDS or due == self._telling_of:
+            return
+        at_work = running is not None or self._worked() - self._worked_by_then >= HELD_SECONDS
+        if not at_work and now - due < HELD_SOMEHOW_SECONDS:
             return
         self._telling_of = due
         if running is not None:
@@ -96,6 +107,14 @@ class Watchdog:
     def _run(self) -> None:
         while not self._stopped.wait(_BEAT_SECONDS):
             self.look()
+
+
+def _time_of(thread: int) -> Callable[[], float]:
+    """The processor's time that a thread of this process has had, in seconds."""
+    if not hasattr(time, "pthread_getcpuclockid"):  # not on macOS
+        return lambda: 0.0
+    clock = time.pthread_getcpuclockid(thread)
+    return lambda: time.clock_gettime(clock)
 
 
 def _place(frame: FrameType | None) -> str:

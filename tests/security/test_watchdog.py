@@ -98,6 +98,38 @@ def test_without_a_plugin_the_line_of_code_is_named(clock: Clock, told: Callable
     assert ":" in pairs["at"]
 
 
+def test_muster_itself_is_named_when_it_works_for_long_and_not_when_it_has_no_processor(
+    clock: Clock, told: Callable[[], list[dict[str, Any]]]
+) -> None:
+    worked = Clock()
+    watchdog = Watchdog(Watch(), lambda seconds: None, now=clock, worked=worked)
+    clock.now += 0.3
+    worked.now += 0.05
+    watchdog.look()
+    assert told() == []
+    worked.now += 0.06
+    watchdog.look()
+    [pairs] = told()
+    assert pairs["seconds"] == "0.250"
+
+
+def test_what_the_loop_worked_before_it_turned_does_not_count(
+    clock: Clock, told: Callable[[], list[dict[str, Any]]]
+) -> None:
+    async def turn() -> None:
+        watchdog.beat()
+        watchdog.stop()
+
+    worked = Clock()
+    watchdog = Watchdog(Watch(), lambda seconds: None, now=clock, worked=worked)
+    clock.now += 0.3
+    worked.now += 0.3
+    asyncio.run(turn())
+    clock.now += 0.3
+    watchdog.look()
+    assert told() == []
+
+
 async def test_each_beat_says_for_how_long_the_loop_was_held(clock: Clock) -> None:
     observed: list[float] = []
     watchdog = Watchdog(Watch(), observed.append, now=clock)
