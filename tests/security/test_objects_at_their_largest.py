@@ -22,9 +22,12 @@ from muster.framework.model import pod_info
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.scheduler.engine import Engine
+from muster.operator.explain import picture as picture_module
 from muster.operator.explain.picture import picture
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.plugins.limits.pod_limits import PodLimitsArgs
+from muster.plugins.reservation.ends import RUN_SECONDS
+from muster.plugins.reservation.plugin import held_in
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 from tests.security.shapes import SHAPES
 
@@ -173,6 +176,54 @@ def test_a_pod_that_has_as_much_as_the_limits_let_it_costs_no_more(data: st.Data
             shape(pod, number)
     if len(msgspec.json.encode(pod)) < LARGEST_OBJECT:
         hold(cluster(), typed(pod), CALLS_WITHIN_LIMITS)
+
+
+RESERVED_FOR = {
+    "containers": 1.0,
+    "init containers": 0.5,
+    "images": 1.0,
+    "host ports": 1.0,
+    "tolerations": 1.0,
+    "preferred terms": 1.0,
+    "preferred bounds": 1.0,
+    "anti-affinity": 1.0,
+    "labels": 1.0,
+    "annotations": 1.0,
+}
+"""Shapes of pods that room is reserved for, with the part of a limit that is left to them."""
+
+
+@pytest.mark.parametrize("shape", RESERVED_FOR)
+def test_room_is_reserved_for_a_large_pod_at_a_bounded_cost_and_given_up_with_it(
+    monkeypatch: pytest.MonkeyPatch, shape: str
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(picture_module._Still, "now", lambda still: now)
+    engine, plain = cluster(), make_pod("large").requests(cpu="2")
+    for number in range(NODES):
+        runs = make_pod(f"runs-{number}").requests(cpu="4").annotations({RUN_SECONDS: str(1_000 + number)})
+        engine.pods.on_add(typed(runs, f"n{number}"))
+    before = held(engine)
+    field = next((field for field, shapes in LIMITED.items() if shape in shapes), "")
+    add, most = SHAPES[shape]
+    for number in range(int(RESERVED_FOR[shape] * getattr(PodLimitsArgs(), field, most)) - 1):
+        add(plain, number)
+    pod = typed(plain)
+    bounded("the pod comes", lambda: engine.pods.on_add(pod))
+    bounded("it is decided", lambda: decide(engine))
+    assert not held_in(engine.shared)
+
+    now = 400.0
+    engine.queue.activate([pod_info.PodInfo(pod)])
+    bounded("room is reserved", lambda: decide(engine))
+    assert held_in(engine.shared)
+    small = typed(make_pod("small").requests(cpu="1"))
+    bounded("another comes", lambda: engine.pods.on_add(small))
+    bounded("the other is decided", lambda: decide(engine))
+    engine.pods.on_delete(small)
+    bounded("the pod goes", lambda: engine.pods.on_delete(pod))
+    assert not held_in(engine.shared)
+    assert held(engine) == before
 
 
 NODE_SHAPES: dict[str, tuple[Callable[[NodeDict, int], object], int]] = {
