@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
+from functools import partial
 from typing import NamedTuple
 
 from .entity import Place, QueuedEntity, QueuedPodInfo
@@ -39,30 +40,32 @@ class LargeGroups:
         most_at_once: int,
         place_for: Callable[[QueuedEntity, QueueingStrategy], Place],
         remove: Callable[[str], QueuedPodInfo],
-        activate: Callable[[str, str], None],
         ask: Callable[[QueuedEntity, ObjectEvent], Iterator[None]],
         reconsider: Callable[[QueuedEntity, ObjectEvent], bool],
     ) -> None:
         """`place_for` says where a strategy sends an entity.
 
-        `remove` takes out a pod that waits, by its UID; `activate` makes it ready with its group. `ask` asks hints
-        about each of its pods, and `reconsider` wakes it, which it tells, if one of them said that the event helps.
+        `remove` takes out a pod that waits, by its UID. `ask` asks hints about each pod of an entity, and `reconsider`
+        wakes it, which it tells, if one of them said that the event helps.
         """
         self._places = places
         self._kept_out = kept_out
         self._most_at_once = most_at_once
         self._place_for = place_for
         self._remove = remove
-        self._activate_one = activate
         self._ask = ask
         self._reconsider = reconsider
         self._considered: dict[QueuedEntity, deque[ObjectEvent]] = {}
         self._woken: dict[QueuedEntity, _Woken] = {}
-        self._activated: dict[str, str] = {}
+        self._pods: dict[str, Callable[[], object]] = {}
 
     def __bool__(self) -> bool:
         """Whether there is anything to do."""
-        return bool(self._woken or self._activated or self._considered)
+        return bool(self._woken or self._pods or self._considered)
+
+    def __contains__(self, uid: str) -> bool:
+        """Whether anything is to be done for the pod by itself."""
+        return uid in self._pods
 
     def are_many(self, pods: Sized) -> bool:
         """Whether plugins are not to be asked about so many in one go."""
@@ -81,14 +84,15 @@ class LargeGroups:
             self._woken[entity] = _Woken(strategy, event, asks or (known is not None and known.asks))
         self._places.on_entry()
 
-    def activate(self, uids: Iterable[str], event: str) -> None:
-        """Make these pods ready, one in each step."""
-        self._activated.update(dict.fromkeys(uids, event))
+    def one_by_one(self, uids: Iterable[str], act: Callable[[str], object]) -> None:
+        """Do this, instead of what was to be done, for each of these pods, one in each step, if it still waits then."""
+        for uid in uids:
+            self._pods[uid] = partial(act, uid)
         self._places.on_entry()
 
     def forget(self, uid: str) -> None:
         """The pod waits no more."""
-        self._activated.pop(uid, None)
+        self._pods.pop(uid, None)
 
     def dissolve(self, entity: QueuedEntity) -> None:
         """The entity has no pods left."""
@@ -97,10 +101,10 @@ class LargeGroups:
 
     def steps(self) -> Iterator[None]:
         """Do all of it. Nothing else may reach the queue between two steps."""
-        for uid in [*self._activated]:
-            event = self._activated.pop(uid)
+        for uid in [*self._pods]:
+            act = self._pods.pop(uid)
             if uid in self._places.entity_of:
-                self._activate_one(uid, event)
+                act()
             yield
         while self._considered:
             yield from self._consider(*next(iter(self._considered.items())))

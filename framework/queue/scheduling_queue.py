@@ -251,7 +251,9 @@ class SchedulingQueue:
             elif self._in_flight.get(info.uid) is not None:
                 self._in_flight.record(ObjectEvent(FORCE_ACTIVATE, None, info, info.uid))
         if self._waiting.large_groups.are_many(waiting):
-            self._waiting.large_groups.activate(waiting, FORCE_ACTIVATE.label)
+            self._waiting.large_groups.one_by_one(
+                waiting, lambda uid: self._waiting.activate(uid, FORCE_ACTIVATE.label)
+            )
             return
         for uid in waiting:
             if uid in self._places.entity_of:

@@ -75,7 +75,6 @@ class WaitingEntities:
             settings.most_at_once,
             self._place_for,
             self.remove,
-            self.activate,
             hints.ask_in_steps,
             self._helped,
         )
@@ -228,6 +227,16 @@ class WaitingEntities:
             self.batching.release_first(batch, QueueingStrategy.AFTER_BACKOFF, event)
         for entity in gated:
             entity.timestamp = now
+        uids = [uid for entity in gated for uid in entity.pods if uid not in self.large_groups]
+        if self.large_groups.are_many(uids):
+            self.large_groups.one_by_one(uids, lambda uid: self._time_out_gated(uid, event))
+            return
+        for uid in uids:
+            self._time_out_gated(uid, event)
+
+    def _time_out_gated(self, uid: str, event: str) -> None:
+        entity = self.places.entity_of[uid]
+        if entity.place is Place.GATED:
             self._kept_out.let_in(entity, QueueingStrategy.AFTER_BACKOFF, event)
 
     def concerns(self, pods: Iterable[QueuedPodInfo], rejection: Rejection) -> Callable[[ClusterEvent], bool]:

@@ -140,6 +140,34 @@ def test_a_pod_that_comes_before_its_steps_are_taken_waits_with_it() -> None:
     assert harness.drain() == [[*NAMES, "late"]]
 
 
+def test_many_gated_pods_whose_time_is_up_are_asked_about_one_in_each_step() -> None:
+    harness = Harness({"Gate": []}, most_at_once=3)
+    harness.closed["Gate"] = {*NAMES}
+    infos = harness.add(*NAMES)
+    harness.asked.clear()
+    harness.closed["Gate"] = {"m2"}
+    harness.at(10_000)
+    assert (harness.asked, places(harness, infos)) == ([], {Place.GATED})
+
+    for taken, _ in enumerate(harness.queue.steps_due(), start=1):
+        assert len(harness.asked) == taken
+    assert len(harness.asked) == len(NAMES)
+    assert {info.name for info in infos if harness.place(info) is Place.GATED} == {"m2"}
+
+
+def test_one_that_is_activated_is_not_asked_about_twice() -> None:
+    harness = Harness({"Gate": []}, most_at_once=3)
+    harness.closed["Gate"] = {*NAMES}
+    infos = harness.add(*NAMES)
+    harness.asked.clear()
+    harness.open("Gate")
+    harness.queue.activate(infos[1:])
+    harness.at(10_000)
+    harness.settle()
+    assert len(harness.asked) == len(NAMES)
+    assert places(harness, infos) == {Place.ACTIVE}
+
+
 class Asked:
     """A hint that says QUEUE of one pod, and notes whom it was asked about."""
 
