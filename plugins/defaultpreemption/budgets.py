@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from itertools import groupby
 
 import msgspec
 
 from muster.framework.contract import EventResource, WatchedKind
-from muster.framework.model.label_selector import LabelSelector, Selector, SelectorError, read_selector
+from muster.framework.model.label_selector import LabelSelector, LabelSet, Selector, SelectorError, read_selector
 from muster.framework.model.meta import ObjectMeta, Wire
 from muster.framework.model.pod_info import PodInfo
 
@@ -52,16 +53,21 @@ class Budgets:
     def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
         self._by_namespace: dict[str, list[tuple[PodDisruptionBudget, Selector]]] = {}
         self.all = [*budgets]
+        self._picking: dict[LabelSet, Sequence[PodDisruptionBudget]] = {}
+        self._known: dict[int, tuple[Sequence[PodInfo], Sequence[tuple[Sequence[PodDisruptionBudget], int]]]] = {}
         for budget in self.all:
             with suppress(SelectorError):
                 selector = read_selector(budget.spec.selector)
                 if not selector.empty:
                     self._by_namespace.setdefault(budget.metadata.namespace, []).append((budget, selector))
 
-    def violations(self, units: Sequence[Sequence[PodInfo]]) -> list[int]:
-        """For each unit of pods, evicted in this order, how many of its pods would violate a budget."""
+    def violations(self, units: Iterable[Sequence[PodInfo]]) -> list[int]:
+        """For each unit of pods, evicted in this order, how many of its pods would violate a budget.
+
+        A group of thousands is asked about with each of its nodes: whose budgets are about its pods is looked up once.
+        """
         left: dict[str, int] = {}
-        return [sum(bool(self._violated(pod, left)) for pod in pods) for pods in units]
+        return [sum(_use_up(budgets, count, left) for budgets, count in self._runs(pods)) for pods in units]
 
     def forbidding(self, pods: Iterable[PodInfo]) -> dict[str, str]:
         """Of pods that are evicted in this order, by UID, the budget (`namespace/name`) that forbids it."""
@@ -75,13 +81,44 @@ class Budgets:
 
     def _violated(self, pod: PodInfo, left: dict[str, int]) -> str:
         """Uses up one disruption of each budget that is about the pod, up to the first that has none left: that one."""
-        if not pod.labels:
-            return ""
-        for budget, selector in self._by_namespace.get(pod.namespace, ()):
-            if not selector.picks(pod.labels) or pod.name in budget.status.disrupted_pods:
-                continue
-            key = f"{pod.namespace}/{budget.metadata.name}"
-            left[key] = left.get(key, budget.status.disruptions_allowed) - 1
-            if left[key] < 0:
-                return key
+        for budget in self._about(pod):
+            if _use_up((budget,), 1, left):
+                return budget.metadata.key
         return ""
+
+    def _runs(self, pods: Sequence[PodInfo]) -> Sequence[tuple[Sequence[PodDisruptionBudget], int]]:
+        """The budgets of pods that follow each other and have the same, with how many these are."""
+        known = self._known.get(id(pods))
+        if known is None:
+            runs = [
+                (found[0], len(found)) for _, group in groupby(map(self._about, pods), key=_ids) if (found := [*group])
+            ]
+            known = self._known[id(pods)] = pods, runs  # as long as they are kept nobody else has their id
+        return known[1]
+
+    def _about(self, pod: PodInfo) -> Sequence[PodDisruptionBudget]:
+        """The budgets that are about the pod."""
+        picking = self._picking.get(pod.label_set)
+        if picking is None:
+            budgets = self._by_namespace.get(pod.namespace, ()) if pod.labels else ()
+            picking = [budget for budget, selector in budgets if selector.picks(pod.labels)]
+            self._picking[pod.label_set] = picking
+        return [budget for budget in picking if pod.name not in budget.status.disrupted_pods]
+
+
+def _use_up(budgets: Sequence[PodDisruptionBudget], pods: int, left: dict[str, int]) -> int:
+    """So many pods go, one after another, each at the cost of these budgets up to the first with none left.
+
+    How many of them find one that has none; `left` is what is left of each, by `namespace/name`.
+    """
+    going = pods
+    for budget in budgets:
+        key = budget.metadata.key
+        before = left.get(key, budget.status.disruptions_allowed)
+        left[key] = before - going
+        going = min(going, max(0, before))
+    return pods - going
+
+
+def _ids(budgets: Sequence[PodDisruptionBudget]) -> list[int]:
+    return [id(budget) for budget in budgets]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from muster.framework.contract import Placed
-from muster.framework.model.pod_info import PodInfo
+
+from .victims import Victim
 
 LOWEST_PRIORITY = 1 << 31
 """Added to every priority in a sum, so that more victims of negative priority never look cheaper than fewer."""
@@ -19,24 +20,35 @@ class Candidate:
 
     Attributes:
         node_name: the node.
-        victims: pods with their nodes, most important first, those of a group on other nodes included.
+        lost: what is evicted together, most important first.
         violations: how many of them no PodDisruptionBudget lets go.
         disruptions: how many groups go as a whole, and pods of others.
     """
 
     node_name: str
-    victims: tuple[Placed, ...]
+    lost: tuple[Victim, ...]
     violations: int = 0
     disruptions: int = 0
 
     @cached_property
+    def victims(self) -> tuple[Placed, ...]:
+        """The pods with their nodes, those of a group on other nodes included."""
+        return tuple(placed for victim in self.lost for placed in victim.pods)
+
+    @cached_property
     def cost(self) -> tuple[int, int, int, int]:
         """Budgets violated; the priority of the highest victim; the sum of priorities; how many victims."""
-        priorities = [victim.pod.priority for victim in self.victims]
-        return self.violations, priorities[0], sum(priorities) + LOWEST_PRIORITY * len(priorities), len(priorities)
+        count, total = sum(len(each.pods) for each in self.lost), sum(each.sum_of_priorities for each in self.lost)
+        return self.violations, self.lost[0].members[0].priority, total + LOWEST_PRIORITY * count, count
+
+    def earliest_start(self, now: float) -> float:
+        """When the first of the highest victims began to run; `now` for one that has not yet."""
+        top = max(each.highest[0] for each in self.lost)
+        found = [each.highest for each in self.lost if each.highest[0] == top]
+        return min(min(began, now) if waits else began for _, began, waits in found)
 
 
-def pick_one_node(candidates: Sequence[Candidate], started: Callable[[PodInfo], float]) -> Candidate:
+def pick_one_node(candidates: Sequence[Candidate], now: float) -> Candidate:
     """The candidate whose evictions cost least (upstream: `pickOneNodeForPreemption`).
 
     Fewest violated budgets; the lowest priority of the highest victim; the smallest sum of priorities; fewest victims;
@@ -44,14 +56,8 @@ def pick_one_node(candidates: Sequence[Candidate], started: Callable[[PodInfo], 
 
     Args:
         candidates: at least one, each with victims.
-        started: when a pod began to run, seconds since the epoch.
+        now: seconds since the epoch.
     """
     least = min(candidate.cost for candidate in candidates)
     left = [candidate for candidate in candidates if candidate.cost == least]
-    return max(left, key=lambda candidate: _earliest_start(candidate, started)) if len(left) > 1 else left[0]
-
-
-def _earliest_start(candidate: Candidate, started: Callable[[PodInfo], float]) -> float:
-    pods = [victim.pod for victim in candidate.victims]
-    highest = max(pod.priority for pod in pods)
-    return min(started(pod) for pod in pods if pod.priority == highest)
+    return max(left, key=lambda candidate: candidate.earliest_start(now)) if len(left) > 1 else left[0]

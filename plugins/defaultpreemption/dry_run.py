@@ -20,6 +20,7 @@ from muster.framework.model.pod_info import PodInfo
 from .budgets import Budgets
 from .candidates import Candidate
 from .memory import DryRunMemory
+from .units import Units
 from .victims import Reprieve, Victim, by_importance, reprieve_order
 
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
@@ -47,19 +48,28 @@ class _Node:
     lost: list[Victim] = field(default_factory=list)
     violations: int = 0
 
-    def victims(self) -> tuple[Placed, ...]:
+    def candidate(self) -> Candidate:
         lost = by_importance(self.lost) if self.reprieve.mixed else self.lost
-        return tuple(placed for victim in lost for placed in victim.pods)
+        return Candidate(self.name, tuple(lost), self.violations, sum(victim.group for victim in lost))
 
 
 class VictimSearch:
     """Dry runs for one pod. `state` is that of the attempt whose Filter found no node."""
 
-    def __init__(self, handle: Handle, state: CycleState, pod: PodInfo, budgets: Budgets, memory: DryRunMemory) -> None:
+    def __init__(
+        self,
+        handle: Handle,
+        state: CycleState,
+        pod: PodInfo,
+        budgets: Budgets,
+        units: Units,
+        memory: DryRunMemory,
+    ) -> None:
         self._handle = handle
         self._state = state
         self._pod = pod
         self._budgets = budgets
+        self._units = units
         self._memory = memory
         self._remote = handle.filters_depend_on_cluster(state)
         """Whether what happens to a group's pods on other nodes matters to a verdict."""
@@ -78,7 +88,7 @@ class VictimSearch:
         self, names: Sequence[str], victims_on: Callable[[str], Sequence[Victim]], found: DryRun
     ) -> None:
         """Try those nodes that may have changed since such a pod asked about them, and recall what came of the rest."""
-        recollection = self._memory.of(self._state, self._pod, self._budgets)
+        recollection = self._memory.of(self._state, self._pod, self._budgets, self._units.of)
         known = {name: outcome for name in names if (outcome := recollection.get(name)) is not None}
         fresh = DryRun()
         self._try({name: victims_on(name) for name in names if name not in known}, fresh)
@@ -105,7 +115,7 @@ class VictimSearch:
         with self._handle.trial() as trial:
             for node in nodes:
                 for victim in node.reprieve.order:
-                    self._remove(trial, state, victim.pods, node)
+                    self._remove(trial, state, self._there(victim, node))
             failures = self._failures(state, nodes)
             found.statuses.update(failures)
             left = [node for node in nodes if node.name not in failures]
@@ -117,8 +127,7 @@ class VictimSearch:
                 self._spare(trial, state, node)
         for node in left:
             if node.lost:
-                disruptions = sum(victim.group for victim in node.lost)
-                found.candidates.append(Candidate(node.name, node.victims(), node.violations, disruptions))
+                found.candidates.append(node.candidate())
             else:
                 wrong = f'expected at least one victim pod on node "{node.name}"'
                 found.statuses[node.name] = Status.failure(wrong)
@@ -126,12 +135,12 @@ class VictimSearch:
     def _reprieve(self, trial: Trial, state: CycleState, nodes: Sequence[_Node], turn: int) -> None:
         """Let the victim whose turn it is on each node stay, unless the pod does not fit there then."""
         for node in nodes:
-            self._add(trial, state, node.reprieve.order[turn].pods, node)
+            self._add(trial, state, self._there(node.reprieve.order[turn], node))
         failures = self._failures(state, nodes)
         for node in nodes:
             if node.name in failures:
                 victim = node.reprieve.order[turn]
-                self._remove(trial, state, victim.pods, node)
+                self._remove(trial, state, self._there(victim, node))
                 node.lost.append(victim)
                 node.violations += node.reprieve.violations[turn]
 
@@ -146,27 +155,31 @@ class VictimSearch:
     def _spare(self, trial: Trial, state: CycleState, node: _Node) -> None:
         """Where a whole group would go and pods that it can spare are enough, only these go."""
         for victim in [victim for victim in node.lost if victim.spare]:
-            going, staying = victim.spared({node.name})
-            self._add(trial, state, staying, node)
+            going = victim.spared({node.name})
+            gone = {each.pods[0].pod.uid for each in going}
+            staying = [placed for placed in self._there(victim, node) if placed.pod.uid not in gone]
+            self._add(trial, state, staying)
             if self._failures(state, [node]):
-                self._remove(trial, state, staying, node)
+                self._remove(trial, state, staying)
                 continue
             node.lost.remove(victim)
             node.violations -= node.reprieve.violations[node.reprieve.order.index(victim)]
             for each in going:
-                self._add(trial, state, each.pods, node)
+                self._add(trial, state, self._there(each, node))
                 if self._failures(state, [node]):
-                    self._remove(trial, state, each.pods, node)
+                    self._remove(trial, state, self._there(each, node))
                     node.lost.append(each)
-                    node.violations += sum(self._budgets.violations([[each.pods[0].pod]]))
+                    node.violations += sum(self._budgets.violations([each.members]))
             node.lost = by_importance(node.lost)
 
-    def _add(self, trial: Trial, state: CycleState, pods: Sequence[Placed], node: _Node) -> None:
-        for pod, node_name in pods:
-            if self._remote or node_name == node.name:
-                trial.add_pod(state, self._pod, pod, node_name)
+    def _there(self, victim: Victim, node: _Node) -> Sequence[Placed]:
+        """Those of its pods that matter to a verdict about the node."""
+        return victim.pods if self._remote else victim.on.get(node.name, ())
 
-    def _remove(self, trial: Trial, state: CycleState, pods: Sequence[Placed], node: _Node) -> None:
+    def _add(self, trial: Trial, state: CycleState, pods: Sequence[Placed]) -> None:
         for pod, node_name in pods:
-            if self._remote or node_name == node.name:
-                trial.remove_pod(state, self._pod, pod, node_name)
+            trial.add_pod(state, self._pod, pod, node_name)
+
+    def _remove(self, trial: Trial, state: CycleState, pods: Sequence[Placed]) -> None:
+        for pod, node_name in pods:
+            trial.remove_pod(state, self._pod, pod, node_name)

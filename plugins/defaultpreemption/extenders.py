@@ -8,11 +8,13 @@ still evict whom they were asked about.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
-from muster.framework.contract import CycleState, Handle, Placed, Status, Victims
+from muster.framework.contract import CycleState, Handle, Status, Victims
 from muster.framework.model.pod_info import PodInfo
 
 from .candidates import Candidate
+from .victims import single
 
 ASKED = Status.unschedulable("preemption: extenders are being asked")
 NOBODY_LEFT = Status.unschedulable("preemption: no candidate node for preemption")
@@ -28,6 +30,9 @@ def left_by_extenders(
     handle: Handle, state: CycleState, pod: PodInfo, candidates: Sequence[Candidate]
 ) -> list[Candidate] | Status:
     """The candidates that the extenders agree with, with whom they would evict there; a status when there are none."""
+    consultation = state.consultation
+    if consultation is None:
+        return list(candidates)
     ours = {each.node_name: each for each in candidates}
     victims = {name: Victims([placed.pod for placed in each.victims], each.violations) for name, each in ours.items()}
     answer = handle.ask_extenders(state, pod, victims)
@@ -37,15 +42,14 @@ def left_by_extenders(
         return ASKED
     if isinstance(answer, Status):
         return Status(answer.code, (f"preemption: {answer.message}",))
-    consultation = state.consultation
-    question = None if consultation is None else consultation.preemption
+    question = consultation.preemption
     asked = {} if question is None else {name: _uids(each) for name, each in question.victims.items()}
     left = [
         _candidate(ours[name], each)
         for name, each in answer.items()
         if name in ours and _uids(victims[name]) == asked.get(name)
     ]
-    if left or not answer or consultation is None:
+    if left or not answer:
         return left or NOBODY_LEFT
     consultation.preemption = consultation.evictions = None
     handle.ask_extenders(state, pod, victims)
@@ -58,5 +62,5 @@ def _uids(victims: Victims) -> set[str]:
 
 def _candidate(ours: Candidate, answered: Victims) -> Candidate:
     nodes = {placed.pod.uid: placed.node_name for placed in ours.victims}
-    placed = tuple(Placed(pod, nodes.get(pod.uid, ours.node_name)) for pod in answered.pods)
-    return Candidate(ours.node_name, placed, answered.violations, ours.disruptions)
+    lost = tuple(single(pod, nodes.get(pod.uid, ours.node_name), inf) for pod in answered.pods)
+    return Candidate(ours.node_name, lost, answered.violations, ours.disruptions)

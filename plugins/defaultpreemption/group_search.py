@@ -219,10 +219,12 @@ class GroupSearch:
             if not victim.spare:
                 kept.append((victim, violations))
                 continue
-            going, staying = victim.spared(used)
+            going = victim.spared(used)
+            gone = {each.pods[0].pod.uid for each in going}
+            staying = [placed for placed in victim.pods if placed.pod.uid not in gone]
             yield from self._add(staying)
             if (yield from self._trial.fits()):
-                counts = self._budgets.violations([[each.pods[0].pod] for each in going])
+                counts = self._budgets.violations([each.members for each in going])
                 kept += yield from self._halve(list(zip(going, counts, strict=True)))
             else:
                 yield from self._remove(staying)

@@ -43,14 +43,16 @@ class _OfKind(NamedTuple):
 class DryRunMemory:
     """What is remembered for one profile, of the kinds of preemptors seen last. Kinds without pods are forgotten."""
 
-    def __init__(self, handle: Handle, unit_of: UnitOf) -> None:
+    def __init__(self, handle: Handle) -> None:
         self._handle = handle
-        self._unit_of = unit_of
         self._budgets: Sequence[PodDisruptionBudget] = ()
         self._of_kinds: LatestSignatures[_OfKind] = LatestSignatures(_KINDS)
 
-    def of(self, state: CycleState, pod: PodInfo, budgets: Budgets) -> Recollection:
-        """What is remembered for preemptors like this one. `state` is that of the attempt that found no node."""
+    def of(self, state: CycleState, pod: PodInfo, budgets: Budgets, unit_of: UnitOf) -> Recollection:
+        """What is remembered for preemptors like this one. `state` is that of the attempt that found no node.
+
+        `unit_of` tells which pods need one another now.
+        """
         if self._budgets != budgets.all:
             self._budgets = budgets.all
             self._of_kinds.clear()
@@ -58,7 +60,7 @@ class DryRunMemory:
         known = self._of_kinds.get(pod.signature)
         if known is None or known.asked != asked:
             known = self._of_kinds.put(pod.signature, _OfKind(asked, {}))
-        return Recollection(self._handle, self._unit_of, pod, known.seen)
+        return Recollection(self._handle, unit_of, pod, known.seen)
 
 
 class Recollection:

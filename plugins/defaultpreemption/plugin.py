@@ -20,7 +20,6 @@ from muster.framework.contract import (
     CycleState,
     DecisionFollower,
     Diagnosis,
-    DisruptionUnit,
     EnqueueExtensions,
     EventRegistration,
     EventResource,
@@ -48,7 +47,7 @@ from .extenders import left_by_extenders, still_in_question
 from .group_search import GroupPlan, GroupSearch
 from .memory import DryRunMemory
 from .units import Units
-from .victims import Victim, start_time
+from .victims import Victim
 
 _NEVER = Status.unschedulable("preemption: not eligible due to preemptionPolicy=Never.")
 _TERMINATING = Status.unschedulable("preemption: not eligible due to a terminating pod on the nominated node.")
@@ -73,7 +72,7 @@ class DefaultPreemption(
         super().__init__(args, handle)
         self._args = args
         self._executor = Executor(handle, self.name, handle.shared(f"{self.name}.leaving", set[str]))
-        self._memory = DryRunMemory(handle, self._unit_of)
+        self._memory = DryRunMemory(handle)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """A pod whose victims are still being evicted waits for that."""
@@ -104,7 +103,7 @@ class DefaultPreemption(
         candidates = left_by_extenders(self.handle, state, pod, run.candidates)
         if isinstance(candidates, Status):
             return None, candidates
-        best = pick_one_node(candidates, partial(start_time, now=self.handle.clock.wall()))
+        best = pick_one_node(candidates, self.handle.clock.wall())
         state.write(self.name, (best,))
         state.write(Evictions.KEY, self._evictions(best.node_name, best.victims))
         text = f"found a potential placement for pod on node {best.node_name}, preempting {len(best.victims)} victims"
@@ -181,9 +180,6 @@ class DefaultPreemption(
         """Whether it was decided to evict the pod, for whomever: the watch may not have told of it yet."""
         return terminating_by_preemption(pod) or pod.uid in self._executor.leaving
 
-    def _unit_of(self, pod: PodInfo) -> DisruptionUnit | None:
-        return self._units().of(pod)
-
     def _units(self) -> Units:
         return Units(self.handle.disruption_unit, self._executor.leaving, self.handle.clock.wall())
 
@@ -209,8 +205,8 @@ class DefaultPreemption(
         first = int(self.handle.random() * len(names))
         names = [*names[first:], *names[:first]]
         wanted = max(self._candidates_wanted(len(names)), 1)
-        search = VictimSearch(self.handle, state, pod, self._budgets(), self._memory)
         found, units = DryRun(), self._units()
+        search = VictimSearch(self.handle, state, pod, self._budgets(), units, self._memory)
         for start in range(0, len(names), wanted):
             part = search.run(names[start : start + wanted], partial(self._victims_on, pod, units))
             found.candidates += part.candidates

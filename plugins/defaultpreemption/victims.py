@@ -1,12 +1,16 @@
 """Victims: pods that may be evicted together, how important they are, and which budgets forbid it.
 
-The dry run asks who comes first; the plugin reads off the result what is told and evicted. Everything here is pure.
+The dry run asks who comes first; the plugin reads off the result what is told and evicted. Everything here is pure. A
+group of thousands is one victim on all of its nodes, so what there is to know of one is worked out once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from math import inf
 from operator import attrgetter
 
 from muster.framework.contract import DisruptionUnit, Placed
@@ -16,7 +20,7 @@ from muster.framework.model.times import parse_time
 from .budgets import Budgets
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Victim:
     """Pods that are evicted together or not at all: one pod, or all members of a group that cannot run without them.
 
@@ -42,17 +46,51 @@ class Victim:
         """
         return (-self.priority, not self.group, -len(self.pods), self.started)
 
-    def spared(self, nodes: Collection[str]) -> tuple[list[Victim], list[Placed]]:
-        """For a whole group: as many of its pods as it can spare, on `nodes` before others, and all the rest.
+    @cached_property
+    def members(self) -> tuple[PodInfo, ...]:
+        """The pods alone."""
+        return tuple(placed.pod for placed in self.pods)
 
-        Of those on these nodes the least important go.
-        """
-        singles = by_importance(
+    @cached_property
+    def on(self) -> Mapping[str, Sequence[Placed]]:
+        """The pods by node."""
+        found: dict[str, list[Placed]] = {}
+        for placed in self.pods:
+            found.setdefault(placed.node_name, []).append(placed)
+        return found
+
+    @cached_property
+    def sum_of_priorities(self) -> int:
+        """Of the pods' own."""
+        return sum(pod.priority for pod in self.members)
+
+    @cached_property
+    def highest(self) -> tuple[int, float, bool]:
+        """The highest priority of a pod, when the first of those pods began to run, and whether one has not yet."""
+        top = max(pod.priority for pod in self.members)
+        starts = [start_time(pod, inf) for pod in self.members if pod.priority == top]
+        return top, min(starts), inf in starts
+
+    @cached_property
+    def _singles(self) -> Sequence[Victim]:
+        """For a whole group: each of its pods, most important first."""
+        return by_importance(
             Victim((placed,), self.priority, True, start_time(placed.pod, self.started)) for placed in self.pods
         )
-        singles.sort(key=lambda each: each.pods[0].node_name in nodes)
-        staying, going = singles[: len(singles) - self.spare], singles[len(singles) - self.spare :]
-        return by_importance(going), [placed for each in staying for placed in each.pods]
+
+    @cached_property
+    def _singles_on(self) -> Mapping[str, Sequence[Victim]]:
+        found: dict[str, list[Victim]] = {}
+        for each in self._singles:
+            found.setdefault(each.pods[0].node_name, []).append(each)
+        return found
+
+    def spared(self, nodes: Collection[str]) -> list[Victim]:
+        """For a whole group: as many of its pods as it can spare, on `nodes` before others, the least important."""
+        here = by_importance(each for node in nodes for each in self._singles_on.get(node, ()))
+        going = here[max(0, len(here) - self.spare) :]
+        others = (each for each in reversed(self._singles) if each.pods[0].node_name not in nodes)
+        return by_importance([*going, *islice(others, self.spare - len(going))])
 
 
 def start_time(pod: PodInfo, now: float) -> float:
@@ -101,7 +139,7 @@ def reprieve_order(victims: Iterable[Victim], budgets: Budgets) -> Reprieve:
     Budgets are used up in the order of importance (upstream: `FilterVictimsWithPDBViolation`).
     """
     ranked = by_importance(victims)
-    violations = budgets.violations([[placed.pod for placed in victim.pods] for victim in ranked])
+    violations = budgets.violations([victim.members for victim in ranked])
     counted = list(zip(ranked, violations, strict=True))
     order = [each for each in counted if each[1]] + [each for each in counted if not each[1]]
     return Reprieve(tuple(victim for victim, _ in order), tuple(count for _, count in order))

@@ -107,7 +107,7 @@ def test_a_budget_of_another_namespace_is_about_none() -> None:
 
 def candidate(name: str, *priorities: int, violations: int = 0, hours: tuple[int, ...] = ()) -> Candidate:
     pods = [started(make_pod(f"{name}{n}").priority(p), (*hours, *[0] * 9)[n]) for n, p in enumerate(priorities)]
-    return Candidate(name, tuple(Placed(info(pod), name) for pod in pods), violations)
+    return Candidate(name, tuple(single(info(pod), name, NOW) for pod in pods), violations)
 
 
 @pytest.mark.parametrize(
@@ -122,12 +122,9 @@ def candidate(name: str, *priorities: int, violations: int = 0, hours: tuple[int
     ],
 )
 def test_the_cheapest_candidate_is_picked(cheap: Candidate, dear: Candidate) -> None:
-    def at(pod: Any) -> float:
-        return start_time(pod, NOW)
-
-    assert pick_one_node([cheap, dear], at) is cheap
+    assert pick_one_node([cheap, dear], NOW) is cheap
     if cheap.victims[0].pod.priority != dear.victims[0].pod.priority:
-        assert pick_one_node([dear, cheap], at) is cheap
+        assert pick_one_node([dear, cheap], NOW) is cheap
 
 
 @pytest.mark.parametrize(
