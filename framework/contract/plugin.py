@@ -184,8 +184,13 @@ class PostFilterPlugin(Plugin[Args]):
     """Tries to help a pod that no node can run, e.g. by preemption."""
 
     @abstractmethod
-    def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
-        """`(nominated node or None, status)`. Success or ERROR ends the round; UNSCHEDULABLE asks the next plugin."""
+    def post_filter(
+        self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
+    ) -> tuple[str | None, Status | None] | Steps[tuple[str | None, Status | None]]:
+        """`(nominated node or None, status)`. Success or ERROR ends the round; UNSCHEDULABLE asks the next plugin.
+
+        Where that may take long it is done in steps; nothing happens in the cluster meanwhile.
+        """
 
 
 class PodGroupPostFilterPlugin(Plugin[Args]):

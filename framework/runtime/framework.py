@@ -173,14 +173,16 @@ class Framework:
 
     def run_post_filter_plugins(
         self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
-    ) -> tuple[str | None, Status | None]:
+    ) -> Steps[tuple[str | None, Status | None]]:
         """`(nominated node or None, status)` of the first plugin that does not answer UNSCHEDULABLE, else all told."""
         since = self._calls.now()
-        nominated, status = self._post_filter(state, pod, diagnosis)
+        nominated, status = yield from self._post_filter(state, pod, diagnosis)
         self._calls.point_ended(points.POST_FILTER, status, since)
         return nominated, status
 
-    def _post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
+    def _post_filter(
+        self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
+    ) -> Steps[tuple[str | None, Status | None]]:
         reasons: list[str] = []
         nominated: str | None = None
         rejector = ""
@@ -189,7 +191,7 @@ class Framework:
         for plugin in self.plugins.post_filter:
             if kept_back and not isinstance(plugin, GroupPlugin):
                 continue  # room for one member is of no use to a group that waits
-            answer = self._calls.call(
+            answer = yield from self._calls.call_in_steps(
                 points.POST_FILTER, plugin, pod, state.sampled, plugin.post_filter, state, pod, diagnosis
             )
             node_name, status = post_filtered(plugin, answer)

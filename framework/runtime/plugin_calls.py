@@ -164,6 +164,24 @@ class PluginCalls:
             self._executed(point, plugin, answer, self.now() - began)
         return answer if isinstance(answer, Status) else None
 
+    def call_in_steps(
+        self, point: Point, plugin: Plugin, pod: PodInfo, sampled: bool, method: Callable[..., Any], *args: Any
+    ) -> Steps[Any]:
+        """The same for what may take long: the plugin may answer steps, which may be given up."""
+        began = self.now()
+
+        def steps() -> Steps[object]:
+            answer = method(*args)
+            if isinstance(answer, Generator):
+                answer = yield from answer
+            return None if answer is None else checked(point, plugin, answer)
+
+        ended = yield from self._in_steps(point, plugin, pod, steps(), may_be_closed=True)
+        answer = ended if isinstance(ended, Status) else ended[0]
+        if sampled:
+            self._executed(point, plugin, answer, self.now() - began)
+        return answer
+
     def help_group(
         self, plugin: PodGroupPostFilterPlugin, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
     ) -> Steps[tuple[Mapping[str, str] | None, Status | None]]:

@@ -58,7 +58,7 @@ def explain(algorithm: Algorithm, pod: PodInfo) -> Explanation:
     state, snapshot = CycleState(), algorithm.snapshot
     found = at_once(algorithm.find_in_steps(state, pod, nominated_first=False))
     if found.status is not None:
-        message = algorithm.post_filter(state, pod, found)[1]
+        _, message = at_once(algorithm.post_filter(state, pod, found))
         evictions = state.get(Evictions.KEY)
         return Explanation(
             rejected=_rejections(found, snapshot),

@@ -79,7 +79,7 @@ class GroupTrials:
                 known.add(attempt.pod.signature)
                 by_itself = copy(attempt)
                 by_itself.begin_anew()
-                yield from self._cycle.schedule_in_steps(by_itself, post_filter=False)
+                yield from self._cycle.schedule_in_steps(by_itself)
                 found.append(by_itself.decision())
                 yield True
         return found
@@ -110,7 +110,7 @@ class GroupTrials:
                     if trial.refused and len(trial.placed) + len(attempts) - index < missing:
                         trial.untried = attempts[index:]
                         break
-                    yield from self._cycle.schedule_in_steps(attempt, post_filter=False)
+                    yield from self._cycle.schedule_in_steps(attempt)
                     if index == 0 and attempt.status is None and self._is_hopeless(attempts, missing):
                         yield from self._fill(trial, attempts, missing)
                         break
@@ -158,7 +158,7 @@ class GroupTrials:
                 trial.placed.append(attempt)
                 yield True
             for index, attempt in enumerate(alike[len(rows) :], start=len(rows) + 1):
-                yield from self._cycle.schedule_in_steps(attempt, post_filter=False)
+                yield from self._cycle.schedule_in_steps(attempt)
                 if attempt.status is None:  # room that is promised to members is there for each of these alone
                     self._snapshot.add_pod(attempt.pod, attempt.node_name)
                     trial.placed.append(attempt)

@@ -228,3 +228,8 @@ class PodTrial:
         """Take `removed` off the node while `pod` is being decided."""
         self.snapshot.remove_pod(removed, node_name)
         return self.framework.run_pre_filter_extension_remove_pod(state, pod, removed, node_name)
+
+    def undo(self) -> Steps[None]:
+        """Put everything back as it was, in steps."""
+        while self.snapshot.take_back():
+            yield True

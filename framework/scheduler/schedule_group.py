@@ -223,9 +223,11 @@ class GroupCycle:
                 outcome.failed.append(attempt)
                 continue
             attempt.state.within = within
-            self._cycle.run(attempt)
+            for _ in self._cycle.run(attempt):
+                yield False
             if (yield from self._cycle.is_to_begin_anew(attempt, may_be_closed=False)):
-                self._cycle.run(attempt)
+                for _ in self._cycle.run(attempt):
+                    yield False
             (outcome.placed if attempt.status is None else outcome.failed).append(attempt)
             yield False
         return outcome
@@ -292,7 +294,7 @@ class GroupCycle:
         if status.code is Code.PENDING:
             pending = pending or {plugin.name}
             for attempt in trial.untried:
-                yield from self._cycle.schedule_in_steps(attempt, post_filter=False)
+                yield from self._cycle.schedule_in_steps(attempt)
                 yield True
         outcome = GroupOutcome(together=True, decision=decision)
         for attempt in (*trial.refused, *trial.placed, *trial.untried):

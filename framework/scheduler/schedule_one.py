@@ -210,7 +210,7 @@ class Algorithm:
         decision_log.scores(pod, found.rows, scored, self.snapshot)
         return int(found.rows[self.pick(pod, found.rows, scored, choose)])
 
-    def post_filter(self, state: CycleState, pod: PodInfo, found: Feasible) -> tuple[str | None, str]:
+    def post_filter(self, state: CycleState, pod: PodInfo, found: Feasible) -> Steps[tuple[str | None, str]]:
         """What PostFilter makes of a rejection: the nomination (None: as it was, "": none), and the whole text."""
         message = found.status.message if found.status is not None else ""
         diagnosis = found.diagnosis
@@ -218,7 +218,7 @@ class Algorithm:
             return None, message
         if not self.framework.plugins.post_filter:
             return "", message
-        nominated, status = self.framework.run_post_filter_plugins(state, pod, diagnosis)
+        nominated, status = yield from self.framework.run_post_filter_plugins(state, pod, diagnosis)
         return nominated, with_post_filter(message, "" if status is None else status.message)
 
     def recheck(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
@@ -277,15 +277,33 @@ class SchedulingCycle:
         """That of a profile, by its schedulerName."""
         return self._algorithms[profile]
 
-    def run(self, attempt: Attempt) -> None:
-        """Choose a node, reserve it and ask Permit. On failure nothing is reserved and `attempt.status` says why."""
-        self.schedule_pod(attempt, post_filter=True)
+    def run(self, attempt: Attempt) -> Steps[None]:
+        """Choose a node, reserve it and ask Permit. On failure nothing is reserved and `attempt.status` says why.
+
+        Where no node is found PostFilter may take long, so it yields now and then; nothing is reserved by then.
+        """
+        began = self._clock.now()
+        found = self._find(attempt)
+        if found.status is not None:
+            algorithm = self._algorithms[attempt.profile]
+            attempt.nominated, text = yield from algorithm.post_filter(attempt.state, attempt.pod, found)
+            if found.status.rejected:
+                found.status = Status(found.status.code, (text,), found.status.plugin)
+            self._fail(attempt, found.status, found.diagnosis)
+        self._observer.algorithm_seconds(self._clock.now() - began)
         if attempt.status is None and self.reserve(attempt):
             self.permit(attempt)
 
-    def schedule_pod(self, attempt: Attempt, *, post_filter: bool) -> None:
-        """Set `attempt.node_name`, or its status, after PostFilter where that is wanted. Reserves nothing."""
+    def schedule_pod(self, attempt: Attempt) -> None:
+        """Set `attempt.node_name`, or its status; PostFilter is not asked. Reserves nothing."""
         began = self._clock.now()
+        found = self._find(attempt)
+        if found.status is not None:
+            self._fail(attempt, found.status, found.diagnosis)
+        self._observer.algorithm_seconds(self._clock.now() - began)
+
+    def _find(self, attempt: Attempt) -> Feasible:
+        """Choose among the nodes that fit, if there are any."""
         algorithm, state, pod = self._algorithms[attempt.profile], attempt.state, attempt.pod
         found = algorithm.find_nodes_that_fit(state, pod)
         algorithm.next_start = found.next_start
@@ -296,21 +314,18 @@ class SchedulingCycle:
                 attempt.fail(row)
             else:
                 attempt.node_name = algorithm.snapshot.names[row]
-        else:
-            if post_filter:
-                attempt.nominated, text = algorithm.post_filter(state, pod, found)
-                if found.status.rejected:
-                    found.status = Status(found.status.code, (text,), found.status.plugin)
-            attempt.fail(found.status, found.diagnosis)
-            if attempt.nominated is None and self._nominator.nominated_node(pod.uid):
-                attempt.no_node = False  # others like it are not promised that node
-        self._observer.algorithm_seconds(self._clock.now() - began)
+        return found
 
-    def schedule_in_steps(self, attempt: Attempt, *, post_filter: bool) -> Steps[None]:
+    def _fail(self, attempt: Attempt, status: Status, diagnosis: Diagnosis | None) -> None:
+        attempt.fail(status, diagnosis)
+        if attempt.nominated is None and self._nominator.nominated_node(attempt.pod.uid):
+            attempt.no_node = False  # others like it are not promised that node
+
+    def schedule_in_steps(self, attempt: Attempt) -> Steps[None]:
         """The same, with the long work of Filter plugins."""
-        self.schedule_pod(attempt, post_filter=post_filter)
+        self.schedule_pod(attempt)
         if (yield from self.is_to_begin_anew(attempt)):
-            self.schedule_pod(attempt, post_filter=post_filter)
+            self.schedule_pod(attempt)
 
     def is_to_begin_anew(self, attempt: Attempt, *, may_be_closed: bool = True) -> Steps[bool]:
         """Whether a Filter plugin had long work left, which is done then, so that the pod is to be tried once more."""

@@ -179,12 +179,12 @@ class Scheduler:
                 yield from self._schedule_one(attempt)
 
     def _schedule_one(self, attempt: Attempt) -> Steps[None]:
-        self._cycle.run(attempt)
+        yield from self._cycle.run(attempt)
         work = self._cycle.is_to_begin_anew(attempt)
         if self._set_aside.takes(attempt, work):
             return
         if (yield from work):
-            self._cycle.run(attempt)
+            yield from self._cycle.run(attempt)
         if attempt.status is not None and self._consultations.reopened(attempt):
             return
         yield from attempt.tell_followers()

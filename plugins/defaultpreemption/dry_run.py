@@ -4,7 +4,7 @@ It works on the snapshot under its undo log, so nothing outlives it. All victims
 nodes, and the filters are asked once about all of these nodes; then victims get their chance to stay in rounds, the
 most important of each node first, and after each round the filters are asked once again. That costs a few vector
 operations a round rather than several calls a node. Where a plugin's verdict for one node depends on others, nodes are
-taken one by one.
+taken one by one. Other work is let in after each pod that comes or goes.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from muster.framework.contract import Code, CycleState, Handle, NodeView, Placed, Status, Trial
+from muster.framework.contract import Code, CycleState, Handle, NodeView, Placed, Status, Steps, Trial
 from muster.framework.model.pod_info import PodInfo
 
 from .budgets import Budgets
 from .candidates import Candidate
-from .memory import DryRunMemory
+from .memory import DryRunMemory, Outcome
 from .units import Units
 from .victims import Reprieve, Victim, by_importance, reprieve_order
 
@@ -74,26 +74,35 @@ class VictimSearch:
         self._remote = handle.filters_depend_on_cluster(state)
         """Whether what happens to a group's pods on other nodes matters to a verdict."""
 
-    def run(self, names: Sequence[str], victims_on: Callable[[str], Sequence[Victim]]) -> DryRun:
+    def run(self, names: Sequence[str], victims_on: Callable[[str], Sequence[Victim]]) -> Steps[DryRun]:
         """Try these nodes, each with the victims that it may lose."""
         found = DryRun()
         if self._remote:
             for name in names:
-                self._try({name: victims_on(name)}, found)
+                yield from self._try({name: victims_on(name)}, found)
         else:
-            self._try_unless_known(names, victims_on, found)
+            yield from self._try_unless_known(names, victims_on, found)
         return found
 
     def _try_unless_known(
         self, names: Sequence[str], victims_on: Callable[[str], Sequence[Victim]], found: DryRun
-    ) -> None:
+    ) -> Steps[None]:
         """Try those nodes that may have changed since such a pod asked about them, and recall what came of the rest."""
         recollection = self._memory.of(self._state, self._pod, self._budgets, self._units.of)
-        known = {name: outcome for name in names if (outcome := recollection.get(name)) is not None}
+        known: dict[str, Outcome] = {}
+        victims_of: dict[str, Sequence[Victim]] = {}
+        for name in names:
+            outcome = recollection.get(name)
+            if outcome is None:
+                victims_of[name] = victims_on(name)
+            else:
+                known[name] = outcome
+            yield True
         fresh = DryRun()
-        self._try({name: victims_on(name) for name in names if name not in known}, fresh)
+        yield from self._try(victims_of, fresh)
         new = {candidate.node_name: candidate for candidate in fresh.candidates}
         for name in names:
+            yield True
             outcome = known.get(name)
             if outcome is None:
                 outcome = new.get(name) or fresh.statuses[name]
@@ -104,27 +113,31 @@ class VictimSearch:
             else:
                 found.statuses[name] = outcome
 
-    def _try(self, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> None:
+    def _try(self, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> Steps[None]:
         found.statuses.update({name: NO_VICTIMS for name, victims in victims_of.items() if not victims})
         if left := {name: victims for name, victims in victims_of.items() if victims}:
-            self._run_together(left, found)
+            yield from self._run_together(left, found)
 
-    def _run_together(self, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> None:
-        nodes = [_Node(name, reprieve_order(victims, self._budgets)) for name, victims in victims_of.items()]
+    def _run_together(self, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> Steps[None]:
+        nodes = []
+        for name, victims in victims_of.items():
+            nodes.append(_Node(name, reprieve_order(victims, self._budgets)))
+            yield True
         state = self._state.clone()
         with self._handle.trial() as trial:
             for node in nodes:
                 for victim in node.reprieve.order:
-                    self._remove(trial, state, self._there(victim, node))
+                    yield from self._remove(trial, state, self._there(victim, node))
             failures = self._failures(state, nodes)
             found.statuses.update(failures)
             left = [node for node in nodes if node.name not in failures]
             turn = 0
             while trying := [node for node in left if turn < len(node.reprieve.order)]:
-                self._reprieve(trial, state, trying, turn)
+                yield from self._reprieve(trial, state, trying, turn)
                 turn += 1
             for node in left:
-                self._spare(trial, state, node)
+                yield from self._spare(trial, state, node)
+            yield from trial.undo()
         for node in left:
             if node.lost:
                 found.candidates.append(node.candidate())
@@ -132,15 +145,15 @@ class VictimSearch:
                 wrong = f'expected at least one victim pod on node "{node.name}"'
                 found.statuses[node.name] = Status.failure(wrong)
 
-    def _reprieve(self, trial: Trial, state: CycleState, nodes: Sequence[_Node], turn: int) -> None:
+    def _reprieve(self, trial: Trial, state: CycleState, nodes: Sequence[_Node], turn: int) -> Steps[None]:
         """Let the victim whose turn it is on each node stay, unless the pod does not fit there then."""
         for node in nodes:
-            self._add(trial, state, self._there(node.reprieve.order[turn], node))
+            yield from self._add(trial, state, self._there(node.reprieve.order[turn], node))
         failures = self._failures(state, nodes)
         for node in nodes:
             if node.name in failures:
                 victim = node.reprieve.order[turn]
-                self._remove(trial, state, self._there(victim, node))
+                yield from self._remove(trial, state, self._there(victim, node))
                 node.lost.append(victim)
                 node.violations += node.reprieve.violations[turn]
 
@@ -152,22 +165,22 @@ class VictimSearch:
         diagnosis = self._handle.run_filter_plugins_with_nominated_pods(state, self._pod, view)
         return {name: status for name, status in diagnosis.statuses() if status is not None}
 
-    def _spare(self, trial: Trial, state: CycleState, node: _Node) -> None:
+    def _spare(self, trial: Trial, state: CycleState, node: _Node) -> Steps[None]:
         """Where a whole group would go and pods that it can spare are enough, only these go."""
         for victim in [victim for victim in node.lost if victim.spare]:
             going = victim.spared({node.name})
             gone = {each.pods[0].pod.uid for each in going}
             staying = [placed for placed in self._there(victim, node) if placed.pod.uid not in gone]
-            self._add(trial, state, staying)
+            yield from self._add(trial, state, staying)
             if self._failures(state, [node]):
-                self._remove(trial, state, staying)
+                yield from self._remove(trial, state, staying)
                 continue
             node.lost.remove(victim)
             node.violations -= node.reprieve.violations[node.reprieve.order.index(victim)]
             for each in going:
-                self._add(trial, state, self._there(each, node))
+                yield from self._add(trial, state, self._there(each, node))
                 if self._failures(state, [node]):
-                    self._remove(trial, state, self._there(each, node))
+                    yield from self._remove(trial, state, self._there(each, node))
                     node.lost.append(each)
                     node.violations += sum(self._budgets.violations([each.members]))
             node.lost = by_importance(node.lost)
@@ -176,10 +189,12 @@ class VictimSearch:
         """Those of its pods that matter to a verdict about the node."""
         return victim.pods if self._remote else victim.on.get(node.name, ())
 
-    def _add(self, trial: Trial, state: CycleState, pods: Sequence[Placed]) -> None:
+    def _add(self, trial: Trial, state: CycleState, pods: Sequence[Placed]) -> Steps[None]:
         for pod, node_name in pods:
             trial.add_pod(state, self._pod, pod, node_name)
+            yield True
 
-    def _remove(self, trial: Trial, state: CycleState, pods: Sequence[Placed]) -> None:
+    def _remove(self, trial: Trial, state: CycleState, pods: Sequence[Placed]) -> Steps[None]:
         for pod, node_name in pods:
             trial.remove_pod(state, self._pod, pod, node_name)
+            yield True

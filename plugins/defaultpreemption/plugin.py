@@ -82,7 +82,9 @@ class DefaultPreemption(
         """Pods that leave, so that PreEnqueue is asked again about a pod that it kept out."""
         return [EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE))]
 
-    def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
+    def post_filter(
+        self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
+    ) -> Steps[tuple[str | None, Status | None]]:
         """Nominate the node where least is lost, with whom it loses, or say why no eviction helps."""
         state.write(self.name, ())
         refused = self._ineligible(pod, diagnosis)
@@ -92,7 +94,7 @@ class DefaultPreemption(
             tried = diagnosis.with_code(Code.UNSCHEDULABLE)
             unhelpful = fit_error(Diagnosis.of_two(diagnosis.node_names, tried, NO_VICTIMS, _NOT_HELPFUL))
             return "", Status.unschedulable(f"preemption: {unhelpful}")
-        run = self._dry_run(state, pod, diagnosis)
+        run = yield from self._dry_run(state, pod, diagnosis)
         if not run.candidates:
             errors = [status for status in run.statuses.values() if status.code is Code.ERROR]
             if errors:
@@ -103,7 +105,9 @@ class DefaultPreemption(
         candidates = left_by_extenders(self.handle, state, pod, run.candidates)
         if isinstance(candidates, Status):
             return None, candidates
+        yield True
         best = pick_one_node(candidates, self.handle.clock.wall())
+        yield True
         state.write(self.name, (best,))
         state.write(Evictions.KEY, self._evictions(best.node_name, best.victims))
         text = f"found a potential placement for pod on node {best.node_name}, preempting {len(best.victims)} victims"
@@ -199,7 +203,7 @@ class DefaultPreemption(
         clearing = any(other.priority < pod.priority and self._is_going(other) for other in self._on(nominated))
         return _TERMINATING if clearing else None
 
-    def _dry_run(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> DryRun:
+    def _dry_run(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> Steps[DryRun]:
         """Try nodes in turn from a random one on, until enough candidates are found and one violates no budget."""
         names = still_in_question(state, diagnosis.nodes_with(Code.UNSCHEDULABLE))
         first = int(self.handle.random() * len(names))
@@ -208,7 +212,7 @@ class DefaultPreemption(
         found, units = DryRun(), self._units()
         search = VictimSearch(self.handle, state, pod, self._budgets(), units, self._memory)
         for start in range(0, len(names), wanted):
-            part = search.run(names[start : start + wanted], partial(self._victims_on, pod, units))
+            part = yield from search.run(names[start : start + wanted], partial(self._victims_on, pod, units))
             found.candidates += part.candidates
             found.statuses |= part.statuses
             if len(found.candidates) >= wanted and any(not each.violations for each in found.candidates):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.framework.contract import Code
+from muster.framework.contract import Code, Disruption, PodInfo
 from muster.framework.contract.observer import EntityType, GroupResult, NullObserver
 from muster.plugins.gangscheduling.groups import Groups, Reason, Said
 from muster.plugins.gangscheduling.plugin import SHARED
@@ -85,6 +85,25 @@ async def test_a_pod_by_itself_takes_a_group_of_mode_all_as_a_whole(world: World
     await world.run(30)
     assert sorted(world.evicted) == sorted(low)
     assert world.node_of("default/alone")
+
+
+async def test_who_goes_with_a_pod_is_asked_once_in_a_decision_however_many_nodes_they_are_on(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, disruption = list[str](), Groups.disruption
+
+    def noted(groups: Groups, pod: PodInfo) -> Disruption | None:
+        asked.append(pod.name)
+        return disruption(groups, pod)
+
+    monkeypatch.setattr(Groups, "disruption", noted)
+    world.add_nodes(*(make_node(f"n{number}", cpu="2") for number in range(4)))
+    world.native("low", 8, min_count=2, priority=1, disruptionMode={"all": {}})
+    await world.settle()
+    asked.clear()
+    world.add(PodDict(plain("alone")).priority(5))
+    world.step()
+    assert len(asked) == 1
 
 
 async def test_a_group_that_may_not_preempt_waits(world: World) -> None:

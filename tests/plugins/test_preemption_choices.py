@@ -1,9 +1,12 @@
 """What preemption chooses by: budgets, the importance of victims, the cost of candidates, and how many are compared."""
 
 import asyncio
+from itertools import chain, islice
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from muster.framework.contract import Placed
 from muster.framework.model.meta import from_plain
@@ -98,6 +101,23 @@ def test_budgets_say_whose_eviction_they_forbid(budgets: list[PodDisruptionBudge
     pods = [info(make_pod(f"p{index}").labels(app="db")) for index in range(2)]
     assert Budgets(budgets).violations([[pod] for pod in pods]) == violations
     assert Budgets(budgets).violations([pods]) == [sum(violations)]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["x", "y", "z"])), max_size=3),
+    st.lists(st.lists(st.sets(st.sampled_from(["x", "y", "z"])), max_size=5), max_size=3),
+)
+def test_pods_that_go_together_use_up_budgets_as_one_after_another_does(
+    allowed: list[tuple[int, str]], units: list[list[set[str]]]
+) -> None:
+    budgets = [budget(f"b{number}", count, {label: "1"}) for number, (count, label) in enumerate(allowed)]
+    pods = [[info(make_pod("p").labels(dict.fromkeys(labels, "1"))) for labels in unit] for unit in units]
+    one_by_one = iter(Budgets(budgets).violations([[pod] for unit in pods for pod in unit]))
+    assert Budgets(budgets).violations(pods) == [sum(islice(one_by_one, len(unit))) for unit in pods]
+    told = Budgets(budgets).forbidding(
+        info(make_pod(f"q{number}").labels(each.labels)) for number, each in enumerate(chain(*pods))
+    )
+    assert len(told) == sum(Budgets(budgets).violations(pods))
 
 
 def test_a_budget_of_another_namespace_is_about_none() -> None:

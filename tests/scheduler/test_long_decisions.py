@@ -120,6 +120,41 @@ async def test_a_slice_takes_one_pod_off_its_node_where_a_gang_evicts_many() -> 
     assert max(moves) <= 2  # where it is seen whether a member still fits, that one comes and goes again
 
 
+async def test_a_slice_takes_one_pod_off_its_node_where_a_single_pod_looks_for_victims() -> None:
+    world = sliced()
+    world.add_nodes(*(make_node(f"node-{number}", cpu="4") for number in range(4)))
+    world.add(*(make_pod(f"low-{number}").requests(cpu="1").priority(0) for number in range(16)))
+    await world.settle()
+    world.add(make_pod("alone").requests(cpu="3").priority(10))
+    journal = world.engine.cache.snapshot.usage_journal
+
+    moves, before = [], journal.position
+    while world.step():
+        moves.append(journal.position - before)
+        before = journal.position
+    assert not world.engine.cache.snapshot.tentative
+
+    assert sum(moves) >= 2 * 16  # taken off, and put back at the end
+    assert max(moves) == 1
+    assert world.engine.nominator.nominated_node(world.api.pods["default/alone"]["metadata"]["uid"])
+
+
+async def test_a_search_for_victims_that_is_given_up_leaves_nothing_behind_and_is_made_anew() -> None:
+    for slices in range(40):
+        world = sliced()
+        world.add_nodes(make_node("one", cpu="4"))
+        world.add(*(make_pod(f"low-{number}").requests(cpu="1").priority(0) for number in range(4)))
+        await world.settle()
+        world.add(make_pod("alone").requests(cpu="3").priority(10))
+        for _ in range(slices):
+            world.step()
+        world.engine.scheduler.give_up()
+        assert not world.engine.cache.snapshot.tentative
+        while world.step():
+            pass
+        assert "preempting 3 victims" in world.conditions["default/alone"][1]
+
+
 async def test_what_comes_meanwhile_waits_for_the_end_of_the_decision() -> None:
     world = sliced()
     world.add_nodes(make_node("one", cpu="4"))

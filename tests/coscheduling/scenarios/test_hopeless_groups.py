@@ -18,9 +18,9 @@ class Searches:
         self._search = SchedulingCycle.schedule_pod
 
     def __enter__(self) -> "Searches":
-        def counting(cycle: SchedulingCycle, attempt: object, *, post_filter: bool) -> None:
+        def counting(cycle: SchedulingCycle, attempt: object) -> None:
             self.count += 1
-            self._search(cycle, attempt, post_filter=post_filter)  # type: ignore[arg-type]  # passed on as it came
+            self._search(cycle, attempt)  # type: ignore[arg-type]  # passed on as it came
 
         self._patch = patch.object(SchedulingCycle, "schedule_pod", counting)
         self._patch.start()
