@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from muster.framework.contract import Placed
+from muster.framework.contract import Placed, Steps
 
 from .victims import Victim
 
@@ -48,7 +48,7 @@ class Candidate:
         return min(min(began, now) if waits else began for _, began, waits in found)
 
 
-def pick_one_node(candidates: Sequence[Candidate], now: float) -> Candidate:
+def pick_one_node(candidates: Sequence[Candidate], now: float) -> Steps[Candidate]:
     """The candidate whose evictions cost least (upstream: `pickOneNodeForPreemption`).
 
     Fewest violated budgets; the lowest priority of the highest victim; the smallest sum of priorities; fewest victims;
@@ -58,6 +58,15 @@ def pick_one_node(candidates: Sequence[Candidate], now: float) -> Candidate:
         candidates: at least one, each with victims.
         now: seconds since the epoch.
     """
-    least = min(candidate.cost for candidate in candidates)
-    left = [candidate for candidate in candidates if candidate.cost == least]
-    return max(left, key=lambda candidate: candidate.earliest_start(now)) if len(left) > 1 else left[0]
+    left: list[Candidate] = []
+    for candidate in candidates:
+        yield True
+        if not left or candidate.cost < left[0].cost:
+            left = [candidate]
+        elif candidate.cost == left[0].cost:
+            left.append(candidate)
+    best = left[0]
+    for other in left[1:]:
+        yield True
+        best = max(best, other, key=lambda each: each.earliest_start(now))
+    return best

@@ -105,8 +105,7 @@ class DefaultPreemption(
         candidates = left_by_extenders(self.handle, state, pod, run.candidates)
         if isinstance(candidates, Status):
             return None, candidates
-        yield True
-        best = pick_one_node(candidates, self.handle.clock.wall())
+        best = yield from pick_one_node(candidates, self.handle.clock.wall())
         yield True
         state.write(self.name, (best,))
         state.write(Evictions.KEY, self._evictions(best.node_name, best.victims))
