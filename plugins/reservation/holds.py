@@ -119,7 +119,8 @@ class Holds:
         """bool, shape (height,): nodes on which the pod would take what is held; None for none.
 
         What others are to get on nodes that are held for the pod itself may not have come free yet. Its own was planned
-        beside theirs, so a pod may take that, and no more; but older holds count until the moment of its own has come.
+        beside theirs, so a pod may take that, and no more; but until the moment of its own has come older holds count,
+        and those that are needed before: who ends by then may have been let into its own.
         Parts of its tree that are tried before its own have their nodes by then, or go without.
         """
         own = self._hold_of.get(pod.uid)
@@ -131,8 +132,9 @@ class Holds:
             return None
         found = _short(concerned, pod, snapshot)
         if own is not None and found[own.rows].any():
-            older = takewhile(lambda hold: hold is not own, concerned_or_own)
-            counted = [*older] if own.start > now else []
+            older = {*takewhile(lambda hold: hold is not own, concerned_or_own)}
+            early = own.start > now
+            counted = [hold for hold in concerned if early and (hold in older or hold.start < own.start)]
             found[own.rows] &= ~_is_left(own, pod, snapshot, found[own.rows])
             if counted:
                 found[own.rows] |= _short(counted, pod, snapshot)[own.rows]

@@ -172,6 +172,17 @@ TOGETHER = [
 ]
 
 
+EARLY = [
+    *[(16, 2, 14), (50, 1, 12), (24, 1, 18), (37, 3, 12), (37, 1, 42), (32, 1, 26), (23, 1, 31), (54, 3, 90)],
+    *[(56, 3, 64), (22, 2, 37), (45, 2, 16), (32, 2, 13), (7, 3, 23), (13, 1, 88), (49, 2, 49)],
+]
+
+
+async def test_who_could_start_early_leaves_alone_what_another_needs_before_when_its_own_room_was_lent() -> None:
+    gangs = [Gang(0, 1, 4), Gang(7, 1, 1), Gang(7, 1, 1)]
+    await keeps_its_promises(Cluster([2, 3], [Other(*each) for each in EARLY], gangs))
+
+
 async def test_a_gang_takes_no_more_of_a_node_than_is_held_for_it_there_where_a_pod_was_promised_the_rest() -> None:
     gangs = [Gang(24, 3, 1), Gang(32, 2, 3), Gang(38, 2, 2)]
     await keeps_its_promises(Cluster([4, 4], [Other(*each) for each in TOGETHER], gangs))
