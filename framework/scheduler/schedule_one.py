@@ -302,6 +302,12 @@ class SchedulingCycle:
             self._fail(attempt, found.status, found.diagnosis)
         self._observer.algorithm_seconds(self._clock.now() - began)
 
+    def schedule_in_steps(self, attempt: Attempt) -> Steps[None]:
+        """The same, with the long work of Filter plugins."""
+        self.schedule_pod(attempt)
+        if (yield from self.is_to_begin_anew(attempt)):
+            self.schedule_pod(attempt)
+
     def _find(self, attempt: Attempt) -> Feasible:
         """Choose among the nodes that fit, if there are any."""
         algorithm, state, pod = self._algorithms[attempt.profile], attempt.state, attempt.pod
@@ -320,12 +326,6 @@ class SchedulingCycle:
         attempt.fail(status, diagnosis)
         if attempt.nominated is None and self._nominator.nominated_node(attempt.pod.uid):
             attempt.no_node = False  # others like it are not promised that node
-
-    def schedule_in_steps(self, attempt: Attempt) -> Steps[None]:
-        """The same, with the long work of Filter plugins."""
-        self.schedule_pod(attempt)
-        if (yield from self.is_to_begin_anew(attempt)):
-            self.schedule_pod(attempt)
 
     def is_to_begin_anew(self, attempt: Attempt, *, may_be_closed: bool = True) -> Steps[bool]:
         """Whether a Filter plugin had long work left, which is done then, so that the pod is to be tried once more."""
