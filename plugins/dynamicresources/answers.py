@@ -25,7 +25,7 @@ from .problem import AllocationFailure, Problem
 from .search import STEPS_IN_A_PART, InvalidPools, Parts, Search, Site, Solution
 
 _MAX_OUTCOMES = 65536
-_MAX_BEGUN = 64
+_MAX_BEGUN = 16
 """Searches that have begun and not ended."""
 _STEPS_OF_A_ROW = 4
 """For finding out in which state a node is."""
@@ -93,8 +93,8 @@ class Answers:
         self._steps = 0
         self._forget()
 
-    def advance(self, rows: npt.NDArray[np.intp]) -> bool:
-        """Work out a part of what is not known of these rows; False when all is, as of now."""
+    def advance(self, rows: npt.NDArray[np.intp]) -> int:
+        """Work out a part of what is not known of these rows: how many steps that took; 0 when all is known now."""
         self._look_for_changes()
         self._steps = 0
         unknown = rows[self.numbers[rows] == _UNKNOWN]
@@ -108,7 +108,7 @@ class Answers:
             outcome = self.outcomes[number]
             self.numbers[row], self.solved[row] = number, outcome.solution is not None
             self.scores[row] = outcome.score
-        return len(unknown) > 0
+        return self._steps
 
     def solve(self, row: int) -> tuple[Site, Solution] | None:
         """The solution for the node in `row` as of now, with the site that it belongs to."""
@@ -171,6 +171,7 @@ class Answers:
         if begun is None:
             search = Search(self.problem, site, self._inventory.use)
             begun = _Begun(site, state, search, search.run())
+        before = begun.search.steps
         try:
             next(begun.parts)
             if len(self._begun) >= _MAX_BEGUN:
@@ -184,7 +185,7 @@ class Answers:
         except AllocationFailure as failure:
             return Outcome(failure=failure)
         finally:
-            self._steps += begun.search.steps
+            self._steps += begun.search.steps - before
         return Outcome() if solution is None else Outcome(solution, self._score(solution))
 
     def _score(self, solution: Solution) -> int:

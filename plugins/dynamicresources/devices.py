@@ -23,6 +23,8 @@ from .selectors import compiled
 
 _MAX_VERDICTS = 256
 """Verdicts kept of one kind of device, before they are forgotten."""
+_STEPS_TO_BEGIN = 128
+"""An expression is compiled, the device is made visible."""
 
 Verdict = bool | CompileError | EvaluationError
 
@@ -39,19 +41,22 @@ class DeviceId(NamedTuple):
 
 
 class DeviceKind:
-    """What selectors see of a device, and what they said of it. Equal devices of a driver share one."""
+    """What selectors see of a device, and what they said of it. Equal devices of a driver share one.
 
-    __slots__ = ("__weakref__", "_device", "_verdicts", "driver", "visible")
+    Attributes:
+        driver: the device's.
+        visible: what expressions are given, as soon as there was one.
+        steps: how much work it was to evaluate them.
+    """
+
+    __slots__ = ("__weakref__", "_device", "_verdicts", "driver", "steps", "visible")
 
     def __init__(self, driver: str, device: Device) -> None:
         self.driver = driver
         self._device = device
         self._verdicts: dict[str, Verdict] = {}
         self.visible: Mapping[str, Any] | EvaluationError | None = None
-
-    def knows(self, expression: str) -> bool:
-        """Whether the expression has been evaluated, so that its verdict costs nothing."""
-        return expression in self._verdicts
+        self.steps = 0
 
     def verdict(self, expression: str) -> Verdict:
         """What the expression says of the device, or how it failed."""
@@ -70,6 +75,7 @@ class DeviceKind:
         return attributes.get(plain) if found is None and separator and domain == self.driver else found
 
     def _evaluate(self, expression: str) -> Verdict:
+        self.steps += _STEPS_TO_BEGIN
         select = compiled(expression)
         if isinstance(select, CompileError):
             return select
@@ -81,6 +87,8 @@ class DeviceKind:
             return select(self.visible)
         except EvaluationError as error:
             return error.with_traceback(None)
+        finally:
+            self.steps += select.steps
 
 
 class PoolDevice:

@@ -43,9 +43,10 @@ _NODE_OPERATIONS = "DRAOptionalNodeOperations"
 """What a node must declare for devices that leave out operations of the node."""
 _LONGEST_SEARCH = 3.0
 """Seconds, whatever is allowed: others have to wait for some of that, where it is a group that searches."""
-_PARTS_AT_ONCE = 16
-"""Of searches, in a call of Filter."""
-_PARTS_IN_A_STEP = 4
+_STEPS_AT_ONCE = 1024
+"""Of searches, in a call of Filter, and one part more at most."""
+_STEPS_BETWEEN = 256
+"""So many before others have their turn."""
 _MOST_LOST = 8
 """Times that devices change under searches, before these are left for when nothing does."""
 _CANNOT_FIT = -1
@@ -188,9 +189,12 @@ class NodeJudge:
         """Whether everything that can be known of these rows is. If not, the rest is left as `work`."""
         if work.left is not None:
             return False
-        for _ in range(_PARTS_AT_ONCE):
-            if not _advance(asked):
+        steps = 0
+        while steps < _STEPS_AT_ONCE:
+            taken = _advance(asked)
+            if not taken:
                 return True
+            steps += taken
         if not work.gave_up:
             work.left = self._name, self._rest(asked)
         return work.gave_up
@@ -204,9 +208,12 @@ class NodeJudge:
                 return True
             began, all_rows = now(), self._devices.snapshot.live_rows()
             everywhere = [(answers, all_rows) for answers, _ in asked]
-            for _ in range(_PARTS_IN_A_STEP):
-                if not (_advance(asked) or _advance(everywhere)):
+            steps = 0
+            while steps < _STEPS_BETWEEN:
+                taken = _advance(asked) or _advance(everywhere)
+                if not taken:
                     return True
+                steps += taken
             spent += now() - began
             yield True
         return False
@@ -215,9 +222,9 @@ class NodeJudge:
 _Asked = Sequence[tuple[Answers, npt.NDArray[np.intp]]]
 
 
-def _advance(asked: _Asked) -> bool:
-    """Work out a part; False when there is nothing more."""
-    return any(answers.advance(rows) for answers, rows in asked)
+def _advance(asked: _Asked) -> int:
+    """Work out a part: how many steps that took; 0 when there is nothing more."""
+    return next((taken for answers, rows in asked if (taken := answers.advance(rows))), 0)
 
 
 def _parts(backed: npt.NDArray[np.int64]) -> Iterator[tuple[int, Mask]]:

@@ -35,8 +35,8 @@ _KEY_HINT = (
 
 STEPS_IN_A_PART = 64
 """A step looks at a device or chooses one."""
-_STEPS_OF_AN_EVALUATION = 16
-"""For what an expression says of a kind of device that it was not asked about before."""
+_OF_AN_EVALUATION = 8
+"""Steps of an expression's evaluation that take as long as one."""
 
 T = TypeVar("T")
 Parts = Generator[None, None, T]
@@ -80,7 +80,7 @@ class Search:
     """One search.
 
     Attributes:
-        steps: how many were taken in the part under way.
+        steps: how many were taken.
     """
 
     def __init__(self, problem: Problem, site: Site, use: DeviceUse) -> None:
@@ -88,6 +88,7 @@ class Search:
         self._site = site
         self._use = use
         self.steps = 0
+        self._part_ends = STEPS_IN_A_PART
         self._everything: dict[Wanted, Sequence[Place]] = {}
         self._chosen: list[list[Choice]] = [[] for _ in problem.claims]
         self._taken: Counter[tuple[DeviceId, int]] = Counter()
@@ -152,16 +153,17 @@ class Search:
                     if self._part_is_over():
                         yield
                     place = index, slice_index, device_index
-                    if self._selectable(wanted, claim, device, place) and self._has_room(wanted, claim, device, {}, {}):
+                    selectable = yield from self._selectable(wanted, claim, device, place)
+                    if selectable and self._has_room(wanted, claim, device, {}, {}):
                         found.append(place)
         return found
 
     def _part_is_over(self) -> bool:
         """Whether one step more makes a part full."""
         self.steps += 1
-        if self.steps < STEPS_IN_A_PART:
+        if self.steps < self._part_ends:
             return False
-        self.steps = 0
+        self._part_ends = self.steps + STEPS_IN_A_PART
         return True
 
     def _claim(self, claim: int) -> Parts[bool]:
@@ -210,7 +212,9 @@ class Search:
             if self._part_is_over():
                 yield
             device = self._at(place)
-            if self._in_use(wanted, claim, device.id) or not self._selectable(wanted, claim, device, place):
+            if self._in_use(wanted, claim, device.id):
+                continue
+            if not (yield from self._selectable(wanted, claim, device, place)):
                 continue
             if not self._fits(wanted, claim, device):
                 continue
@@ -330,11 +334,13 @@ class Search:
             text = f", request {wanted.own_name}: checking capacity for device {device.id}: {error}"
             raise AllocationFailure(text, claim) from None
 
-    def _selectable(self, wanted: Wanted, claim: int, device: PoolDevice, place: Place) -> bool:
+    def _selectable(self, wanted: Wanted, claim: int, device: PoolDevice, place: Place) -> Parts[bool]:
         for selecting in wanted.selectors:
-            if not device.kind.knows(selecting.expression):
-                self.steps += _STEPS_OF_AN_EVALUATION
+            if self.steps >= self._part_ends and self._part_is_over():
+                yield
+            before = device.kind.steps
             verdict = device.kind.verdict(selecting.expression)
+            self.steps += (device.kind.steps - before) // _OF_AN_EVALUATION
             if isinstance(verdict, Exception):
                 raise _failed(selecting, claim, device.id, verdict)
             if not verdict:

@@ -18,6 +18,7 @@ from muster.framework.scheduler.profile_handle import ProfileHandle
 from muster.operator.explain.picture import picture
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.plugins.dynamicresources import answers, nodes, search
+from muster.plugins.dynamicresources.devices import DeviceKind, Verdict
 from tests.builders import PodDict, make_node, make_pod
 from tests.coscheduling.objects import make_group, make_member
 from tests.dynamicresources.bench import Attempt, Bench
@@ -35,7 +36,7 @@ from tests.dynamicresources.test_kept_answers import Story, pods
 
 _ASSEMBLY = assemble(muster_configuration())
 _SLOTS = 7
-_MOST_STEPS = (nodes._PARTS_AT_ONCE + 1) * search.STEPS_IN_A_PART
+_MOST_STEPS = nodes._STEPS_AT_ONCE + search.STEPS_IN_A_PART
 """Of searches in one step of the engine."""
 _NO_ROOM = (
     "0/4 nodes are available: 4 cannot allocate all claims. preemption: 0/4 nodes are available: 4 Preemption is "
@@ -134,8 +135,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """The least that can be done at a time."""
     monkeypatch.setattr(search, "STEPS_IN_A_PART", 1)
     monkeypatch.setattr(answers, "STEPS_IN_A_PART", 4)
-    monkeypatch.setattr(nodes, "_PARTS_AT_ONCE", 1)
-    monkeypatch.setattr(nodes, "_PARTS_IN_A_STEP", 1)
+    monkeypatch.setattr(nodes, "_STEPS_AT_ONCE", 1)
+    monkeypatch.setattr(nodes, "_STEPS_BETWEEN", 1)
 
 
 def test_no_step_searches_for_long_and_others_are_decided_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,7 +259,7 @@ def test_what_is_found_in_parts_while_devices_change_is_what_is_found_in_one_go(
                 longest += goes_on(attempt, random.randrange(4))
             story.step()
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(nodes, "_PARTS_AT_ONCE", 1_000_000)
+            patched.setattr(nodes, "_STEPS_AT_ONCE", 1_000_000)
             fresh = story.anew()
             theirs = [fresh.attempt(pod) for pod in pods()]
             found = [attempt.nodes() for attempt in theirs]
@@ -394,3 +395,26 @@ def test_devices_that_share_counters_are_as_before_when_a_trial_is_undone() -> N
         first.unreserve("n0")
         assert inventory.state(inventory.site(0)) == before
     assert states[0] == states[1] != before
+
+
+def test_an_expression_that_takes_long_is_a_step_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known of a kind of device is not worked out again, so each step may have one evaluation."""
+    numbers = ", ".join(map(str, range(20)))
+    long = f"[{numbers}].all(x, [{numbers}].all(y, [{numbers}].all(z, x + y + z >= 0)))"
+    expressions = [f"device.driver != 'd{number}' && {long}" for number in range(3)]
+    devices = [make_slice(f"gpus-n{number}", device("d0", number=number), node=f"n{number}") for number in range(4)]
+    world = Cluster(monkeypatch, make_class("gpu"), *devices, make_claim("hard", exactly(2, *expressions)))
+    evaluations, evaluate = [0], DeviceKind._evaluate
+
+    def counted(kind: DeviceKind, expression: str) -> Verdict:
+        evaluations[-1] += 1
+        return evaluate(kind, expression)
+
+    monkeypatch.setattr(DeviceKind, "_evaluate", counted)
+    world.add(claiming_pod("hard", "hard"))
+    while world.step():
+        evaluations.append(0)
+
+    assert sum(evaluations) == 12
+    assert max(evaluations) == 1
+    assert world.message("hard") == _TOO_FEW

@@ -20,6 +20,11 @@ class Activation:
         self.variables = dict(variables)
         self._left = _BUDGET
 
+    @property
+    def spent(self) -> int:
+        """How much work it has done."""
+        return _BUDGET - self._left
+
     def spend(self, steps: int) -> None:
         """Raises EvaluationError when the evaluation has done too much work."""
         self._left -= steps

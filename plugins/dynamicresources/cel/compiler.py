@@ -7,7 +7,7 @@ not known here is told when the expression is compiled.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from .activation import Activation, Evaluate
 from .errors import CompileError, EvaluationError, no_such_key, no_such_overload
@@ -17,29 +17,42 @@ from .operators import OPERATORS, boolean
 from .parser import Call, Index, ListOf, Literal, MapOf, Name, Node, Select, parse
 from .values import OptionalValue, find, lookup
 
-Selector: TypeAlias = Callable[[Mapping[str, Any]], bool]
-"""A compiled expression: `device -> verdict`. Raises EvaluationError."""
-
 DEVICE_FIELDS = frozenset({"driver", "attributes", "capacity", "allowMultipleAllocations"})
+
+
+class Selector:
+    """A compiled expression.
+
+    Attributes:
+        steps: how much work the last evaluation was.
+    """
+
+    __slots__ = ("_evaluate", "steps")
+
+    def __init__(self, evaluate: Evaluate) -> None:
+        self._evaluate = evaluate
+        self.steps = 0
+
+    def __call__(self, device: Mapping[str, Any]) -> bool:
+        """Whether it selects the device. Raises EvaluationError."""
+        activation = Activation({"device": device})
+        try:
+            verdict = self._evaluate(activation)
+        except RecursionError:
+            raise EvaluationError("the expression is nested too deeply") from None
+        finally:
+            self.steps = activation.spent
+        if not isinstance(verdict, bool):
+            raise EvaluationError("CEL result could not be converted to bool")
+        return verdict
 
 
 def compile_expression(source: str) -> Selector:
     """Compile an expression over the variable `device`. Raises CompileError."""
     try:
-        evaluate = Compiler(frozenset({"device"})).compile(parse(source))
+        return Selector(Compiler(frozenset({"device"})).compile(parse(source)))
     except RecursionError:
         raise CompileError("the expression is nested too deeply") from None
-
-    def select(device: Mapping[str, Any]) -> bool:
-        try:
-            verdict = evaluate(Activation({"device": device}))
-        except RecursionError:
-            raise EvaluationError("the expression is nested too deeply") from None
-        if not isinstance(verdict, bool):
-            raise EvaluationError("CEL result could not be converted to bool")
-        return verdict
-
-    return select
 
 
 class Compiler:
