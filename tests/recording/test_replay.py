@@ -10,10 +10,14 @@ from muster.operator.recording.comparison import Difference
 from muster.plugins.gangscheduling.groups import Groups
 from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
 from muster.testing import make_node, make_pod
+from tests.dynamicresources.objects import claiming_pod
+from tests.dynamicresources.test_long_searches import HARD
 
 from .recorded import RecordedScheduler, add_gang, live, replayed
 
 MOST_ALLOCATED = {"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}}
+
+PLURALS = {"DeviceClass": "deviceclasses", "ResourceClaim": "resourceclaims", "ResourceSlice": "resourceslices"}
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -103,3 +107,22 @@ async def test_a_gang_that_waited_and_would_fit_is_shown_with_both_reasons(tmp_p
     assert {story.difference for story in told.values()} == {Difference.NOW_PLACED, Difference.ELSEWHERE}
     waited = [story.recorded for story in told.values() if story.difference is Difference.NOW_PLACED and story.recorded]
     assert all("Insufficient cpu" in decision.message for decision in waited)
+
+
+async def test_long_work_beside_other_decisions_is_done_again_where_it_was(tmp_path: Path) -> None:
+    cluster = RecordedScheduler(tmp_path / "recording")
+    cluster.add_nodes(*(make_node(f"n{number}", cpu="1") for number in range(4)))
+    for each in HARD:
+        cluster.api.put(PLURALS[each["kind"]], each)
+    await cluster.settle()
+    cluster.add(claiming_pod("hard", "hard"), *(make_pod(f"easy-{number}").requests(cpu="1") for number in range(6)))
+    steps = 0
+    while "default/hard" not in cluster.conditions:
+        await cluster.breathe()
+        steps += cluster.step()
+    await cluster.settle()
+    assert "cannot allocate all claims" in cluster.conditions["default/hard"][1]
+
+    comparison = await replayed(cluster.end())
+    assert comparison.exact, (comparison.own_way, comparison.broken_off)
+    assert steps > 20
