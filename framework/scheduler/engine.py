@@ -16,6 +16,7 @@ from ..contract.handle import WatchedKind
 from ..contract.plugin import Plugin
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
+from ..queue.entity import Place
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
@@ -101,7 +102,7 @@ def build_engine(
         except BaseException:  # the queue tells of it
             return pod.priority
 
-    nominator = PodNominator(priority_of)
+    nominator = PodNominator(priority_of, lambda pod: queue.place_of(pod.uid) is Place.GATED)
     cache = Cache(snapshot, clock.now, assumed_ttl)
     shared: dict[str, object] = {}
     units = DisruptionUnits(cache.node_of)

@@ -321,3 +321,16 @@ async def test_the_node_is_kept_no_longer_than_there_is_a_gang(goes: str) -> Non
     await world.settle()
     assert (len(world.engine.nominator), world.node_of(rival)) == (0, "one")
     world.check()
+
+
+async def test_a_pod_that_cannot_be_tried_keeps_no_node_that_another_process_promised_to_it() -> None:
+    """Its gang lost a pod before this process knew of it."""
+    world = World()
+    world.add_nodes(make_node("one", cpu="3"))
+    world.add_group("train", 3)
+    promised, other, _ = make_members("train", 3)
+    world.add(promised.nominated("one"), other)
+    [rival] = world.add(make_pod("rival").requests(cpu="3"))
+    await world.settle()
+    assert (len(world.engine.nominator), world.node_of(rival)) == (1, "one")
+    world.check()

@@ -18,6 +18,7 @@ _ONCE_WRONG = {
     153: "the run was at rest before a watch that had fallen silent last was noticed",
     757: "a leader whose watch of PodGroups was late evicted one pod of a gang without the others",
     1408: "a pod of a native gang waited for pods that had succeeded, as it turned out after it had come",
+    3638: "a pod of a gang that lacked another kept the node that the leader before had promised to it",
     5077: "the room of a member of a native gang that the API refused to bind went to others",
 }
 """Seeds that found something, and what. What the first seeds of all found went with the changes of the histories."""
