@@ -86,6 +86,10 @@ ERRORS = {
     f"{A}.model.isGreaterThan(quantity('1'))": "no such overload",
     "optional.none().value() == 1": "optional.none() dereference",
     "lists.range(2000).all(a, lists.range(2000).all(b, a + b >= 0))": "operation cancelled: actual cost limit exceeded",
+    "lists.range(10001).size() > 0": "operation cancelled: actual cost limit exceeded",
+    f"lists.range(300).all(a, {' && '.join(['a >= 0'] * 60)})": "operation cancelled: actual cost limit exceeded",
+    "cel.bind(a, lists.range(5000), a == a && a == a)": "operation cancelled: actual cost limit exceeded",
+    "cel.bind(a, lists.range(5000), [a, a, a, a] == [])": "operation cancelled: actual cost limit exceeded",
     "'a'.matches('(')": "Illegal regex: missing ): (",
 }
 

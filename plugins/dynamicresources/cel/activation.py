@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 
 from .errors import EvaluationError
 
-_BUDGET = 1_000_000
-"""Steps in all; what Kubernetes allows a selector (CELSelectorExpressionMaxCost) is of the same order."""
+_BUDGET = 15_000
+"""Steps in all, milliseconds of work: an evaluation cannot be divided. Kubernetes allows a selector more
+(CELSelectorExpressionMaxCost); what real ones need is hundreds."""
 
 
 class Activation:
@@ -30,6 +31,15 @@ class Activation:
         self._left -= steps
         if self._left < 0:
             raise EvaluationError("operation cancelled: actual cost limit exceeded")
+
+    def spend_on(self, *values: object) -> None:
+        """Spend what it takes to look at all of these values, whatever lists and maps are in them."""
+        for value in values:
+            if isinstance(value, (str, bytes)):
+                self.spend(len(value) // 10)
+            elif isinstance(value, (list, dict)):
+                self.spend(len(value))
+                self.spend_on(*(value if isinstance(value, list) else value.values()))
 
 
 Evaluate: TypeAlias = Callable[[Activation], Any]

@@ -67,6 +67,17 @@ class Compiler:
 
     def compile(self, node: Node) -> Evaluate:
         """Raises CompileError."""
+        evaluate = self._compiled(node)
+        if isinstance(node, (Literal, Name)):
+            return evaluate
+
+        def counted(activation: Activation) -> Any:
+            activation.spend(1)
+            return evaluate(activation)
+
+        return counted
+
+    def _compiled(self, node: Node) -> Evaluate:
         match node:
             case Literal(value):
                 return lambda _: value
@@ -174,7 +185,7 @@ class Compiler:
 
         def call(activation: Activation) -> Any:
             values = [argument(activation) for argument in compiled]
-            activation.spend(1 + sum(len(value) // 10 for value in values if isinstance(value, (str, list))))
+            activation.spend_on(*values)
             try:
                 return function(*values)
             except TypeError:

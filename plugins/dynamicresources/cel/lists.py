@@ -11,7 +11,7 @@ from .operators import add
 from .ordering import below, ordered
 from .values import contains, equal
 
-_MAX_RANGE = 1_000_000
+_MAX_RANGE = 10_000
 
 
 def _list(value: Any) -> list[Any]:

@@ -51,7 +51,13 @@ def _strict(function: Callable[..., Any]) -> Callable[..., Evaluate]:
             (only,) = operands
             return lambda activation: function(only(activation))
         left, right = operands
-        return lambda activation: function(left(activation), right(activation))
+
+        def evaluate(activation: Activation) -> Any:
+            one, other = left(activation), right(activation)
+            activation.spend_on(one, other)
+            return function(one, other)
+
+        return evaluate
 
     return build
 
