@@ -36,15 +36,15 @@ class PodNominator:
     def __init__(
         self,
         priority_of: Callable[[PodInfo], int] = lambda pod: pod.priority,
-        is_gated: Callable[[PodInfo], bool] = lambda pod: False,
+        is_out: Callable[[PodInfo], bool] = lambda pod: False,
     ) -> None:
-        """`priority_of` as `contract.Nominator` has it; `is_gated` whether a pod is kept out of the queue.
+        """`priority_of` as `contract.Nominator` has it; `is_out` whether a pod has been kept out of the queue so far.
 
-        Nobody yields to such a pod, for it is not tried: a gang that lost a pod keeps no room. As in kube-scheduler,
-        which nominates pods as they get into activeQ.
+        Nobody yields to such a pod, for it may never be tried: a gang that has lost a pod when a process begins keeps
+        no room. As in kube-scheduler, which takes nominations from the API when pods get into activeQ.
         """
         self.priority_of = priority_of
-        self._is_gated = is_gated
+        self._is_out = is_out
         self._node_of: dict[str, str] = {}
         self._by_node: dict[str, _Nominees] = {}
 
@@ -96,8 +96,8 @@ class PodNominator:
             ahead = nominees.listed
             if nominees.least < priority or pod.uid in nominees.by_uid:
                 ahead = [each for each in ahead if each.uid != pod.uid and self._comes_before(each, priority)]
-            if any(map(self._is_gated, ahead)):
-                ahead = [each for each in ahead if not self._is_gated(each)]
+            if any(map(self._is_out, ahead)):
+                ahead = [each for each in ahead if not self._is_out(each)]
             if ahead:
                 yield node_name, ahead
 

@@ -102,7 +102,11 @@ def build_engine(
         except BaseException:  # the queue tells of it
             return pod.priority
 
-    nominator = PodNominator(priority_of, lambda pod: queue.place_of(pod.uid) is Place.GATED)
+    def is_out(pod: PodInfo) -> bool:
+        queued = queue.get(pod.uid)
+        return queued is not None and queued.attempts == 0 and queue.place_of(pod.uid) is Place.GATED
+
+    nominator = PodNominator(priority_of, is_out)
     cache = Cache(snapshot, clock.now, assumed_ttl)
     shared: dict[str, object] = {}
     units = DisruptionUnits(cache.node_of)
