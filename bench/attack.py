@@ -22,7 +22,7 @@ import ssl
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,7 @@ _MIB = 1 << 20
 _LONGEST_BINDING = 1.0
 _MEMORY = 20 * _MIB
 _WARM_UP = 30
+_PROBE_SECONDS = 0.02
 _BEFORE_SECONDS, _DURING_SECONDS, _AFTER_SECONDS = 1.0, 6.0, 4.0
 _BUCKET = re.compile(r'^muster_event_loop_held_seconds_bucket\{le="([^"]+)"\} ([0-9.e+]+)$', re.MULTILINE)
 
@@ -224,13 +225,19 @@ class Others:
 
 
 async def _probe(pages: aiohttp.ClientSession, borne: Borne, pid: int) -> None:
-    while True:
-        began = time.monotonic()
-        async with pages.get("/livez") as answer:
-            await answer.read()
+    """Ask until cancelled. Where a connection is cut, which strangers at the same address may bring about, again."""
+    began = time.monotonic()
+    try:
+        while True:
+            with suppress(aiohttp.ClientError):
+                async with pages.get("/livez") as answer:
+                    await answer.read()
+                borne.livez = max(borne.livez, time.monotonic() - began)
+                began = time.monotonic() + _PROBE_SECONDS
+            borne.highest = max(borne.highest, _resident(pid))
+            await asyncio.sleep(_PROBE_SECONDS)
+    finally:
         borne.livez = max(borne.livez, time.monotonic() - began)
-        borne.highest = max(borne.highest, _resident(pid))
-        await asyncio.sleep(0.02)
 
 
 async def _held(pages: aiohttp.ClientSession) -> dict[float, float]:
