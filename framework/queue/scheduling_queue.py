@@ -300,6 +300,11 @@ class SchedulingQueue:
         entity = self._places.entity_of.get(uid)
         return None if entity is None else entity.place
 
+    def was_never_let_in(self, uid: str) -> bool:
+        """Whether PreEnqueue plugins have kept the pod out ever since it came."""
+        entity = self._places.entity_of.get(uid)
+        return entity is not None and entity.place is Place.GATED and entity.pods[uid].attempts == 0
+
     def standing(self, uid: str) -> Standing | None:
         """Where the pod stands; None when it does not wait."""
         entity = self._places.entity_of.get(uid)

@@ -38,13 +38,10 @@ class PodNominator:
         priority_of: Callable[[PodInfo], int] = lambda pod: pod.priority,
         is_out: Callable[[PodInfo], bool] = lambda pod: False,
     ) -> None:
-        """`priority_of` as `contract.Nominator` has it; `is_out` whether a pod has been kept out of the queue so far.
-
-        Nobody yields to such a pod, for it may never be tried: a gang that has lost a pod when a process begins keeps
-        no room. As in kube-scheduler, which takes nominations from the API when pods get into activeQ.
-        """
+        """`priority_of` as `contract.Nominator` has it; `is_out` whether a pod was kept out of the queue so far."""
         self.priority_of = priority_of
         self._is_out = is_out
+        self._learned: set[str] = set()
         self._node_of: dict[str, str] = {}
         self._by_node: dict[str, _Nominees] = {}
 
@@ -60,8 +57,19 @@ class PodNominator:
         """The node that the pod is nominated to; "" for none."""
         return self._node_of.get(uid, "")
 
+    def learn(self, pod: PodInfo, node_name: str) -> None:
+        """The API says that the pod is nominated to this node, which counts once it gets into the queue.
+
+        As in kube-scheduler: a gang that has lost a pod when a process begins may never be tried, and keeps no room.
+        """
+        is_own = pod.uid in self._node_of and pod.uid not in self._learned
+        self.nominate(pod, node_name)
+        if not is_own:
+            self._learned.add(pod.uid)
+
     def nominate(self, pod: PodInfo, node_name: str) -> None:
         """From now on the pod is nominated to this node and to no other."""
+        self._learned.discard(pod.uid)
         if self._node_of.get(pod.uid) != node_name:
             self.clear(pod.uid)
         self._node_of[pod.uid] = node_name
@@ -76,6 +84,7 @@ class PodNominator:
         node_name = self._node_of.pop(uid, None)
         if node_name is None:
             return False
+        self._learned.discard(uid)
         nominees = self._by_node[node_name]
         del nominees.by_uid[uid]
         if nominees.by_uid:
@@ -95,9 +104,9 @@ class PodNominator:
                 continue
             ahead = nominees.listed
             if nominees.least < priority or pod.uid in nominees.by_uid:
-                ahead = [each for each in ahead if each.uid != pod.uid and self._comes_before(each, priority)]
-            if any(map(self._is_out, ahead)):
-                ahead = [each for each in ahead if not self._is_out(each)]
+                ahead = tuple(each for each in ahead if each.uid != pod.uid and self._comes_before(each, priority))
+            if self._learned:
+                ahead = tuple(each for each in ahead if each.uid not in self._learned or not self._is_out(each))
             if ahead:
                 yield node_name, ahead
 

@@ -16,7 +16,6 @@ from ..contract.handle import WatchedKind
 from ..contract.plugin import Plugin
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
-from ..queue.entity import Place
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
@@ -102,11 +101,7 @@ def build_engine(
         except BaseException:  # the queue tells of it
             return pod.priority
 
-    def is_out(pod: PodInfo) -> bool:
-        queued = queue.get(pod.uid)
-        return queued is not None and queued.attempts == 0 and queue.place_of(pod.uid) is Place.GATED
-
-    nominator = PodNominator(priority_of, is_out)
+    nominator = PodNominator(priority_of, lambda pod: queue.was_never_let_in(pod.uid))
     cache = Cache(snapshot, clock.now, assumed_ttl)
     shared: dict[str, object] = {}
     units = DisruptionUnits(cache.node_of)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from muster.framework.contract import Placed, Steps
 
-from .victims import Victim
+from .victims import Victim, in_parts
 
 LOWEST_PRIORITY = 1 << 31
 """Added to every priority in a sum, so that more victims of negative priority never look cheaper than fewer."""
@@ -41,11 +41,17 @@ class Candidate:
         count, total = sum(len(each.pods) for each in self.lost), sum(each.sum_of_priorities for each in self.lost)
         return self.violations, self.lost[0].members[0].priority, total + LOWEST_PRIORITY * count, count
 
+    @cached_property
+    def _highest(self) -> tuple[float, bool]:
+        """When the first of the highest victims began to run, and whether one has not yet."""
+        top = max(each.highest[0] for each in self.lost)
+        highest = [each.highest for each in self.lost if each.highest[0] == top]
+        return min(began for _, began, _ in highest), any(waits for _, _, waits in highest)
+
     def earliest_start(self, now: float) -> float:
         """When the first of the highest victims began to run; `now` for one that has not yet."""
-        top = max(each.highest[0] for each in self.lost)
-        found = [each.highest for each in self.lost if each.highest[0] == top]
-        return min(min(began, now) if waits else began for _, began, waits in found)
+        began, waits = self._highest
+        return min(began, now) if waits else began
 
 
 def pick_one_node(candidates: Sequence[Candidate], now: float) -> Steps[Candidate]:
@@ -58,15 +64,13 @@ def pick_one_node(candidates: Sequence[Candidate], now: float) -> Steps[Candidat
         candidates: at least one, each with victims.
         now: seconds since the epoch.
     """
-    left: list[Candidate] = []
-    for candidate in candidates:
+    best, least, latest = candidates[0], candidates[0].cost, candidates[0].earliest_start(now)
+    for part in in_parts(candidates):
         yield True
-        if not left or candidate.cost < left[0].cost:
-            left = [candidate]
-        elif candidate.cost == left[0].cost:
-            left.append(candidate)
-    best = left[0]
-    for other in left[1:]:
-        yield True
-        best = max(best, other, key=lambda each: each.earliest_start(now))
+        for candidate in part:
+            if candidate.cost > least:
+                continue
+            started = candidate.earliest_start(now)
+            if candidate.cost < least or started > latest:
+                best, least, latest = candidate, candidate.cost, started
     return best

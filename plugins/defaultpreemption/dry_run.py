@@ -21,7 +21,7 @@ from .budgets import Budgets
 from .candidates import Candidate
 from .memory import DryRunMemory, Outcome
 from .units import Units
-from .victims import Reprieve, Victim, by_importance, reprieve_order
+from .victims import Reprieve, Victim, by_importance, in_parts, reprieve_order
 
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
 
@@ -91,23 +91,25 @@ class VictimSearch:
         recollection = self._memory.of(self._state, self._pod, self._budgets, self._units.of)
         known: dict[str, Outcome] = {}
         victims_of: dict[str, Sequence[Victim]] = {}
-        for name in names:
-            outcome = recollection.get(name)
-            if outcome is None:
-                victims_of[name] = victims_on(name)
-            else:
-                known[name] = outcome
+        for part in in_parts(names):
             yield True
+            for name in part:
+                outcome = recollection.get(name)
+                if outcome is None:
+                    victims_of[name] = victims_on(name)
+                    yield True
+                else:
+                    known[name] = outcome
         fresh = DryRun()
         yield from self._try(victims_of, fresh)
         new = {candidate.node_name: candidate for candidate in fresh.candidates}
         for name in names:
-            yield True
             outcome = known.get(name)
             if outcome is None:
                 outcome = new.get(name) or fresh.statuses[name]
                 if not (isinstance(outcome, Status) and outcome.code is Code.ERROR):
                     recollection.keep(name, outcome)
+                yield True
             if isinstance(outcome, Candidate):
                 found.candidates.append(outcome)
             else:

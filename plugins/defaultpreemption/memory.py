@@ -68,7 +68,7 @@ class Recollection:
 
     def __init__(self, handle: Handle, unit_of: UnitOf, pod: PodInfo, seen: dict[str, _Seen]) -> None:
         self._snapshot = handle.snapshot
-        self._nominator = handle.nominator
+        self._nominated = dict(handle.nominator.in_the_way_of(pod))
         self._unit_of = unit_of
         self._pod = pod
         self._seen = seen
@@ -83,7 +83,7 @@ class Recollection:
             row is None
             or self._snapshot.nodes[row] is not seen.node
             or self._snapshot.pods[row] != seen.pods
-            or self._nominated(node_name) != seen.nominated
+            or self._nominated.get(node_name, ()) != seen.nominated
             or self._needs_others(row)
         ):
             del self._seen[node_name]
@@ -95,15 +95,10 @@ class Recollection:
         row = self._snapshot.row_of(node_name)
         if row is not None and not self._needs_others(row):
             pods = dict(self._snapshot.pods[row])
-            self._seen[node_name] = _Seen(self._snapshot.nodes[row], pods, self._nominated(node_name), outcome)
+            nominated = self._nominated.get(node_name, ())
+            self._seen[node_name] = _Seen(self._snapshot.nodes[row], pods, nominated, outcome)
 
     def _needs_others(self, row: int) -> bool:
         """Whether a pod there that is of lower priority has others with it that need it."""
         below = self._pod.priority
         return any(pod.priority < below and self._unit_of(pod) is not None for pod in self._snapshot.pods[row].values())
-
-    def _nominated(self, node_name: str) -> Sequence[PodInfo]:
-        """The pods nominated to the node that the preemptor has to yield to."""
-        for _, pods in self._nominator.in_the_way_of(self._pod, (node_name,)):
-            return pods
-        return ()

@@ -6,18 +6,23 @@ group of thousands is one victim on all of its nodes, so what there is to know o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from math import inf
 from operator import attrgetter
+from typing import TypeVar
 
 from muster.framework.contract import DisruptionUnit, Placed
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 
 from .budgets import Budgets
+
+T = TypeVar("T")
+
+_IN_A_PART = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +148,11 @@ def reprieve_order(victims: Iterable[Victim], budgets: Budgets) -> Reprieve:
     counted = list(zip(ranked, violations, strict=True))
     order = [each for each in counted if each[1]] + [each for each in counted if not each[1]]
     return Reprieve(tuple(victim for victim, _ in order), tuple(count for _, count in order))
+
+
+def in_parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The items, as many at a time as a step of work may take where each is little."""
+    return (items[at : at + _IN_A_PART] for at in range(0, len(items), _IN_A_PART))
 
 
 def by_importance(victims: Iterable[Victim]) -> list[Victim]:
