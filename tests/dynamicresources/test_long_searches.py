@@ -12,7 +12,6 @@ from muster.framework.contract.pod_group import at_once
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.runtime.standstill import SLICE_SECONDS
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.profile_handle import ProfileHandle
 from muster.operator.explain.picture import picture
@@ -33,6 +32,7 @@ from tests.dynamicresources.objects import (
     make_slice,
 )
 from tests.dynamicresources.test_kept_answers import Story, pods
+from tests.scheduler.test_long_decisions import Ticks
 
 _ASSEMBLY = assemble(muster_configuration())
 _SLOTS = 7
@@ -234,17 +234,6 @@ def test_a_search_ends_however_fast_devices_change(monkeypatch: pytest.MonkeyPat
         assert len(world.steps) < 20_000
     assert world.message("hard") == _TOO_FEW
     assert max(world.steps) <= _MOST_STEPS
-
-
-class Ticks:
-    """A stopwatch on which every look takes longer than a slice."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __call__(self) -> float:
-        self.seconds += SLICE_SECONDS
-        return self.seconds
 
 
 @pytest.mark.usefixtures("tiny")
