@@ -76,10 +76,11 @@ class RoundTripper(Protocol):
 class ApiClient:
     """Requests to one API server. All methods raise `errors.ApiError` and nothing else.
 
-    With no `limiter` there is no limit of requests per second. Writes are at most `max_writes` at once; more wait
-    their turn in order. `timeout` is in seconds, for the whole of a request. `may_write` is asked just before a write
-    goes out; when it says no the write ends with `errors.Fenced`. `on_write` is told the verb and the resource, as
-    `written` names it, of each write that goes out.
+    With no `limiter` there is no limit of requests per second. Writes are at most `max_writes` at once, few enough that
+    their answers, should all come together, hold the loop for some 10 ms; more wait their turn in order. `timeout` is
+    in seconds, for the whole of a request. `may_write` is asked just before a write goes out; when it says no the write
+    ends with `errors.Fenced`. `on_write` is told the verb and the resource, as `written` names it, of each write that
+    goes out.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class ApiClient:
         transport: RoundTripper,
         *,
         limiter: Limiter | None = None,
-        max_writes: int = 64,
+        max_writes: int = 32,
         timeout: float = _TIMEOUT,
         may_write: Callable[[], bool] = lambda: True,
         on_write: Callable[[str, str], None] = lambda verb, resource: None,

@@ -100,7 +100,7 @@ class EventRecorder:
         client: ApiClient,
         *,
         ambient: Ambient | None = None,
-        workers: int = 64,
+        workers: int = 32,
         capacity: int = 10_000,
     ) -> None:
         self._client = client

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_AT_ONCE = 32
+_AT_ONCE = 16
 """Half of what a client writes at once."""
 _NOMINATIONS = 10_000
 
