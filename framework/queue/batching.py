@@ -25,7 +25,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 class Batching:
-    """Decides which pods wait in batches, and when the next of a batch is tried. `WaitingEntities` moves them."""
+    """Decides which pods wait in batches, and when the next of a batch is tried. `EntityMoves` moves them."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Pods that are kept out: PreEnqueue plugins do not let them in, or an error of a plugin leaves them no place.
 
 Each waits by itself, gated or in backoff, whatever group it belongs to, until plugins are asked again and have nothing
-against it. `WaitingEntities` asks before an entity becomes ready, and when something happens that may open a gate.
+against it. The queue asks before an entity becomes ready, and when something happens that may open a gate.
 """
 
 from __future__ import annotations

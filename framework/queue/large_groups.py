@@ -3,7 +3,7 @@
 Hints may have to be asked about every member of a group that an event may help, PreEnqueue and QueueSort about those of
 one that is to become ready, which takes some microseconds each. For a group of thousands that would hold the event
 loop, so it waits as unschedulable until the scheduler, which takes the steps before it pops, has been through its
-members. `WaitingEntities` says what goes where in the end.
+members. `EntityMoves` says what goes where in the end.
 
 Guarantees: after each step every pod is in exactly one place, and steps that are given up are taken anew.
 """

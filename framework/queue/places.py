@@ -1,6 +1,6 @@
 """Which entity is where: activeQ, backoffQ and unschedulablePods, with an index by pod and by group.
 
-`WaitingEntities` decides where an entity goes; this puts it there, finds it, counts, tells the observer, and hands out
+`EntityMoves` decides where an entity goes; this puts it there, finds it, counts, tells the observer, and hands out
 the next one. What a plugin's error leaves without a place in the order is held off in backoffQ.
 """
 

@@ -14,7 +14,7 @@ thread and return at once; the queue waits for nothing and holds no timer.
      │       └────────────────────────────────────────┴─► BACKOFF, if it is not over
      └─► GATED, or ERROR_BACKOFF when a plugin fails ──let in──► ACTIVE
 
-`WaitingEntities` has the moves as a table. Guarantees:
+`EntityMoves` has the moves as a table. Guarantees:
 1. From its coming until it is done or deleted a pod is in exactly one place. Nothing is lost, nothing is there twice.
 2. Pods of a group that wait are one entity, whenever each of them came (back). A pod that is not let in is by itself.
 3. PreEnqueue is asked before a pod enters ACTIVE or a BACKOFF, but not on its way from backoff to ACTIVE.

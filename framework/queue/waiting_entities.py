@@ -1,39 +1,21 @@
-"""Entities that wait, and every move between activeQ, backoffQ and unschedulablePods.
+"""Entities that wait: pods join them, change and leave, and events may help them.
 
-The scheduling queue owns it and tells it what happens. Where an entity goes:
-
-| it is | and then | it goes to |
-| --- | --- | --- |
-| new, or let in | PreEnqueue has nothing against it | ACTIVE |
-| new, or about to enter ACTIVE or BACKOFF | a PreEnqueue plugin rejects a pod of it | that pod to GATED, by itself |
-| new, or about to enter ACTIVE or BACKOFF | a plugin fails about a pod of it | that pod to ERROR_BACKOFF, by itself |
-| back, rejected by plugins | nothing has helped meanwhile | UNSCHEDULABLE |
-| back, or UNSCHEDULABLE | an event helps a PENDING plugin | ACTIVE |
-| back, or UNSCHEDULABLE | an event helps any other plugin, or the time is up | BACKOFF; ACTIVE once that is over |
-| back, struck by an error | | ERROR_BACKOFF |
-| BACKOFF or ERROR_BACKOFF | its backoff is over | ACTIVE |
-| GATED, or kept out by an error | plugins are asked again and have nothing against it | ACTIVE or BACKOFF |
-| anywhere | it is activated | ACTIVE |
-
-A batch is woken as an entity is, but only its first pod goes, and only when its turn comes and there is room then: the
-next follows when that one found a node, or ended in any other way than with the same refusal. A large group that is to
-go to ACTIVE or BACKOFF is UNSCHEDULABLE until its members have been asked about, see `LargeGroups`.
+The scheduling queue owns it and tells it what happens; `EntityMoves`, which has the moves as a table, puts entities
+where they belong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 
-from ..contract.events import ASSIGNED_POD_DELETE, UNSCHEDULED_POD_ADD, ClusterEvent
+from ..contract.events import UNSCHEDULED_POD_ADD, ClusterEvent
 from ..model.pod_info import PodInfo
 from .admission import Admission
-from .backoff_queue import backing_off
-from .batching import Batching
 from .entity import Place, QueuedEntity, QueuedPodInfo, Rejection
+from .entity_moves import EntityMoves
 from .hints import QueueingHints, QueueingStrategy
 from .in_flight import InFlightEvents, ObjectEvent
 from .kept_out import KeptOutPods
-from .large_groups import LargeGroups
 from .places import Places
 from .rules import QueueRules, QueueSettings
 
@@ -63,21 +45,13 @@ class WaitingEntities:
         self._hints = hints
         self._backoff = settings.backoff
         self._now = now
-        self._has_room = rules.has_room
-        self._awaits_victims = rules.awaits_victims
-        self._promised_to_others = rules.promised_to_others
         self.places = places
         self._kept_out = KeptOutPods(places, admission, hints, now, self.remove, self._join)
-        self.batching = Batching(rules, places, hints, now, self._release, self._lacks_room)
-        self.large_groups = LargeGroups(
-            places,
-            self._kept_out,
-            settings.most_at_once,
-            self._place_for,
-            self.remove,
-            hints.ask_in_steps,
-            self._helped,
+        self._moves = EntityMoves(
+            places, self._kept_out, hints, rules, settings.most_at_once, now=now, remove=self.remove
         )
+        self.batching = self._moves.batching
+        self.large_groups = self._moves.large_groups
 
     # Pods come, change and go.
 
@@ -120,7 +94,7 @@ class WaitingEntities:
             self.places.count_rejected(entity, len(entity.pods))
             if rejection.no_node and entity.group is None:
                 self.batching.join(entity, strategy)
-            self._requeue(entity, strategy, SCHEDULE_ATTEMPT_FAILURE)
+            self._moves.requeue(entity, strategy, SCHEDULE_ATTEMPT_FAILURE)
             yield
         for pod in pods:
             self.batching.attempt_ended(pod)
@@ -136,7 +110,7 @@ class WaitingEntities:
         for _ in self.places.advance(entity, (pod,)):
             pass
         for event in events:
-            if self._reconsider(entity, event) or self._kept_out.ask_again(entity, event):
+            if self._moves.reconsider(entity, event) or self._kept_out.ask_again(entity, event):
                 break
 
     def remove(self, uid: str) -> QueuedPodInfo:
@@ -185,7 +159,7 @@ class WaitingEntities:
         batches, entities = unschedulable_pods.concerned_by(event.event, Place.UNSCHEDULABLE)
         for entity in entities:
             if besides not in entity.pods:
-                self._reconsider(entity, event)
+                self._moves.reconsider(entity, event)
         for batch in batches:
             self.batching.reconsider(batch, event)
         for entity in unschedulable_pods.concerned_by(event.event, Place.GATED).entities:
@@ -202,15 +176,15 @@ class WaitingEntities:
         if not entity.admitted or entity.place is Place.ACTIVE:
             return
         if entity.place is Place.UNSCHEDULABLE:
-            self._release(entity, QueueingStrategy.IMMEDIATELY, event)
+            self._moves.release(entity, QueueingStrategy.IMMEDIATELY, event)
         else:
-            self._hurry(entity, event)
+            self._moves.hurry(entity, event)
 
     def backoff_completed(self, now: float) -> None:
         """Move the entities whose backoff is over to activeQ; ask again about pods that an error kept out."""
         while (entity := self.places.backoff_q.completed(now)) is not None:
             if entity.admitted:
-                self._hurry(entity, BACKOFF_COMPLETE)
+                self._moves.hurry(entity, BACKOFF_COMPLETE)
             else:
                 self._kept_out.let_in(entity, QueueingStrategy.IMMEDIATELY, BACKOFF_COMPLETE)
 
@@ -221,7 +195,7 @@ class WaitingEntities:
         batches, entities = unschedulable_pods.since_before(now - limit, Place.UNSCHEDULABLE)
         for entity in entities:
             entity.flushed = True
-            self._release(entity, QueueingStrategy.AFTER_BACKOFF, event)
+            self._moves.release(entity, QueueingStrategy.AFTER_BACKOFF, event)
         for batch in batches:
             batch.first(now).flushed = True
             self.batching.release_first(batch, QueueingStrategy.AFTER_BACKOFF, event)
@@ -278,15 +252,15 @@ class WaitingEntities:
             entity = QueuedEntity.of(pod, group, pod.timestamp)
             entity.backoff_until = self._backoff.until(entity)
             self.places.enlist(entity)
-            self._settle(entity, strategy, event)
+            self._moves.settle(entity, strategy, event)
             return
         for _ in self._add_pods(entity, (pod,), event):
             pass
         sibling = ObjectEvent(UNSCHEDULED_POD_ADD, None, pod.info)
-        if self._reconsider(entity, sibling):
+        if self._moves.reconsider(entity, sibling):
             return
         if entity.place is Place.BACKOFF and self._hints.strategy(entity, sibling) is QueueingStrategy.IMMEDIATELY:
-            self._hurry(entity, event)
+            self._moves.hurry(entity, event)
 
     def _joined_group(self, entity: QueuedEntity) -> bool:
         """Let a pod that was to be tried by itself, but is to be tried with a group by now, join that; whether it did.
@@ -303,7 +277,7 @@ class WaitingEntities:
         self.batching.attempt_ended(pod)
         by_now = self.places.entity_of[uid]
         if by_now.place is Place.UNSCHEDULABLE:
-            self._release(by_now, QueueingStrategy.AFTER_BACKOFF, JOINED_GROUP)
+            self._moves.release(by_now, QueueingStrategy.AFTER_BACKOFF, JOINED_GROUP)
         return True
 
     def _merge(self, waiting: QueuedEntity, failed: QueuedEntity, strategy: QueueingStrategy) -> Iterator[None]:
@@ -315,12 +289,12 @@ class WaitingEntities:
             waiting.absorb(failed)
             self.places.enlist(waiting, failed.pods)
             self.places.count_rejected(waiting, len(waiting.pods))
-            self._requeue(waiting, strategy, event, newcomers=len(failed.pods))
+            self._moves.requeue(waiting, strategy, event, newcomers=len(failed.pods))
             return
         yield from self._kept_out.sift(failed, event, failed.remove)
         yield from self._add_pods(waiting, failed.pods.values(), event)
         if strategy is QueueingStrategy.IMMEDIATELY and waiting.place is not Place.ACTIVE:
-            self._hurry(waiting, event)
+            self._moves.hurry(waiting, event)
 
     def _add_pods(self, entity: QueuedEntity, pods: Collection[QueuedPodInfo], event: str) -> Iterator[None]:
         if not pods:
@@ -331,84 +305,3 @@ class WaitingEntities:
         self.places.count_rejected(entity, len(pods))
         yield from self.places.advance(entity, pods)
         self.places.entered(entity, event, len(pods))
-
-    # Entities move.
-
-    def _reconsider(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
-        """Move the entity if it is unschedulable and is helped; whether it was."""
-        if entity.place is not Place.UNSCHEDULABLE:
-            return False
-        if self._is_for_others(entity, event):
-            return False
-        pends = bool(entity.pending_plugins)
-        if not pends and self._group_lacks_room(entity):  # sooner known than what plugins say to it
-            return False
-        if self.large_groups.are_many(entity.pods) and self._hints.asks_each(entity, event):
-            self.large_groups.consider(entity, event)
-            return False
-        return self._helped(entity, event)
-
-    def _helped(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
-        """Move an unschedulable entity if hints say so; whether it was."""
-        pends, strategy = bool(entity.pending_plugins), self._hints.strategy(entity, event)
-        if strategy is QueueingStrategy.SKIP or (
-            pends and strategy is QueueingStrategy.AFTER_BACKOFF and self._group_lacks_room(entity)
-        ):
-            return False
-        self._release(entity, strategy, event.event.label)
-        return True
-
-    def _is_for_others(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
-        """Whether room was made on a node for others, while this pod, by itself, is to get room on another."""
-        if event.event is not ASSIGNED_POD_DELETE or entity.group is not None or not isinstance(event.old, PodInfo):
-            return False
-        [pod] = entity.pods.values()
-        return self._promised_to_others(pod.info, event.old.node_name)
-
-    def _group_lacks_room(self, entity: QueuedEntity) -> bool:
-        return entity.group is not None and self._lacks_room(entity)
-
-    def _lacks_room(self, entity: QueuedEntity) -> bool:
-        """Whether it would be tried in vain, because what it lacks finds no room anyway."""
-        may_evict = entity.group is None or not self._awaits_victims(entity.all_pods())
-        return not self._has_room(entity.group, entity.one_per_signature(), entity.rejectors, may_evict)
-
-    def _release(self, entity: QueuedEntity, strategy: QueueingStrategy, event: str) -> None:
-        """Move an unschedulable entity on."""
-        self.places.take(entity)
-        self._requeue(entity, strategy, event)
-
-    def _hurry(self, entity: QueuedEntity, event: str) -> None:
-        """Make an entity that backs off active."""
-        self.places.take(entity)
-        if self.large_groups.are_many(entity.pods):
-            self.large_groups.wake(entity, QueueingStrategy.IMMEDIATELY, event, asks=False)
-        else:
-            self.places.put(entity, Place.ACTIVE, event)
-
-    def _requeue(
-        self, entity: QueuedEntity, strategy: QueueingStrategy, event: str, newcomers: int | None = None
-    ) -> None:
-        """Put an entity that is in no sub-queue where the strategy says, without the pods that are not let in."""
-        if strategy is QueueingStrategy.SKIP:
-            self.places.put(entity, Place.UNSCHEDULABLE, event, newcomers)
-            return
-        if self.large_groups.are_many(entity.pods):
-            self.large_groups.wake(entity, strategy, event)
-            return
-        before = len(entity.pods)
-        for _ in self._kept_out.sift(entity, event, entity.remove):
-            pass
-        self.places.count_rejected(entity, len(entity.pods) - before)
-        if entity.pods:
-            self._settle(entity, strategy, event)
-        else:
-            self.places.strike_off(entity)
-
-    def _settle(self, entity: QueuedEntity, strategy: QueueingStrategy, event: str) -> None:
-        self.places.put(entity, self._place_for(entity, strategy), event)
-
-    def _place_for(self, entity: QueuedEntity, strategy: QueueingStrategy) -> Place:
-        if strategy is QueueingStrategy.IMMEDIATELY or not backing_off(entity, self._now()):
-            return Place.ACTIVE
-        return Place.ERROR_BACKOFF if entity.consecutive_errors else Place.BACKOFF

@@ -21,7 +21,7 @@ from .attempt import Attempt
 from .extenders import bind
 from .failure import FailureHandler
 from .reports import DECISIONS, Reports
-from .schedule_one import SchedulingCycle
+from .scheduling_cycle import SchedulingCycle
 
 log = logging.getLogger(__name__)
 

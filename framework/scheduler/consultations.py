@@ -19,10 +19,11 @@ from itertools import count
 from ..contract.extender import Consultation, Extender
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
+from .algorithm import Algorithm
 from .attempt import Attempt
 from .extenders import consult, interested, process_preemption
+from .node_choice import feasible_nodes_to_find, first_from
 from .profile_handle import Ports
-from .schedule_one import Algorithm, feasible_nodes_to_find, first_from
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..contract.pod_group import Steps
 from ..model.pod_info import PodInfo
 from .domain_order import Counts, DomainRoom, highest_first, tightest_first
-from .schedule_one import Choose
+from .node_choice import Choose
 
 _MOST = 100
 """The highest score of PodGroupPodsCount."""

@@ -29,7 +29,7 @@ from .attempt import Attempt
 from .domain_order import Counts, Demand, DomainRoom, Numbers, closest, in_slices, room_of
 from .domain_ranking import ByPlacementScore, Ranking, Tightest
 from .group_room import GroupRoom
-from .schedule_one import Choose
+from .node_choice import Choose
 from .slices import assign, rank
 
 

@@ -23,6 +23,7 @@ from ..runtime.plugin_calls import Watch
 from ..runtime.standstill import Standstill
 from ..runtime.waiting import WaitingPods
 from ..snapshot.snapshot import Snapshot
+from .algorithm import Algorithm
 from .binding_cycle import BindingCycle
 from .consultations import Consultations
 from .disruption import DisruptionUnits
@@ -35,9 +36,9 @@ from .profile_handle import Ports, ProfileHandle
 from .queue_building import build_queue
 from .reports import Reports
 from .schedule_group import GroupCycle
-from .schedule_one import Algorithm, SchedulingCycle
 from .schedule_tree import TreeCycle
 from .scheduler import Scheduler
+from .scheduling_cycle import SchedulingCycle
 from .tree_trial import TreeTrials
 
 

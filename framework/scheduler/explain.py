@@ -18,8 +18,8 @@ from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from ..runtime.framework import Framework
 from ..snapshot.snapshot import Snapshot
+from .algorithm import Algorithm, Feasible
 from .profile_handle import first_of_equals
-from .schedule_one import Algorithm, Feasible
 
 
 @dataclass(frozen=True, slots=True)

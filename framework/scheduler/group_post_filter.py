@@ -20,8 +20,8 @@ from ..runtime.nominator import PodNominator
 from ..runtime.plugin_calls import Failed
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
+from .algorithm import Algorithm
 from .attempt import Attempt
-from .schedule_one import Algorithm
 
 PREFIX = "pod group preemption: "
 

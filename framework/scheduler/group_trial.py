@@ -22,7 +22,7 @@ from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
 from .attempt import Attempt
 from .group_room import GroupRoom, alike, larger_first, to_the_front
-from .schedule_one import SchedulingCycle
+from .scheduling_cycle import SchedulingCycle
 
 _TIMES_TO_THE_FRONT = 2
 

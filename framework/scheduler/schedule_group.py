@@ -35,8 +35,8 @@ from .group_room import as_queued
 from .group_trial import GroupTrials, Trial
 from .profile_handle import Ports
 from .reports import Reports
-from .schedule_one import SchedulingCycle
 from .schedule_tree import TreeCycle
+from .scheduling_cycle import SchedulingCycle
 
 _BEGIN_AT_ONCE = 64
 

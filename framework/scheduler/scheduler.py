@@ -24,7 +24,7 @@ from .failure import FailureHandler
 from .profile_handle import Ports
 from .reports import Reports
 from .schedule_group import GroupCycle
-from .schedule_one import SchedulingCycle
+from .scheduling_cycle import SchedulingCycle
 from .set_aside import SetAside
 
 log = logging.getLogger(__name__)

@@ -92,6 +92,11 @@ class EngineMetrics:
             "[ALPHA] For how long at a time the event loop, on which everything runs, did not turn.",
             bounds=_LOOP,
         )
+        self._loop_worked = Histogram(
+            "muster_event_loop_worked_seconds",
+            "[ALPHA] For how long of the time that the event loop did not turn its thread was at work, at most.",
+            bounds=_LOOP,
+        )
         self._bound_attempts = Histogram(
             "scheduler_pod_scheduling_attempts",
             "[STABLE] Attempts a pod took until it was bound.",
@@ -280,9 +285,10 @@ class EngineMetrics:
         """A write such as `POST`, `pods/binding` goes out to the API server; told by the process, not by the engine."""
         self._api_writes.add((verb, resource))
 
-    def loop_held(self, seconds: float) -> None:
-        """The event loop turned again after so many seconds; told by the process, not by the engine."""
+    def loop_held(self, seconds: float, at_work: float) -> None:
+        """The event loop turned again after so many seconds, at work for at most so many of them; the process tells."""
         self._loop_held.observe((), seconds)
+        self._loop_worked.observe((), at_work)
 
     def bound(self, *, attempts: int, sli_seconds: float, after_flush: bool) -> None:
         self._bound_attempts.observe((), attempts)

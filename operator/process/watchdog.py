@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from muster.framework.runtime.plugin_calls import Watch
@@ -33,12 +33,21 @@ _QUIET_SECONDS = 10.0
 _MOST_HOLDERS = 256
 
 
+class _Late(NamedTuple):
+    """A beat that was due and had not come when this was seen, and what the loop's thread had worked by then."""
+
+    due: float
+    seen: float
+    worked: float
+
+
 class Watchdog:
     """Watches the loop that it is started on. Start and stop once each.
 
     Args:
         watch: what the plugins' calls are at.
-        observe: told on the loop, after each beat, for how many seconds the loop did nothing else.
+        observe: told on the loop, after each beat, for how many seconds the loop did nothing else, and for how many of
+            them, at most, its thread was at work. Else it waited, for a processor or in a call that blocks.
         now: seconds, monotonic; safe to call from any thread.
         worked: seconds that the loop's thread has been at work, of a processor's time; the same.
     """
@@ -46,7 +55,7 @@ class Watchdog:
     def __init__(
         self,
         watch: Watch,
-        observe: Callable[[float], None],
+        observe: Callable[[float, float], None],
         *,
         now: Callable[[], float] = time.monotonic,
         worked: Callable[[], float] | None = None,
@@ -61,6 +70,7 @@ class Watchdog:
         self._loop_thread = threading.get_ident()  # it is made on the loop, too
         self._worked = worked or _time_of(self._loop_thread)
         self._worked_by_then = self._worked()
+        self._seen_late = _Late(0.0, 0.0, 0.0)
         self._timer: asyncio.TimerHandle | None = None
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
@@ -77,18 +87,23 @@ class Watchdog:
 
     def beat(self) -> None:
         """The loop turns. Called on it."""
-        now = self._now()
-        self._observe(max(0.0, now - self._due))
-        self._due, self._worked_by_then = now + _BEAT_SECONDS, self._worked()
+        now, worked, late = self._now(), self._worked(), self._seen_late
+        held = max(0.0, now - self._due)
+        at_work = late.seen - late.due + worked - late.worked if late.due == self._due else held
+        self._observe(held, min(held, at_work, worked - self._worked_by_then))
+        self._due, self._worked_by_then = now + _BEAT_SECONDS, worked
         if not self._stopped.is_set():
             self._timer = asyncio.get_running_loop().call_later(_BEAT_SECONDS, self.beat)
 
     def look(self) -> None:
         """Whether the loop stands now; if so, and that was not told of lately, say who holds it. On any thread."""
-        due, now, running = self._due, self._now(), self._watch.current
+        due, running = self._due, self._watch.current
+        worked, now = self._worked(), self._now()  # in this order: what is worked in between is counted, not lost
+        if now >= due and self._seen_late.due != due:
+            self._seen_late = _Late(due, now, worked)
         if now - due < HELD_SECONDS or due == self._telling_of:
             return
-        at_work = running is not None or self._worked() - self._worked_by_then >= HELD_SECONDS
+        at_work = running is not None or worked - self._worked_by_then >= HELD_SECONDS
         if not at_work and now - due < HELD_SOMEHOW_SECONDS:
             return
         self._telling_of = due
@@ -105,14 +120,15 @@ class Watchdog:
             log.warning("The event loop is held", extra={"pairs": {**pairs, "seconds": f"{now - due:.3f}"}})
 
     def _run(self) -> None:
-        while not self._stopped.wait(_BEAT_SECONDS):
+        # First when a beat is due, so that little of how late it comes is unknown, then as often as beats are.
+        while not self._stopped.wait(left if (left := self._due - self._now()) > 0 else _BEAT_SECONDS):
             self.look()
 
 
 def _time_of(thread: int) -> Callable[[], float]:
-    """The processor's time that a thread of this process has had, in seconds."""
-    if not hasattr(time, "pthread_getcpuclockid"):  # not on macOS
-        return lambda: 0.0
+    """The processor's time that a thread of this process has had, in seconds; where nothing tells, all time is work."""
+    if not hasattr(time, "pthread_getcpuclockid"):  # on macOS
+        return time.monotonic
     clock = time.pthread_getcpuclockid(thread)
     return lambda: time.clock_gettime(clock)
 

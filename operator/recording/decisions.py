@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from muster.framework.contract import DecisionFollower
-from muster.framework.scheduler.schedule_one import pick_best
+from muster.framework.scheduler.node_choice import pick_best
 
 from .events import Decided, GroupDecided, Ranking
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from muster.framework.contract import GroupDecision, PodDecision, PodInfo, Status
     from muster.framework.runtime.results import Scored
     from muster.framework.scheduler.engine import Engine
-    from muster.framework.scheduler.schedule_one import Choose
+    from muster.framework.scheduler.node_choice import Choose
     from muster.framework.snapshot.view import Rows
 
     from .events import Decision

@@ -20,8 +20,8 @@ from muster.framework.contract import Node, Pod
 from muster.framework.contract.members import EndedMember
 from muster.framework.runtime.standstill import Standstill
 from muster.framework.scheduler.engine import build_engine
+from muster.framework.scheduler.node_choice import pick_best
 from muster.framework.scheduler.profile_handle import Ports
-from muster.framework.scheduler.schedule_one import pick_best
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.gangscheduling.groups import Groups
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from muster.framework.contract import Lister, PodInfo
     from muster.framework.runtime.results import Scored
     from muster.framework.scheduler.engine import Engine
-    from muster.framework.scheduler.schedule_one import Choose
+    from muster.framework.scheduler.node_choice import Choose
     from muster.framework.snapshot.view import Rows
     from muster.operator.process.settings import Assembly
 

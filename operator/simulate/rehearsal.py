@@ -20,9 +20,9 @@ from muster.framework.contract.pod_group import at_once
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.scheduler.algorithm import Feasible
 from muster.framework.scheduler.engine import build_engine
 from muster.framework.scheduler.profile_handle import Ports, first_of_equals
-from muster.framework.scheduler.schedule_one import Feasible
 from muster.operator.podgroups.membership import group_key
 from muster.operator.process.settings import Assembly
 from muster.operator.process.tasks import TaskSet

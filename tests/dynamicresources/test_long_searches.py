@@ -7,23 +7,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from muster.framework.contract import Steps, WatchedKind
+from muster.framework.contract import Steps
 from muster.framework.contract.pod_group import at_once
 from muster.framework.model.node import Node
-from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.profile_handle import ProfileHandle
-from muster.operator.explain.picture import picture
-from muster.operator.process.settings import assemble, muster_configuration
 from muster.plugins.dynamicresources import answers, nodes, search
 from muster.plugins.dynamicresources.devices import DeviceKind, Verdict
 from tests.builders import PodDict, make_node, make_pod
 from tests.coscheduling.objects import make_group, make_member
 from tests.dynamicresources.bench import Attempt, Bench
 from tests.dynamicresources.objects import (
-    GPU,
-    Object,
     claiming_pod,
     device,
     exactly,
@@ -31,103 +25,23 @@ from tests.dynamicresources.objects import (
     make_class,
     make_slice,
 )
+from tests.dynamicresources.searches import (
+    HARD,
+    MOST_STEPS,
+    SLOTS,
+    Cluster,
+    of_different_slots,
+    pairs_of,
+    placed,
+    typed,
+)
 from tests.dynamicresources.test_kept_answers import Story, pods
-from tests.scheduler.test_long_decisions import Ticks
+from tests.scheduler.slices import Ticks
 
-_ASSEMBLY = assemble(muster_configuration())
-_SLOTS = 7
-_MOST_STEPS = nodes._STEPS_AT_ONCE + search.STEPS_IN_A_PART
-"""Of searches in one step of the engine."""
 _NO_ROOM = (
     "0/4 nodes are available: 4 cannot allocate all claims. preemption: 0/4 nodes are available: 4 Preemption is "
 )
 _TOO_FEW = _NO_ROOM + "not helpful for scheduling."
-
-
-def of_different_slots(count: int, name: str = "hard") -> Object:
-    """A claim for so many devices of which no two are in the same slot, which takes long to find out to be too many."""
-    return make_claim(name, exactly(count), constraints=[{"distinctAttribute": f"{GPU}/slot"}])
-
-
-def pairs_of(slots: int, node: str, **attributes: Any) -> Object:
-    """Two devices in each slot of a node."""
-    devices = [device(f"d{number}", slot=number % slots, **attributes) for number in range(2 * slots)]
-    return make_slice(f"gpus-{node}", *devices, node=node)
-
-
-HARD = [
-    make_class("gpu"),
-    of_different_slots(_SLOTS + 1),
-    *(pairs_of(_SLOTS, f"n{number}", number=number) for number in range(4)),
-]
-
-
-class Cluster:
-    """An engine of which every step is counted: how many steps of searches it took."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *objects: Object, cpu: str = "4") -> None:
-        made = [msgspec.convert(make_node(f"n{number}", cpu=cpu), Node) for number in range(4)]
-        self.engine: Engine = picture(_ASSEMBLY, made, (), {})
-        self.known: dict[str, tuple[WatchedKind, Any]] = {}
-        self.put(*objects)
-        self.steps: list[int] = []
-        self._taken = 0
-        is_over = search.Search._part_is_over
-
-        def counted(each: search.Search) -> bool:
-            self._taken += 1
-            return is_over(each)
-
-        monkeypatch.setattr(search.Search, "_part_is_over", counted)
-
-    def put(self, *objects: Object) -> None:
-        for each in objects:
-            kind = next(kind for kind in self.engine.objects if kind.describes(each["apiVersion"], each["kind"]))
-            name = each["metadata"]["name"]
-            new = msgspec.convert(each, kind.type)
-            known = self.known.get(name)
-            self.known[name] = kind, new
-            if known is None:
-                self.engine.objects[kind].on_add(new)
-            else:
-                self.engine.objects[kind].on_update(known[1], new)
-
-    def lose(self, name: str) -> None:
-        kind, gone = self.known.pop(name)
-        self.engine.objects[kind].on_delete(gone)
-
-    def add(self, *made: PodDict, node: str = "") -> None:
-        for pod in made:
-            self.engine.pods.on_add(typed(pod, node))
-
-    def step(self) -> bool:
-        self._taken = 0
-        self.engine.queue.flush(0.0)
-        worked = self.engine.scheduler.step()
-        self.steps.append(self._taken)
-        return worked
-
-    def settle(self) -> None:
-        for _ in range(100_000):
-            if not self.step():
-                return
-        raise AssertionError("it does not end")
-
-    def message(self, name: str) -> str:
-        decision = self.engine.scheduler.reports.last(f"default/{name}")
-        return "" if decision is None else decision.message
-
-
-def typed(pod: PodDict, node: str = "") -> Pod:
-    return msgspec.convert({**pod, "spec": {**pod["spec"], "nodeName": node}}, Pod)
-
-
-def placed(engine: Engine) -> dict[str, str]:
-    """By name, where pods are."""
-    snapshot = engine.cache.snapshot
-    return {
-        pod.name: snapshot.names[row] for row in snapshot.live_rows().tolist() for pod in snapshot.pods[row].values()
-    }
 
 
 @pytest.fixture
@@ -152,8 +66,8 @@ def test_no_step_searches_for_long_and_others_are_decided_meanwhile(monkeypatch:
     assert not world.message("hard")
     world.settle()
     assert world.message("hard") == _TOO_FEW
-    assert max(world.steps) <= _MOST_STEPS
-    assert sum(world.steps) > 20 * _MOST_STEPS
+    assert max(world.steps) <= MOST_STEPS
+    assert sum(world.steps) > 20 * MOST_STEPS
 
 
 def test_pods_of_one_problem_share_its_search(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +76,7 @@ def test_pods_of_one_problem_share_its_search(monkeypatch: pytest.MonkeyPatch) -
     alone.settle()
     monkeypatch.undo()
 
-    several = Cluster(monkeypatch, *HARD, *(of_different_slots(_SLOTS + 1, f"hard-{number}") for number in range(5)))
+    several = Cluster(monkeypatch, *HARD, *(of_different_slots(SLOTS + 1, f"hard-{number}") for number in range(5)))
     several.add(*(claiming_pod(f"hard-{number}", f"hard-{number}") for number in range(5)))
     several.settle()
 
@@ -188,7 +102,7 @@ def node_goes(world: Cluster) -> None:
 
 
 def devices_come(world: Cluster) -> None:
-    world.put(pairs_of(_SLOTS + 1, "n2", number=2))
+    world.put(pairs_of(SLOTS + 1, "n2", number=2))
 
 
 MIDWAY: dict[str, tuple[Callable[[Cluster], None], str]] = {
@@ -230,10 +144,10 @@ def test_a_search_ends_however_fast_devices_change(monkeypatch: pytest.MonkeyPat
         assert world.step()
         if not world.engine.standstill.under_way:
             version += 1
-            world.put(*(pairs_of(_SLOTS, f"n{number}", number=number, version=version) for number in range(4)))
+            world.put(*(pairs_of(SLOTS, f"n{number}", number=number, version=version) for number in range(4)))
         assert len(world.steps) < 20_000
     assert world.message("hard") == _TOO_FEW
-    assert max(world.steps) <= _MOST_STEPS
+    assert max(world.steps) <= MOST_STEPS
 
 
 @pytest.mark.usefixtures("tiny")
@@ -311,13 +225,13 @@ def test_a_search_that_takes_too_long_is_given_up_in_the_words_of_kube_scheduler
     text = f"node {node}: timed out trying to allocate devices"
     assert world.message("hard") == f'running "DynamicResources" filter plugin: {text}'
     assert world.engine.queue.counts()["backoff"] == 1
-    assert max(world.steps) <= _MOST_STEPS
+    assert max(world.steps) <= MOST_STEPS
     assert len(world.steps) < 3 / seconds + 10  # seconds of searching, as counted here
 
 
 def test_members_of_a_gang_are_searched_for_in_steps_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    claims = [of_different_slots(_SLOTS + 1, f"gang-{number}") for number in range(3)]
-    room_for_two = pairs_of(_SLOTS + 1, "n0", number=0)
+    claims = [of_different_slots(SLOTS + 1, f"gang-{number}") for number in range(3)]
+    room_for_two = pairs_of(SLOTS + 1, "n0", number=0)
     world = Cluster(monkeypatch, HARD[0], *claims, room_for_two, *HARD[3:], make_group("gang", 3))
     world.engine.standstill._now = Ticks()
     world.add(*members("gang", 3))
@@ -325,14 +239,14 @@ def test_members_of_a_gang_are_searched_for_in_steps_too(monkeypatch: pytest.Mon
 
     assert not placed(world.engine)
     assert world.engine.queue.counts()["unschedulable"] == 3
-    assert max(world.steps) <= _MOST_STEPS
-    assert sum(world.steps) > 10 * _MOST_STEPS
+    assert max(world.steps) <= MOST_STEPS
+    assert sum(world.steps) > 10 * MOST_STEPS
 
-    world.put(pairs_of(_SLOTS + 1, "n3", number=3))
+    world.put(pairs_of(SLOTS + 1, "n3", number=3))
     world.settle()
     assert set(placed(world.engine)) == {"gang-0", "gang-1", "gang-2"}
     assert set(placed(world.engine).values()) == {"n0", "n3"}
-    assert max(world.steps) <= _MOST_STEPS
+    assert max(world.steps) <= MOST_STEPS
 
 
 def members(group: str, count: int) -> list[PodDict]:
@@ -346,7 +260,7 @@ def members(group: str, count: int) -> list[PodDict]:
 
 def test_preemption_waits_for_a_search_on_nodes_that_have_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until victims are gone in a dry run nobody asks what devices there are."""
-    room = pairs_of(_SLOTS + 1, "n2", number=2)
+    room = pairs_of(SLOTS + 1, "n2", number=2)
     world = Cluster(monkeypatch, *HARD[:4], room, HARD[5], cpu="1")
     for number in range(4):
         world.add(make_pod(f"low-{number}").requests(cpu="1").priority(0), node=f"n{number}")
@@ -356,8 +270,8 @@ def test_preemption_waits_for_a_search_on_nodes_that_have_no_room(monkeypatch: p
 
     [info] = [PodInfo(typed(pod))]
     assert world.engine.nominator.nominated_node(info.uid) == "n2"
-    assert max(world.steps) <= 2 * _MOST_STEPS
-    assert sum(world.steps) > 10 * _MOST_STEPS
+    assert max(world.steps) <= 2 * MOST_STEPS
+    assert sum(world.steps) > 10 * MOST_STEPS
 
 
 def test_devices_that_share_counters_are_as_before_when_a_trial_is_undone() -> None:

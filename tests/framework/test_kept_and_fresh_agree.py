@@ -15,9 +15,9 @@ from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.workloads import LabelledPods, Service
+from muster.framework.scheduler.algorithm import Algorithm, Feasible
 from muster.framework.scheduler.explain import explain
 from muster.framework.scheduler.profile_handle import first_of_equals
-from muster.framework.scheduler.schedule_one import Algorithm, Feasible
 from muster.operator.explain.picture import picture
 from muster.operator.process.settings import assemble, muster_configuration
 from tests.builders import make_node, make_pod, require

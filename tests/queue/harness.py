@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from muster.framework.contract.events import EventRegistration
+from muster.framework.contract.events import NODE_ADD, UNSCHEDULED_POD_ADD, EventRegistration, Hint
 from muster.framework.contract.handle import Timer
 from muster.framework.contract.observer import EntityType, NullObserver
 from muster.framework.contract.plugin import QueuedPod
@@ -206,3 +206,12 @@ class Harness:
 def sort_key(queued: QueuedPod) -> tuple[int, float, str]:
     """Priority first, then who came earlier."""
     return -queued.info.priority, queued.timestamp, queued.info.key
+
+
+def same_group(waiting: PodInfo, old: object, new: object) -> Hint:
+    """What a gang plugin says when a pod appears."""
+    assert isinstance(new, PodInfo)
+    return Hint.QUEUE if new.labels.get(GROUP) == waiting.labels.get(GROUP) else Hint.SKIP
+
+
+ON_SIBLING = {"Gang": [EventRegistration(UNSCHEDULED_POD_ADD, same_group)], "Fit": [EventRegistration(NODE_ADD)]}

@@ -11,7 +11,7 @@ from muster.plugins.gangscheduling.groups import Groups
 from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
 from muster.testing import make_node, make_pod
 from tests.dynamicresources.objects import claiming_pod
-from tests.dynamicresources.test_long_searches import HARD
+from tests.dynamicresources.searches import HARD
 
 from .recorded import RecordedScheduler, add_gang, live, replayed
 

@@ -13,7 +13,7 @@ from muster.framework.runtime.nominator import PodNominator
 from muster.framework.runtime.plugin_calls import Watch
 from muster.framework.runtime.standstill import Standstill
 from muster.framework.runtime.waiting import WaitingPods
-from muster.framework.scheduler.schedule_one import Algorithm
+from muster.framework.scheduler.algorithm import Algorithm
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.testing.clock import VirtualClock
 

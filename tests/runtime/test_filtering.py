@@ -1,7 +1,7 @@
 """Filter: the first plugin that turns a node away is the one that is told, and the rest is counted."""
 
 from muster.framework.contract import CycleState, DependsOn, PreFilterResult, Status
-from muster.framework.scheduler.schedule_one import Feasible
+from muster.framework.scheduler.algorithm import Feasible
 from tests.builders import make_node, make_pod
 from tests.cache.objects import pod as typed_pod
 from tests.scheduler.scripted import Log, broken, filtering, pre_filtering, scoring

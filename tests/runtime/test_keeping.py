@@ -19,7 +19,7 @@ from muster.framework.config.merge import PluginRef
 from muster.framework.contract import CycleState, Plugin, Status
 from muster.framework.contract.plugin import POINTS
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.scheduler.schedule_one import Algorithm
+from muster.framework.scheduler.algorithm import Algorithm
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.plugins.catalog import DEFAULTS, IN_TREE
 from tests.builders import NodeDict, PodDict, make_node, make_pod

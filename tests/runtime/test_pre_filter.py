@@ -6,7 +6,7 @@ import pytest
 
 from muster.framework.contract import Code, CycleState, PreFilterResult, Status
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.scheduler.schedule_one import Feasible
+from muster.framework.scheduler.algorithm import Feasible
 from tests.builders import make_node, make_pod
 from tests.cache.objects import pod as typed_pod
 from tests.scheduler.scripted import Log, both_filtering, pre_filtering

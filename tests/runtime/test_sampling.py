@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from muster.framework.contract import CycleState, PreFilterResult
 from muster.framework.runtime.results import Filtered
-from muster.framework.scheduler.schedule_one import feasible_nodes_to_find, first_from
+from muster.framework.scheduler.node_choice import feasible_nodes_to_find, first_from
 from tests.builders import make_node, make_pod
 from tests.cache.objects import pod as typed_pod
 from tests.scheduler.scripted import pre_filtering, scoring

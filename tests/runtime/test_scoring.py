@@ -5,8 +5,8 @@ import pytest
 from muster.framework.contract import CycleState, DependsOn, PreScorePlugin, Status, normalize_to_highest
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.results import Scored
+from muster.framework.scheduler.algorithm import Algorithm
 from muster.framework.scheduler.profile_handle import first_of_equals
-from muster.framework.scheduler.schedule_one import Algorithm
 from muster.framework.snapshot.view import NodeView
 from tests.builders import make_node, make_pod
 from tests.cache.objects import pod as typed_pod

@@ -16,7 +16,15 @@ from muster.framework.scheduler.engine import Engine
 from muster.operator.process.settings import assemble, muster_configuration
 from tests.builders import PodDict, make_pod
 from tests.dynamicresources.objects import device, exactly, first_of, make_claim, make_class, make_slice
-from tests.security.test_objects_at_their_largest import LARGEST_OBJECT, bounded, cluster, decide, held, typed
+from tests.security.test_objects_at_their_largest import (
+    LARGEST_OBJECT,
+    bounded,
+    change_a_node,
+    cluster,
+    decide,
+    held,
+    typed,
+)
 from tests.storage import make_claim as make_volume_claim
 from tests.storage import make_class as make_storage_class
 from tests.storage import make_volume
@@ -166,11 +174,7 @@ def _come_and_go(engine: Engine, plain: PodDict) -> None:
     bounded("another comes", lambda: engine.pods.on_add(other))
     bounded("the other is decided", lambda: decide(engine))
     engine.pods.on_delete(other)
-    old = engine.cache.snapshot.nodes[3]
-    assert old is not None
-    new = msgspec.structs.replace(old, metadata=msgspec.structs.replace(old.metadata, labels={"example.com/size": "9"}))
-    bounded("a node changes", lambda: engine.nodes.on_update(old, new))
-    engine.nodes.on_update(new, old)
+    change_a_node(engine)
     bounded("it is decided again", lambda: decide(engine))
     bounded("the pod goes", lambda: engine.pods.on_delete(pod))
     assert differences(engine.cache) == []

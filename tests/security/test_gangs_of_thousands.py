@@ -5,7 +5,7 @@ import pytest
 from tests.builders import make_node
 from tests.coscheduling.objects import make_member
 from tests.coscheduling.world import World
-from tests.scheduler.test_long_decisions import Ticks
+from tests.scheduler.slices import Ticks
 from tests.security.test_objects_at_their_largest import counted
 
 MEMBERS = 600

@@ -22,7 +22,7 @@ from tests.coscheduling.objects import make_group, make_member
 from tests.gangscheduling.world import make_composite
 from tests.gangscheduling.world import make_group as make_native
 from tests.gangscheduling.world import make_members as make_native_members
-from tests.security.test_objects_at_their_largest import bounded, cluster, decide, held, typed
+from tests.security.test_objects_at_their_largest import bounded, change_a_node, cluster, decide, held, typed
 
 Group = dict[str, Any]
 _MOST_BYTES: Final = 1 << 18
@@ -110,11 +110,7 @@ def hold_a_large_group(
     for pod in pods:
         bounded("a member comes", partial(engine.pods.on_add, pod))
     bounded("they are decided", lambda: decide(engine))
-    old = engine.cache.snapshot.nodes[3]
-    assert old is not None
-    new = msgspec.structs.replace(old, metadata=msgspec.structs.replace(old.metadata, labels={"example.com/size": "9"}))
-    bounded("a node changes", lambda: engine.nodes.on_update(old, new))
-    engine.nodes.on_update(new, old)
+    change_a_node(engine)
     bounded("they are decided again", lambda: decide(engine))
     plain = msgspec.convert({**group, "metadata": {"name": "large", "namespace": "default"}}, kind.type)
     bounded("it changes", lambda: handler.on_update(known, plain))

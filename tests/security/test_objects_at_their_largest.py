@@ -109,6 +109,15 @@ def decide(engine: Engine) -> None:
         pass
 
 
+def change_a_node(engine: Engine, most: int = MOST_CALLS) -> None:
+    """A label of a node changes, and changes back."""
+    old = engine.cache.snapshot.nodes[3]
+    assert old is not None
+    new = msgspec.structs.replace(old, metadata=msgspec.structs.replace(old.metadata, labels={"example.com/size": "9"}))
+    bounded("a node changes", lambda: engine.nodes.on_update(old, new), most)
+    engine.nodes.on_update(new, old)
+
+
 @pytest.mark.parametrize("assigned", ["", "n7"], ids=["to be placed", "bound by hand"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_pod_at_its_largest_costs_bounded_work_and_leaves_nothing(shape: str, assigned: str) -> None:
@@ -130,11 +139,7 @@ def hold(engine: Engine, pod: Pod, most: int) -> None:
     bounded("another comes", lambda: engine.pods.on_add(other), most)
     bounded("the other is decided", lambda: decide(engine), most)
     engine.pods.on_delete(other)
-    old = engine.cache.snapshot.nodes[3]
-    assert old is not None
-    new = msgspec.structs.replace(old, metadata=msgspec.structs.replace(old.metadata, labels={"example.com/size": "9"}))
-    bounded("a node changes", lambda: engine.nodes.on_update(old, new), most)
-    engine.nodes.on_update(new, old)
+    change_a_node(engine, most)
     bounded("it is decided again", lambda: decide(engine), most)
     bounded("the pod goes", lambda: engine.pods.on_delete(pod), most)
     assert differences(engine.cache) == []

@@ -21,6 +21,10 @@ from tests.scheduler.stage import Stage
 HELD = "The event loop is held"
 
 
+def told_nobody(held: float, worked: float) -> None:
+    """What a beat tells, where it does not matter."""
+
+
 class Slow(Plugin):
     """Somebody's plugin."""
 
@@ -59,7 +63,7 @@ def running(clock: Clock) -> Watch:
 
 
 def test_a_loop_that_turns_is_not_told_of(clock: Clock, told: Callable[[], list[dict[str, Any]]]) -> None:
-    watchdog = Watchdog(running(clock), lambda seconds: None, now=clock)
+    watchdog = Watchdog(running(clock), told_nobody, now=clock)
     clock.now += 0.1
     watchdog.look()
     assert told() == []
@@ -68,7 +72,7 @@ def test_a_loop_that_turns_is_not_told_of(clock: Clock, told: Callable[[], list[
 def test_plugin_point_and_pod_are_named_while_they_hold_the_loop(
     clock: Clock, told: Callable[[], list[dict[str, Any]]]
 ) -> None:
-    watchdog = Watchdog(running(clock), lambda seconds: None, now=clock)
+    watchdog = Watchdog(running(clock), told_nobody, now=clock)
     clock.now += 0.3
     watchdog.look()
     watchdog.look()
@@ -78,7 +82,7 @@ def test_plugin_point_and_pod_are_named_while_they_hold_the_loop(
 async def test_the_same_holder_is_named_again_after_a_while_only(
     clock: Clock, told: Callable[[], list[dict[str, Any]]]
 ) -> None:
-    watchdog = Watchdog(running(clock), lambda seconds: None, now=clock)
+    watchdog = Watchdog(running(clock), told_nobody, now=clock)
     for _ in range(4):
         clock.now += 4.0
         watchdog.look()
@@ -88,7 +92,7 @@ async def test_the_same_holder_is_named_again_after_a_while_only(
 
 
 def test_without_a_plugin_the_line_of_code_is_named(clock: Clock, told: Callable[[], list[dict[str, Any]]]) -> None:
-    watchdog = Watchdog(Watch(), lambda seconds: None, now=clock)
+    watchdog = Watchdog(Watch(), told_nobody, now=clock)
     clock.now += 2.0
     seen = threading.Thread(target=watchdog.look)
     seen.start()
@@ -102,7 +106,7 @@ def test_muster_itself_is_named_when_it_works_for_long_and_not_when_it_has_no_pr
     clock: Clock, told: Callable[[], list[dict[str, Any]]]
 ) -> None:
     worked = Clock()
-    watchdog = Watchdog(Watch(), lambda seconds: None, now=clock, worked=worked)
+    watchdog = Watchdog(Watch(), told_nobody, now=clock, worked=worked)
     clock.now += 0.3
     worked.now += 0.05
     watchdog.look()
@@ -121,7 +125,7 @@ def test_what_the_loop_worked_before_it_turned_does_not_count(
         watchdog.stop()
 
     worked = Clock()
-    watchdog = Watchdog(Watch(), lambda seconds: None, now=clock, worked=worked)
+    watchdog = Watchdog(Watch(), told_nobody, now=clock, worked=worked)
     clock.now += 0.3
     worked.now += 0.3
     asyncio.run(turn())
@@ -132,7 +136,7 @@ def test_what_the_loop_worked_before_it_turned_does_not_count(
 
 async def test_each_beat_says_for_how_long_the_loop_was_held(clock: Clock) -> None:
     observed: list[float] = []
-    watchdog = Watchdog(Watch(), observed.append, now=clock)
+    watchdog = Watchdog(Watch(), lambda held, worked: observed.append(held), now=clock)
     clock.now += 0.05
     watchdog.beat()
     clock.now += 0.35
@@ -141,9 +145,51 @@ async def test_each_beat_says_for_how_long_the_loop_was_held(clock: Clock) -> No
     assert observed == pytest.approx([0.0, 0.3])
 
 
+async def test_each_beat_says_for_how_long_of_that_the_loop_was_at_work_at_most(clock: Clock) -> None:
+    observed: list[float] = []
+    worked = Clock()
+    watchdog = Watchdog(Watch(), lambda held, worked: observed.append(worked), now=clock, worked=worked)
+    worked.now += 0.04
+    clock.now += 0.06
+    watchdog.look()
+    worked.now += 0.01
+    clock.now += 0.2
+    watchdog.look()
+    worked.now += 0.02
+    clock.now += 0.1
+    watchdog.beat()
+    worked.now += 0.03
+    clock.now += 0.09
+    watchdog.beat()
+    worked.now += 0.06
+    clock.now += 0.09
+    watchdog.beat()
+    watchdog.stop()
+    assert observed == pytest.approx([0.01 + 0.01 + 0.02, 0.03, 0.04])
+
+
+async def test_what_is_worked_while_the_watchdog_looks_counts(clock: Clock) -> None:
+    observed: list[float] = []
+    worked, each_look = Clock(), 0.0
+
+    def let_it_work() -> float:
+        worked.now += each_look
+        clock.now += each_look
+        return worked.now
+
+    watchdog = Watchdog(Watch(), lambda held, worked: observed.append(worked), now=clock, worked=let_it_work)
+    clock.now += 0.05
+    each_look = 0.01
+    watchdog.look()
+    each_look = 0.0
+    watchdog.beat()
+    watchdog.stop()
+    assert observed == pytest.approx([0.01])
+
+
 async def test_it_watches_until_it_is_stopped() -> None:
     beaten = asyncio.Event()
-    watchdog = Watchdog(Watch(), lambda seconds: beaten.set())
+    watchdog = Watchdog(Watch(), lambda held, worked: beaten.set())
     watchdog.start()
     await beaten.wait()
     beaten.clear()
@@ -169,7 +215,7 @@ def test_a_call_that_never_returns_is_named_while_nobody_is_answered(
     async def schedule() -> None:
         loops.append(asyncio.get_running_loop())
         stage = Stage(Stuck)
-        watchdog = Watchdog(stage.engine.watch, lambda seconds: None)
+        watchdog = Watchdog(stage.engine.watch, told_nobody)
         watchdog.start()
         stage.put_node(make_node("one"))
         stage.put_pod(make_pod("web"))

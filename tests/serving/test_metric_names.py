@@ -167,11 +167,13 @@ def test_a_histogram_has_exactly_the_buckets_of_kube_scheduler(exposed: Scrape, 
 
 COUNTED = {
     "muster_event_loop_held_seconds",
+    "muster_event_loop_worked_seconds",
     "muster_podgroup_denied_total",
 }
 OWN = {
     "muster_api_writes_total": "counter",
     "muster_event_loop_held_seconds": "histogram",
+    "muster_event_loop_worked_seconds": "histogram",
     "muster_oldest_waiting_podgroup_seconds": "gauge",
     "muster_plugin_slow_calls_total": "counter",
     "muster_podgroup_denied_total": "counter",

@@ -86,7 +86,7 @@ BUGS = {
         5000,
     ),
     "a pod that gives its node back is not forgotten": Bug(
-        "muster.framework.scheduler.schedule_one",
+        "muster.framework.scheduler.scheduling_cycle",
         "if self._cache.is_assumed(attempt.pod.uid):\n                self._cache.forget(attempt.pod)",
         "pass",
         5008,

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.coscheduling.chaos.storm import BIND_ROUND_SECONDS, Storm, Weather
-from tests.scheduler.test_long_decisions import Ticks
+from tests.scheduler.slices import Ticks
 
 
 def outlive(weather: Weather) -> Storm:

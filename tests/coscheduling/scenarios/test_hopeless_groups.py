@@ -4,7 +4,7 @@ from unittest.mock import patch
 
 import pytest
 
-from muster.framework.scheduler.schedule_one import SchedulingCycle
+from muster.framework.scheduler.scheduling_cycle import SchedulingCycle
 from tests.builders import make_node
 from tests.coscheduling.objects import make_member, make_members
 from tests.coscheduling.world import World

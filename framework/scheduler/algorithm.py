@@ -1,22 +1,18 @@
-"""How one pod is scheduled: find the nodes that fit, rank them, choose one, assume the pod there, reserve and permit.
+"""How a node is found for one pod: which nodes fit, how good each is, and the best of them.
 
 `Algorithm` decides and changes nothing, so `why`, `explain` and `simulate` may ask it any number of times.
-`SchedulingCycle` acts on what it decides. It is synchronous and free of I/O: between its first and last line nothing
-else in the process changes the cluster's picture. Groups go the same way, see `schedule_group`.
+`SchedulingCycle` acts on what it decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..cache.cache import Cache
 from ..contract.cycle_state import CycleState
 from ..contract.extender import EXTENDER, Consultation
-from ..contract.handle import Clock
-from ..contract.observer import Observer
 from ..contract.pod_group import Steps
 from ..contract.status import Code, Status
 from ..contract.verdicts import NO_NODES, Diagnosis, fit_error, with_post_filter
@@ -28,39 +24,10 @@ from ..runtime.results import Filtered, PreFiltered, Scored
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 from . import decision_log
-from .attempt import Attempt
+from .node_choice import Choose, Pick, feasible_nodes_to_find, first_from, pick_best
 
 _UNFINISHED = Status.failure("a Filter plugin has not come to an end")
 OUTDATED = "node(s) were taken while extenders were asked about them"
-MIN_FEASIBLE_NODES = 100
-MIN_PERCENTAGE = 5
-
-
-def feasible_nodes_to_find(nodes: int, percentage: int | None) -> int:
-    """kube-scheduler's numFeasibleNodesToFind; `percentage` None means all nodes, 0 the share it adapts to the size."""
-    if percentage is None or nodes < MIN_FEASIBLE_NODES:
-        return nodes
-    share = percentage or max(MIN_PERCENTAGE, 50 - nodes // 125)
-    return max(MIN_FEASIBLE_NODES, nodes * share // 100)
-
-
-def first_from(start: int, filtered: Filtered, wanted: int) -> tuple[Rows, int]:
-    """The first `wanted` feasible rows of the node list counted from position `start`, and where the search ended.
-
-    A search begins where the last one ended, so that all nodes get their turn over many searches.
-    """
-    order = np.roll(filtered.listed, -(start % len(filtered.listed)))
-    hits = np.flatnonzero(np.isin(order, filtered.feasible))
-    examined = len(order) if len(hits) < wanted else int(hits[wanted - 1]) + 1
-    return np.sort(order[hits[:wanted]]), (start + examined) % len(order)
-
-
-_DRAWS = 3
-
-Choose = Callable[[int], int]
-"""`(n) -> 0 … n - 1`: one of n equals."""
-Pick = Callable[[PodInfo, Rows, Scored, Choose], int]
-"""The position of the node that a pod gets, among rows that are so good."""
 
 
 @dataclass(slots=True)
@@ -252,149 +219,6 @@ class Algorithm:
         if names is not None:
             left = min(left, sum(snapshot.live_row_of(name) is not None for name in names))
         return feasible_nodes_to_find(left, self.framework.percentage_of_nodes_to_score)
-
-
-class SchedulingCycle:
-    """Acts on decisions about pods of all profiles. `algorithms` gives each profile's, by schedulerName."""
-
-    def __init__(
-        self,
-        algorithms: dict[str, Algorithm],
-        cache: Cache,
-        nominator: PodNominator,
-        clock: Clock,
-        observer: Observer,
-        choose: Choose,
-    ) -> None:
-        self._algorithms = algorithms
-        self._cache = cache
-        self._nominator = nominator
-        self._clock = clock
-        self._observer = observer
-        self._choose = choose
-
-    def algorithm(self, profile: str) -> Algorithm:
-        """That of a profile, by its schedulerName."""
-        return self._algorithms[profile]
-
-    def run(self, attempt: Attempt) -> Steps[None]:
-        """Choose a node, reserve it and ask Permit. On failure nothing is reserved and `attempt.status` says why.
-
-        Where no node is found PostFilter may take long, so it yields now and then; nothing is reserved by then.
-        """
-        began = self._clock.now()
-        found = self._find(attempt)
-        if found.status is not None:
-            algorithm = self._algorithms[attempt.profile]
-            attempt.nominated, text = yield from algorithm.post_filter(attempt.state, attempt.pod, found)
-            if found.status.rejected:
-                found.status = Status(found.status.code, (text,), found.status.plugin)
-            self._fail(attempt, found.status, found.diagnosis)
-        self._observer.algorithm_seconds(self._clock.now() - began)
-        if attempt.status is None and self.reserve(attempt):
-            self.permit(attempt)
-
-    def schedule_pod(self, attempt: Attempt) -> None:
-        """Set `attempt.node_name`, or its status; PostFilter is not asked. Reserves nothing."""
-        began = self._clock.now()
-        found = self._find(attempt)
-        if found.status is not None:
-            self._fail(attempt, found.status, found.diagnosis)
-        self._observer.algorithm_seconds(self._clock.now() - began)
-
-    def schedule_in_steps(self, attempt: Attempt) -> Steps[None]:
-        """The same, with the long work of Filter plugins."""
-        self.schedule_pod(attempt)
-        if (yield from self.is_to_begin_anew(attempt)):
-            self.schedule_pod(attempt)
-
-    def _find(self, attempt: Attempt) -> Feasible:
-        """Choose among the nodes that fit, if there are any."""
-        algorithm, state, pod = self._algorithms[attempt.profile], attempt.state, attempt.pod
-        found = algorithm.find_nodes_that_fit(state, pod)
-        algorithm.next_start = found.next_start
-        decision_log.rejections(pod, found.filtered, algorithm.snapshot)
-        if found.status is None:
-            row = algorithm.select_host(state, pod, found, self._choose)
-            if isinstance(row, Status):
-                attempt.fail(row)
-            else:
-                attempt.node_name = algorithm.snapshot.names[row]
-        return found
-
-    def _fail(self, attempt: Attempt, status: Status, diagnosis: Diagnosis | None) -> None:
-        attempt.fail(status, diagnosis)
-        if attempt.nominated is None and self._nominator.nominated_node(attempt.pod.uid):
-            attempt.no_node = False  # others like it are not promised that node
-
-    def is_to_begin_anew(self, attempt: Attempt, *, may_be_closed: bool = True) -> Steps[bool]:
-        """Whether a Filter plugin had long work left, which is done then, so that the pod is to be tried once more."""
-        if attempt.state.long_work.left is None:
-            return False
-        yield from attempt.framework.work_out(attempt.state, attempt.pod, may_be_closed=may_be_closed)
-        attempt.begin_anew()
-        return True
-
-    def reserve(self, attempt: Attempt) -> bool:
-        """Assume the pod on its node and reserve what it needs there; if that fails, all is given back."""
-        self._cache.assume(attempt.pod, attempt.node_name)
-        attempt.leaves_room = self._nominator.nominated_node(attempt.pod.uid) not in ("", attempt.node_name)
-        self._nominator.clear(attempt.pod.uid)
-        attempt.assumed = True
-        status = attempt.framework.run_reserve_plugins_reserve(attempt.state, attempt.pod, attempt.node_name)
-        if status is not None:
-            attempt.fail_on_node(status)
-            self.give_back(attempt)
-        return status is None
-
-    def permit(self, attempt: Attempt) -> bool:
-        """Ask Permit, which may hold the pod; if it turns the pod away, all is given back."""
-        status = attempt.framework.run_permit_plugins(attempt.state, attempt.pod, attempt.node_name)
-        if status is None:
-            return True
-        if status.code is Code.WAIT:
-            attempt.waits = True
-            return True
-        attempt.fail_on_node(status)
-        self.give_back(attempt)
-        return False
-
-    def give_back(self, attempt: Attempt) -> None:
-        """Undo `reserve` of an attempt that has failed: Unreserve in reverse order, then forget the pod."""
-        if attempt.assumed:
-            attempt.assumed = False
-            attempt.framework.run_reserve_plugins_unreserve(attempt.state, attempt.pod, attempt.node_name)
-            if self._cache.is_assumed(attempt.pod.uid):
-                self._cache.forget(attempt.pod)
-            attempt.framework.tell_pod_released(attempt.decision())
-            # Assuming ended the pod's nomination, so one that is there now was made by a plugin that heard of the loss.
-            attempt.nominated = self._nominator.nominated_node(attempt.pod.uid)
-
-    def lost_node(self, attempt: Attempt) -> Status | None:
-        """Whether others changed the node since it was chosen so that the pod does not fit any more; the reason."""
-        if not self._cache.changed_since(attempt.node_name, attempt.generation):
-            return None
-        if not self._cache.is_assumed(attempt.pod.uid):
-            return None
-        algorithm = self._algorithms[attempt.profile]
-        with algorithm.snapshot.trial():
-            algorithm.snapshot.remove_pod(attempt.pod, attempt.node_name)
-            return algorithm.recheck(CycleState(), attempt.pod, attempt.node_name)
-
-
-def pick_best(pod: PodInfo, rows: Rows, scored: Scored, choose: Choose) -> int:
-    """The position of the greatest total; of several, each with the same chance.
-
-    Where many are equal, as on an empty cluster, one drawn from all is likely to be among them and is as good a draw.
-    """
-    totals = scored.totals
-    best = totals[totals.argmax()]
-    for _ in range(_DRAWS):
-        drawn = choose(len(totals))
-        if totals[drawn] == best:
-            return drawn
-    equals = np.flatnonzero(totals == best)
-    return int(equals[choose(len(equals)) if len(equals) > 1 else 0])
 
 
 def _turned_away(pre_filtered: PreFiltered, status: Status, node_names: Sequence[str]) -> Feasible:

@@ -1,0 +1,65 @@
+"""Worlds in which a step of the engine is a slice, however little is done in it."""
+
+from collections import Counter
+from typing import Any
+
+from muster.framework.contract import (
+    CycleState,
+    NodeView,
+    PermitPlugin,
+    PodInfo,
+    PreFilterPlugin,
+    ReservePlugin,
+    Status,
+)
+from muster.framework.runtime.standstill import SLICE_SECONDS
+from tests.coscheduling.objects import make_member
+from tests.coscheduling.world import World
+
+
+class Timed(PreFilterPlugin, ReservePlugin, PermitPlugin):
+    """Each call takes as long as a slice."""
+
+    name = "Timed"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.calls: Counter[str] = Counter()
+
+    def note(self, point: str) -> None:
+        self.calls[point] += 1
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+        self.note("pre_filter")
+        return None
+
+    def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        self.note("reserve")
+        return None
+
+    def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        self.note("unreserve")
+
+    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, float]:
+        self.note("permit")
+        return None, 0.0
+
+
+class Ticks:
+    """A stopwatch on which every look takes longer than a slice, so that a slice is one step."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        self.seconds += SLICE_SECONDS
+        return self.seconds
+
+
+def sliced(*plugins: type[Timed]) -> World:
+    return World(plugins={plugin.name: plugin for plugin in plugins}, stopwatch=Ticks())
+
+
+def gang(world: World, size: int, *, cpu: str = "1", name: str = "gang") -> list[str]:
+    world.add_group(name, size)
+    return world.add(*(make_member(f"{name}-{number}", name, cpu=cpu) for number in range(size)))
