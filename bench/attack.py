@@ -16,7 +16,6 @@ there all the time.
 """
 
 import asyncio
-import json
 import re
 import ssl
 import sys
@@ -41,9 +40,9 @@ from bench.client import Client
 from bench.failures import failures_told
 from bench.gangs import CRD
 from bench.progress import Display
-from bench.sides import POD_GROUPS, POD_GROUPS_ROLE, Side
+from bench.sides import Side, grant_pod_groups
 from bench.trial import control_plane
-from tests.controlplane.plane import SCHEDULER, ControlPlane
+from tests.controlplane.plane import ControlPlane
 from tests.controlplane.ports import free_port
 from tests.security.packages import install
 
@@ -115,8 +114,7 @@ def main(nodes: int, only: str) -> None:
 
 
 def _command(plane: ControlPlane) -> list[str]:
-    plane.kubectl("apply", "--filename=-", stdin=json.dumps(POD_GROUPS_ROLE))
-    plane.grant(SCHEDULER, POD_GROUPS)
+    grant_pod_groups(plane)
     config = plane.files.folder / "muster.yaml"
     packages = plane.files.folder / "packages"
     packages.mkdir(exist_ok=True)

@@ -1,7 +1,8 @@
 """A cluster in which everything comes and goes: pods at a steady rate, half of them in gangs, and nodes.
 
-Each pod is created, bound by whoever is measured, and deleted a while after that; a gang goes with its group when all
-of it is bound. Every now and then a node goes, and another comes.
+What is created within a second makes a round, and goes together a while after all of it was bound by whoever is
+measured: one request ends all its pods, so that the machine is left to those who create and bind. Every now and then a
+node goes, and another comes.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import count
 
 from bench import scale
 from bench.client import Client, Following
@@ -21,11 +23,12 @@ PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 _LIVES_SECONDS = 8.0
 _NODE_SECONDS = 7.0
 _MOST_AT_ONCE = 128
+_ROUND = "round"
 
 
 @dataclass(slots=True)
 class _Unit:
-    """A pod by itself, or a gang: what is created together and goes together.
+    """A pod by itself, or a gang: what is created together.
 
     Attributes:
         posted: when the last of its pods had been created; 0 until then.
@@ -33,7 +36,6 @@ class _Unit:
         bound: set when there are none.
     """
 
-    name: str
     pods: Mapping[str, scale.Body]
     group: scale.Body | None = None
     posted: float = 0.0
@@ -68,16 +70,18 @@ class Churn(Following):
         """Create so many pods a second, half of them in gangs, and end each a while after it was bound."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._exchange_nodes())
-            began, number = time.monotonic(), 0
-            while True:
-                await asyncio.sleep(max(0.0, began + self.created / rate - time.monotonic()))
-                number += 1
-                unit = _gang(number) if number % (GANG + 1) == 0 else _single(number)
-                self.created += len(unit.pods)
-                group.create_task(self._live(unit))
+            began = time.monotonic()
+            for number in count(1):
+                units: list[_Unit] = []
+                while time.monotonic() < began + number:
+                    unit = _unit(f"{number}-{len(units)}", str(number), gang=len(units) % (GANG + 1) == GANG)
+                    self.created += len(unit.pods)
+                    units.append(unit)
+                    group.create_task(self._create(unit))
+                    await asyncio.sleep(max(0.0, began + self.created / rate - time.monotonic()))
+                group.create_task(self._end(str(number), units))
 
-    async def _live(self, unit: _Unit) -> None:
-        """From the creation to the end of a unit."""
+    async def _create(self, unit: _Unit) -> None:
         unit.waiting = set(unit.pods)
         self._units |= dict.fromkeys(unit.pods, unit)
         async with self._slots:
@@ -86,16 +90,18 @@ class Churn(Following):
             for body in unit.pods.values():
                 await self._client.post(*body)
         unit.posted = time.monotonic()
-        await unit.bound.wait()
+
+    async def _end(self, number: str, units: list[_Unit]) -> None:
+        """End a round when all of it has been bound and lived for a while."""
+        for unit in units:
+            await unit.bound.wait()
         await asyncio.sleep(_LIVES_SECONDS)
-        async with self._slots:
+        for kind in (PODS, GROUPS):
+            await self._client.delete(kind, labelSelector=f"{_ROUND}={number}")
+        for unit in units:
             for pod in unit.pods:
-                await self._client.delete(f"{PODS}/{pod}")
-            if unit.group is not None:
-                await self._client.delete(f"{GROUPS}/{unit.name}")
-        for pod in unit.pods:
-            del self._units[pod]
-        self.ended += len(unit.pods)
+                del self._units[pod]
+            self.ended += len(unit.pods)
 
     async def _exchange_nodes(self) -> None:
         """The oldest node goes, and a new one comes."""
@@ -124,12 +130,9 @@ class Churn(Following):
             self.waits.append(max(0.0, now - (unit.posted or now)))
 
 
-def _single(number: int) -> _Unit:
-    name = f"single-{number}"
-    return _Unit(name, {name: scale.pod(name)})
-
-
-def _gang(number: int) -> _Unit:
-    name = f"gang-{number}"
-    gang = make_gang(name, GANG)
-    return _Unit(name, gang.pods, gang.group)
+def _unit(name: str, number: str, *, gang: bool) -> _Unit:
+    labels = {_ROUND: number}
+    if not gang:
+        return _Unit({f"single-{name}": scale.pod(f"single-{name}", labels)})
+    made = make_gang(f"gang-{name}", GANG, labels=labels)
+    return _Unit(made.pods, made.group)

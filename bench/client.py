@@ -87,10 +87,9 @@ class Client:
         async with self._session.patch(self._url(path), data=msgspec.json.encode(change), headers=headers) as response:
             await _body(response)
 
-    async def delete(self, path: str) -> None:
-        """Deletes an object at once, if it is there. Raises `RefusedError`."""
-        query = {"gracePeriodSeconds": "0"}
-        async with self._session.delete(self._url(path, query)) as response:
+    async def delete(self, path: str, **query: str) -> None:
+        """Deletes an object at once, if it is there, or what is selected of a collection. Raises `RefusedError`."""
+        async with self._session.delete(self._url(path, {"gracePeriodSeconds": "0", **query})) as response:
             if response.status != _NOT_FOUND:
                 await _body(response)
 

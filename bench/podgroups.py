@@ -28,15 +28,19 @@ def make_gang(
     *,
     make: Callable[[str, Mapping[str, str]], Body] = scale.pod,
     annotations: Mapping[str, str] = {},
+    labels: Mapping[str, str] = {},
 ) -> Gang:
-    """A group of `scheduling.x-k8s.io` that needs `size` pods; `make` makes a pod with a name and labels."""
+    """A group of `scheduling.x-k8s.io` that needs `size` pods; `make` makes a pod with a name and labels.
+
+    `annotations` are the group's, `labels` those of all.
+    """
     group = {
         "apiVersion": "scheduling.x-k8s.io/v1alpha1",
         "kind": "PodGroup",
-        "metadata": {"name": name, "namespace": NAMESPACE, "annotations": annotations},
+        "metadata": {"name": name, "namespace": NAMESPACE, "annotations": annotations, "labels": labels},
         "spec": {"minMember": size},
     }
-    pods = {pod: make(pod, {_LABEL: name}) for pod in _names(name, size)}
+    pods = {pod: make(pod, {_LABEL: name, **labels}) for pod in _names(name, size)}
     return Gang((GROUPS, msgspec.json.encode(group)), pods)
 
 

@@ -25,11 +25,11 @@ _QUERIES_PER_SECOND = 5000
 _ROOT = Path(__file__).parents[1]
 _ROOMS = ("framework", "operator", "plugins", "sandbox")
 """Muster's folders here. pip compiles what it installs; an editable install has no byte code but what Python wrote."""
-POD_GROUPS = "bench:podgroups"
-POD_GROUPS_ROLE = {
+_POD_GROUPS = "bench:podgroups"
+_POD_GROUPS_ROLE = {
     "apiVersion": "rbac.authorization.k8s.io/v1",
     "kind": "ClusterRole",
-    "metadata": {"name": POD_GROUPS},
+    "metadata": {"name": _POD_GROUPS},
     "rules": [
         {
             "apiGroups": ["scheduling.k8s.io", "scheduling.x-k8s.io"],
@@ -68,6 +68,12 @@ def log_of(plane: ControlPlane, side: str) -> Path:
     return plane.files.log(f"measured-{side}")
 
 
+def grant_pod_groups(plane: ControlPlane) -> None:
+    """Let the user that the sides log in as know of pod groups."""
+    plane.kubectl("apply", "--filename=-", stdin=json.dumps(_POD_GROUPS_ROLE))
+    plane.grant(SCHEDULER, _POD_GROUPS)
+
+
 def _kube_scheduler(plane: ControlPlane) -> list[str]:
     kubeconfig = plane.kubeconfig(SCHEDULER)
     connection = {"kubeconfig": str(kubeconfig), "qps": _QUERIES_PER_SECOND, "burst": _QUERIES_PER_SECOND}
@@ -86,8 +92,7 @@ def _kube_scheduler(plane: ControlPlane) -> list[str]:
 def _muster(plane: ControlPlane) -> list[str]:
     for room in _ROOMS:
         compileall.compile_dir(_ROOT / room, quiet=2)
-    plane.kubectl("apply", "--filename=-", stdin=json.dumps(POD_GROUPS_ROLE))
-    plane.grant(SCHEDULER, POD_GROUPS)
+    grant_pod_groups(plane)
     return [
         str(Path(sys.executable).with_name("muster")),
         "run",
