@@ -27,6 +27,7 @@ class EventResource(StrEnum):
     TARGET_POD = "TargetPod"
     NODE = "Node"
     POD_GROUP = "PodGroup"
+    NATIVE_POD_GROUP = "podgroups.v1beta1.scheduling.k8s.io"
     PERSISTENT_VOLUME = "PersistentVolume"
     PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
     STORAGE_CLASS = "StorageClass"

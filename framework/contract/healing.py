@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Generic, TypeVar
 
 from ..config.problems import unsupported
+
+T = TypeVar("T")
 
 HEALING_POLICY = "muster-scheduler.io/healing-policy"
 
@@ -43,36 +46,41 @@ def healing_fault(annotations: Mapping[str, str]) -> str:
 
 
 @dataclass(slots=True)
-class Life:
+class Life(Generic[T]):
     """One life of a group: from when its quorum is bound until it is whole no more. Members are named by their UIDs.
 
     Attributes:
-        members: who have lived in it and have not succeeded; empty while it has not begun.
+        members: who have lived in it and have not succeeded, as last seen; empty while it has not begun.
         succeeded: who have: they are done, and never lost.
         doomed: who are to be evicted since it ended; the next begins when they are gone.
     """
 
-    members: set[str] = field(default_factory=set)
+    members: dict[str, T] = field(default_factory=dict)
     succeeded: set[str] = field(default_factory=set)
     doomed: set[str] = field(default_factory=set)
 
-    def follow(self, bound: Collection[str], succeeded: Collection[str], quorum: int) -> set[str]:
+    def follow(self, bound: Mapping[str, T], succeeded: Collection[str], quorum: int) -> set[str]:
         """Members are bound, and have succeeded, as now. Those that are lost, of a life that has begun."""
         if self.doomed:
             self.doomed.intersection_update(bound)
             return set()
         if self.members:
-            done = self.members.intersection(succeeded)
-            self.succeeded |= done
-            self.members -= done
             self.members.update(bound)
+            self.finish(succeeded)
         elif len({*bound} | {*succeeded}) >= quorum:
-            self.members, self.succeeded = {*bound}, {*succeeded}
-        return self.members.difference(bound)
+            self.members, self.succeeded = {**bound}, {*succeeded}
+        return self.members.keys() - bound.keys()
+
+    def finish(self, succeeded: Collection[str]) -> None:
+        """These have succeeded, whenever that is learned."""
+        self.succeeded.update(succeeded)
+        for uid in self.members.keys() & succeeded:
+            del self.members[uid]
 
     def decide(self, policy: HealingPolicy, bound: Collection[str], quorum: int) -> bool:
         """The loss of members is for good. Whether it is over by that; those that are lost are forgotten."""
-        self.members.intersection_update(bound)
+        for uid in self.members.keys() - bound:
+            del self.members[uid]
         borne = policy is HealingPolicy.SHRINK and len(self.members) + len(self.succeeded) >= quorum
         if policy is HealingPolicy.KEEP or borne:
             return False
@@ -81,4 +89,4 @@ class Life:
 
     def end(self, bound: Collection[str]) -> None:
         """It is over, and all who are bound are to be evicted."""
-        self.doomed, self.members, self.succeeded = {*bound}, set(), set()
+        self.doomed, self.members, self.succeeded = {*bound}, {}, set()

@@ -46,6 +46,11 @@ class EndedPod(Wire):
     spec: _Spec = msgspec.field(default_factory=_Spec)
     status: _Status = msgspec.field(default_factory=_Status)
 
+    @property
+    def succeeded(self) -> bool:
+        """Whether it has ended well."""
+        return self.status.phase == _SUCCEEDED
+
 
 class EndedPods:
     """The informer's handler: turns what it hears into ended members, those of no group left out."""
@@ -76,7 +81,7 @@ class EndedPods:
 
     def _member(self, pod: EndedPod) -> EndedMember | None:
         group = self._group_of(pod)
-        return None if group is None else EndedMember(group, pod.status.phase == _SUCCEEDED)
+        return None if group is None else EndedMember(group, pod.succeeded)
 
 
 def ended_pods(client: ApiClient, group_of: GroupOf, tell: Tell, timing: Timing | None = None) -> Informer[Any]:

@@ -2,8 +2,13 @@
 
 The healer follows who is bound and who succeeded from the plugin's own book, also while another process leads, so that
 whoever leads next knows what was lost. It acts when a loss has stood for a moment, which is long enough for the rest of
-a group that is deleted to begin to go, too. Pods are evicted through the eviction API: what a PodDisruptionBudget does
-not let go is asked for again and again.
+a group that is deleted to begin to go, too.
+
+That a pod has succeeded is told by a watch of its own, which may be late, and an eviction cannot be undone. So before
+it acts the healer asks the API for each pod that seems lost: by a list of one, which needs no right but those of the
+watches. Only the watch knows of one that succeeded and was deleted since, so nothing is done while it is broken.
+
+Pods are evicted through the eviction API: what a PodDisruptionBudget does not let go is asked for again and again.
 """
 
 from __future__ import annotations
@@ -18,7 +23,10 @@ from muster.framework.contract.group_book import GroupBook, GroupObject
 from muster.framework.contract.healing import HealingPolicy, Life
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.errors import ApiError, Conflict, NotFound
+from muster.operator.kube.frames import Decoder, GarbageError
+from muster.operator.kube.informer import Informer, InformerStatus, Phase
 
+from .ended_pods import EndedPod
 from .events import Notice, event_of
 from .worker import GroupWorker, WorkerPorts
 
@@ -26,16 +34,20 @@ log = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 2.0
 _RETRY_SECONDS = 10.0
+_FOLLOWING = InformerStatus(Phase.WATCHING)
+"""That of a watch which has listed all there is and goes on from there."""
 
 
 class Healer(GroupWorker):
     """Heals groups of one kind, `api_version`."""
 
-    def __init__(self, groups: GroupBook[Any], ports: WorkerPorts, api_version: str) -> None:
+    def __init__(self, groups: GroupBook[Any], ports: WorkerPorts, api_version: str, ended: Informer[Any]) -> None:
+        """`ended` follows members that have ended."""
         super().__init__(ports, groups)
         self._groups = groups
         self._api_version = api_version
-        self._lives: dict[str, Life] = {}
+        self._ended = ended
+        self._lives: dict[str, Life[PodInfo]] = {}
         groups.subscribe(self._mark)
 
     def _mark(self, key: str) -> None:
@@ -50,13 +62,19 @@ class Healer(GroupWorker):
 
     async def _reconcile(self, key: str) -> None:
         """The loss has stood: decide, tell, and evict."""
-        group, lost = self._groups.get(key), self._lost(key)
-        if group is None:
+        try:
+            certain = await self._is_certain(key)
+        except (ApiError, GarbageError) as error:
+            log.warning("PodGroup %s: it is not known how its pods ended: %s", key, error)
+            self._again(key, _RETRY_SECONDS)
             return
-        if self._groups.members.unaccounted(key):
+        if not certain:
             self._again(key, SETTLE_SECONDS)
             return
-        life, bound = self._lives[key], self._bound(key)
+        group, life = self._groups.get(key), self._lives.get(key)
+        if group is None or life is None:
+            return
+        lost, bound = self._lost(key), self._bound(key)
         if lost and life.decide(self._groups.healing(key), bound, self._groups.quorum(key)):
             self._restart(key, group, len(lost))
         answers = [await self._evict(bound[uid]) for uid in sorted(life.doomed & bound.keys())]
@@ -64,6 +82,24 @@ class Healer(GroupWorker):
         if refused:
             self._tell(group, "RestartDelayed", f"{len(refused)} of its pods cannot be evicted yet: {refused[0]}")
             self._again(key, _RETRY_SECONDS)
+
+    async def _is_certain(self, key: str) -> bool:
+        """Whether all members that seem lost are known not to have succeeded. Raises ApiError or GarbageError."""
+        asked: set[str] = set()
+        while key in self._lives and (unasked := self._lost(key) - asked):
+            if self._groups.members.unaccounted(key) or self._ended.status != _FOLLOWING:
+                return False
+            uid, life = unasked.pop(), self._lives[key]
+            asked.add(uid)
+            if await self._has_succeeded(life.members[uid]):
+                life.finish({uid})
+        return True
+
+    async def _has_succeeded(self, pod: PodInfo) -> bool:
+        """Whether the API says so of this very pod, which may be gone. Raises ApiError or GarbageError."""
+        path, _, name = pod_path(pod.pod.metadata).rpartition("/")
+        reply = await self._ports.client.get(path, params={"fieldSelector": f"metadata.name={name}"})
+        return any(found.metadata.uid == pod.uid and found.succeeded for found in _decoder.page(reply.body).items)
 
     def _restart(self, key: str, group: GroupObject, lost: int) -> None:
         """A group's life is over: those of others that cannot go on without it are, too."""
@@ -88,7 +124,7 @@ class Healer(GroupWorker):
     def _lost(self, key: str) -> set[str]:
         members = self._groups.members
         life = self._lives.setdefault(key, Life())
-        return life.follow(self._bound(key).keys(), members.succeeded_uids(key), self._groups.quorum(key))
+        return life.follow(self._bound(key), members.succeeded_uids(key), self._groups.quorum(key))
 
     def _bound(self, key: str) -> dict[str, PodInfo]:
         return {pod.uid: pod for pod in self._groups.members.bound_pods(key)}
@@ -111,3 +147,6 @@ class Healer(GroupWorker):
         log.info("PodGroup %s/%s: %s", meta.namespace, meta.name, note)
         notice, reporter = Notice("Warning", reason, note), self._ports.reporter
         self._ports.recorder.record(event_of(notice, meta, self._api_version, reporter=reporter, action="Evicting"))
+
+
+_decoder = Decoder(EndedPod)

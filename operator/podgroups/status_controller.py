@@ -27,12 +27,15 @@ _RETRY_SECONDS = 10.0
 
 
 class StatusController(GroupWorker):
-    """A controller of one kind of groups."""
+    """A controller of one kind of groups.
+
+    Attributes:
+        ended: follows members that have ended.
+    """
 
     def __init__(self, ports: WorkerPorts, groups: Container[str], ended: Informer[Any], api_version: str) -> None:
-        """`ended` follows members that have ended."""
         super().__init__(ports, groups)
-        self._ended = ended
+        self.ended = ended
         self._api_version = api_version
         self._failing = False
 
@@ -40,7 +43,7 @@ class StatusController(GroupWorker):
         return [self._follow_ended(), *super()._duties()]
 
     async def _follow_ended(self) -> None:
-        await self._ended.run()
+        await self.ended.run()
 
     async def _patch(self, key: str, body: bytes, kind: PatchType) -> Reply | None:
         """Patch a group's status; None when that must be tried again, or need not."""

@@ -43,8 +43,10 @@ def group_controllers(process: Process) -> list[GroupWorker]:
 
     if isinstance(labelled, PodGroups):
         labelled.may_tell = may_tell
-        controllers += PodGroupController(labelled, ports), Healer(labelled, ports, LABELLED)
+        keeper = PodGroupController(labelled, ports)
+        controllers += keeper, Healer(labelled, ports, LABELLED, keeper.ended)
     if isinstance(native, Groups):
         native.may_tell = may_tell
-        controllers += NativeGroupController(native, ports), Healer(native, ports, NATIVE)
+        writer = NativeGroupController(native, ports)
+        controllers += writer, Healer(native, ports, NATIVE, writer.ended)
     return controllers

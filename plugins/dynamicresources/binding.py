@@ -61,7 +61,8 @@ class ClaimWriter:
         try:
             for at, claim in enumerate(claiming.claims):
                 written = {claiming.claims[other].metadata.uid for other in claiming.written}
-                if claim.metadata.uid not in written and not claim.reserved_for(pod.uid):
+                users = pod.uid, claiming.consumers[at].uid
+                if claim.metadata.uid not in written and not any(map(claim.reserved_for, users)):
                     await self._bind(pod, claiming, at)
             await self._until_ready(pod, claiming, node_name)
         except (ApiError, BindingFailed) as error:
@@ -83,6 +84,12 @@ class ClaimWriter:
             }
             await self._quietly(self._patch(claim, patch, "/status", STRATEGIC_MERGE_PATCH), claim)
 
+    async def leave(self, claim: ResourceClaim, consumer: str) -> None:
+        """The claim is no longer reserved for whoever has this UID, unless somebody has changed it since."""
+        left = [each for each in claim.status.reserved_for if each.uid != consumer]
+        patch = _at(claim) | {"status": {"reservedFor": left or None}}
+        await self._quietly(self._patch(claim, patch, "/status"), claim)
+
     async def deallocate(self, claim: ResourceClaim) -> None:
         """Give back the devices of a claim that nobody uses."""
         patch = _at(claim) | {"status": {"allocation": None, "reservedFor": None, "devices": None}}
@@ -101,23 +108,31 @@ class ClaimWriter:
                 return
             claim = claiming.claims[at] = await self._create(plan.claim(at))
             claiming.written.add(at)
-        bound = await self._reserve(pod, claim, allocation)
+        bound = await self._reserve(self._latest(claim), allocation, claiming.consumers[at])
         claiming.claims[at] = bound
         claiming.written.add(at)
         self._claims.saw(bound)
         if made and plan is not None:
             await self._tell_pod(pod, bound, plan.variant.mappings)
 
-    async def _reserve(self, pod: PodInfo, claim: ResourceClaim, allocation: AllocationResult | None) -> ResourceClaim:
-        """The claim with the allocation and the pod in its status; what others change meanwhile is kept."""
+    def _latest(self, claim: ResourceClaim) -> ResourceClaim:
+        """The claim as it is known by now: another pod of the group may have reserved it."""
+        known = self._claims.get(claim.key)
+        return claim if known is None or known.metadata.uid != claim.metadata.uid else known
+
+    async def _reserve(
+        self, claim: ResourceClaim, allocation: AllocationResult | None, consumer: ConsumerReference
+    ) -> ResourceClaim:
+        """The claim with the allocation and the consumer in its status; what others change meanwhile is kept."""
         for attempt in range(_TRIES):
             try:
-                return await self._try_to_reserve(pod, claim, allocation)
+                return await self._try_to_reserve(claim, allocation, consumer)
             except ApiError as error:
                 last = attempt == _TRIES - 1
                 if error.status in _UNSURE or (error.status == _CONFLICT and not last):
                     claim = await self._as_it_is(claim)
-                    if claim.reserved_for(pod.uid):
+                    if claim.reserved_for(consumer.uid):
+                        _check(claim, allocation)
                         return claim
                 if last or error.status not in (_CONFLICT, *_UNSURE):
                     what = "reservation" if allocation is None else "allocation and reservation"
@@ -139,22 +154,18 @@ class ClaimWriter:
         raise AssertionError("the last look answers or fails")
 
     async def _try_to_reserve(
-        self, pod: PodInfo, claim: ResourceClaim, allocation: AllocationResult | None
+        self, claim: ResourceClaim, allocation: AllocationResult | None, consumer: ConsumerReference
     ) -> ResourceClaim:
-        if claim.metadata.deletion_timestamp is not None:
-            raise BindingFailed(f"claim {claim.key} got deleted in the meantime")
+        _check(claim, allocation)
+        if claim.reserved_for(consumer.uid):
+            return claim
         known = claim.allocation
-        if allocation is None and known is None:
-            raise BindingFailed(f"claim {claim.key} got deallocated elsewhere in the meantime")
-        if allocation is not None and known is not None and known.devices != allocation.devices:
-            raise BindingFailed(f"claim {claim.key} got allocated elsewhere in the meantime")
         if known is None and FINALIZER not in claim.metadata.finalizers:
             finalizers = {"finalizers": [*claim.metadata.finalizers, FINALIZER]}
             claim = await self._patch(claim, {"metadata": _at(claim)["metadata"] | finalizers})
         written = known or allocation
         if written is not None and written.allocation_timestamp is None:
             written = msgspec.structs.replace(written, allocation_timestamp=rfc3339(self._handle.clock.wall()))
-        consumer = ConsumerReference(resource="pods", name=pod.name, uid=pod.uid)
         status = {"allocation": written, "reservedFor": [*claim.status.reserved_for, consumer]}
         return await self._patch(claim, _at(claim) | {"status": status}, "/status")
 
@@ -259,6 +270,17 @@ class ClaimWriter:
 def is_extended(claim: ResourceClaim) -> bool:
     """Whether the scheduler made the claim for extended resources."""
     return claim.metadata.annotations.get(EXTENDED_RESOURCE_CLAIM) == "true"
+
+
+def _check(claim: ResourceClaim, allocation: AllocationResult | None) -> None:
+    """That the claim can have this allocation, or still has one of its own where this is None. Raises BindingFailed."""
+    known = claim.allocation
+    if claim.metadata.deletion_timestamp is not None:
+        raise BindingFailed(f"claim {claim.key} got deleted in the meantime")
+    if allocation is None and known is None:
+        raise BindingFailed(f"claim {claim.key} got deallocated elsewhere in the meantime")
+    if allocation is not None and known is not None and known.devices != allocation.devices:
+        raise BindingFailed(f"claim {claim.key} got allocated elsewhere in the meantime")
 
 
 def _at(claim: ResourceClaim) -> dict[str, Any]:

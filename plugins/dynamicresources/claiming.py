@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from muster.framework.model.devices import AllocationResult, ResourceClaim
+from muster.framework.model.devices import AllocationResult, ConsumerReference, ResourceClaim
 
 from .answers import Answers
 from .extended import Mapping
@@ -51,6 +51,7 @@ class Claiming:
 
     Attributes:
         claims: the pod's claims in order; that for extended resources, if any, comes last.
+        consumers: whom each of them is to be reserved for; it is the pod for the claim for extended resources.
         extended: its index; None when there is none.
         resources: the extended resources that devices may back.
         shared: allocations under way that the pod may go by, by index.
@@ -60,6 +61,7 @@ class Claiming:
     """
 
     claims: list[ResourceClaim]
+    consumers: list[ConsumerReference] = field(default_factory=list)
     extended: int | None = None
     resources: Sequence[str] = ()
     shared: dict[int, AllocationResult] = field(default_factory=dict)

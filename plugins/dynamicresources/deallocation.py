@@ -9,8 +9,12 @@ from .claiming import Claiming
 from .extended import in_memory
 
 
-def blocking(pod: PodInfo, claiming: Claiming) -> ResourceClaim | None:
-    """A claim that some node could not use and nobody else does, or what is left of the pod's extended resources."""
+def blocking(pod: PodInfo, claiming: Claiming, idle_group: str) -> ResourceClaim | None:
+    """A claim that some node could not use and nobody else does, or what is left of the pod's extended resources.
+
+    Nobody does where it is reserved for the pod alone, or for `idle_group` alone: the UID of the pod's group, if none
+    of its pods holds a node.
+    """
     extended = claiming.extended_claim
     left_over = extended is not None and not in_memory(extended)
     for at in sorted(claiming.unavailable):
@@ -19,9 +23,7 @@ def blocking(pod: PodInfo, claiming: Claiming) -> ResourceClaim | None:
             if left_over:
                 break
             continue
-        if (
-            all(consumer.uid == pod.uid for consumer in claim.status.reserved_for)
-            and len(claim.status.reserved_for) < 2
-        ):
+        users = [consumer.uid for consumer in claim.status.reserved_for]
+        if not users or users in ([pod.uid], [idle_group]):
             return claim
     return extended if left_over else None

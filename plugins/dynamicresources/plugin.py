@@ -6,7 +6,7 @@ same devices; PreBind writes it into the claims.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from muster.framework.contract import (
     NodeView,
     ObjectFollower,
     PodDecision,
+    PodFollower,
     PodInfo,
     PostFilterPlugin,
     PreBindPlugin,
@@ -47,12 +48,13 @@ from muster.framework.model.devices import DEVICES_API, DeviceClass, DeviceTaint
 
 from .binding import ClaimWriter
 from .claiming import Claiming, Plan
+from .consumers import itself
 from .deallocation import blocking
 from .extended import asks_for_devices, backed, claim_for, in_memory, resources_of
 from .hints import claim_changed, pod_changed
 from .nodes import NodeJudge
 from .problem import check_classes, selector_characters
-from .references import ClaimError, claims_of
+from .references import ClaimError, claims_of, referred_claims
 from .results import allocation_of
 from .shared import Devices
 
@@ -74,6 +76,7 @@ class DynamicResources(
     PreBindPlugin[DynamicResourcesArgs],
     EnqueueExtensions[DynamicResourcesArgs],
     ObjectFollower[DynamicResourcesArgs],
+    PodFollower[DynamicResourcesArgs],
     DecisionFollower[DynamicResourcesArgs],
 ):
     """Allocates devices for claims of the pod, and for extended resources that device classes stand for."""
@@ -90,7 +93,7 @@ class DynamicResources(
     def __init__(self, args: DynamicResourcesArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         given = args or DynamicResourcesArgs()
-        self._devices = handle.shared(self.name, lambda: Devices(handle.snapshot))
+        self._devices = handle.shared(self.name, lambda: Devices(handle))
         self._judge = NodeJudge(self.name, self._devices, handle, given)
         self._writer = ClaimWriter(self._devices.claims, handle, given.binding_timeout)
         self._passes = StatusTable()
@@ -98,6 +101,14 @@ class DynamicResources(
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
         """Devices, classes and claims as the watches tell them."""
         self._devices.changed(old, new)
+
+    def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
+        """Pods that hold nodes keep what is reserved for their group."""
+        self._devices.consumers.follow(old, new)
+
+    def on_assumed_pod_expired(self, pod: PodInfo) -> None:
+        """It holds no node any more."""
+        self._devices.consumers.displace(pod)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """A pod waits until all claims that it refers to can be used."""
@@ -117,13 +128,15 @@ class DynamicResources(
         """Finds the pod's claims, and whether anything about them keeps it off all nodes."""
         state.write(self.name, _NO_CLAIMS)
         try:
-            claims = claims_of(pod, self._devices.claims.get) if pod.pod.spec.resource_claims else []
+            referred = referred_claims(pod, self._devices.claims.get) if pod.pod.spec.resource_claims else []
         except ClaimError as error:
             return Status.unresolvable(str(error))
+        claims = [claim for _, claim in referred]
         unallocated = (claim.spec.devices for claim in claims if claim.allocation is None)
         if selector_characters(unallocated, MOST_CHARACTERS) > MOST_CHARACTERS:
             return Status.unresolvable(_TOO_LONG)
-        claiming = Claiming(claims)
+        consumers = self._devices.consumers
+        claiming = Claiming(claims, [consumers.consumer(pod, reference) for reference, _ in referred])
         self._add_extended(pod, claiming)
         if not claiming.claims:
             return Status.skip()
@@ -148,7 +161,7 @@ class DynamicResources(
         if state.get(self.name) is None and self.name not in state.skip_filter_plugins:
             return None, _NOT_ASKED
         claiming = _claiming(state)
-        found = None if claiming is None else blocking(pod, claiming)
+        found = None if claiming is None else blocking(pod, claiming, self._devices.consumers.idle_group(pod))
         if found is None:
             return None, Status.unschedulable()
         what = "deletion" if claiming is not None and found is claiming.extended_claim else "deallocation"
@@ -156,13 +169,12 @@ class DynamicResources(
 
     def on_pod_decision(self, decision: PodDecision) -> None:
         """What PostFilter named is given back for a pod that found no place."""
-        self._free(decision)
+        self._free([decision])
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """The same for each member of a group."""
+        """The same for each member of a group, and what is reserved for the group when none of them holds a node."""
         if decision.status is not None:
-            for member in decision.members:
-                self._free(member)
+            self._free(decision.members)
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
         """Early alternatives of a request are worth more than late ones."""
@@ -176,7 +188,10 @@ class DynamicResources(
     def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """Notes what is allocated for the pod, in memory."""
         claiming = _claiming(state)
-        if claiming is None or (not claiming.to_allocate and not claiming.shared):
+        if claiming is None:
+            return None
+        self._devices.consumers.place(pod)
+        if not claiming.to_allocate and not claiming.shared:
             return None
         row = self.handle.snapshot.live_row_of(node_name)
         if row is None:
@@ -208,14 +223,17 @@ class DynamicResources(
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Forgets what Reserve noted, and takes back what PreBind wrote for the pod."""
         claiming = _claiming(state)
-        if claiming is None or claiming.plan is None:
+        if claiming is None:
             return
-        for uid in claiming.plan.uids.values():
-            self._devices.claims.release(uid, pod.uid)
-        claiming.plan = None
-        if claiming.written:
-            self.handle.spawn(self._writer.take_back(pod, [claiming.claims[at] for at in sorted(claiming.written)]))
-            claiming.written.clear()
+        self._devices.consumers.displace(pod)
+        if claiming.plan is not None:
+            for uid in claiming.plan.uids.values():
+                self._devices.claims.release(uid, pod.uid)
+            claiming.plan = None
+        own = [claiming.claims[at] for at in sorted(claiming.written) if claiming.consumers[at].uid == pod.uid]
+        if own:
+            self.handle.spawn(self._writer.take_back(pod, own))
+        claiming.written.clear()
 
     def pre_bind_pre_flight(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """There is something to do for a pod with claims."""
@@ -273,6 +291,7 @@ class DynamicResources(
         claiming.resources = resources
         claiming.extended = len(claiming.claims)
         claiming.claims.append(self._devices.claims.extended_claim_of(pod.uid) or claim_for(pod))
+        claiming.consumers.append(itself(pod))
 
     def _obstacle(self, state: CycleState, claiming: Claiming, at: int) -> str:
         """Why nothing can be allocated for the claim on any node; "" for nothing. Notes an allocation to share."""
@@ -285,15 +304,23 @@ class DynamicResources(
             return ""
         return "" if at == claiming.extended else check_classes(claim, self._devices.classes)
 
-    def _free(self, decision: PodDecision) -> None:
-        claiming = _claiming(decision.state)
-        if claiming is None or decision.status is None or decision.status.code is Code.ERROR:
-            return
-        found = blocking(decision.pod, claiming)
-        if found is None:
-            return
-        work = self._writer.delete(found) if found is claiming.extended_claim else self._writer.deallocate(found)
-        self.handle.spawn(work)
+    def _free(self, decisions: Iterable[PodDecision]) -> None:
+        """Give back what PostFilter named for pods that found no place, else what is reserved for their idle groups."""
+        claims = self._devices.claims
+        for decision in decisions:
+            claiming = _claiming(decision.state)
+            if claiming is None or decision.status is None or decision.status.code is Code.ERROR:
+                continue
+            group = self._devices.consumers.idle_group(decision.pod)
+            found = blocking(decision.pod, claiming, group)
+            if found is None:
+                for claim in claiming.claims:
+                    if claim.reserved_for(group) and claims.unreserve(claim, group):
+                        self.handle.spawn(self._writer.leave(claim, group))
+            elif found is claiming.extended_claim:
+                self.handle.spawn(self._writer.delete(found))
+            elif claims.unreserve(found):
+                self.handle.spawn(self._writer.deallocate(found))
 
 
 def _claiming(state: CycleState) -> Claiming | None:

@@ -1,10 +1,11 @@
-"""Which claims a pod refers to, and whether a claim is its own (upstream: `resourceclaim`)."""
+"""Which claims a pod refers to, and whether a claim is its own, or its group's (upstream: `resourceclaim`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 from muster.framework.model.devices import ResourceClaim
+from muster.framework.model.pod import PodResourceClaim
 from muster.framework.model.pod_info import PodInfo
 
 
@@ -14,17 +15,24 @@ class ClaimError(Exception):
 
 def claims_of(pod: PodInfo, get: Callable[[str], ResourceClaim | None]) -> list[ResourceClaim]:
     """The pod's claims, in order, out of those by `namespace/name`. Raises ClaimError."""
-    return [_usable(pod, key, get(key), generated) for key, generated in claim_keys(pod)]
+    return [claim for _, claim in referred_claims(pod, get)]
 
 
-def claim_keys(pod: PodInfo) -> Iterator[tuple[str, bool]]:
-    """`namespace/name` of each claim, with whether it was generated for the pod. Raises ClaimError.
+def referred_claims(
+    pod: PodInfo, get: Callable[[str], ResourceClaim | None]
+) -> list[tuple[PodResourceClaim, ResourceClaim]]:
+    """The same, each with how the pod refers to it. Raises ClaimError."""
+    return [(reference, _usable(pod, key, get(key), generated)) for reference, key, generated in _claim_keys(pod)]
+
+
+def _claim_keys(pod: PodInfo) -> Iterator[tuple[PodResourceClaim, str, bool]]:
+    """`namespace/name` of each claim, with whether it was generated. Raises ClaimError.
 
     A claim that was meant not to be generated is left out.
     """
     for reference in pod.pod.spec.resource_claims:
         if reference.resource_claim_name is not None:
-            yield f"{pod.namespace}/{reference.resource_claim_name}", False
+            yield reference, f"{pod.namespace}/{reference.resource_claim_name}", False
         elif reference.resource_claim_template_name is None:
             text = f'pod "{pod.key}", spec.resourceClaim "{reference.name}": none of the supported fields are set'
             raise ClaimError(text)
@@ -34,7 +42,7 @@ def claim_keys(pod: PodInfo) -> Iterator[tuple[str, bool]]:
             if status is None:
                 raise ClaimError(f'pod "{pod.key}": ResourceClaim not created yet')
             if status.resource_claim_name is not None:
-                yield f"{pod.namespace}/{status.resource_claim_name}", True
+                yield reference, f"{pod.namespace}/{status.resource_claim_name}", True
 
 
 def _usable(pod: PodInfo, key: str, claim: ResourceClaim | None, generated: bool) -> ResourceClaim:
@@ -42,7 +50,20 @@ def _usable(pod: PodInfo, key: str, claim: ResourceClaim | None, generated: bool
         raise ClaimError(f'could not find ResourceClaim "{key}"')
     if claim.metadata.deletion_timestamp is not None:
         raise ClaimError(f'resourceclaim "{claim.metadata.name}" is being deleted')
-    owned = any(owner.controller and owner.uid == pod.uid for owner in claim.metadata.owner_references)
-    if generated and not owned:
-        raise ClaimError(f"ResourceClaim {key} was not created for Pod {pod.key} (Pod is not owner)")
+    if generated and not _is_for(pod, claim):
+        group = pod.pod.spec.scheduling_group
+        nobody = (
+            "Pod is not owner" if group is None else f"neither Pod nor PodGroup {group.pod_group_name} is the owner"
+        )
+        raise ClaimError(f"ResourceClaim {key} was not created for Pod {pod.key} ({nobody})")
     return claim
+
+
+def _is_for(pod: PodInfo, claim: ResourceClaim) -> bool:
+    """Whether the claim was generated for the pod, or for its PodGroup, whose UID no pod knows."""
+    owner = next((each for each in claim.metadata.owner_references if each.controller), None)
+    if owner is None or owner.uid == pod.uid:
+        return owner is not None
+    group = pod.pod.spec.scheduling_group
+    named = group is not None and owner.name == group.pod_group_name
+    return named and owner.kind == "PodGroup" and owner.api_version.startswith("scheduling.k8s.io/")

@@ -1,4 +1,4 @@
-"""What all profiles' instances of the plugin keep together: devices, claims, classes, and answers worked out so far."""
+"""What all profiles' instances of the plugin keep together: devices, claims and who has them, classes, and answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cachetools import LRUCache
 
-from muster.framework.contract import SnapshotReader
+from muster.framework.contract import Handle
 from muster.framework.model.devices import (
     DeviceClaim,
     DeviceClass,
@@ -18,6 +18,7 @@ from muster.framework.model.devices import (
 
 from .answers import Answers
 from .classes import DeviceClasses
+from .consumers import Consumers
 from .inventory import Inventory
 from .problem import problem_key, problem_of
 from .tracker import ClaimTracker
@@ -40,11 +41,12 @@ class Devices:
     Each change may be told several times, once for each profile; all but the first time change nothing.
     """
 
-    def __init__(self, snapshot: SnapshotReader) -> None:
-        self.inventory = Inventory(snapshot)
+    def __init__(self, handle: Handle) -> None:
+        self.inventory = Inventory(handle.snapshot)
         self.claims = ClaimTracker(self.inventory.use)
+        self.consumers = Consumers(handle)
         self.classes = DeviceClasses()
-        self.snapshot = snapshot
+        self.snapshot = handle.snapshot
         self._answers: LRUCache[tuple[int, bytes], _Kept] = LRUCache(_MOST_BYTES, getsizeof=lambda kept: kept.bytes)
 
     def answers_for(self, claims: Sequence[DeviceClaim]) -> Answers:

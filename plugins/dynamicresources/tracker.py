@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from muster.framework.model.devices import EXTENDED_RESOURCE_CLAIM, AllocationResult, ResourceClaim
 
 from .use import DeviceUse
@@ -101,6 +103,17 @@ class ClaimTracker:
         if not pending.sharers:
             del self._pending[uid]
             self._recount(uid)
+
+    def unreserve(self, claim: ResourceClaim, consumer: str = "") -> bool:
+        """The API is about to be told that this version of the claim is not reserved any more, by one UID or any.
+
+        Whether it is the latest. Until then whoever needs a reservation makes it anew, and one of the two writes fails.
+        """
+        if self._claims.get(claim.key) is not claim:
+            return False
+        left = tuple(each for each in claim.status.reserved_for if consumer and each.uid != consumer)
+        self._claims[claim.key] = replace(claim, status=replace(claim.status, reserved_for=left))
+        return True
 
     def written(self, uid: str) -> None:
         """The pending allocation is in the API."""

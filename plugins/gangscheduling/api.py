@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from muster.framework.contract import WatchedKind
+from muster.framework.contract import EventResource, WatchedKind
 from muster.framework.contract.healing import HEALING_POLICY
 from muster.framework.model.meta import ObjectMeta, Wire
-from muster.framework.model.pod import PodSchedulingGroup
+from muster.framework.model.pod import PodResourceClaim, PodSchedulingGroup
 from muster.framework.model.pod_info import PodInfo
 
 NAME = "GangScheduling"
@@ -83,9 +83,10 @@ class GroupSpec(Wire):
 
 
 class PodGroupSpec(GroupSpec):
-    """`spec`."""
+    """`spec`. Its claims are those for devices that pods share which refer to them alike."""
 
     scheduling_policy: SchedulingPolicy = SchedulingPolicy()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
 
     @property
     def min_count(self) -> int:
@@ -145,7 +146,7 @@ class PodGroup(Wire):
 
 
 POD_GROUPS = WatchedKind(
-    f"{PLURAL}.v1beta1.{GROUP}", f"/apis/{API_VERSION}/{PLURAL}", PodGroup, optional=True, kind=KIND
+    EventResource.NATIVE_POD_GROUP, f"/apis/{API_VERSION}/{PLURAL}", PodGroup, optional=True, kind=KIND
 )
 """What the plugin watches, where the cluster serves it."""
 

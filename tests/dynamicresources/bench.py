@@ -15,6 +15,7 @@ from muster.framework.snapshot.view import NodeView
 from muster.operator.metrics import EngineMetrics, blocks, registry_of
 from muster.plugins.dynamicresources.plugin import DynamicResources
 from muster.plugins.dynamicresources.shared import Devices
+from muster.plugins.gangscheduling.api import POD_GROUPS, PodGroup
 from muster.testing.clock import VirtualClock
 from tests.builders import NodeDict, PodDict
 from tests.serving.scraping import Scrape, scrape
@@ -62,9 +63,10 @@ class KeptApi:
         known, patch = self._at(subject), msgspec.json.decode(body)
         self.writes.append(("patch", path))
         expected = patch.get("metadata", {}).pop("resourceVersion", None)
-        if self.collide or expected not in (None, known["metadata"].get("resourceVersion")):
-            self.collide = max(0, self.collide - 1)
+        if self.collide:
+            self.collide -= 1
             known["metadata"]["resourceVersion"] = str(int(known["metadata"]["resourceVersion"]) + 1)
+        if expected not in (None, known["metadata"].get("resourceVersion")):
             raise ApiError("the object has been modified", status=409, reason="Conflict")
         _merge(known, patch)
         version = int(known["metadata"].get("resourceVersion", "0")) + 1
@@ -105,6 +107,16 @@ class _Handle:
     told: list[str] = field(default_factory=list)
     kept: dict[str, object] = field(default_factory=dict)
     observer: EngineMetrics = field(default_factory=EngineMetrics)
+    groups: dict[str, object] = field(default_factory=dict)
+    follows_groups: bool = True
+
+    def lister(self, resource: str) -> "_Handle":
+        if resource != POD_GROUPS.resource or not self.follows_groups:
+            raise KeyError(resource)
+        return self
+
+    def get(self, key: str) -> object | None:
+        return self.groups.get(key)
 
     @property
     def events(self) -> "_Handle":
@@ -153,6 +165,11 @@ class Bench:
             if each["kind"] == "ResourceClaim":
                 self.api.objects[f"{CLAIMS}/{meta['name']}"] = msgspec.json.decode(msgspec.json.encode(each))
             self.plugin.on_object(each["kind"], None, msgspec.convert(each, _TYPES[each["kind"]]))
+
+    def put_group(self, group: Object) -> None:
+        """There is such a PodGroup."""
+        found = msgspec.convert(group, PodGroup)
+        self.handle.groups[found.key] = found
 
     def lose(self, gone: Object) -> None:
         """The watch tells that this is gone."""

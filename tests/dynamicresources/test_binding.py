@@ -228,6 +228,18 @@ async def test_a_pod_that_is_not_bound_after_all_leaves_the_reservations() -> No
     assert world.api.writes == [("patch", f"{CLAIMS}/wanted/status")]
 
 
+async def test_a_pod_that_is_not_bound_after_all_leaves_the_reservations_of_a_claim_that_had_its_devices() -> None:
+    world = bench(allocated(claim(), (GPU, "one", "a"), node="one"))
+    attempt = start(world)
+    attempt.nodes()
+    attempt.reserve("one")
+    await attempt.bind("one")
+    world.api.writes.clear()
+    attempt.unreserve("one")
+    await world.do_what_was_spawned()
+    assert world.api.writes == [("patch", f"{CLAIMS}/wanted/status")]
+
+
 async def test_a_claim_is_made_for_extended_resources_and_the_pod_told_of_it() -> None:
     world = bench()
     attempt = world.attempt(make_pod("user").requests({RESOURCE: "1"}))

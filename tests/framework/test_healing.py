@@ -1,5 +1,7 @@
 """What becomes of a group that lost members, decided from who is bound and who succeeded."""
 
+from collections.abc import Iterable
+
 import pytest
 
 from muster.framework.contract.healing import HealingPolicy, Life, healing_fault, healing_policy
@@ -7,9 +9,13 @@ from muster.framework.contract.healing import HealingPolicy, Life, healing_fault
 KEEP, RESTART, SHRINK = HealingPolicy.KEEP, HealingPolicy.RESTART, HealingPolicy.SHRINK
 
 
-def begun(*members: str, quorum: int = 3) -> Life:
-    life = Life()
-    assert not life.follow(members, (), quorum)
+def bound(uids: Iterable[str]) -> dict[str, str]:
+    return dict.fromkeys(uids, "as last seen")
+
+
+def begun(*members: str, quorum: int = 3) -> Life[str]:
+    life = Life[str]()
+    assert not life.follow(bound(members), (), quorum)
     return life
 
 
@@ -19,45 +25,59 @@ def begun(*members: str, quorum: int = 3) -> Life:
 )
 def test_the_policy_says_whether_the_others_go_on(policy: HealingPolicy, left: str, evicted: str) -> None:
     life = begun(*"abcd")
-    assert life.follow(left, (), 3) == set("abcd") - set(left)
+    assert life.follow(bound(left), (), 3) == set("abcd") - set(left)
     assert life.decide(policy, left, 3) == bool(evicted)
     assert life.doomed == set(evicted)
 
 
 def test_a_group_that_has_not_begun_loses_nobody() -> None:
-    life = Life()
-    assert not life.follow("ab", (), 3)
-    assert not life.follow("a", (), 3)
-    assert not life.follow("acd", (), 3)
-    assert life.follow("ac", (), 3) == {"d"}
+    life = Life[str]()
+    assert not life.follow(bound("ab"), (), 3)
+    assert not life.follow(bound("a"), (), 3)
+    assert not life.follow(bound("acd"), (), 3)
+    assert life.follow(bound("ac"), (), 3) == {"d"}
 
 
 def test_who_succeeded_is_done_and_counts_also_when_its_pod_is_cleaned_away() -> None:
     life = begun(*"abc")
-    assert not life.follow("ab", "c", 3)
-    assert not life.follow("ab", "", 3)
-    assert life.follow("a", "", 3) == {"b"}
+    assert not life.follow(bound("ab"), "c", 3)
+    assert not life.follow(bound("ab"), "", 3)
+    assert life.follow(bound("a"), "", 3) == {"b"}
     assert not life.decide(SHRINK, "a", 2), "one is left, and one is done"
+
+
+def test_who_is_found_to_have_succeeded_after_it_seemed_lost_counts_as_done() -> None:
+    life = begun(*"abc")
+    assert life.follow(bound("ab"), (), 3) == {"c"}
+    life.finish("c")
+    assert not life.follow(bound("ab"), (), 3)
+    assert not life.decide(SHRINK, "ab", 3)
+
+
+def test_who_succeeded_before_the_group_was_seen_counts_when_it_is_told_late() -> None:
+    life = begun(*"abc")
+    assert life.follow(bound("ab"), "x", 3) == {"c"}
+    assert not life.decide(SHRINK, "ab", 3), "two are left, and one is done"
 
 
 def test_a_successor_is_no_loss_and_may_be_lost_in_turn() -> None:
     life = begun(*"abc")
-    life.follow("ab", (), 3)
+    life.follow(bound("ab"), (), 3)
     assert not life.decide(KEEP, "ab", 3)
-    assert not life.follow("abd", (), 3)
-    assert life.follow("ab", (), 3) == {"d"}
+    assert not life.follow(bound("abd"), (), 3)
+    assert life.follow(bound("ab"), (), 3) == {"d"}
 
 
 def test_the_next_life_begins_when_those_who_were_evicted_are_gone_and_the_quorum_is_bound_anew() -> None:
     life = begun(*"abc")
-    life.follow("ab", (), 3)
+    life.follow(bound("ab"), (), 3)
     assert life.decide(RESTART, "ab", 3)
     assert life.doomed == {"a", "b"}
-    assert not life.follow("b", (), 3)
-    assert not life.follow("bx", (), 3)
-    assert not life.follow("x", (), 3)
-    assert not life.follow("xyz", (), 3)
-    assert life.follow("xy", (), 3) == {"z"}
+    assert not life.follow(bound("b"), (), 3)
+    assert not life.follow(bound("bx"), (), 3)
+    assert not life.follow(bound("x"), (), 3)
+    assert not life.follow(bound("xyz"), (), 3)
+    assert life.follow(bound("xy"), (), 3) == {"z"}
 
 
 def test_what_cannot_be_read_evicts_nobody_and_is_told() -> None:

@@ -1,6 +1,8 @@
 """What becomes of a tree of groups when one of its parts has lost a pod."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import pytest
@@ -9,13 +11,14 @@ from muster.framework.model.meta import from_plain
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.client import ApiClient
+from muster.operator.podgroups.ended_pods import group_by_spec
 from muster.operator.podgroups.healing import Healer
 from muster.operator.podgroups.worker import WorkerPorts
 from muster.plugins.gangscheduling.api import API_VERSION, PodGroup
 from muster.plugins.gangscheduling.composite_api import CompositePodGroup
 from muster.plugins.gangscheduling.groups import Groups
 from tests.coscheduling.controller.groups import Clock, Recorder
-from tests.coscheduling.controller.test_healing import Evictions
+from tests.coscheduling.controller.test_healing import Evictions, watch
 from tests.gangscheduling.world import make_composite, make_group, make_members
 
 PODS = {"leader": 1, "workers": 2, "spare": 2}
@@ -39,7 +42,8 @@ class Stage:
         self.clock, self.client, self.recorder = Clock(), Evictions(), Recorder()
         self.groups = Groups(self.clock)
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: True)
-        self.healer = Healer(self.groups, ports, API_VERSION)
+        self.ended = watch(self.client, self.clock, self.groups, group_by_spec)
+        self.healer = Healer(self.groups, ports, API_VERSION, self.ended)
         self.pods: dict[str, PodInfo] = {}
         for name, count in PODS.items():
             body = make_group(name, count, parentCompositePodGroupName="job" if name == "leader" else "inner")
@@ -55,16 +59,24 @@ class Stage:
             body["metadata"]["annotations"] = dict(policies.get(name, {}))
             self.groups.follow_composite(f"default/{name}", from_plain(body, CompositePodGroup))
 
+    @asynccontextmanager
+    async def healing(self) -> AsyncIterator[None]:
+        """The healer is at work."""
+        following = asyncio.create_task(self.ended.run())
+        self.healer.start()
+        yield
+        following.cancel()
+        await self.healer.stop()
+
     def lose(self, name: str) -> None:
         """A pod is deleted."""
         self.groups.follow_pod(self.pods[name], None)
 
     async def evicted_when(self, lost: str) -> set[str]:
         """Who is evicted when this pod is lost for good."""
-        self.healer.start()
-        self.lose(lost)
-        await self.clock.advance(5)
-        await self.healer.stop()
+        async with self.healing():
+            self.lose(lost)
+            await self.clock.advance(5)
         return {*self.client.evicted}
 
 
@@ -110,24 +122,23 @@ async def test_a_part_without_a_policy_has_that_of_the_innermost_group_that_has_
 async def test_each_group_that_restarts_is_told_why_and_who_is_protected_is_asked_for_again() -> None:
     stage = Stage(needed={"job": 2, "inner": 1}, policies={"leader": RESTART})
     stage.client.protected = {"spare-1"}
-    stage.healer.start()
-    stage.lose("leader-0")
-    await stage.clock.advance(5)
-    assert "spare-1" not in stage.client.evicted
-    why = "default/leader lost pods for good, and its tree cannot go on without it: 2 pods are evicted"
-    assert [each for each in stage.recorder.told() if each[1] == "Restarting"] == [
-        ("Warning", "Restarting", why),
-        ("Warning", "Restarting", why),
-        (
-            "Warning",
-            "Restarting",
-            "1 of its pods were lost for good: those of 2 groups that cannot go on without it are evicted, "
-            "so that all start anew",
-        ),
-    ]
-    stage.client.protected.clear()
-    for name in ("spare-0", "workers-0", "workers-1"):
-        stage.lose(name)
-    await stage.clock.advance(10)
-    await stage.healer.stop()
+    async with stage.healing():
+        stage.lose("leader-0")
+        await stage.clock.advance(5)
+        assert "spare-1" not in stage.client.evicted
+        why = "default/leader lost pods for good, and its tree cannot go on without it: 2 pods are evicted"
+        assert [each for each in stage.recorder.told() if each[1] == "Restarting"] == [
+            ("Warning", "Restarting", why),
+            ("Warning", "Restarting", why),
+            (
+                "Warning",
+                "Restarting",
+                "1 of its pods were lost for good: those of 2 groups that cannot go on without it are evicted, "
+                "so that all start anew",
+            ),
+        ]
+        stage.client.protected.clear()
+        for name in ("spare-0", "workers-0", "workers-1"):
+            stage.lose(name)
+        await stage.clock.advance(10)
     assert stage.client.evicted.count("spare-1") == 1

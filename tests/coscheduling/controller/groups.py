@@ -57,6 +57,12 @@ class Clock:
         heapq.heappush(self._timers, (self.time + seconds, next(self._order), callback, alive))
         return _Timer(alive)
 
+    async def sleep(self, seconds: float) -> None:
+        """Wait until so much time has passed."""
+        over = asyncio.Event()
+        self.call_later(seconds, over.set)
+        await over.wait()
+
     async def advance(self, seconds: float) -> None:
         """Let so much time pass, and everybody act in it."""
         await settle()

@@ -1,19 +1,25 @@
 """The healer evicts what is left of a group that cannot go on, and nobody else."""
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
-from typing import cast
+from collections.abc import AsyncIterator, Mapping
+from contextlib import nullcontext
+from typing import Any, cast
 
+import msgspec
 import pytest
 
+from muster.framework.contract.group_book import GroupBook
 from muster.framework.model.meta import from_plain
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.standstill import Standstill
 from muster.framework.runtime.waiting import WaitingPods
 from muster.operator.kube.client import ApiClient
-from muster.operator.kube.errors import ApiError, TooManyRequests
+from muster.operator.kube.errors import ApiError, TooManyRequests, Unreachable
+from muster.operator.kube.informer import Informer, Timing
 from muster.operator.kube.transport import Reply
+from muster.operator.podgroups.ended_pods import GroupOf, ended_pods, group_by_label
 from muster.operator.podgroups.healing import Healer
 from muster.operator.podgroups.worker import WorkerPorts
 from muster.plugins.coscheduling.api import API_VERSION, PodGroup
@@ -25,11 +31,50 @@ from .groups import Clock, Recorder, pod_group
 
 
 class Evictions:
-    """Takes evictions, but of pods that a budget protects."""
+    """An API that takes evictions, but of pods that a budget protects, and has pods that have ended.
+
+    Attributes:
+        ended: the phases of those that are still there, by name.
+        refuses: whether nobody is told of them by a list.
+    """
 
     def __init__(self) -> None:
         self.evicted: list[str] = []
         self.protected: set[str] = set()
+        self.ended: dict[str, str] = {}
+        self.refuses = False
+        self._broken = False
+        self._events: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    def break_the_watch(self) -> None:
+        """It ends, and none can be opened."""
+        self._broken = True
+        self._events.put_nowait(None)
+
+    def tell(self, *events: tuple[str, str]) -> None:
+        """A watch works, and tells of pods that succeeded: what happened, and the name."""
+        self._broken = False
+        for kind, name in events:
+            self._events.put_nowait(msgspec.json.encode({"type": kind, "object": _ended(name, "Succeeded")}) + b"\n")
+
+    async def get(self, path: str, *, params: Mapping[str, str]) -> Reply:
+        assert path.endswith("/pods")
+        if self.refuses:
+            raise Unreachable("connection refused")
+        _, _, name = params["fieldSelector"].partition("metadata.name=")
+        items = [_ended(name, self.ended[name])] if name in self.ended else []
+        return Reply(200, msgspec.json.encode({"metadata": {"resourceVersion": "1"}, "items": items}))
+
+    async def stream(self, path: str, *, params: Mapping[str, str], silence: float) -> Any:
+        if self._broken:
+            raise Unreachable("connection refused")
+
+        async def chunks() -> AsyncIterator[bytes]:
+            while (event := await self._events.get()) is not None:
+                yield event
+            raise Unreachable("connection reset")
+
+        return nullcontext(chunks())
 
     async def post(self, path: str, body: bytes) -> Reply:
         *_, name, subresource = path.split("/")
@@ -42,6 +87,12 @@ class Evictions:
         return Reply(201, b"{}")
 
 
+def watch(client: Evictions, clock: Clock, groups: GroupBook[Any], group_of: GroupOf) -> Informer[Any]:
+    """That of pods that have ended."""
+    timing = Timing(sleep=clock.sleep, random=lambda: 0.0, clock=clock.now)
+    return ended_pods(cast("ApiClient", client), group_of, groups.follow_ended, timing)
+
+
 class Stage:
     """A healer and a group of three, all bound."""
 
@@ -50,7 +101,8 @@ class Stage:
         self.groups = PodGroups(CoschedulingArgs(), self.clock, WaitingPods(Standstill()))
         self.leads = True
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: self.leads)
-        self.healer = Healer(self.groups, ports, API_VERSION)
+        self.ended = watch(self.client, self.clock, self.groups, group_by_label)
+        self.healer = Healer(self.groups, ports, API_VERSION, self.ended)
         body = pod_group("train", namespace="default")
         body["metadata"]["annotations"] = {"muster-scheduler.io/healing-policy": policy}
         self.groups.follow_group("default/train", from_plain(body, PodGroup))
@@ -67,7 +119,9 @@ class Stage:
 async def restarting() -> AsyncIterator[Stage]:
     stage = Stage("Restart")
     stage.healer.start()
+    following = asyncio.create_task(stage.ended.run())
     yield stage
+    following.cancel()
     await stage.healer.stop()
 
 
@@ -109,6 +163,71 @@ async def test_whoever_leads_next_knows_what_was_lost_before(restarting: Stage) 
     restarting.leads = True
     await restarting.clock.advance(2)
     assert restarting.client.evicted == ["train-0", "train-2"]
+
+
+async def test_nobody_is_evicted_while_the_word_that_a_member_succeeded_is_late(restarting: Stage) -> None:
+    restarting.client.ended["train-1"] = "Succeeded"
+    restarting.lose("train-1")
+    await restarting.clock.advance(60)
+    assert restarting.client.evicted == []
+    restarting.lose("train-2")
+    await restarting.clock.advance(5)
+    assert restarting.client.evicted == ["train-0"]
+
+
+@pytest.mark.parametrize(("name", "phase"), [("train-1", "Failed"), ("another", "Succeeded")])
+async def test_the_rest_is_evicted_when_it_did_not_succeed(restarting: Stage, name: str, phase: str) -> None:
+    restarting.client.ended[name] = phase
+    restarting.lose("train-1")
+    await restarting.clock.advance(5)
+    assert restarting.client.evicted == ["train-0", "train-2"]
+
+
+async def test_nobody_is_evicted_while_the_api_does_not_say_how_a_member_ended(restarting: Stage) -> None:
+    await restarting.clock.advance(1)
+    restarting.client.refuses = True
+    restarting.lose("train-1")
+    await restarting.clock.advance(60)
+    assert restarting.client.evicted == []
+    restarting.client.refuses = False
+    await restarting.clock.advance(10)
+    assert restarting.client.evicted == ["train-0", "train-2"]
+
+
+async def test_nobody_is_evicted_for_one_that_succeeded_and_was_deleted_while_no_watch_told_of_it(
+    restarting: Stage,
+) -> None:
+    await restarting.clock.advance(1)
+    restarting.client.break_the_watch()
+    restarting.lose("train-1")
+    await restarting.clock.advance(60)
+    assert restarting.client.evicted == []
+    restarting.client.tell(("ADDED", "train-1"), ("DELETED", "train-1"))
+    await restarting.clock.advance(60)
+    assert restarting.client.evicted == []
+
+
+async def test_a_loss_counts_once_the_watch_works_again_and_knows_of_no_success(restarting: Stage) -> None:
+    await restarting.clock.advance(1)
+    restarting.client.break_the_watch()
+    restarting.lose("train-1")
+    await restarting.clock.advance(60)
+    restarting.client.tell(("ADDED", "stranger"))
+    await restarting.clock.advance(60)
+    assert restarting.client.evicted == ["train-0", "train-2"]
+
+
+async def test_nobody_is_evicted_before_it_is_known_who_has_succeeded(restarting: Stage) -> None:
+    restarting.client.refuses = True
+    restarting.lose("train-1")
+    await restarting.clock.advance(60)
+    assert restarting.client.evicted == []
+
+
+def _ended(name: str, phase: str) -> dict[str, Any]:
+    labels = {"scheduling.x-k8s.io/pod-group": "train"}
+    meta = {"name": name, "namespace": "default", "uid": f"uid-{name}", "resourceVersion": "2", "labels": labels}
+    return {"metadata": meta, "status": {"phase": phase}}
 
 
 def _bound(name: str) -> PodInfo:

@@ -18,15 +18,16 @@ GATES = {
     "TopologyAwareWorkloadScheduling": True,
     "CompositePodGroup": True,
     "PodGroupPreemptionPolicy": True,
+    "DRAWorkloadResourceClaims": True,
 }
 
 
 @pytest.fixture(scope="session")
 def gated_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A control plane with the gates on, and the Job controller."""
+    """A control plane with the gates on, and the controllers of Jobs and of claims for devices."""
     folder = tmp_path_factory.mktemp("gated")
     with ControlPlane(folder, feature_gates=GATES, runtime_config={"api/all": True}) as plane:
-        plane.start_controller_manager("job-controller", "podgroup-protection-controller")
+        plane.start_controller_manager("job-controller", "podgroup-protection-controller", "resourceclaim-controller")
         yield plane
 
 

@@ -1,0 +1,96 @@
+"""Consumers: whom a claim is reserved for, the pod or the PodGroup that has it for all its pods (upstream: `BindTo`).
+
+Such a reservation is that of every pod of the group, so no pod takes it back. That is done when the group is refused
+and none of its pods holds a node.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, cast
+
+from muster.framework.contract import EventResource, Handle, PodInfo
+from muster.framework.model.devices import ConsumerReference
+from muster.framework.model.meta import ObjectMeta
+from muster.framework.model.pod import PodResourceClaim
+
+
+class _Spec(Protocol):
+    @property
+    def resource_claims(self) -> tuple[PodResourceClaim, ...]: ...
+
+
+class _PodGroup(Protocol):
+    @property
+    def metadata(self) -> ObjectMeta: ...
+
+    @property
+    def spec(self) -> _Spec: ...
+
+
+class Consumers:
+    """The pods with claims, and their PodGroups of scheduling.k8s.io, as far as a plugin follows those."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+        self._holders: dict[str, dict[str, bool]] = {}
+
+    def consumer(self, pod: PodInfo, reference: PodResourceClaim) -> ConsumerReference:
+        """Whom the claim that the pod refers to so is reserved for: its group, if that refers to it alike."""
+        group = self._group(pod)
+        if group is None or reference not in group.spec.resource_claims:
+            return itself(pod)
+        name, uid = group.metadata.name, group.metadata.uid
+        return ConsumerReference(api_group="scheduling.k8s.io", resource="podgroups", name=name, uid=uid)
+
+    def idle_group(self, pod: PodInfo) -> str:
+        """The UID of the pod's group, if none of its pods holds a node; "" otherwise."""
+        group = self._group(pod)
+        return "" if group is None or _key(pod) in self._holders else group.metadata.uid
+
+    def follow(self, old: PodInfo | None, new: PodInfo | None) -> None:
+        """A pod that has not ended came, changed or went."""
+        if old is not None and (new is None or new.uid != old.uid):
+            self._drop(old)
+        if new is not None and new.node_name:
+            self._hold(new, bound=True)
+
+    def place(self, pod: PodInfo) -> None:
+        """A node was reserved for the pod."""
+        self._hold(pod, bound=False)
+
+    def displace(self, pod: PodInfo) -> None:
+        """It was given up. A pod that is bound by now keeps it."""
+        if not self._holders.get(_key(pod), {}).get(pod.uid, False):
+            self._drop(pod)
+
+    def _hold(self, pod: PodInfo, *, bound: bool) -> None:
+        key = _key(pod)
+        if key and pod.pod.spec.resource_claims:
+            holders = self._holders.setdefault(key, {})
+            holders[pod.uid] = bound or holders.get(pod.uid, False)
+
+    def _drop(self, pod: PodInfo) -> None:
+        holders = self._holders.get(_key(pod), {})
+        if holders.pop(pod.uid, None) is not None and not holders:
+            del self._holders[_key(pod)]
+
+    def _group(self, pod: PodInfo) -> _PodGroup | None:
+        key = _key(pod)
+        if not key:
+            return None
+        try:
+            found = self._handle.lister(EventResource.NATIVE_POD_GROUP).get(key)
+        except KeyError:  # no plugin of any profile knows such groups
+            return None
+        return cast("_PodGroup | None", found)
+
+
+def itself(pod: PodInfo) -> ConsumerReference:
+    """The pod, as one for whom a claim is reserved."""
+    return ConsumerReference(resource="pods", name=pod.name, uid=pod.uid)
+
+
+def _key(pod: PodInfo) -> str:
+    """`namespace/name` of the pod's PodGroup; "" for a pod of none."""
+    group = pod.pod.spec.scheduling_group
+    return "" if group is None else f"{pod.namespace}/{group.pod_group_name}"
