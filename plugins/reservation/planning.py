@@ -38,7 +38,7 @@ from .wanted import Rows, Wanted
 
 _ENDINGS_AT_ONCE = 256
 _PIECES = 1024
-"""Into so many pieces is cut what has to be free somewhere, no matter where."""
+"""Into about so many pieces is cut what has to be free somewhere; less than one on a node counts for nothing."""
 
 
 def plan_for(

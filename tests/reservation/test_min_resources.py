@@ -48,12 +48,27 @@ async def test_the_group_is_told_and_is_tried_when_its_room_comes_though_it_was_
     await scheduler.kill()
 
 
+async def test_one_that_is_denied_when_it_has_waited_long_gets_its_reservation_when_that_is_over() -> None:
+    scheduler = scheduler_of(2, {"deniedPGExpirationTimeSeconds": 40})
+    scheduler.add(make_pod("last").requests(cpu="1").node("n0"))
+    await scheduler.run(1)
+    scheduler.api.put("podgroups", make_group("g", 2, min_resources={"cpu": "6"}))
+    scheduler.add(*make_members("g", 2, cpu="3"))
+    await scheduler.run(30)
+    scheduler.delete("default/last")
+    await scheduler.run(AFTER - 25)
+    assert held(scheduler) == {}
+    await scheduler.run(20)
+    assert held(scheduler) == {"n0": 3000, "n1": 3000}
+    await scheduler.kill()
+
+
 async def test_what_another_keeps_for_its_members_to_come_is_no_part_of_what_is_held() -> None:
     scheduler = scheduler_of(3)
-    scheduler.api.put("podgroups", make_group("large", 1, min_resources={"cpu": "11"}))
+    scheduler.api.put("podgroups", make_group("large", 1, min_resources={"cpu": "11500m"}))
     scheduler.add(*make_members("large", 1, cpu="2"))
     await scheduler.run(AFTER + 5)
-    assert sum(held(scheduler).values()) == 11_000
+    assert sum(held(scheduler).values()) == 11_500
 
     scheduler.add_nodes(make_node("n3", cpu="2"))
     scheduler.api.put("podgroups", make_group("app", 1, min_resources={"cpu": "3"}, timeout=900))
