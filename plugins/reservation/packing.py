@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -62,9 +62,16 @@ class Slices:
         """The same where there are some nodes alone, which are numbered as they stand in `domain`."""
         place = np.full(len(self.needs[0].nodes), -1, np.intp)
         place[domain] = np.arange(len(domain))
-        inside = [place[part] for part in self.parts]
-        parts = [part[part >= 0] for part in inside if part.max() >= 0]
-        return Slices([need.of(domain) for need in self.needs], self.times, parts)
+        inside = [place[self.parts[number]] for number in np.flatnonzero(self.sums(place >= 0)).tolist()]
+        needs = [need.of(domain) for need in self.needs]
+        return Slices(needs, self.times, [part[part >= 0] for part in inside])
+
+    def sums(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """float64, shape (parts,): what values of nodes come to in each part."""
+        if not self.parts:
+            return np.zeros(0)
+        starts = np.cumsum([0, *(len(part) for part in self.parts[:-1])])
+        return np.add.reduceat(values[np.concatenate(self.parts)], starts, dtype=np.float64)
 
 
 Asked: TypeAlias = Need | Slices
@@ -130,20 +137,15 @@ class _Left:
 
     def candidates(self, slices: Slices) -> Sequence[Nodes]:
         """The parts that may take a slice; those first in which pods without a known end have least."""
-        parts = slices.parts
-        if not parts:
-            return ()
-        inside = np.concatenate(parts)
-        starts = np.cumsum([0, *(len(part) for part in parts[:-1])])
         free = self.known if self.later is None else self.later.most
-        enough = np.ones(len(parts), np.bool_)
+        enough = np.ones(len(slices.parts), np.bool_)
         for need in slices.needs:
-            enough &= np.add.reduceat(_capacity(free, need)[inside], starts) >= need.count
+            enough &= slices.sums(_capacity(free, need)) >= need.count
         found = np.flatnonzero(enough)
         if self.later is not None:
-            in_use = np.add.reduceat(self.later.in_use()[inside], starts) / [len(part) for part in parts]
+            in_use = slices.sums(self.later.in_use()) / [len(part) for part in slices.parts]
             found = found[np.argsort(in_use[found], kind="stable")]
-        return [parts[number] for number in found.tolist()]
+        return [slices.parts[number] for number in found.tolist()]
 
     def of(self, part: Nodes) -> _Left:
         """A copy of the same of some nodes alone, which are numbered as they stand in `part`."""
