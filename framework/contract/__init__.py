@@ -19,7 +19,7 @@ from ..snapshot.view import NodeInfo, NodeView
 from .api import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Api, ApiError
 from .authoring import PerNodeFilter, PerNodeScore, PerSignature, SignatureCache, normalize_to_highest
 from .cycle_state import CycleState, LongWork, Unfinished
-from .decision import PROMISES, DecisionFollower, Evictions, GroupDecision, PodDecision
+from .decision import PROMISES, DecisionFollower, Evictions, GroupDecision, PodDecision, RoomInAll
 from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintFunction
 from .extender import Victims
 from .group import Disruption, DisruptionPlugin, GroupPlugin, ObjectFollower, PodFollower
@@ -149,6 +149,7 @@ __all__ = [
     "QueueSortPlugin",
     "QueuedPod",
     "ReservePlugin",
+    "RoomInAll",
     "ScorePlugin",
     "Scores",
     "Shortage",

@@ -20,6 +20,7 @@ from .plugin import Args, Plugin
 from .pod_group import Steps
 from .status import Status
 from .topology import NoDomain
+from .verdicts import Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,23 @@ class Evictions:
     nodes: Mapping[str, str] = field(default_factory=dict)
     forbidden_by: Mapping[str, str] = field(default_factory=dict)
     placement: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RoomInAll:
+    """How much has to be free for a group, all nodes together. PreFilter writes it to a member's state under `KEY`.
+
+    Attributes:
+        amounts: by resource, without what members have that run.
+        nodes: bool, shape (height,): the nodes that count.
+        free: whether that much is.
+    """
+
+    KEY: ClassVar = "RoomInAll"
+
+    amounts: Mapping[str, int]
+    nodes: Mask
+    free: bool
 
 
 class DecisionFollower(Plugin[Args]):

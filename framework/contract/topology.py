@@ -7,9 +7,16 @@ one of them are in no domain.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+
+from ..model.pod_info import PodInfo
+
+_INDEX_LABELS = ("batch.kubernetes.io/job-completion-index", "apps.kubernetes.io/pod-index")
+_NUMBERS = re.compile(r"\d+")
+_DIGITS = 20
 
 
 class Favour(Enum):
@@ -65,3 +72,12 @@ class NoDomain:
     def where(self) -> str:
         """The best domain, for people: `zone=a, rack=r7`."""
         return ", ".join(f"{key}={value}" for key, value in zip(self.levels, self.best, strict=False))
+
+
+def rank(pod: PodInfo) -> tuple[int, str]:
+    """Members of neighbouring ranks share a slice: by the index that their controller gave them, else by name.
+
+    Numbers in names are compared as numbers.
+    """
+    index = next((text for label in _INDEX_LABELS if (text := pod.labels.get(label, "")).isdecimal()), "")
+    return int(index or 0), _NUMBERS.sub(lambda found: found[0].zfill(_DIGITS), pod.name)

@@ -19,7 +19,7 @@ from ..contract.handle import Clock
 from ..contract.observer import Observer
 from ..contract.pod_group import Steps
 from ..contract.status import Status
-from ..contract.topology import Favour, NoDomain, Topology
+from ..contract.topology import Favour, NoDomain, Topology, rank
 from ..model.pod_info import PodInfo
 from ..runtime.plugin_calls import Failed
 from ..snapshot.partitions import NONE, Partition, Partitions
@@ -30,7 +30,7 @@ from .domain_order import Counts, Demand, DomainRoom, Numbers, closest, in_slice
 from .domain_ranking import ByPlacementScore, Ranking, Tightest
 from .group_room import GroupRoom
 from .node_choice import Choose
-from .slices import assign, rank
+from .slices import assign
 
 
 class Tried(Protocol):

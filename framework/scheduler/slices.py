@@ -5,25 +5,8 @@ Pure. The search for a domain asks which part each member is to be tried in.
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import numpy.typing as npt
-
-from ..model.pod_info import PodInfo
-
-_INDEX_LABELS = ("batch.kubernetes.io/job-completion-index", "apps.kubernetes.io/pod-index")
-_NUMBERS = re.compile(r"\d+")
-_DIGITS = 20
-
-
-def rank(pod: PodInfo) -> tuple[int, str]:
-    """Members of neighbouring ranks share a slice: by the index that their controller gave them, else by name.
-
-    Numbers in names are compared as numbers.
-    """
-    index = next((text for label in _INDEX_LABELS if (text := pod.labels.get(label, "")).isdecimal()), "")
-    return int(index or 0), _NUMBERS.sub(lambda found: found[0].zfill(_DIGITS), pod.name)
 
 
 def assign(members: int, size: int, room: npt.NDArray[np.int64], held: npt.NDArray[np.int64]) -> list[int]:

@@ -20,6 +20,7 @@ from muster.framework.contract import (
     PodFollower,
     PodInfo,
     PostBindPlugin,
+    Steps,
 )
 from muster.framework.contract.pod_group import at_once
 from muster.framework.model.times import rfc3339
@@ -27,8 +28,9 @@ from muster.operator.podgroups.membership import group_key
 from muster.plugins.gangscheduling.hierarchy import COMPOSITE_PREFIX, is_root
 from muster.plugins.reservation.ends import KnownEnds
 from muster.plugins.reservation.holds import Hold
-from muster.plugins.reservation.planning import Wanted, plan_for, wanted_by_group, wanted_by_pod
+from muster.plugins.reservation.planning import plan_for
 from muster.plugins.reservation.plugin import reserves
+from muster.plugins.reservation.wanted import Wanted, wanted_by_group, wanted_by_pod
 
 _NAME = "Foreteller"
 _NAMES_SHOWN = 3
@@ -73,13 +75,13 @@ class Foreteller(PostBindPlugin, DecisionFollower, PodFollower):
         """A pod by itself."""
         self._noted.decided(_Who(decision.pod.key), wanted_by_pod(decision))
 
-    def on_group_decision(self, decision: GroupDecision) -> None:
+    def on_group_decision(self, decision: GroupDecision) -> Steps[None]:
         """A group, or a tree of groups."""
         if is_root(decision.group):
             who = _Who(decision.group.removeprefix(COMPOSITE_PREFIX), group=True, composite=True)
         else:
             who = _Who(group_key(decision.waiting[0]) or decision.group, group=True)
-        self._noted.decided(who, wanted_by_group(decision))
+        self._noted.decided(who, (yield from wanted_by_group(decision)))
 
 
 class _Who(NamedTuple):

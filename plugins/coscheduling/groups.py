@@ -264,6 +264,11 @@ class PodGroups(GroupBook[PodGroup]):
         if self.args.denied_pg_expiration_time_seconds:
             self._denied[group] = True
 
+    def let_in(self, group: str) -> None:
+        """Less than minResources is free, and room is promised to it: it is tried whenever some comes."""
+        self._denied.pop(group, None)
+        self.state(group).is_short = True
+
     def permit(self, group: str) -> None:
         """minResources was found to be free; siblings need not look again for a while."""
         self._permitted[group] = True

@@ -54,6 +54,11 @@ def resource_gap(missing: str) -> str:
     return f"resource gap: {missing}"
 
 
+def with_promise(message: str, promise: str | None) -> str:
+    """Why a group waits, and what it is promised, a sentence."""
+    return message if promise is None else f"{message.removesuffix('.')}. {promise}"
+
+
 def group_unschedulable(group: str, placed: int, missing: int, cause: str, no_domain: NoDomain | None = None) -> str:
     """The members that the group lacks do not fit together, or in no topology domain: the numbers are of the best.
 

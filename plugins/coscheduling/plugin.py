@@ -11,7 +11,6 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pydantic import BaseModel
 
 from muster.framework.contract import (
-    PROMISES,
     Code,
     CycleState,
     DecisionFollower,
@@ -32,6 +31,7 @@ from muster.framework.contract import (
     PreFilterPlugin,
     QueuedPod,
     QueueSortPlugin,
+    RoomInAll,
     Status,
     Topology,
 )
@@ -86,7 +86,6 @@ class Coscheduling(
         self._pre_filter = GroupPreFilter(self._groups, handle)
         self._missing = MissingGroups(self._groups, messages.group_missing, handle)
         self._promised_room = PromisedRoom(self._groups.members, handle)
-        self._promises: dict[str, str] = handle.shared(PROMISES, dict)
 
     # The queue.
 
@@ -207,6 +206,8 @@ class Coscheduling(
             return Status.pending(messages.group_missing(group))
         finding = self._pre_filter.examine(group, pod)
         state.write(NAME, finding)
+        if finding.in_all is not None:
+            state.write(RoomInAll.KEY, finding.in_all)
         return finding.status
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
@@ -227,7 +228,10 @@ class Coscheduling(
     ) -> Status:
         """One reason for all members. PreFilter's own reasons stand as they are."""
         if cause.plugin == self.name:
-            return cause
+            promise = self._pre_filter.promise(group) if cause.code is Code.UNSCHEDULABLE else None
+            if promise is None:
+                return cause
+            return Status(cause.code, (messages.with_promise(cause.message, promise),), cause.plugin)
         if cause.code is Code.PENDING:
             return Status.pending(*cause.reasons or (messages.NOT_ENOUGH_WAITING,))
         text = self._unschedulable(group, placed, missing, cause, no_domain)
@@ -331,14 +335,20 @@ class Coscheduling(
         found = [note for decision in decisions if isinstance(note := decision.state.get(NAME), Finding)]
         if any(finding.denied for finding in found):
             self.handle.observer.group_denied()
+            self._groups.state(group).is_promising = True
         helped = of_group.post_filter if of_group is not None else ""
+        promise = self._pre_filter.promise(group)
         for finding in found:
             if finding.reason is not None:
-                self._groups.announce(group, finding.reason, with_preemption(finding.message, helped))
+                text = with_preemption(finding.message, helped)
+                told = text if finding.has_resources is None else messages.with_promise(text, promise)
+                self._groups.announce(group, finding.reason, told)
             if finding.has_resources:
                 self._groups.permit(group)
             elif finding.has_resources is not None and of_group is not None and of_group.evictions is not None:
                 self._groups.state(group).is_short = True
+            elif finding.has_resources is not None and promise is not None:
+                self._groups.let_in(group)
             elif finding.has_resources is not None:
                 self._activation.short_of_resources(group, reserved_until=finding.reserved_until)
 
@@ -360,8 +370,7 @@ class Coscheduling(
 
     def _unschedulable(self, group: str, placed: int, missing: int, cause: Status, no_domain: NoDomain | None) -> str:
         text = messages.group_unschedulable(group, placed, missing, cause.message, no_domain)
-        promise = self._promises.get(f"{self.name}/{group}")
-        return text if promise is None else f"{text} {promise}"
+        return messages.with_promise(text, self._pre_filter.promise(group))
 
     def _too_few_tried(self, group: str, tried: int, missing: int) -> str:
         elsewhere = self._groups.left_to_others(group)

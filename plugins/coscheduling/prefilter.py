@@ -6,6 +6,9 @@
 4. Was minResources found to be free a moment ago?
 5. Is minResources free on nodes that the group may use?
 
+A group that room is promised to is looked at whenever some comes, and what is reserved for others that have begun does
+not count: they are kept off what is held for it.
+
 Asking changes nothing, so `why`, `explain` and `simulate` may ask as often as they like. What follows from the answers
 of a real attempt, that the group is denied or permitted for a while and what people are told, the plugin does when it
 hears of the decision: until then the finding waits in the attempt's cycle state.
@@ -17,12 +20,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from muster.framework.config import format_duration
-from muster.framework.contract import Handle, Status
+from muster.framework.contract import PROMISES, Handle, RoomInAll, Status
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import PODS
 
 from . import messages
 from .announcements import Reason
+from .api import NAME
 from .capacity import Mask, describe, fault, free, gap, requested, usable_rows
 from .groups import PodGroups
 from .reservations import Reservation
@@ -39,6 +43,7 @@ class Finding:
         denied: whether it was turned away because it was denied a moment ago.
         has_resources: whether minResources, looked at in this attempt, is free; None when it was not looked at.
         reserved_until: where it is not free, when the first reservation for others ends, seconds on the engine's clock.
+        in_all: what was looked at.
     """
 
     status: Status | None = None
@@ -47,6 +52,7 @@ class Finding:
     denied: bool = False
     has_resources: bool | None = None
     reserved_until: float | None = None
+    in_all: RoomInAll | None = None
 
 
 class GroupPreFilter:
@@ -55,6 +61,7 @@ class GroupPreFilter:
     def __init__(self, groups: PodGroups, handle: Handle) -> None:
         self._groups = groups
         self._handle = handle
+        self._promises: dict[str, str] = handle.shared(PROMISES, dict)
 
     def examine(self, group: str, pod: PodInfo) -> Finding:
         """Whether members of `group` may be tried; `pod` is the one that is being tried."""
@@ -65,7 +72,13 @@ class GroupPreFilter:
             return Finding()  # when its first member was tried the sums were looked at, without what was placed since
         return self._resources(group)
 
+    def promise(self, group: str) -> str | None:
+        """What is said of the room that is reserved for the group; None where none is."""
+        return self._promises.get(f"{NAME}/{group}")
+
     def _recently_failed(self, group: str) -> Finding | None:
+        if self.promise(group) is not None:
+            return None
         if self._groups.is_denied(group):
             expiration = format_duration(self._groups.args.denied_pg_expiration_time_seconds)
             return Finding(Status.pending(messages.denied(group, expiration)), denied=True)
@@ -99,10 +112,14 @@ class GroupPreFilter:
         if need is None:
             text = f"spec.minResources: {fault(found.spec.min_resources)}"
             return Finding(Status.unresolvable(text), Reason.NOT_ENOUGH_RESOURCES, text)
-        reserved = [*self._groups.reservations.of_others(group)]
-        missing = self._gap(group, need, reserved)
+        reserved = [*self._groups.reservations.of_others(group)] if self.promise(group) is None else []
+        rows = self._rows(group, need)
+        missing = self._gap(group, need, rows, reserved)
+        back = requested(self._groups.members.placed_pods(group))
+        lacking = {name: amount - back.get(name, 0) for name, amount in need.items() if amount > back.get(name, 0)}
+        in_all = RoomInAll(lacking, rows, free=not missing)
         if not missing:
-            return Finding(has_resources=True)
+            return Finding(has_resources=True, in_all=in_all)
         text = messages.resource_gap(describe(missing))
         until = min((each.until for each in reserved), default=None)
         return Finding(
@@ -111,16 +128,20 @@ class GroupPreFilter:
             text,
             has_resources=False,
             reserved_until=until,
+            in_all=in_all,
         )
 
-    def _gap(self, group: str, need: Mapping[str, int], reserved: Iterable[Reservation]) -> dict[str, int]:
+    def _rows(self, group: str, need: Mapping[str, int]) -> Mask:
         """Members that are still to come may use other nodes than those that are here, so then all nodes count."""
-        snapshot, members = self._handle.snapshot, self._groups.members
-        known = requested(members.of(group))
+        members = self._groups.members.of(group)
+        known = requested(members)
         complete = all(known.get(resource, 0) >= amount for resource, amount in need.items())
-        rows = usable_rows(snapshot, members.of(group) if complete else None)
+        return usable_rows(self._handle.snapshot, members if complete else None)
+
+    def _gap(self, group: str, need: Mapping[str, int], rows: Mask, reserved: Iterable[Reservation]) -> dict[str, int]:
+        snapshot = self._handle.snapshot
         need = {**need, PODS: self._groups.min_member(group)}
-        placed = [*members.placed_pods(group)]
+        placed = [*self._groups.members.placed_pods(group)]
         missing = gap(snapshot, rows, need, placed, _in_all(reserved))
         return gap(snapshot, rows, need, placed, self._within(reserved, rows)) if missing and reserved else missing
 

@@ -12,13 +12,11 @@ from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 
 from muster.framework.contract import Steps
 
-from .plan import Need, Room, plan
-
-Nodes = npt.NDArray[np.intp]
+from .packing import Asked, Need, Nodes, kinds
+from .plan import Room, plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,7 @@ class Group:
     """
 
     key: str
-    needs: Sequence[Need] = ()
+    needs: Sequence[Asked] = ()
     domains: Sequence[Nodes] | None = None
     parts: Sequence[Group] = ()
     needed: int = 0
@@ -49,10 +47,14 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A group of pods, and for each of its needs the node of each member."""
+    """A group of pods, and for each of the `kinds` that it needs the node of each member."""
 
     group: Group
     nodes: Sequence[Sequence[int]]
+
+    def by_kind(self) -> Iterator[tuple[Need, Sequence[int]]]:
+        """What each kind of member takes, and where."""
+        return zip(kinds(self.group.needs), self.nodes, strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +103,7 @@ def _plan_pods(room: Room, group: Group, now: float, domain: Nodes | None, befor
     if domain is None:
         found = yield from plan(room, group.needs, now)
         return None if found is None else GroupPlan(found.start, [Placed(group, found.nodes)])
-    needs = [replace(need, nodes=need.nodes[domain]) for need in group.needs]
-    found = yield from plan(room.of(domain), needs, now, before)
+    found = yield from plan(room.of(domain), [each.of(domain) for each in group.needs], now, before)
     if found is None:
         return None
     nodes = [domain[np.array(each, np.intp)].tolist() for each in found.nodes]
@@ -146,6 +147,6 @@ def _beside(room: Room, planned: GroupPlan) -> Room:
     """What is left beside a group that has its nodes."""
     free = room.free.copy()
     for each in planned.placed:
-        for need, nodes in zip(each.group.needs, each.nodes, strict=True):
+        for need, nodes in each.by_kind():
             np.subtract.at(free, np.array(nodes, np.intp), need.amounts)
     return replace(room, free=free)

@@ -16,23 +16,7 @@ import numpy.typing as npt
 
 from muster.framework.contract import Steps
 
-Amounts = npt.NDArray[np.int64]
-"""int64, shape (resources,) or (nodes, resources)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """Members that are alike.
-
-    Attributes:
-        amounts: int64, shape (resources,): what each of them takes.
-        count: how many there are.
-        nodes: bool, shape (nodes,): which nodes could run them if enough were free.
-    """
-
-    amounts: Amounts
-    count: int
-    nodes: npt.NDArray[np.bool_]
+from .packing import Amounts, Asked, Nodes, Packed, pack, pack_later
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +44,7 @@ class Room:
         add_at(free, self.nodes[:over], self.amounts[:over])
         return free
 
-    def of(self, domain: npt.NDArray[np.intp]) -> Room:
+    def of(self, domain: Nodes) -> Room:
         """The same of some nodes alone, which are numbered as they stand in `domain`."""
         place = np.full(len(self.free), -1, np.intp)
         place[domain] = np.arange(len(domain))
@@ -80,11 +64,11 @@ class Plan:
 
     Attributes:
         start: when all of them fit there at the latest; infinity when nobody can say.
-        nodes: for each need, the node of each member.
+        nodes: where each member goes.
     """
 
     start: float
-    nodes: tuple[tuple[int, ...], ...]
+    nodes: Packed
 
 
 def add_at(amounts: Amounts, nodes: npt.NDArray[np.intp], more: Amounts) -> None:
@@ -93,75 +77,24 @@ def add_at(amounts: Amounts, nodes: npt.NDArray[np.intp], more: Amounts) -> None
         np.add.at(column, nodes, added)
 
 
-def plan(room: Room, needs: Sequence[Need], now: float, before: float = inf) -> Steps[Plan | None]:
+def plan(room: Room, asked: Sequence[Asked], now: float, before: float = inf) -> Steps[Plan | None]:
     """The earliest start, and nodes; None when members do not fit on the nodes even if they were empty.
 
     Where a start is known already, only one `before` it is of use: None when there is none.
     """
     moments = np.unique(np.append(room.ends[(room.ends > now) & (room.ends < before)], now))
     yield False
-    low, high, found = 0, len(moments) - 1, (yield from pack(room.at(moments[-1]), needs))
+    low, high, found = 0, len(moments) - 1, (yield from pack(room.at(moments[-1]), asked))
     if found is None:
-        return (yield from _without_start(room, needs)) if before == inf else None
+        if before < inf:
+            return None
+        found = yield from pack_later(room.at(inf), room.open_ended, asked)
+        return None if found is None else Plan(inf, found)
     while low < high:
         middle = (low + high) // 2
-        earlier = yield from pack(room.at(moments[middle]), needs)
+        earlier = yield from pack(room.at(moments[middle]), asked)
         if earlier is None:
             low = middle + 1
         else:
             high, found = middle, earlier
     return Plan(float(moments[high]), found)
-
-
-def pack(free: Amounts, needs: Sequence[Need]) -> Steps[tuple[tuple[int, ...], ...] | None]:
-    """Nodes for all members, on as few nodes as come easily; None where they are not found."""
-    left, found = free.copy(), []
-    for need in needs:
-        nodes = _take(left, need, need.count, _capacity(left, need))
-        yield False
-        if len(nodes) < need.count:
-            return None
-        found.append(nodes)
-    return tuple(found)
-
-
-def _without_start(room: Room, needs: Sequence[Need]) -> Steps[Plan | None]:
-    """First what comes free at a known time, then the nodes where pods without an end have least."""
-    known = room.at(inf)
-    left, most = known.copy(), known + room.open_ended
-    found = []
-    for need in needs:
-        nodes = _take(left, need, need.count, _capacity(left, need))
-        np.subtract.at(most, np.array(nodes, np.intp), need.amounts)
-        lacking = need.count - len(nodes)
-        if lacking:
-            in_use = (room.open_ended / np.maximum(most + room.open_ended, 1)).max(axis=1)
-            more = _take(most, need, lacking, _capacity(most, need), np.argsort(in_use, kind="stable"))
-            np.subtract.at(left, np.array(more, np.intp), need.amounts)
-            nodes += more
-        yield False
-        if len(nodes) < need.count:
-            return None
-        found.append(nodes)
-    return Plan(inf, tuple(found))
-
-
-def _capacity(free: Amounts, need: Need) -> npt.NDArray[np.int64]:
-    """int64, shape (nodes,): how many such members each node could take."""
-    asked = need.amounts > 0
-    fits = np.full(len(free), need.count, np.int64)
-    if asked.any():
-        fits = np.minimum(fits, (free[:, asked] // need.amounts[asked]).min(axis=1))
-    return np.where(need.nodes, np.maximum(fits, 0), 0)
-
-
-def _take(
-    left: Amounts, need: Need, count: int, fits: npt.NDArray[np.int64], order: npt.NDArray[np.intp] | None = None
-) -> tuple[int, ...]:
-    """Put up to `count` members on nodes, those first that take most, or as `order` says; `left` is what is free."""
-    order = np.argsort(-fits, kind="stable") if order is None else order
-    before = np.cumsum(fits[order]) - fits[order]
-    taken = np.clip(count - before, 0, fits[order])
-    used = order[taken > 0]
-    left[used] -= taken[taken > 0, None] * need.amounts
-    return tuple(np.repeat(order, taken).tolist())

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,105 +17,28 @@ import numpy.typing as npt
 from muster.framework.contract import (
     Code,
     CycleState,
-    GroupDecision,
     Handle,
     NodeView,
-    Part,
     Partition,
-    PodDecision,
     PodInfo,
     PodSignature,
     Steps,
     Unfinished,
 )
+from muster.framework.model.requests import PODS
 from muster.framework.snapshot.partitions import NONE
 from muster.framework.snapshot.resources import ResourceColumns
 
-from .args import NAME
 from .ends import Ending
 from .group_plan import Group, Placed, plan_group
 from .holds import Hold
-from .plan import Amounts, Need, Room, add_at
-
-Rows = npt.NDArray[np.intp]
+from .packing import Amounts, Asked, Need, Slices
+from .plan import Room, add_at
+from .wanted import Rows, Wanted
 
 _ENDINGS_AT_ONCE = 256
-_OF_ROOM = frozenset({"NodeResourcesFit", NAME})
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A pod or a group that is to be placed at once.
-
-    Attributes:
-        key: a group as `plugin/id`, a pod as `namespace/name`.
-        members: the pods, as many as are needed; of a tree none of its own.
-        states: the notes of the attempt of each of them; None where none of its kind was tried.
-        levels: labels of nodes on which all in it have to agree, if they have to.
-        holding: where they have to, who in it has a node.
-        parts: of a tree, the groups that it consists of.
-        needed: of a tree, how many of them.
-    """
-
-    key: str
-    members: Sequence[PodInfo] = ()
-    states: Sequence[CycleState | None] = ()
-    levels: tuple[str, ...] = ()
-    holding: Sequence[PodInfo] = ()
-    parts: Sequence[Wanted] = ()
-    needed: int = 0
-
-    def groups(self) -> Iterator[Wanted]:
-        """Itself and all groups in it, each before its parts."""
-        yield self
-        for part in self.parts:
-            yield from part.groups()
-
-    @property
-    def pods(self) -> Sequence[PodInfo]:
-        """All pods in it."""
-        return [pod for group in self.groups() for pod in group.members]
-
-
-def lacks_room(decision: PodDecision) -> bool:
-    """Whether it is for want of room that no node took the pod."""
-    if decision.status is None or not decision.status.rejected:
-        return False
-    return not _OF_ROOM.isdisjoint(decision.unschedulable_plugins)
-
-
-def wanted_by_pod(decision: PodDecision) -> Wanted | None:
-    """What a pod by itself lacks; None where that is not room."""
-    return Wanted(decision.pod.key, [decision.pod], [decision.state]) if lacks_room(decision) else None
-
-
-def wanted_by_group(decision: GroupDecision) -> Wanted | None:
-    """What a group lacks; None where that is not room, or its pods are not there.
-
-    Of a tree that runs with all that it needs, while others in it wait, it is the next of those.
-    """
-    lacking = decision.status is not None and any(lacks_room(each) for each in decision.members)
-    if decision.asked is None or not lacking:
-        return None
-    states = {each.pod.signature: each.state for each in (*decision.untried, *decision.members)}
-    return _wanted(decision.asked, decision, states, one_more=not decision.asked.least)
-
-
-def _wanted(
-    part: Part, decision: GroupDecision, states: Mapping[PodSignature, CycleState], *, one_more: bool
-) -> Wanted | None:
-    key, topology = f"{decision.plugin}/{part.key}", part.topology
-    levels = () if topology is None else topology.levels[: topology.required]
-    if part.parts is None:
-        count = 1 if one_more else max(0, part.needed)
-        pods = decision.waiting_in.get(part.key, ())[:count]
-        if len(pods) < count:
-            return None
-        return Wanted(key, pods, [states.get(pod.signature) for pod in pods], levels, part.holding)
-    all_parts = (_wanted(each, decision, states, one_more=one_more and not each.least) for each in part.parts)
-    parts = [each for each in all_parts if each is not None]
-    needed = 1 if one_more else part.needed
-    return Wanted(key, (), (), levels, part.holding, parts, needed) if len(parts) >= needed else None
+_PIECES = 1024
+"""Into about so many pieces is cut what has to be free somewhere; less than one on a node counts for nothing."""
 
 
 def plan_for(
@@ -135,11 +58,18 @@ def plan_for(
                 amounts = np.array(_amounts(pod, snapshot.resources), np.int64)
                 kinds[pod.signature] = Need(amounts, 1, (yield from _usable(pod, state, handle, rows)))
                 yield False
-        if group.levels and group.levels not in domains:
-            domains[group.levels] = _Domains(handle, group.levels, rows)
-            yield False
+        for levels in filter(None, (group.levels, _slice_levels(group))):
+            if levels not in domains:
+                domains[levels] = _Domains(handle, levels, rows)
+                yield False
+    besides = _besides(wanted, rows, snapshot.resources)
+    if besides is None:
+        return ()
     room = yield from _room(rows, endings, holds, handle)
-    found = yield from plan_group(room, _group(wanted, kinds, domains), now)
+    asked = _group(wanted, kinds, domains)
+    asked = replace(asked, needs=[*asked.needs, *besides])
+    within = None if wanted.within is None else np.flatnonzero(np.isin(rows, wanted.within))
+    found = yield from plan_group(room, asked, now, within)
     if found is None or found.start <= now:  # it is not for want of room that they wait
         return ()
     placed = {each.group.key: each for each in found.placed}
@@ -152,15 +82,67 @@ def plan_for(
 
 def _group(wanted: Wanted, kinds: Mapping[PodSignature, Need], domains: Mapping[tuple[str, ...], _Domains]) -> Group:
     """The same for the plan."""
-    counts = Counter(pod.signature for pod in wanted.members)
-    needs = [replace(kinds[signature], count=count) for signature, count in counts.items()]
+    needs: Sequence[Asked]
+    if wanted.slice_size:
+        needs = _slices(wanted, kinds, domains[_slice_levels(wanted)])
+    else:
+        needs = _needs(wanted.members, kinds)
     left = domains[wanted.levels].left_by(wanted.holding) if wanted.levels else None
     parts = [_group(part, kinds, domains) for part in wanted.parts]
     return Group(wanted.key, needs, left, parts, wanted.needed)
 
 
+def _needs(members: Iterable[PodInfo], kinds: Mapping[PodSignature, Need]) -> list[Need]:
+    counts = Counter(pod.signature for pod in members)
+    return [replace(kinds[signature], count=count) for signature, count in counts.items()]
+
+
+def _slice_levels(wanted: Wanted) -> tuple[str, ...]:
+    """The labels on which a slice has to agree; none where there are no slices."""
+    return (*wanted.levels, wanted.slice_level) if wanted.slice_size else ()
+
+
+def _slices(wanted: Wanted, kinds: Mapping[PodSignature, Need], parts: _Domains) -> list[Slices]:
+    """Slices of which members run are filled first, where they are; of the others those that are alike are one."""
+    size, left, found = wanted.slice_size, wanted.members, list[Slices]()
+    for part, count in parts.taken_by(wanted.holding):
+        lacking = -count % size
+        if lacking and left:
+            found.append(Slices(_needs(left[:lacking], kinds), 1, [part]))
+            left = left[lacking:]
+    times: Counter[frozenset[tuple[PodSignature, int]]] = Counter()
+    examples: dict[frozenset[tuple[PodSignature, int]], Sequence[PodInfo]] = {}
+    for start in range(0, len(left), size):
+        members = left[start : start + size]
+        alike = frozenset(Counter(pod.signature for pod in members).items())
+        times[alike] += 1
+        examples.setdefault(alike, members)
+    return [*found, *(Slices(_needs(examples[alike], kinds), count, parts.rows) for alike, count in times.items())]
+
+
+def _besides(wanted: Wanted, rows: Rows, columns: ResourceColumns) -> Sequence[Need] | None:
+    """What has to be free for a group beside its members, no matter where, in pieces; None when no node has any."""
+    if wanted.in_all is None:
+        return ()
+    found, there, kinds = [], wanted.in_all.nodes[rows], Counter(pod.signature for pod in wanted.members)
+    for name, amount in wanted.in_all.amounts.items():
+        more = amount - sum(kind.requests.get(name, 0) * count for kind, count in kinds.items())
+        if name == PODS or more <= 0:
+            continue
+        index = columns.index(name)
+        if index is None:
+            return None
+        piece = max(1, more // _PIECES)
+        for size, count in ((piece, more // piece), (more % piece, 1)):
+            if size:
+                amounts = np.zeros(len(columns.names) + 1, np.int64)
+                amounts[index] = size
+                found.append(Need(amounts, count, there))
+    return found
+
+
 class _Domains:
-    """The domains of some levels, as positions in `rows`."""
+    """The domains of some levels; the rows of each are its nodes' places among all rows that are planned with."""
 
     def __init__(self, handle: Handle, levels: Sequence[str], rows: Rows) -> None:
         self._snapshot = handle.snapshot
@@ -168,7 +150,7 @@ class _Domains:
         self._numbers = partition.numbers
         place = np.zeros(handle.snapshot.height, np.intp)
         place[rows] = np.arange(len(rows))
-        self._positions = [place[each] for each in partition.rows]
+        self.rows: Sequence[Rows] = [place[each] for each in partition.rows]
 
     def left_by(self, holding: Iterable[PodInfo]) -> Sequence[Rows]:
         """Those that members with a node leave to others; none while not all of their nodes are known."""
@@ -181,7 +163,13 @@ class _Domains:
                 taken.add(int(self._numbers[row]))
         if len(taken) > 1 or NONE in taken:
             return ()
-        return [self._positions[number] for number in taken] if taken else self._positions
+        return [self.rows[number] for number in taken] if taken else self.rows
+
+    def taken_by(self, holding: Iterable[PodInfo]) -> Sequence[tuple[Rows, int]]:
+        """Those that members with a node are in, and how many of them are in each."""
+        rows = (self._snapshot.live_row_of(pod.node_name) for pod in holding)
+        taken = Counter(int(self._numbers[row]) for row in rows if row is not None)
+        return [(self.rows[number], count) for number, count in sorted(taken.items()) if number != NONE]
 
 
 def _usable(pod: PodInfo, state: CycleState | None, handle: Handle, rows: Rows) -> Steps[npt.NDArray[np.bool_]]:
@@ -254,9 +242,9 @@ def _given_back(endings: Iterable[Ending], handle: Handle) -> Steps[tuple[npt.ND
 def _hold(wanted: Wanted, part: Wanted, start: float, placed: Placed, handle: Handle, rows: Rows) -> Hold:
     columns = handle.snapshot.resources
     held = np.zeros((len(rows), len(columns.names) + 1), np.int64)
-    for need, nodes in zip(placed.group.needs, placed.nodes, strict=True):
+    for need, nodes in placed.by_kind():
         np.add.at(held, np.array(nodes, np.intp), need.amounts)
-    used = np.flatnonzero(held[:, -1])
+    used = np.flatnonzero(held.any(axis=1))
     by_name = {name: held[used, index] for index, name in enumerate(columns.names) if name and held[used, index].any()}
     priority = max(pod.priority for pod in part.members)
     members = frozenset(pod.uid for pod in part.members)

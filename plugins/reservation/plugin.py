@@ -38,8 +38,9 @@ from muster.framework.model.times import rfc3339
 from .args import NAME, ReservationArgs
 from .ends import KnownEnds, run_seconds
 from .holds import Hold, Holds
-from .planning import Wanted, lacks_room, plan_for, wanted_by_group, wanted_by_pod
+from .planning import plan_for
 from .waiting import LongWaiters
+from .wanted import Wanted, lacks_room, wanted_by_group, wanted_by_pod
 
 REASON = "node(s) had their room reserved for pods that have waited longer"
 _SKIP = Status.skip()
@@ -163,7 +164,7 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         self._activate_others()
 
     def _reserve_for_group(self, decision: GroupDecision) -> Steps[None]:
-        wanted = wanted_by_group(decision)
+        wanted = yield from wanted_by_group(decision)
         if wanted is not None and (yield from self._reserve(wanted)):
             self.handle.activate({pod.key: pod for pod in decision.waiting})  # to be told of it with their reason
 

@@ -6,7 +6,8 @@ from math import inf
 import numpy as np
 from hypothesis import strategies as st
 
-from muster.plugins.reservation.plan import Need, Room
+from muster.plugins.reservation.packing import Need
+from muster.plugins.reservation.plan import Room
 
 NODES, CAPACITY, NOW = 4, 8, 0.0
 Running = tuple[int, int, float]

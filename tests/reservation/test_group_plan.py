@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from muster.framework.contract.pod_group import at_once
 from muster.plugins.reservation.group_plan import Group, GroupPlan, plan_group
-from muster.plugins.reservation.plan import Need
+from muster.plugins.reservation.packing import Need
 from tests.reservation.rooms import CAPACITY, NODES, NOW, Running, needs, newcomers, room_of, rooms, stay
 
 RACKS = [np.array([0, 1]), np.array([2, 3])]
@@ -35,7 +35,7 @@ def load(found: GroupPlan) -> list[int]:
     """What the plan puts on each node."""
     sizes = [0] * NODES
     for each in found.placed:
-        for need, nodes in zip(each.group.needs, each.nodes, strict=True):
+        for need, nodes in each.by_kind():
             assert len(nodes) == need.count
             for node in nodes:
                 assert need.nodes[node]

@@ -7,9 +7,11 @@ import pytest
 
 from muster.framework.contract.pod_group import at_once
 from muster.plugins.reservation.ends import Ending
-from muster.plugins.reservation.plan import Amounts, Need, Room, pack, plan
-from muster.plugins.reservation.planning import Wanted, plan_for
+from muster.plugins.reservation.packing import Amounts, Need, pack
+from muster.plugins.reservation.plan import Room, plan
+from muster.plugins.reservation.planning import plan_for
 from muster.plugins.reservation.plugin import Reservation
+from muster.plugins.reservation.wanted import Wanted
 from muster.testing.cluster import Cluster, info
 from tests.builders import make_node, make_pod
 from tests.reservation.rooms import CAPACITY, NODES, NOW

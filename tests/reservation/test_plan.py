@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 
 from muster.framework.contract.pod_group import at_once
-from muster.plugins.reservation.plan import Need, Plan, pack, plan
+from muster.plugins.reservation.packing import Need, pack
+from muster.plugins.reservation.plan import Plan, plan
 from tests.reservation.rooms import CAPACITY, NODES, NOW, Running, needs, newcomers, room_of, rooms, stay
 
 

@@ -29,11 +29,14 @@ class Other(NamedTuple):
 
 
 class Gang(NamedTuple):
-    """A gang that stays for ever: when it comes, how many it is, and what each takes."""
+    """A gang that stays for ever: when it comes, how many it is, what each takes, how many of them have to be in one
+    rack, if they have to, and how much has to be free besides; None where it does not say what it needs in all."""
 
     comes: int
     size: int
     cpu: int
+    slices_of: int = 0
+    more: int | None = None
 
 
 class Tree(NamedTuple):
@@ -86,7 +89,7 @@ class Cluster(VirtualScheduler):
         """One second passes; those end that said so, and those come whose time it is."""
         for name, gang in self._gangs.items():
             if gang.comes == number:
-                self.api.put("podgroups", make_group(name, gang.size))
+                self.api.put("podgroups", self._group(name, gang))
                 self.add(*make_members(name, gang.size, cpu=str(gang.cpu)))
         for name, tree in self._trees.items():
             if tree.comes == number:
@@ -98,6 +101,11 @@ class Cluster(VirtualScheduler):
             elif key in self.api.pods and self.node_of(key) and self._ends_by(key, other) <= self.clock.now():
                 self.delete(key)
         await self.run(1)
+
+    def _group(self, name: str, gang: Gang) -> dict[str, Any]:
+        slices = {"muster-scheduler.io/slice-topology": RACK, "muster-scheduler.io/slice-size": str(gang.slices_of)}
+        in_all = None if gang.more is None else {"cpu": gang.size * gang.cpu + gang.more}
+        return make_group(name, gang.size, min_resources=in_all, annotations=slices if gang.slices_of else {})
 
     def _add_tree(self, name: str, tree: Tree) -> None:
         self.api.put(COMPOSITE_KIND, make_composite(name, tree.needed, **(ONE_RACK if tree.in_one_rack else {})))
@@ -115,6 +123,14 @@ _others = st.lists(
     st.builds(Other, st.integers(0, COMING), st.integers(1, 3), st.integers(5, 90)), min_size=6, max_size=24
 )
 _gangs = st.lists(st.builds(Gang, st.integers(0, 40), st.integers(1, 3), st.integers(1, 4)), min_size=1, max_size=4)
+_demanding = st.builds(
+    Gang,
+    st.integers(0, 40),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.integers(0, 2),
+    st.one_of(st.none(), st.integers(0, 3)),
+)
 
 
 @st.composite
@@ -138,6 +154,19 @@ async def keeps_its_promises(cluster: Cluster) -> None:
 @settings(max_examples=40, phases=[Phase.generate], deadline=None)
 @given(_nodes, _others, _gangs, st.integers(1, MOST))
 async def test_nobody_starts_later_than_promised(
+    nodes: list[int], others: list[Other], gangs: list[Gang], most: int
+) -> None:
+    await keeps_its_promises(Cluster(nodes, others, gangs, most))
+
+
+@settings(max_examples=40, phases=[Phase.generate], deadline=None)
+@given(
+    st.lists(st.integers(2, 4), min_size=3, max_size=5),
+    _others,
+    st.lists(_demanding, min_size=1, max_size=3),
+    st.integers(1, MOST),
+)
+async def test_no_gang_in_slices_or_with_min_resources_starts_later_than_promised(
     nodes: list[int], others: list[Other], gangs: list[Gang], most: int
 ) -> None:
     await keeps_its_promises(Cluster(nodes, others, gangs, most))

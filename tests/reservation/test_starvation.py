@@ -75,6 +75,28 @@ class StreamWithTree(Stream):
         return all(self.node_of(f"default/{part}-{number}") for part in ("gang", "gong") for number in range(2))
 
 
+class StreamWithMinResources(Stream):
+    """The same with a gang that says how much it needs in all."""
+
+    def add_gang(self) -> None:
+        self.api.put("podgroups", make_group("gang", SIZE, min_resources={"cpu": "16"}))
+        self.add(*make_members("gang", SIZE, cpu="4"))
+
+
+class StreamWithMoreToCome(Stream):
+    """The same with a gang that needs room for more members than are there, as a driver does for its executors."""
+
+    def add_gang(self) -> None:
+        self.api.put("podgroups", make_group("gang", 1, min_resources={"cpu": "14500m", "memory": "1Gi"}))
+        self.add(*make_members("gang", 1, cpu="2"))
+
+    def gang_runs(self) -> bool:
+        return bool(self.node_of("default/gang-0"))
+
+
+KINDS = [Stream, StreamWithTree, StreamWithMinResources, StreamWithMoreToCome]
+
+
 async def started_within(stream: Stream, seconds: float) -> bool:
     try:
         await stream.flow(90)
@@ -85,12 +107,12 @@ async def started_within(stream: Stream, seconds: float) -> bool:
         await stream.kill()
 
 
-@pytest.mark.parametrize("kind", [Stream, StreamWithTree])
+@pytest.mark.parametrize("kind", KINDS)
 async def test_without_a_reservation_small_pods_starve_the_gang(kind: type[Stream]) -> None:
     assert not await started_within(kind({"afterSeconds": 0}), LONG)
 
 
-@pytest.mark.parametrize("kind", [Stream, StreamWithTree])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("says_its_end", [True, False])
 async def test_with_a_reservation_it_starts(says_its_end: bool, kind: type[Stream]) -> None:
     stream = kind({"afterSeconds": 300}, says_its_end=says_its_end)

@@ -77,6 +77,67 @@ async def test_a_gang_that_needs_one_rack_gets_room_in_the_rack_that_is_free_fir
     assert [sorted(nodes) for nodes in held_nodes(scheduler)] == [["r1n0", "r1n1"]]
 
 
+def add_racks(scheduler: VirtualScheduler, *until: int | None) -> None:
+    """Racks of two nodes: one is empty, and on the other a pod runs so long."""
+    for number, seconds in enumerate(until):
+        rack = f"r{number}"
+        scheduler.add_nodes(*(make_node(f"{rack}n{n}", cpu="4").labels({RACK: rack}) for n in range(2)))
+        scheduler.add(runs_for(f"on-{rack}", 4, seconds, node=f"{rack}n1"))
+
+
+SLICES_OF_2 = {"muster-scheduler.io/slice-topology": RACK, "muster-scheduler.io/slice-size": "2"}
+
+
+async def test_a_gang_in_slices_gets_room_for_each_slice_in_one_rack(scheduler: VirtualScheduler) -> None:
+    add_racks(scheduler, 900, 400, 600, 800)
+    scheduler.api.put("podgroups", make_group("g", 4, annotations=SLICES_OF_2))
+    members = make_members("g", 6, cpu="4")
+    for each in (members[4:], members[:4]):
+        scheduler.add(*each)
+        await scheduler.run(1)
+    await scheduler.run(AFTER + 5)
+    assert [sorted(nodes) for nodes in held_nodes(scheduler)] == [["r1n0", "r1n1", "r2n0", "r2n1"]]
+    [hold] = held_in(scheduler.engine.shared)
+    first = {scheduler.api.pods[f"default/g-{number}"]["metadata"]["uid"] for number in range(4)}
+    assert {*hold.members} == first
+
+    scheduler.delete("default/on-r1", "default/on-r2")
+    await scheduler.run(5)
+    assert [scheduler.node_of(f"default/g-{number}")[:2] for number in range(4)] in (
+        ["r1", "r1", "r2", "r2"],
+        ["r2", "r2", "r1", "r1"],
+    )
+
+
+async def test_where_no_end_is_known_slices_get_the_racks_in_which_least_has_to_end(
+    scheduler: VirtualScheduler,
+) -> None:
+    add_racks(scheduler, *[None] * 4)
+    scheduler.add(*(runs_for(f"too-{rack}", 1, node=f"{rack}n0") for rack in ("r0", "r2")))
+    scheduler.api.put("podgroups", make_group("g", 4, annotations=SLICES_OF_2))
+    scheduler.add(*make_members("g", 4, cpu="4"))
+    await scheduler.run(AFTER + 5)
+    assert [sorted(nodes) for nodes in held_nodes(scheduler)] == [["r1n0", "r1n1", "r3n0", "r3n1"]]
+
+
+async def test_a_slice_of_which_a_member_runs_is_filled_where_it_runs(scheduler: VirtualScheduler) -> None:
+    add_racks(scheduler, 900, 400, 600)
+    scheduler.api.put("podgroups", make_group("g", 4, annotations=SLICES_OF_2))
+    [runs, *others] = make_members("g", 4, cpu="4")
+    scheduler.add(runs.node("r0n0"), *others)
+    await scheduler.run(AFTER + 5)
+    assert [sorted(nodes) for nodes in held_nodes(scheduler)] == [["r0n1", "r1n0", "r1n1"]]
+
+
+async def test_a_later_member_of_a_gang_in_one_rack_gets_room_in_that_rack(scheduler: VirtualScheduler) -> None:
+    add_racks(scheduler, 900, 400)
+    scheduler.api.put("podgroups", make_group("g", 1, annotations={"muster-scheduler.io/required-topology": RACK}))
+    [runs, later] = make_members("g", 2, cpu="4")
+    scheduler.add(runs.node("r0n0"), later, runs_for("on-r1-too", 4, 300, node="r1n0"))
+    await scheduler.run(AFTER + 5)
+    assert held_nodes(scheduler) == [["r0n1"]]
+
+
 async def test_a_tree_gets_room_for_the_parts_that_it_needs_and_then_for_those_beyond(
     scheduler: VirtualScheduler,
 ) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.framework.scheduler.slices import assign, rank
+from muster.framework.contract.topology import rank
+from muster.framework.scheduler.slices import assign
 from tests.builders import make_pod
 from tests.coscheduling.objects import typed_pod
 

@@ -1,0 +1,149 @@
+"""What those that were refused for want of room need to start: read off decisions, asked of the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from muster.framework.contract import (
+    CycleState,
+    GroupDecision,
+    Part,
+    PodDecision,
+    PodInfo,
+    PodSignature,
+    RoomInAll,
+    Steps,
+    Topology,
+)
+from muster.framework.contract.topology import rank
+
+from .args import NAME
+
+Rows = npt.NDArray[np.intp]
+
+_OF_ROOM = frozenset({"NodeResourcesFit", NAME})
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A pod or a group that is to be placed at once.
+
+    Attributes:
+        key: a group as `plugin/id`, a pod as `namespace/name`.
+        members: the pods, as many as are needed; of a tree none of its own.
+        states: the notes of the attempt of each of them; None where none of its kind was tried.
+        levels: labels of nodes on which all in it have to agree, if they have to.
+        slice_size, slice_level: how many members, in this order, have to agree on one label more, if they have to.
+        holding: where they have to, who in it has a node.
+        parts: of a tree, the groups that it consists of.
+        needed: of a tree, how many of them.
+        in_all: how much has to be free for it, no matter on which of some nodes.
+        within: the rows that it may use; None for all.
+    """
+
+    key: str
+    members: Sequence[PodInfo] = ()
+    states: Sequence[CycleState | None] = ()
+    levels: tuple[str, ...] = ()
+    slice_size: int = 0
+    slice_level: str = ""
+    holding: Sequence[PodInfo] = ()
+    parts: Sequence[Wanted] = ()
+    needed: int = 0
+    in_all: RoomInAll | None = None
+    within: Rows | None = None
+
+    def groups(self) -> Iterator[Wanted]:
+        """Itself and all groups in it, each before its parts."""
+        yield self
+        for part in self.parts:
+            yield from part.groups()
+
+    @property
+    def pods(self) -> Sequence[PodInfo]:
+        """All pods in it."""
+        return [pod for group in self.groups() for pod in group.members]
+
+
+def lacks_room(decision: PodDecision) -> bool:
+    """Whether it is for want of room that a member has no node: none took it, or too little is free for its group."""
+    in_all = _in_all(decision)
+    return _taken_by_none(decision) or (in_all is not None and not in_all.free and _rejected(decision))
+
+
+def wanted_by_pod(decision: PodDecision) -> Wanted | None:
+    """What a pod by itself lacks; None where that is not that no node has room for it."""
+    if not _taken_by_none(decision):
+        return None
+    return Wanted(decision.pod.key, [decision.pod], [decision.state], within=decision.state.within)
+
+
+def _taken_by_none(decision: PodDecision) -> bool:
+    return _rejected(decision) and not _OF_ROOM.isdisjoint(decision.unschedulable_plugins)
+
+
+def _rejected(decision: PodDecision) -> bool:
+    return decision.status is not None and decision.status.rejected
+
+
+def _in_all(decision: PodDecision) -> RoomInAll | None:
+    found = decision.state.get(RoomInAll.KEY)
+    return found if isinstance(found, RoomInAll) else None
+
+
+def wanted_by_group(decision: GroupDecision) -> Steps[Wanted | None]:
+    """What a group lacks; None where that is not room, or its pods are not there.
+
+    Of a tree that runs with all that it needs, while others in it wait, it is the next of those.
+    """
+    lacking = decision.status is not None and any(lacks_room(each) for each in decision.members)
+    if decision.asked is None or not lacking:
+        return None
+    states = {each.pod.signature: each.state for each in (*decision.untried, *decision.members)}
+    waiting = dict(decision.waiting_in)
+    for leaf in decision.asked.leaves():
+        if leaf.topology is not None and leaf.topology.slice_size:
+            waiting[leaf.key] = yield from _by_rank(waiting.get(leaf.key, ()))
+    wanted = _Wants(decision.plugin, waiting, states).of(decision.asked, one_more=not decision.asked.least)
+    in_all = next((found for each in decision.members if (found := _in_all(each)) is not None), None)
+    return wanted if wanted is None or in_all is None else replace(wanted, in_all=in_all)
+
+
+def _by_rank(pods: Sequence[PodInfo]) -> Steps[Sequence[PodInfo]]:
+    """Members in the order in which slices take them."""
+    ranks = []
+    for pod in pods:
+        ranks.append(rank(pod))
+        yield False
+    return [pods[place] for place in sorted(range(len(pods)), key=ranks.__getitem__)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wants:
+    """What the groups of a plugin want, by those that wait in each and the notes on each kind of pods."""
+
+    plugin: str
+    waiting_in: Mapping[str, Sequence[PodInfo]]
+    states: Mapping[PodSignature, CycleState]
+
+    def of(self, part: Part, *, one_more: bool) -> Wanted | None:
+        """What a group wants, `one_more` where it has all that it needs; None when its pods are not there."""
+        key, topology = f"{self.plugin}/{part.key}", part.topology or Topology((), 0)
+        levels = topology.levels[: topology.required]
+        if part.parts is None:
+            count = 1 if one_more else max(0, part.needed)
+            pods = self.waiting_in.get(part.key, ())[:count]
+            if len(pods) < count:
+                return None
+            states = [self.states.get(pod.signature) for pod in pods]
+            return Wanted(key, pods, states, levels, topology.slice_size, topology.slice_level, part.holding)
+        all_parts = (self.of(each, one_more=one_more and not each.least) for each in part.parts)
+        parts = [each for each in all_parts if each is not None]
+        needed = 1 if one_more else part.needed
+        if len(parts) < needed:
+            return None
+        return Wanted(key, levels=levels, holding=part.holding, parts=parts, needed=needed)

@@ -1,0 +1,99 @@
+"""The plan for members in slices: each slice is in one part of the nodes, and all fit when it says, not before."""
+
+from math import inf
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.framework.contract.pod_group import at_once
+from muster.plugins.reservation.group_plan import Group, GroupPlan, plan_group
+from muster.plugins.reservation.packing import Need, Slices, pack
+from muster.plugins.reservation.plan import Plan, plan
+from tests.reservation.rooms import CAPACITY, NODES, NOW, Running, needs, newcomers, room_of, rooms, stay
+
+RACKS = [np.array([0, 1]), np.array([2, 3])]
+ANYWHERE = np.array([True] * NODES)
+parts = st.sampled_from([RACKS, RACKS[:1], [np.array([1, 2])], [np.array([node]) for node in range(NODES)]])
+
+
+@st.composite
+def slices(draw: st.DrawFn, most: int = 2) -> Slices:
+    return Slices(draw(needs(most)), draw(st.integers(1, 3)), draw(parts))
+
+
+def planned(running: list[Running], asked: list[Slices]) -> Plan | None:
+    return at_once(plan(room_of(running), asked, NOW))
+
+
+def load(found: Plan, asked: list[Slices]) -> list[int]:
+    """What the plan puts on each node."""
+    sizes, by_kind = [0] * NODES, iter(found.nodes)
+    for each in asked:
+        in_parts = []
+        for need in each.needs:
+            nodes = next(by_kind)
+            assert len(nodes) == need.count * each.times
+            assert all(need.nodes[node] for node in nodes)
+            for node in nodes:
+                sizes[node] += int(need.amounts[0])
+            where = [next(n for n, part in enumerate(each.parts) if node in part) for node in nodes]
+            in_parts.append([where.count(number) / need.count for number in range(len(each.parts))])
+        assert all(counts == in_parts[0] for counts in in_parts)
+        assert all(count.is_integer() for count in in_parts[0])
+    assert next(by_kind, None) is None
+    return sizes
+
+
+@given(rooms(), st.lists(slices(), min_size=1, max_size=2), newcomers)
+def test_slices_are_whole_and_nobody_who_is_let_in_beside_them_delays_them(
+    running: list[Running], asked: list[Slices], coming: list[tuple[int, int, int]]
+) -> None:
+    found = planned(running, asked)
+    if found is None:
+        return
+    held = load(found, asked)
+    let_in = coming if found.start < inf else []
+    assert all(
+        size + there <= CAPACITY for size, there in zip(held, stay(running, let_in, held, found.start), strict=True)
+    )
+
+
+@given(rooms(), slices(most=1))
+def test_slices_that_are_alike_fit_no_earlier_and_are_refused_only_where_empty_nodes_would_not_do(
+    running: list[Running], asked: Slices
+) -> None:
+    found, room, [need] = planned(running, [asked]), room_of(running), asked.needs
+    each = CAPACITY // int(need.amounts[0])
+    could = sum(sum(each for node in part if need.nodes[node]) // need.count for part in asked.parts)
+    assert (found is None) == (could < asked.times)
+    for moment in (NOW, *(end for *_, end in running if end < inf)):
+        if found is not None and moment < found.start:
+            assert at_once(pack(room.at(moment), [asked])) is None
+
+
+@given(rooms(), slices())
+def test_within_a_domain_it_is_as_if_there_were_no_other_nodes(running: list[Running], asked: Slices) -> None:
+    found = at_once(plan_group(room_of(running), Group("g", [asked], [RACKS[1]]), NOW))
+    elsewhere = [(node, CAPACITY, inf) for node in RACKS[0].tolist()]
+    here = [each for each in running if each[0] in RACKS[1]]
+    inside = Slices(
+        [Need(need.amounts, need.count, need.nodes & np.isin(np.arange(NODES), RACKS[1])) for need in asked.needs],
+        asked.times,
+        asked.parts,
+    )
+    expected = planned([*elsewhere, *here], [inside])
+    assert _start(found) == _start(expected)
+    if found is not None:
+        nodes = [node for each in found.placed[0].nodes for node in each]
+        assert np.isin(nodes, RACKS[1]).all()
+
+
+def _start(found: GroupPlan | Plan | None) -> float | None:
+    return None if found is None else found.start
+
+
+def test_without_known_ends_a_slice_goes_to_the_part_in_which_least_has_to_end() -> None:
+    running = [(0, 8, inf), (1, 2, inf), (2, 3, inf), (3, 3, inf)]
+    asked = Slices([Need(np.array([8]), 1, ANYWHERE), Need(np.array([4]), 2, ANYWHERE)], 1, RACKS)
+    assert planned(running, [asked]) == Plan(inf, ((2,), (3, 3)))
