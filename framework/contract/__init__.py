@@ -19,7 +19,7 @@ from ..snapshot.view import NodeInfo, NodeView
 from .api import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Api, ApiError
 from .authoring import PerNodeFilter, PerNodeScore, PerSignature, SignatureCache, normalize_to_highest
 from .cycle_state import CycleState, LongWork, Unfinished
-from .decision import PROMISES, DecisionFollower, Evictions, GroupDecision, PodDecision, RoomInAll
+from .decision import LEFT_ALONE, PROMISES, DecisionFollower, Evictions, GroupDecision, PodDecision, RoomInAll
 from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintFunction
 from .extender import Victims
 from .group import Disruption, DisruptionPlugin, GroupPlugin, ObjectFollower, PodFollower
@@ -70,6 +70,7 @@ from .verdicts import Codes, Diagnosis, Mask, StatusTable, Verdicts, fit_error
 from .whole_nodes import WHOLE_NODES, NodeCondition, WholeNode, whole_node
 
 __all__ = [
+    "LEFT_ALONE",
     "MAX_NODE_SCORE",
     "MAX_WAIT_SECONDS",
     "MERGE_PATCH",

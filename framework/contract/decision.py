@@ -22,6 +22,9 @@ from .status import Status
 from .topology import NoDomain
 from .verdicts import Mask
 
+LEFT_ALONE = "LeftAlone"
+"""Noted in the state of a pod that PreFilter turned away unseen, because its group was refused a moment ago."""
+
 
 @dataclass(frozen=True, slots=True)
 class PodDecision:
@@ -40,6 +43,11 @@ class PodDecision:
     node_name: str
     status: Status | None
     unschedulable_plugins: frozenset[str] = frozenset()
+
+    @property
+    def left_alone(self) -> bool:
+        """Whether it tells nothing new: why the pod's group was refused before holds as it did then."""
+        return self.state.get(LEFT_ALONE) is not None
 
 
 @dataclass(frozen=True, slots=True)

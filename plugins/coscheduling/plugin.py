@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pydantic import BaseModel
 
 from muster.framework.contract import (
+    LEFT_ALONE,
     Code,
     CycleState,
     DecisionFollower,
@@ -173,7 +174,7 @@ class Coscheduling(
             self._activation.member_came(joined)
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """Keeps the groups. Whoever waits for a group is tried when it comes or asks for something else."""
+        """Keeps the groups. Whoever waits for one is tried when it comes or changes, and is kept out when it goes."""
         group = new if isinstance(new, PodGroup) else old
         if not isinstance(group, PodGroup):
             return
@@ -190,6 +191,7 @@ class Coscheduling(
             self._activation.room_made()
         if new is None:
             self._promised_room.take_back(key)
+            self.handle.activate({pod.key: pod for pod in self._groups.members.unplaced_pods(key)})
             return
         if self._groups.missing(key) <= 0:
             self._groups.waiting.allow(key)
@@ -208,6 +210,8 @@ class Coscheduling(
         state.write(NAME, finding)
         if finding.in_all is not None:
             state.write(RoomInAll.KEY, finding.in_all)
+        if finding.left_alone:
+            state.write(LEFT_ALONE, True)
         return finding.status
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
@@ -364,7 +368,8 @@ class Coscheduling(
         (enough, missing), (was_enough, was_missing) = self._standing(group), before
         if missing == 0:
             self._groups.waiting.allow(group)
-        lost = was_enough and not enough and any(self._promised_room.of(group))
+        keeps_room = self._pre_filter.promise(group) is not None or any(self._promised_room.of(group))
+        lost = was_enough and not enough and keeps_room
         if (enough and not was_enough) or missing < was_missing or lost:
             self._activation.activate(group)
 

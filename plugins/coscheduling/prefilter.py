@@ -40,7 +40,8 @@ class Finding:
     Attributes:
         status: why its members may not be tried; None when they may.
         reason, message: what is to be announced; no reason for nothing.
-        denied: whether it was turned away because it was denied a moment ago.
+        left_alone: whether it was turned away without a look, because it was denied, or failed, a moment ago.
+        denied: whether that was because it was denied.
         has_resources: whether minResources, looked at in this attempt, is free; None when it was not looked at.
         reserved_until: where it is not free, when the first reservation for others ends, seconds on the engine's clock.
         in_all: what was looked at.
@@ -49,6 +50,7 @@ class Finding:
     status: Status | None = None
     reason: Reason | None = None
     message: str = ""
+    left_alone: bool = False
     denied: bool = False
     has_resources: bool | None = None
     reserved_until: float | None = None
@@ -81,9 +83,9 @@ class GroupPreFilter:
             return None
         if self._groups.is_denied(group):
             expiration = format_duration(self._groups.args.denied_pg_expiration_time_seconds)
-            return Finding(Status.pending(messages.denied(group, expiration)), denied=True)
+            return Finding(Status.pending(messages.denied(group, expiration)), left_alone=True, denied=True)
         if self._groups.is_backed_off(group):
-            return Finding(Status.pending(messages.backed_off(group)))
+            return Finding(Status.pending(messages.backed_off(group)), left_alone=True)
         return None
 
     def _too_few(self, group: str, pod: PodInfo) -> Finding | None:

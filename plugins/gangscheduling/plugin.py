@@ -177,16 +177,21 @@ class GangScheduling(
         group = new or old
         if isinstance(group, CompositePodGroup):
             name = f"{COMPOSITE_PREFIX}{group.key}"
+            whole = self._groups.whole(name)
             self._groups.follow_composite(group.key, group if new is not None else None)
             if old is None:
                 self._activate(name)
             if new is None:
+                self._ask_again([*self._groups.leaves(name), *self._groups.leaves(whole)])
                 self._forget(name)
             return
         if not isinstance(group, PodGroup):
             return
-        known = self._groups.get(group.key)
+        known, whole = self._groups.get(group.key), self._groups.whole(group.key)
+        was_enough, _ = self._groups.standing(group.key)
         self._groups.follow_group(group.key, group if new is not None else None)
+        if was_enough and not self._groups.standing(group.key)[0]:
+            self._ask_again([group.key, *self._groups.leaves(whole)])
         if new is not None and (known is None or _essence(known) != _essence(group)):
             self._activate(group.key)
             self._say_too_few(group.key)
@@ -315,6 +320,7 @@ class GangScheduling(
         if (enough and not was_enough) or missing < was_missing:
             self._activate(group)
         if was_enough and not enough:
+            self._ask_again(self._groups.leaves(self._groups.whole(group)))
             self._promised_room.take_back(group)
 
     def _say_too_few(self, group: str) -> None:
@@ -330,6 +336,10 @@ class GangScheduling(
         leaves = self._groups.leaves(self._groups.whole(group))
         if len(leaves) > 1 and not self._groups.is_ready(leaves[0]):
             leaves = [] if is_root(group) else [group]
+        self._ask_again(leaves)
+
+    def _ask_again(self, leaves: Sequence[str]) -> None:
+        """Have the pods of these groups that wait tried; PreEnqueue keeps those out that are not ready any more."""
         self.handle.activate({pod.key: pod for leaf in leaves for pod in self._groups.members.unplaced_pods(leaf)})
 
 

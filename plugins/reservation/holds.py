@@ -1,7 +1,7 @@
 """Holds: room on nodes that is kept for pods which have waited long, against others that are no more important.
 
-The plugin makes them, its filter reads them, and a pod that gets a node or goes ends the hold that it is part of. On a
-node that is held others find what is free beyond what is held, and one that ends before the hold is needed finds all
+The plugin makes them, its filter reads them, and a pod that waits for room no more ends the hold that it is part of. On
+a node that is held others find what is free beyond what is held, and one that ends before the hold is needed finds all
 that is free: neither delays those that wait.
 """
 
@@ -55,15 +55,21 @@ def shares(holds: Iterable[Hold], offered: Mapping[str, int]) -> dict[str, float
 class Holds:
     """All holds, by holder; of a tree one for each of its parts, in the order that they are tried in.
 
-    `ends_at` says when a pod that gets a node now will have ended, infinity for not known; `changed` hears of holders
-    that come (1) and go (-1). `promises` is what each holder and each part is told, as long as room is held for it.
+    `ends_at` says when a pod that gets a node now will have ended, infinity for not known. `began` hears of the first
+    hold of each holder for which room is held from now on, `ended` of the holder when that ends. `promises` is what
+    each holder and each part is told, as long as room is held for it.
     """
 
     def __init__(
-        self, ends_at: Callable[[PodInfo], float], changed: Callable[[int], None], promises: dict[str, str]
+        self,
+        ends_at: Callable[[PodInfo], float],
+        began: Callable[[Hold], None],
+        ended: Callable[[str], None],
+        promises: dict[str, str],
     ) -> None:
         self._ends_at = ends_at
-        self._changed = changed
+        self._began = began
+        self._ended = ended
         self._promises = promises
         self._holds: dict[str, Sequence[Hold]] = {}
         self._hold_of: dict[str, Hold] = {}
@@ -83,22 +89,21 @@ class Holds:
         holder = holds[0].holder
         self.release(holder)
         self._holds[holder] = holds
-        self._changed(1)
+        self._began(holds[0])
         for hold in holds:
             self._hold_of.update(dict.fromkeys(hold.members, hold))
             self._promises[hold.part] = promise
         self._promises[holder] = promise
 
-    def release(self, holder: str) -> bool:
-        """Nothing is held for this holder any more; whether something was."""
+    def release(self, holder: str) -> None:
+        """Nothing is held for this holder any more, if anything was."""
         known = self._holds.pop(holder, None)
         if known is None:
-            return False
+            return
         for hold in known:
             self._let_go(hold)
         self._promises.pop(holder, None)
-        self._changed(-1)
-        return True
+        self._ended(holder)
 
     def served(self, hold: Hold) -> None:
         """One of several parts of a holder has its room: nothing is held for it any more."""
@@ -110,10 +115,11 @@ class Holds:
             self._hold_of.pop(uid, None)
         self._promises.pop(hold.part, None)
 
-    def pod_left(self, uid: str) -> bool:
-        """The pod got a node, or is gone: what is held for its holder is held no more. Whether something was."""
+    def pod_left(self, uid: str) -> None:
+        """The pod waits for what is held no more: nothing is held for its holder any more."""
         hold = self._hold_of.get(uid)
-        return hold is not None and self.release(hold.holder)
+        if hold is not None:
+            self.release(hold.holder)
 
     def kept_off(self, pod: PodInfo, snapshot: SnapshotReader, now: float) -> Mask | None:
         """bool, shape (height,): nodes on which the pod would take what is held; None for none.

@@ -7,6 +7,7 @@ the holds; they are made and given up where decisions are followed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import inf
 
 from pydantic import BaseModel
@@ -31,6 +32,7 @@ from muster.framework.contract import (
     Status,
     StatusTable,
     Steps,
+    Timer,
     Verdicts,
 )
 from muster.framework.model.times import rfc3339
@@ -39,7 +41,7 @@ from .args import NAME, ReservationArgs
 from .ends import KnownEnds, run_seconds
 from .holds import Hold, Holds
 from .planning import plan_for
-from .waiting import LongWaiters
+from .waiting import SLACK_SECONDS, LongWaiters
 from .wanted import Wanted, lacks_room, wanted_by_group, wanted_by_pod
 
 REASON = "node(s) had their room reserved for pods that have waited longer"
@@ -49,17 +51,48 @@ _OVERDUE_SECONDS = 30.0
 
 
 class _Shared:
-    """What the plugins of all profiles keep together."""
+    """What the plugins of all profiles keep together. What is held for a pod ends when it waits no more."""
 
     def __init__(self, args: ReservationArgs, handle: Handle) -> None:
         self.reserves = args.after_seconds > 0
         promises: dict[str, str] = handle.shared(PROMISES, dict)
+        self._handle = handle
         self.holds = Holds(
-            lambda pod: handle.clock.now() + run_seconds(pod.pod), handle.observer.reservations, promises
+            lambda pod: handle.clock.now() + run_seconds(pod.pod), self._hold_began, self._hold_ended, promises
         )
         self.ends = KnownEnds(handle.clock)
-        self.waiters = LongWaiters(args.after_seconds, args.most_reservations, handle.clock, handle.activate)
+        self.waiters = LongWaiters(
+            args.after_seconds, args.most_reservations, handle.clock, handle.activate, self.holds.pod_left
+        )
         self.kept_off: dict[str, PodInfo] = {}
+        self._overdue: dict[str, Timer] = {}
+        self._room_came: Timer | None = None
+
+    def _hold_began(self, hold: Hold) -> None:
+        """Its holder is tried again, and all is computed anew, when it should have started long ago."""
+        clock, holder = self._handle.clock, hold.holder
+        self._handle.observer.reservations(1)
+        if hold.start < inf:
+            seconds = hold.start + _OVERDUE_SECONDS - clock.now() + SLACK_SECONDS
+            self._overdue[holder] = clock.call_later(seconds, partial(self.waiters.try_again, holder))
+
+    def _hold_ended(self, holder: str) -> None:
+        self._handle.observer.reservations(-1)
+        timer = self._overdue.pop(holder, None)
+        if timer is not None:
+            timer.cancel()
+        self.room_came()
+
+    def room_came(self) -> None:
+        """Those that were kept off may find room now. They are tried in a moment: it may be the queue that calls."""
+        if self._room_came is None:
+            self._room_came = self._handle.clock.call_later(0.0, self._try_kept_off)
+
+    def _try_kept_off(self) -> None:
+        self._room_came = None
+        kept_off, self.kept_off = self.kept_off, {}
+        if kept_off:
+            self._handle.activate({pod.key: pod for pod in kept_off.values()})
 
 
 def reserves(shared: Mapping[str, object]) -> bool:
@@ -110,45 +143,52 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
     # What follows.
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """Keeps the ends. A pod that got a node or went is waited for no more."""
+        """Keeps the ends. A pod that got a node or goes waits no more."""
         if not self._on:
             return
         self._shared.ends.follow(old, new)
-        left = old if new is None or (old is not None and new.uid != old.uid) else new if new.node_name else None
-        if left is None:
-            return
-        self._shared.kept_off.pop(left.uid, None)
-        self._shared.waiters.pod_left(left.uid)
-        if self._shared.holds.pod_left(left.uid):
-            self._activate_others()
+        if new is None or (old is not None and new.uid != old.uid):
+            left = old
+        else:
+            left = new if new.node_name or new.terminating else None
+        if left is not None:
+            self._shared.kept_off.pop(left.uid, None)
+            self._shared.waiters.pod_left(left.uid)
+
+    def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
+        """A pod that is kept out of the queue does not wait for room."""
+        if status is not None:
+            self._shared.waiters.pod_left(pod.uid)
 
     def on_pod_decision(self, decision: PodDecision) -> Steps[None] | None:
         """A pod by itself."""
-        pod = decision.pod
-        if decision.status is None:
-            self._placed(pod.key)
+        if not self._on or decision.left_alone:
             return None
         self._note(decision)
-        wanted = wanted_by_pod(decision) if self._on else None
-        if wanted is None or not self._shared.waiters.refused(pod.key, [pod]):
+        pod, wanted = decision.pod, wanted_by_pod(decision)
+        if wanted is None:
+            self._shared.waiters.pod_left(pod.uid)
             return None
-        return self._reserve_for_pod(wanted)
+        return self._reserve_for_pod(wanted) if self._shared.waiters.refused(pod.key, [pod]) else None
 
     def _reserve_for_pod(self, wanted: Wanted) -> Steps[None]:
         yield from self._reserve(wanted)
 
     def on_group_decision(self, decision: GroupDecision) -> Steps[None] | None:
-        """A group that could not be placed for want of room, or a tree of groups."""
+        """A group that was placed or refused, or a tree of groups."""
+        if not self._on or any(each.left_alone for each in decision.members):
+            return None
         holder = f"{decision.plugin}/{decision.group}"
         if decision.status is None:
             self._group_placed(holder, decision)
             return None
         for each in decision.members:
             self._note(each)
-        lacking = self._on and any(lacks_room(each) for each in decision.members)
-        if not lacking or not self._shared.waiters.refused(holder, decision.waiting):
+        if not any(lacks_room(each) for each in decision.members):
+            self._shared.waiters.over(holder, decision.waiting)
             return None
-        return self._reserve_for_group(decision)
+        waits_long = self._shared.waiters.refused(holder, decision.waiting)
+        return self._reserve_for_group(holder, decision) if waits_long else None
 
     def _group_placed(self, holder: str, decision: GroupDecision) -> None:
         """Of a tree other parts may have started than those that were promised to: theirs stays reserved."""
@@ -157,20 +197,22 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         holds = self._shared.holds.of(holder)
         served = [hold for hold in holds if hold.part not in unfit and not with_node.isdisjoint(hold.members)]
         if not decision.parts or len(served) == len(holds):
-            self._placed(holder)
+            self._shared.waiters.over(holder, decision.waiting)
             return
         for hold in served:
             self._shared.holds.served(hold)
-        self._activate_others()
+        self._shared.room_came()
 
-    def _reserve_for_group(self, decision: GroupDecision) -> Steps[None]:
+    def _reserve_for_group(self, holder: str, decision: GroupDecision) -> Steps[None]:
         wanted = yield from wanted_by_group(decision)
-        if wanted is not None and (yield from self._reserve(wanted)):
+        if wanted is None:
+            self._shared.waiters.over(holder, decision.waiting)
+        elif (yield from self._reserve(wanted)):
             self.handle.activate({pod.key: pod for pod in decision.waiting})  # to be told of it with their reason
 
     def _note(self, decision: PodDecision) -> None:
         """Whom reservations keep off is tried when one ends."""
-        if self._on and self.name in decision.unschedulable_plugins:
+        if self.name in decision.unschedulable_plugins:
             self._shared.kept_off[decision.pod.uid] = decision.pod
 
     def _reserve(self, wanted: Wanted) -> Steps[bool]:
@@ -210,14 +252,3 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
             return f"{where}, as it comes free there."
         clock = self.handle.clock
         return f"{where}: they start by {rfc3339(clock.wall() + start - clock.now())} at the latest."
-
-    def _placed(self, holder: str) -> None:
-        self._shared.waiters.placed(holder)
-        if self._shared.holds.release(holder):
-            self._activate_others()
-
-    def _activate_others(self) -> None:
-        """Those that were kept off may find room now."""
-        waiting, self._shared.kept_off = self._shared.kept_off, {}
-        if waiting:
-            self.handle.activate({pod.key: pod for pod in waiting.values()})

@@ -1,6 +1,7 @@
-"""Who has been refused, since when, and for whom room is to be reserved: those that have waited longest.
+"""Who waits for want of room, since when, and for whom room is to be reserved: those that have waited longest.
 
-One object serves the plugins of all profiles. It arms one timer, for whoever is the next to have waited long enough.
+One object serves the plugins of all profiles. A pod waits with one holder at a time, the one that it was refused with
+last. One timer is armed, for whoever is the next to have waited long enough.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ SLACK_SECONDS = 0.01
 
 @dataclass(slots=True)
 class Waiter:
-    """A pod or a group that was refused.
+    """A pod or a group that was refused for want of room.
 
     Attributes:
         holder: the group, as `plugin/id`, or the pod, as `namespace/name`.
@@ -34,28 +35,38 @@ class Waiter:
 
 
 class LongWaiters:
-    """Those that were refused. `activate` has pods tried again."""
+    """Those that were refused. `activate` has pods tried again; `left` hears of each, by UID, that waits no more."""
 
     def __init__(
-        self, after_seconds: float, most: int, clock: Clock, activate: Callable[[Mapping[str, PodInfo]], None]
+        self,
+        after_seconds: float,
+        most: int,
+        clock: Clock,
+        activate: Callable[[Mapping[str, PodInfo]], None],
+        left: Callable[[str], None],
     ) -> None:
         self._after_seconds = after_seconds
         self._most = most
         self._clock = clock
         self._activate = activate
+        self._left = left
         self._waiters: dict[str, Waiter] = {}
         self._holder_of: dict[str, str] = {}
         self._timer: Timer | None = None
 
     def refused(self, holder: str, pods: Iterable[PodInfo]) -> bool:
-        """No node could take these pods. Whether room is to be reserved for them now."""
+        """No node had room for these pods. Whether room is to be reserved for them now."""
         waiter = self._waiters.get(holder)
         if waiter is None:
             waiter = self._waiters[holder] = Waiter(holder, self._clock.now())
-        self._forget_pods(waiter)
-        waiter.pods = {pod.uid: pod for pod in pods}
+        before, waiter.pods = waiter.pods, {pod.uid: pod for pod in pods}
+        for uid in [uid for uid in waiter.pods if uid not in before]:
+            self.pod_left(uid)  # whom it waited with until now
+            self._holder_of[uid] = holder
+        for uid in [uid for uid in before if uid not in waiter.pods]:
+            del self._holder_of[uid]
+            self._left(uid)
         waiter.priority = max(pod.priority for pod in waiter.pods.values())
-        self._holder_of.update(dict.fromkeys(waiter.pods, holder))
         self._arm()
         return self._due(waiter) <= self._clock.now() and any(each.holder == holder for each in self.first())
 
@@ -65,25 +76,28 @@ class LongWaiters:
         due = takewhile(lambda waiter: self._due(waiter) <= now, self._waiters.values())  # they came in this order
         return nsmallest(self._most, due, key=lambda waiter: (-waiter.priority, waiter.since))
 
-    def placed(self, holder: str) -> None:
-        """It waits no more."""
-        waiter = self._waiters.pop(holder, None)
-        if waiter is not None:
-            self._forget_pods(waiter)
+    def over(self, holder: str, pods: Iterable[PodInfo]) -> None:
+        """A group was placed, or lacks something else than room: neither it nor these pods of it wait any more."""
+        waiter = self._waiters.get(holder)
+        for uid in [*(pod.uid for pod in pods), *(waiter.pods if waiter is not None else ())]:
+            self.pod_left(uid)
 
     def pod_left(self, uid: str) -> None:
-        """The pod got a node, or is gone. A group waits as long as one of its pods does."""
+        """The pod got a node, lacks something else, or is gone. A group waits as long as one of its pods does."""
         holder = self._holder_of.pop(uid, None)
         if holder is None:
             return
         waiter = self._waiters[holder]
-        waiter.pods.pop(uid)
+        del waiter.pods[uid]
         if not waiter.pods:
             del self._waiters[holder]
+        self._left(uid)
 
-    def _forget_pods(self, waiter: Waiter) -> None:
-        for uid in waiter.pods:
-            del self._holder_of[uid]
+    def try_again(self, holder: str) -> None:
+        """Have it tried."""
+        waiter = self._waiters.get(holder)
+        if waiter is not None:
+            self._activate({pod.key: pod for pod in waiter.pods.values()})
 
     def _due(self, waiter: Waiter) -> float:
         return waiter.since + self._after_seconds
@@ -100,5 +114,5 @@ class LongWaiters:
         """Somebody has waited long enough: have those tried for whom room is to be reserved."""
         self._timer = None
         for waiter in self.first():
-            self._activate({pod.key: pod for pod in waiter.pods.values()})
+            self.try_again(waiter.holder)
         self._arm()

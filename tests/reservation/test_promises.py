@@ -1,5 +1,6 @@
 """What reservations promise comes true in the whole engine, whoever else comes, as long as pods end when they said."""
 
+from collections import Counter
 from collections.abc import Sequence
 from math import inf
 from typing import Any, NamedTuple
@@ -85,6 +86,13 @@ class Cluster(VirtualScheduler):
         late = {uid for uid, moment in self._promised.items() if moment + LATE < self.clock.now()}
         return [key for key, pod in self.api.pods.items() if pod["metadata"]["uid"] in late and not self.node_of(key)]
 
+    @property
+    def wrongly_held(self) -> list[str]:
+        """Pods that room is held for though they do not wait, or twice."""
+        held = [uid for hold in held_in(self.engine.shared) for uid in hold.members]
+        waiting = {pod["metadata"]["uid"] for key, pod in self.api.pods.items() if not self.node_of(key)}
+        return [uid for uid, times in Counter(held).items() if times > 1 or uid not in waiting]
+
     async def second(self, number: int) -> None:
         """One second passes; those end that said so, and those come whose time it is."""
         for name, gang in self._gangs.items():
@@ -145,6 +153,7 @@ async def keeps_its_promises(cluster: Cluster) -> None:
         for number in range(WITHIN):
             await cluster.second(number)
             assert cluster.broken == []
+            assert cluster.wrongly_held == []
             if number > COMING and cluster.all_run:
                 break
     finally:

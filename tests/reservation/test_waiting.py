@@ -2,6 +2,10 @@
 
 from collections.abc import Mapping
 
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
 from muster.framework.contract import PodInfo
 from muster.plugins.reservation.waiting import LongWaiters
 from muster.testing.clock import VirtualClock
@@ -11,20 +15,31 @@ from tests.coscheduling.objects import typed_pod
 AFTER = 100.0
 
 
+def pods_of(*names: str, priority: int = 0) -> list[PodInfo]:
+    return [typed_pod(make_pod(name).priority(priority)) for name in names]
+
+
+def uid_of(name: str) -> str:
+    return f"pod-default-{name}"
+
+
 class Waiting:
     """Waiters of a scheduler in virtual time."""
 
     def __init__(self, most: int = 2) -> None:
         self.clock = VirtualClock()
         self.activated: list[list[str]] = []
-        self.waiters = LongWaiters(AFTER, most, self.clock, self._activate)
+        self.left: list[str] = []
+        self.waiters = LongWaiters(AFTER, most, self.clock, self._activate, self.left.append)
 
     def _activate(self, pods: Mapping[str, PodInfo]) -> None:
         self.activated.append(sorted(pods))
 
     def refuse(self, holder: str, *names: str, priority: int = 0) -> bool:
-        pods = [typed_pod(make_pod(name).priority(priority)) for name in names or (holder,)]
-        return self.waiters.refused(holder, pods)
+        return self.waiters.refused(holder, pods_of(*names or (holder,), priority=priority))
+
+    def over(self, holder: str, *names: str) -> None:
+        self.waiters.over(holder, pods_of(*names or (holder,)))
 
     def wait(self, seconds: float) -> None:
         self.clock.move_to(self.clock.now() + seconds)
@@ -54,7 +69,7 @@ def test_the_most_important_come_first_then_those_that_have_waited_longest() -> 
     waiting.wait(AFTER)
     assert waiting.first() == ["c", "a"]
     assert not waiting.refuse("b")
-    waiting.waiters.placed("c")
+    waiting.over("c")
     assert waiting.first() == ["a", "b"]
 
 
@@ -64,7 +79,86 @@ def test_a_group_waits_on_with_other_members_and_no_more_when_the_last_has_left(
     waiting.refuse("group", "y", "z")
     waiting.wait(AFTER)
     for name in ("x", "y"):
-        waiting.waiters.pod_left(f"pod-default-{name}")
+        waiting.waiters.pod_left(uid_of(name))
         assert waiting.first() == ["group"]
-    waiting.waiters.pod_left("pod-default-z")
+    waiting.waiters.pod_left(uid_of("z"))
     assert waiting.first() == []
+
+
+def test_a_pod_that_was_refused_by_itself_and_then_with_its_group_waits_with_that_alone() -> None:
+    waiting = Waiting()
+    waiting.refuse("x")
+    waiting.refuse("group", "x", "y")
+    waiting.wait(AFTER)
+    assert waiting.first() == ["group"]
+    assert waiting.left == [uid_of("x")]
+    waiting.over("group", "x", "y")
+    assert waiting.first() == []
+
+
+def test_a_group_that_waits_again_takes_back_pods_that_waited_by_themselves_meanwhile() -> None:
+    waiting = Waiting()
+    waiting.refuse("group", "x", "y")
+    for name in ("x", "y"):
+        waiting.refuse(name)
+    waiting.wait(AFTER)
+    assert waiting.first() == ["x", "y"]
+    waiting.waiters.pod_left(uid_of("x"))
+    waiting.refuse("group", "x", "y")
+    waiting.wait(AFTER)
+    assert waiting.first() == ["group"]
+
+
+def test_a_group_has_waited_since_it_was_refused_first_though_all_its_pods_are_others_by_now() -> None:
+    waiting = Waiting()
+    waiting.refuse("group", "x")
+    waiting.wait(AFTER)
+    assert waiting.refuse("group", "y")
+    assert waiting.left == [uid_of("x")]
+
+
+_holders, _pods = st.sampled_from(["a", "b", "c"]), st.lists(st.sampled_from("vwxyz"), min_size=1, unique=True)
+
+
+class PodsThatWait(RuleBasedStateMachine):
+    """Pods are refused with one holder or another; beside it the plain list of who waits with whom."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting = Waiting(most=9)
+        self.with_whom: dict[str, str] = {}
+
+    @rule(holder=_holders, names=_pods)
+    def refuse(self, holder: str, names: list[str]) -> None:
+        self.waiting.refuse(holder, *names)
+        self._become(
+            {name: other for name, other in self.with_whom.items() if other != holder} | dict.fromkeys(names, holder)
+        )
+
+    @rule(holder=_holders, names=_pods)
+    def over(self, holder: str, names: list[str]) -> None:
+        self.waiting.over(holder, *names)
+        self._become({name: other for name, other in self.with_whom.items() if other != holder and name not in names})
+
+    @rule(names=_pods)
+    def leave(self, names: list[str]) -> None:
+        for name in names:
+            self.waiting.waiters.pod_left(uid_of(name))
+        self._become({name: other for name, other in self.with_whom.items() if name not in names})
+
+    def _become(self, with_whom: dict[str, str]) -> None:
+        left = {uid_of(name) for name, other in self.with_whom.items() if with_whom.get(name) != other}
+        assert sorted(self.waiting.left) == sorted(left)
+        self.waiting.left.clear()
+        self.with_whom = with_whom
+
+    @invariant()
+    def everyone_waits_with_one_holder(self) -> None:
+        self.waiting.wait(AFTER)
+        found = [(uid, waiter.holder) for waiter in self.waiting.waiters.first() for uid in waiter.pods]
+        assert sorted(found) == sorted((uid_of(name), holder) for name, holder in self.with_whom.items())
+        assert sorted(self.waiting.first()) == sorted({*self.with_whom.values()})
+
+
+PodsThatWait.TestCase.settings = settings(max_examples=60, stateful_step_count=12, deadline=None)
+TestPodsThatWait = PodsThatWait.TestCase
