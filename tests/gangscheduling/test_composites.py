@@ -207,14 +207,32 @@ async def test_a_composite_that_loses_a_pod_while_it_is_bound_binds_nobody() -> 
     await world.until(lambda: world.started("left", "right") == [2, 2], within=15)
 
 
-async def test_groups_that_are_parts_of_themselves_wait_and_say_so() -> None:
+@pytest.mark.parametrize("length", [1, 2, 5])
+async def test_groups_that_are_parts_of_themselves_wait_and_say_so(
+    length: int, caplog: pytest.LogCaptureFixture
+) -> None:
     world = CompositeWorld()
     world.add_nodes(make_node("one", cpu="4"))
-    world.add_composite("job", 1, parentCompositePodGroupName="other")
-    world.add_composite("other", 1, parentCompositePodGroupName="job")
-    left = world.part("left", 1, 1)
+    left = world.part("left", 1, 1, parent="job-0")
+    world.add(*(pod.node("one") for pod in make_members("right", 1)))
+    right = world.add_group("right", 1, parentCompositePodGroupName="job-0")
+    for number in range(length):
+        above = f"job-{(number + 1) % length}"
+        world.add_composite(f"job-{number}", 1, parentCompositePodGroupName=above, disruptionMode={"all": {}})
     await world.settle()
     assert world.groups.lack(left) == 'composite pod groups above "left" are nested too deeply, or in a circle'
+    assert world.groups.falling_with(left) == [right]
+    assert sorted(world.groups.hierarchy.leaves("compositepodgroup/default/job-0")) == [left, right]
+    [running] = world.groups.holding(right)
+    disruption = world.groups.disruption(running)
+    assert disruption is not None
+    assert disruption.pods == [running]
+    assert [record.getMessage() for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
+
+    world.api.delete(COMPOSITE_KIND, f"default/job-{length - 1}")
+    world.add_composite(f"job-{length - 1}", 1)
+    if length < 4:
+        await world.until(lambda: world.started("left") == [1], within=30)
 
 
 async def test_a_composite_that_goes_takes_the_chance_of_its_parts_along() -> None:
