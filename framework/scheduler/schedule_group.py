@@ -112,7 +112,7 @@ class GroupCycle:
         yield True
         searched = yield from self._search(plugin, group, topology, attempts, missing)
         if isinstance(searched, Status):
-            return GroupOutcome.told(attempts, searched)
+            return GroupOutcome.at_fault(plugin, group, missing, attempts, searched)
         trial, no_domain = searched.trial, searched.no_domain
         members: list[PodDecision] = []
         for attempt in (*trial.placed, *trial.refused):

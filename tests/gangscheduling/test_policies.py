@@ -188,6 +188,37 @@ async def test_pods_that_do_not_go_with_their_group_are_an_error_of_all(
     assert {text for _, text, _ in world.conditions.values()} == {message}
 
 
+@pytest.mark.parametrize(
+    ("racks", "cause"),
+    [
+        (("a", "b"), "more than 1 domain found for pod group: a, b"),
+        (("a", "b", "c"), "more than 1 domain found for pod group: a, b"),
+        (("a", None), "no topology domain found for pod default/train-1"),
+        ((None, None), "no topology domain found for pod default/train-0"),
+    ],
+)
+async def test_a_gang_whose_pods_run_in_no_one_domain_says_so_until_they_do(
+    racks: tuple[str | None, ...], cause: str
+) -> None:
+    world = World()
+    train = world.add_group("train", len(racks) + 2, schedulingConstraints={"topology": [{"key": "rack"}]})
+    members = make_members("train", len(racks) + 2)
+    for number, rack in enumerate(racks):
+        world.add_nodes(make_node(f"node-{number}", cpu="8").labels({"rack": rack} if rack else {}))
+        members[number].node(f"node-{number}")
+    world.add(*members)
+    await world.settle()
+    text = f"cannot determine domain for already scheduled pods: {cause}"
+    assert world.told(train) == (Reason.SCHEDULER_ERROR, text)
+    waiting = {key: told[:2] for key, told in world.conditions.items()}
+    assert waiting == {f"default/train-{len(racks) + number}": ("SchedulerError", text) for number in range(2)}
+
+    world.delete(*(f"default/train-{number}" for number in range(len(racks))))
+    world.add_nodes(make_node("roomy", cpu="8").labels({"rack": "d"}))
+    world.add(*make_members("train", len(racks), first=len(members)))
+    await world.until(lambda: world.told(train) == (Reason.SCHEDULED, ""), within=30)
+
+
 async def test_the_group_of_higher_priority_is_tried_first_whatever_came_first() -> None:
     world = World()
     low = world.add_group("low", 2, priority=1)
