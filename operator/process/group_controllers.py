@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from muster.framework.contract.group_book import GroupBook
 from muster.operator.podgroups.controller import PodGroupController
 from muster.operator.podgroups.healing import Healer
+from muster.operator.podgroups.healing_faults import HealingFaults
 from muster.operator.podgroups.native import NativeGroupController
 from muster.operator.podgroups.worker import GroupWorker, WorkerPorts
 from muster.plugins.coscheduling.api import API_VERSION as LABELLED
@@ -43,8 +45,12 @@ def group_controllers(process: Process) -> list[GroupWorker]:
 
     if isinstance(labelled, PodGroups):
         labelled.may_tell = may_tell
-        controllers += PodGroupController(labelled, ports), Healer(labelled, ports, LABELLED)
+        controllers += PodGroupController(labelled, ports), *_healing(labelled, ports, LABELLED)
     if isinstance(native, Groups):
         native.may_tell = may_tell
-        controllers += NativeGroupController(native, ports), Healer(native, ports, NATIVE)
+        controllers += NativeGroupController(native, ports), *_healing(native, ports, NATIVE)
     return controllers
+
+
+def _healing(groups: GroupBook[Any], ports: WorkerPorts, api_version: str) -> tuple[GroupWorker, ...]:
+    return Healer(groups, ports, api_version), HealingFaults(groups, ports, api_version)

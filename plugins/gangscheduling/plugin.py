@@ -123,8 +123,7 @@ class GangScheduling(
 
     def priority(self, group: str) -> int | None:
         """The group's own."""
-        known = group in self._groups or self._groups.hierarchy.get(group) is not None
-        return self._groups.priority(group) if known else None
+        return None if self._groups.object_of(group) is None else self._groups.priority(group)
 
     def missing(self, group: str) -> int:
         """How many members must get a node at once; of a hierarchy, how many at least."""
@@ -146,7 +145,7 @@ class GangScheduling(
 
     def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
         """As the group says, else as its pods do, which agree."""
-        found = self._groups.get(group) or self._groups.hierarchy.get(group)
+        found = self._groups.object_of(group)
         policy = None if found is None else found.spec.preemption_policy
         return super().may_preempt(group, waiting) if policy is None else policy != NEVER
 
