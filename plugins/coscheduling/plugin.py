@@ -73,6 +73,7 @@ class Coscheduling(
     """Places the pods of a PodGroup together or not at all."""
 
     name = NAME
+    terse = True
     args_model = CoschedulingArgs
     watches = (POD_GROUPS,)
 

@@ -223,7 +223,14 @@ class GangScheduling(
     def reject_group(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
     ) -> Status:
-        """What the group is told. An error of a pod is one of all; what is wrong with the group is said as it is."""
+        """What the group is told: what became of the trial, and what it is promised, if it is."""
+        status = self.reject_trial(group, cause, placed=placed, missing=missing, no_domain=no_domain)
+        return Status(status.code, (self._with_promise(group, status.message),)) if status.rejected else status
+
+    def reject_trial(
+        self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
+    ) -> Status:
+        """An error of a pod is one of all; what is wrong with the group is said as it is."""
         found = self._groups.get(group)
         if found is None:
             return cause
@@ -236,7 +243,6 @@ class GangScheduling(
         text = messages.unsatisfied(min_count, scheduled + placed, missing - placed - 1)
         if no_domain is not None:
             text = messages.no_domain(no_domain, text)
-        text = self._with_promise(group, text)
         return Status.pending(text) if cause.code is Code.PENDING else Status.unschedulable(text)
 
     def reject_part(self, part: Part, cause: Shortage | Status | None) -> Status:
@@ -265,7 +271,7 @@ class GangScheduling(
         """A pod that found no node is told so; one that found one, that it is of no use."""
         if own is not None:
             return status if own.plugin == self.name or own.rejected is not status.rejected else own
-        return Status.unschedulable(f"{messages.UNSCHEDULABLE}, {status.message}") if placed else status
+        return Status.unschedulable(messages.of_no_use(status.message)) if placed else status
 
     # What follows from decisions.
 

@@ -5,7 +5,7 @@ import pytest
 from muster.framework.contract.members import EndedMember
 from muster.plugins.gangscheduling.groups import Reason
 from tests.builders import make_node, make_pod
-from tests.gangscheduling.world import World, make_group, make_members
+from tests.gangscheduling.world import NO_VICTIMS, World, make_group, make_members
 
 TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
 
@@ -38,10 +38,10 @@ async def test_a_gang_without_room_holds_nothing_and_each_pod_is_told_what_becam
     assert world.bound("train") == []
     said = world.said(train)
     assert said is not None
-    assert (said.reason, said.message) == (Reason.UNSCHEDULABLE, unsatisfied)
+    assert (said.reason, said.message) == (Reason.UNSCHEDULABLE, unsatisfied + NO_VICTIMS)
     assert {key: message for key, (_, message, _) in world.conditions.items()} == {
-        "default/train-0": f"pod group is unschedulable, {unsatisfied}",
-        "default/train-1": f"pod group is unschedulable, {unsatisfied}",
+        "default/train-0": f"pod group is unschedulable, {unsatisfied}{NO_VICTIMS}",
+        "default/train-1": f"pod group is unschedulable, {unsatisfied}{NO_VICTIMS}",
         "default/train-2": "0/1 nodes are available: 1 Insufficient cpu.",
         "default/train-3": "0/1 nodes are available: 1 Insufficient cpu.",
     }
@@ -51,6 +51,22 @@ async def test_a_gang_without_room_holds_nothing_and_each_pod_is_told_what_becam
     world.add_nodes(make_node("two", cpu="3"))
     await world.until(lambda: len(world.bound("train")) == 3, within=15)
     world.check()
+
+
+async def test_a_pod_of_a_gang_that_was_not_tried_any_more_is_told_what_the_gang_lacks() -> None:
+    world = World()
+    world.add_nodes(make_node("one", cpu="2"))
+    train = world.add_group("train", 4)
+    world.add(*make_members("train", 4))
+    await world.settle()
+    unsatisfied = "minCount (4) cannot be satisfied: 2 scheduled, 1 remaining"
+    assert world.told(train) == (Reason.UNSCHEDULABLE, unsatisfied + NO_VICTIMS)
+    assert {key: message for key, (_, message, _) in world.conditions.items()} == {
+        "default/train-0": f"pod group is unschedulable, {unsatisfied}{NO_VICTIMS}",
+        "default/train-1": f"pod group is unschedulable, {unsatisfied}{NO_VICTIMS}",
+        "default/train-2": "0/1 nodes are available: 1 Insufficient cpu.",
+        "default/train-3": unsatisfied,
+    }
 
 
 async def test_pods_of_a_basic_group_are_placed_as_far_as_they_fit() -> None:
