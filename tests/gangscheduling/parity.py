@@ -4,8 +4,8 @@ Both run on one control plane and answer to names of their own. Each situation i
 with pods that run on them, then groups one by one, some of whose pods run already, some of which need another number of
 pods after a while, some of which may evict others. What is compared once all is settled: how many pods of each group
 have nodes, in how many domains, what the group's condition says, and what each pod without a node is told, what came of
-preemption included. Left out is how many pods were evicted, and what kube-scheduler's gate for topologies puts around
-the text of a group without one.
+preemption included. Left out is how many pods were evicted, what kube-scheduler's gate for topologies puts around the
+text of a group without one, and its word on claims for devices of groups that have none.
 
 Muster tells other numbers alone only once in half a minute, and looks at a group that waits only when something may
 help it. So texts of pods are compared without numbers, and of groups that wait while others come only what they are.
@@ -53,6 +53,7 @@ THEIRS, OURS = "default-scheduler", "native"
 _UNSCHEDULABLE = "pod group is unschedulable"
 _NO_PLACEMENT = "pod group is unschedulable, 0/1 placements are available, first placement status: "
 _PREEMPTION = ", pod group preemption: "
+_NO_CLAIMS = ", deallocation and deletion of ResourceClaims completed"
 _ALONE = re.compile(r"(?<!pod group) preemption: .*")
 _VICTIMS = re.compile(r"\d+ victims")
 _NUMBERS = re.compile(r"\d+")
@@ -317,7 +318,7 @@ def _group(pod: Mapping[str, Any]) -> str:
 
 def _plain(message: str) -> str:
     """Without what is left to chance; what came of preemption is told once for each part of a tree."""
-    reason, *preemption = map(_without_placement, message.split(_PREEMPTION))
+    reason, *preemption = map(_without_placement, message.replace(_NO_CLAIMS, "").split(_PREEMPTION))
     return _PREEMPTION.join([reason, *dict.fromkeys(_VICTIMS.sub("n victims", each) for each in preemption)])
 
 
