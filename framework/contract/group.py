@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..model.pod_info import PodInfo
 from .group_tree import Part, Shortage
@@ -20,6 +21,12 @@ from .topology import NoDomain, Topology
 
 class GroupPlugin(Plugin[Args]):
     """Knows which pods belong together and how many of them must be placed at once."""
+
+    terse: ClassVar[bool] = False
+    """Whether all members are told alike what came of preemption, and nothing where there is nobody to evict.
+
+    Else it is told as kube-scheduler does: always, but not to members that were not tried any more.
+    """
 
     @abstractmethod
     def group_of(self, pod: PodInfo) -> str | None:
@@ -55,6 +62,15 @@ class GroupPlugin(Plugin[Args]):
         counts and the cause of the domain that comes closest. Pure, as deciding is: what follows from it is done in
         `DecisionFollower.on_group_decision`.
         """
+
+    def reject_trial(
+        self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
+    ) -> Status:
+        """The same of a trial without pods that may be evicted: what people are told of it, and only there.
+
+        Unless it is overridden, why the first member did not fit. Pure.
+        """
+        return cause
 
     def topology(self, group: str) -> Topology | None:
         """Where members have to be together; None for anywhere. Asked at every attempt, after `group_of`."""

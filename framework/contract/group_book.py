@@ -69,6 +69,10 @@ class GroupBook(ABC, Generic[G]):
         """The group's object as last seen."""
         return self._groups.get(group)
 
+    def object_of(self, group: str) -> GroupObject | None:
+        """The same, also of a group that consists of groups."""
+        return self.get(group)
+
     def __contains__(self, group: object) -> bool:
         """Whether there is such an object."""
         return group in self._groups

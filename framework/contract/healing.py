@@ -29,12 +29,10 @@ class HealingPolicy(StrEnum):
     """They go on as long as the quorum is left; then they are evicted."""
 
 
-def healing_policy(annotations: Mapping[str, str]) -> HealingPolicy:
-    """What the annotations say; KEEP where they say nothing that can be read."""
-    try:
-        return HealingPolicy(annotations.get(HEALING_POLICY, HealingPolicy.KEEP))
-    except ValueError:
-        return HealingPolicy.KEEP
+def healing_policy(*annotations: Mapping[str, str]) -> HealingPolicy:
+    """What those of the first object say that say what can be read; KEEP where none do."""
+    said = (each.get(HEALING_POLICY, "") for each in annotations)
+    return next((HealingPolicy(value) for value in said if value in [*HealingPolicy]), HealingPolicy.KEEP)
 
 
 def healing_fault(annotations: Mapping[str, str]) -> str:

@@ -48,6 +48,7 @@ class PodGroupInfo:
         missing: how many of them must get one.
         priority: what victims have to be below.
         may_preempt: whether it may evict anybody.
+        terse: whether it is told nothing where there is nobody to evict, see `GroupPlugin.terse`.
     """
 
     key: str
@@ -56,6 +57,7 @@ class PodGroupInfo:
     missing: int
     priority: int
     may_preempt: bool
+    terse: bool = False
 
 
 @dataclass(frozen=True, slots=True)

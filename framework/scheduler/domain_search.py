@@ -163,7 +163,7 @@ class DomainSearch:
             if len(only) > 1 or NONE in only:
                 if depth > topology.required:
                     continue
-                return _undetermined(partition, only)
+                return self._undetermined(partition, asked.placed)
             pinned = next(iter(only), None)
             try:
                 found = yield from self._search_level(asked, partition, pinned)
@@ -189,7 +189,7 @@ class DomainSearch:
             if len(only) == 1 and NONE not in only:
                 return self._beside_open_slices(topology, partition, partition.rows[only.pop()], holding)
             if depth == topology.required:
-                return _undetermined(partition, only)
+                return self._undetermined(partition, holding)
         return None
 
     def _beside_open_slices(
@@ -363,8 +363,21 @@ class DomainSearch:
 
     def _rows_by_pod(self, placed: Iterable[PodInfo]) -> Rows:
         """The row of the node of each pod, as far as the node is there."""
-        names = (self._node_of(pod.uid) or pod.node_name for pod in placed)
-        return np.array([row for name in names if (row := self._snapshot.live_row_of(name)) is not None], np.intp)
+        return np.array([row for pod in placed if (row := self._row_of(pod)) is not None], np.intp)
+
+    def _row_of(self, pod: PodInfo) -> int | None:
+        return self._snapshot.live_row_of(self._node_of(pod.uid) or pod.node_name)
+
+    def _undetermined(self, partition: Partition, placed: Sequence[PodInfo]) -> Status:
+        """kube-scheduler's text for members that run in several domains, or in none."""
+        numbers = {pod.key: int(partition.numbers[row]) for pod in placed if (row := self._row_of(pod)) is not None}
+        outside = [pod for pod, number in numbers.items() if number == NONE]
+        if outside:
+            what = f"no topology domain found for pod {min(outside)}"
+        else:
+            first, second, *_ = ("/".join(partition.values[number]) for number in sorted({*numbers.values()}))
+            what = f"more than 1 domain found for pod group: {first}, {second}"
+        return Status.failure(f"cannot determine domain for already scheduled pods: {what}")
 
 
 def _hold(attempts: Iterable[Attempt], within: Rows | None) -> None:
@@ -374,13 +387,3 @@ def _hold(attempts: Iterable[Attempt], within: Rows | None) -> None:
 
 def _domains_at(partition: Partition, taken: Rows) -> set[int]:
     return set(partition.numbers[taken].tolist())
-
-
-def _undetermined(partition: Partition, domains: Iterable[int]) -> Status:
-    """kube-scheduler's text for members that run in several domains, or in none."""
-    named = sorted(domains)
-    if NONE in named:
-        what = f"no topology domain found for a pod: its node lacks {' or '.join(partition.keys)}"
-    else:
-        what = f"more than 1 domain found for pod group: {', '.join('/'.join(partition.values[n]) for n in named)}"
-    return Status.failure(f"cannot determine domain for already scheduled pods: {what}")

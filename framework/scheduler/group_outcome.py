@@ -22,7 +22,7 @@ class GroupOutcome:
         together: whether the failed ones failed as a group, for one reason.
         first_lost: the first that had a node and could not be reserved there.
         decision: what the trial came to; None where all members were tried each on its own.
-        alone: those that were, or never came to a trial.
+        alone: those that were.
         whole: whether all that are placed are bound, or none.
         awaits_victims: whether others are evicted for those that failed.
     """
@@ -37,22 +37,15 @@ class GroupOutcome:
     awaits_victims: bool = False
 
     @classmethod
-    def told(cls, attempts: Sequence[Attempt], status: Status) -> GroupOutcome:
-        """All members get this status."""
-        for attempt in attempts:
-            attempt.fail(status)
-        return cls(failed=[*attempts], together=True, alone=[*attempts])
-
-    @classmethod
     def at_fault(
         cls, plugin: GroupPlugin, group: str, missing: int, attempts: Sequence[Attempt], status: Status
     ) -> GroupOutcome:
-        """Nobody was tried: it is an error of the group."""
-        outcome = cls.told(attempts, status)
-        waiting = [attempt.pod for attempt in outcome.alone]
-        outcome.decision = GroupDecision(plugin.name, group, status, status, 0, missing, (), waiting)
-        outcome.alone = []
-        return outcome
+        """It is an error of the group: all members get this status."""
+        for attempt in attempts:
+            attempt.fail(status)
+        waiting = [attempt.pod for attempt in attempts]
+        decision = GroupDecision(plugin.name, group, status, status, 0, missing, (), waiting)
+        return cls(failed=[*attempts], together=True, decision=decision)
 
     def failure(self) -> GroupResult:
         """What an attempt that did not start the group came to, as a label of metrics."""

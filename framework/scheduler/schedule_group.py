@@ -112,7 +112,7 @@ class GroupCycle:
         yield True
         searched = yield from self._search(plugin, group, topology, attempts, missing)
         if isinstance(searched, Status):
-            return GroupOutcome.told(attempts, searched)
+            return GroupOutcome.at_fault(plugin, group, missing, attempts, searched)
         trial, no_domain = searched.trial, searched.no_domain
         members: list[PodDecision] = []
         for attempt in (*trial.placed, *trial.refused):
@@ -130,7 +130,7 @@ class GroupCycle:
             return (yield from self._each_by_itself(plugin, group, topology, trial.refused, outcome))
         cause = trial.refusal or Status.pending()
         status = plugin.reject_group(group, cause, placed=placed, missing=missing, no_domain=no_domain)
-        status = status.by(plugin.name)
+        status = untried = status.by(plugin.name)
         notes, helped = CycleState(), PostFiltered({} if status.code is Code.PENDING else None)
         if status.code is Code.UNSCHEDULABLE and attempts[0].framework.plugins.pod_group_post_filter:
 
@@ -138,11 +138,15 @@ class GroupCycle:
                 searched = yield from self._search(plugin, group, topology, copies, missing)
                 if isinstance(searched, Status):
                     return searched
-                enough = searched.trial.placed[:missing]
-                return enough if len(enough) >= missing else searched.trial.refusal or Status.unschedulable()
+                found, fitting = searched.trial, len(searched.trial.placed)
+                if fitting >= missing:
+                    return found.placed[:missing]
+                cause = found.refusal or Status.unschedulable()
+                return plugin.reject_trial(group, cause, placed=fitting, missing=missing, no_domain=searched.no_domain)
 
             helped = yield from self._post_filter(plugin, group, attempts, missing, notes, place)
             status = Status(status.code, (with_preemption(status.message, helped.message),), status.plugin)
+            untried = status if plugin.terse else untried
         holding = [*plugin.placed_members(group)] if topology is not None else ()
         decision = GroupDecision(
             plugin.name,
@@ -160,7 +164,7 @@ class GroupCycle:
             waiting_in={group: waiting},
             untried=(yield from self._trials.alone(trial.untried, members)),
         )
-        outcome = yield from self._reject(plugin, status, trial, decision, helped)
+        outcome = yield from self._reject(plugin, status, untried, trial, decision, helped)
         outcome.awaits_victims = helped.made_room
         return outcome
 
@@ -201,6 +205,7 @@ class GroupCycle:
             missing=missing,
             priority=plugin.preemption_priority(group, waiting),
             may_preempt=plugin.may_preempt(group, waiting),
+            terse=plugin.terse,
         )
 
         framework = attempts[0].framework
@@ -285,8 +290,15 @@ class GroupCycle:
         outcome.placed = []
 
     def _reject(
-        self, plugin: GroupPlugin, status: Status, trial: Trial, decision: GroupDecision, helped: PostFiltered
+        self,
+        plugin: GroupPlugin,
+        status: Status,
+        untried: Status,
+        trial: Trial,
+        decision: GroupDecision,
+        helped: PostFiltered,
     ) -> Steps[GroupOutcome]:
+        """All are told `status`, but those that were not tried `untried`, and get back to the queue together."""
         rejectors = set().union(*(attempt.rejectors for attempt in trial.refused))
         pending = set().union(*(attempt.pending for attempt in trial.refused))
         if rejectors or status.code is Code.PENDING:
@@ -297,8 +309,10 @@ class GroupCycle:
                 yield from self._cycle.schedule_in_steps(attempt)
                 yield True
         outcome = GroupOutcome(together=True, decision=decision)
-        for attempt in (*trial.refused, *trial.placed, *trial.untried):
-            attempt.status = plugin.reject_member(status, attempt.status, placed=bool(attempt.node_name))
+        tried = (*trial.refused, *trial.placed)
+        for place, attempt in enumerate((*tried, *trial.untried)):
+            told = status if place < len(tried) else untried
+            attempt.status = plugin.reject_member(told, attempt.status, placed=bool(attempt.node_name))
             attempt.node_name = ""
             attempt.rejectors = set(rejectors)
             attempt.pending = set(pending)

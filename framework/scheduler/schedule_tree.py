@@ -8,7 +8,7 @@ without it; where they have not, nobody starts, and every part is told what the 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..contract.cycle_state import CycleState
@@ -74,7 +74,7 @@ class TreeCycle:
             helped = yield from help_(notes, place)
         told: dict[str, Status | None] = {}
         _tell(plugin, tree, trial, refused, told)
-        told = {key: _with_help(status, helped) for key, status in told.items()}
+        parts = {key: _with_help(status, helped) for key, status in told.items()}
         waiting = [attempt.pod for attempt in attempts]
         waiting_in: defaultdict[str, list[PodInfo]] = defaultdict(list)
         for pod in waiting:
@@ -92,25 +92,27 @@ class TreeCycle:
             trial.shortage.no_domain if trial.shortage is not None else None,
             notes,
             helped.message,
-            told,
+            parts,
             tree,
             waiting_in,
             untried,
         )
         placed = trial.placed if refused is None else ()
-        failed = yield from self._fail(plugin, trial, told, attempts, placed, helped)
+        to_untried = parts if plugin.terse else told
+        failed = yield from self._fail(plugin, trial, parts, to_untried, attempts, placed, helped)
         return TreeOutcome(placed, failed, decision)
 
     def _fail(
         self,
         plugin: GroupPlugin,
         trial: PartTrial,
-        told: dict[str, Status | None],
+        told: Mapping[str, Status | None],
+        to_untried: Mapping[str, Status | None],
         attempts: Sequence[Attempt],
         placed: Sequence[Attempt],
         helped: PostFiltered,
     ) -> Steps[list[Attempt]]:
-        """Tell everyone who is not placed why."""
+        """Tell all who are not placed why: those that were tried what their leaf is `told`, others `to_untried`."""
         going = {attempt.pod.uid for attempt in placed}
         unfit = {leaf.part.key: {each.pod.uid for each in leaf.tried} for leaf in trial.leaves() if not leaf.fits}
         failed = [attempt for attempt in attempts if attempt.pod.uid not in going]
@@ -120,9 +122,9 @@ class TreeCycle:
         pending = set().union(*(attempt.pending for attempt in failed))
         for attempt in failed:
             key = plugin.part_of(attempt.pod)
-            status = told.get(key)
+            had_node = bool(attempt.node_name) and attempt.pod.uid in unfit.get(key, ())
+            status = (told if had_node or attempt.status is not None else to_untried).get(key)
             if status is not None:
-                had_node = bool(attempt.node_name) and attempt.pod.uid in unfit.get(key, ())
                 attempt.status = plugin.reject_member(status.by(plugin.name), attempt.status, placed=had_node)
             attempt.node_name = ""
             attempt.rejectors, attempt.pending = set(rejectors), set(pending)

@@ -59,14 +59,14 @@ def notices(
 
 
 def event_of(
-    notice: Notice, group: ObjectMeta, api_version: str, *, reporter: str, action: str = "Scheduling"
+    notice: Notice, group: ObjectMeta, api_version: str, *, reporter: str, action: str = "Scheduling", kind: str = KIND
 ) -> EventKey:
-    """The notice as an Event in `reporter`'s name on a group of this API version.
+    """The notice as an Event in `reporter`'s name on a group of this API version and kind.
 
     Its reference to the group names no version of it, so that an event which repeats is the same event.
     """
     about = ObjectReference(
-        kind=KIND, namespace=group.namespace, name=group.name, uid=group.uid, api_version=api_version
+        kind=kind, namespace=group.namespace, name=group.name, uid=group.uid, api_version=api_version
     )
     return EventKey(notice.kind, notice.reason, action, cut_note(notice.note), reporter, about, None)
 

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from muster.framework.contract.group_book import GroupBook
 from muster.operator.podgroups.controller import PodGroupController
 from muster.operator.podgroups.healing import Healer
+from muster.operator.podgroups.healing_faults import HealingFaults
 from muster.operator.podgroups.native import NativeGroupController
 from muster.operator.podgroups.worker import GroupWorker, WorkerPorts
 from muster.plugins.coscheduling.api import API_VERSION as LABELLED
@@ -19,6 +21,8 @@ from muster.plugins.gangscheduling.groups import Groups
 from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
 
 if TYPE_CHECKING:
+    from muster.operator.kube.informer import Informer
+
     from .process import Process
 
 
@@ -44,9 +48,15 @@ def group_controllers(process: Process) -> list[GroupWorker]:
     if isinstance(labelled, PodGroups):
         labelled.may_tell = may_tell
         keeper = PodGroupController(labelled, ports)
-        controllers += keeper, Healer(labelled, ports, LABELLED, keeper.ended)
+        controllers += keeper, *_healing(labelled, ports, LABELLED, keeper.ended)
     if isinstance(native, Groups):
         native.may_tell = may_tell
         writer = NativeGroupController(native, ports)
-        controllers += writer, Healer(native, ports, NATIVE, writer.ended)
+        controllers += writer, *_healing(native, ports, NATIVE, writer.ended)
     return controllers
+
+
+def _healing(
+    groups: GroupBook[Any], ports: WorkerPorts, api_version: str, ended: Informer[Any]
+) -> tuple[GroupWorker, ...]:
+    return Healer(groups, ports, api_version, ended), HealingFaults(groups, ports, api_version)

@@ -76,6 +76,11 @@ def group_unschedulable(group: str, placed: int, missing: int, cause: str, no_do
     return f"pod group {group} is unschedulable, {fit}{beside}: {cause}"
 
 
+def group_failed(group: str, cause: str) -> str:
+    """It was not even found out where the members that the group lacks could go."""
+    return f"pod group {group} is unschedulable: {cause}"
+
+
 def _labels(keys: Sequence[str]) -> str:
     return f"label {keys[0]}" if len(keys) == 1 else f"labels {', '.join(keys[:-1])} and {keys[-1]}"
 

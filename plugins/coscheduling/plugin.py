@@ -74,6 +74,7 @@ class Coscheduling(
     """Places the pods of a PodGroup together or not at all."""
 
     name = NAME
+    terse = True
     args_model = CoschedulingArgs
     watches = (POD_GROUPS,)
 
@@ -283,7 +284,9 @@ class Coscheduling(
                 state.was_incomplete = True
             elif decision.evictions is None:
                 self._activation.failed(group)
-            text = self._unschedulable(group, decision.placed, decision.missing, cause, decision.no_domain)
+            text = messages.group_failed(group, cause.message)
+            if decision.members:
+                text = self._unschedulable(group, decision.placed, decision.missing, cause, decision.no_domain)
             self._groups.announce(group, Reason.UNSCHEDULABLE, with_preemption(text, decision.post_filter))
 
     def on_pod_released(self, decision: PodDecision) -> None:

@@ -44,6 +44,7 @@ from .candidates import pick_one_node
 from .dry_run import NO_VICTIMS, DryRun, VictimSearch
 from .executor import Executor, Preemptor, terminating_by_preemption
 from .extenders import left_by_extenders, still_in_question
+from .group_search import NO_VICTIMS as NO_GROUP_VICTIMS
 from .group_search import GroupPlan, GroupSearch
 from .memory import DryRunMemory
 from .units import Units
@@ -148,9 +149,11 @@ class DefaultPreemption(
             return None, Status.unschedulable("not eligible due to preemptionPolicy=Never."), None
         if self._is_clearing(group):
             return None, Status(Code.SUCCESS, ("ongoing preemption on nominated nodes",)), None
-        if not any(priority < group.priority for priority in self.handle.snapshot.priorities):
-            return {}, Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE), None  # nobody: not worth a word to each member
-        plan = yield from GroupSearch(self.handle, group, trial, self._budgets(), self._units()).run()
+        plan: GroupPlan | Status = NO_GROUP_VICTIMS
+        if any(priority < group.priority for priority in self.handle.snapshot.priorities):
+            plan = yield from GroupSearch(self.handle, group, trial, self._budgets(), self._units()).run()
+        if plan is NO_GROUP_VICTIMS and group.terse:
+            plan = Status(NO_GROUP_VICTIMS.code)
         if isinstance(plan, Status):
             return {}, plan, None
         text = f"found a placement for podgroup, preempting {len(plan.victims)} victims"

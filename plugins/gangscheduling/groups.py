@@ -108,12 +108,18 @@ class Groups(GroupBook[PodGroup]):
 
     def follow_composite(self, key: str, new: CompositePodGroup | None) -> None:
         """A CompositePodGroup came, changed or went."""
+        name = COMPOSITE_PREFIX + key
         self.hierarchy.follow_composite(key, new)
         self._faults.clear()
-        for group in self.hierarchy.leaves(COMPOSITE_PREFIX + key):
+        self._changed(name)
+        for group in self.hierarchy.leaves(name):
             self._changed(group)
 
     # What they are.
+
+    def object_of(self, group: str) -> PodGroup | CompositePodGroup | None:
+        """The object of a PodGroup, or of a hierarchy or a part of one."""
+        return self._groups.get(group) or self.hierarchy.get(group)
 
     def quorum(self, group: str) -> int:
         """How many pods have to be scheduled at once; 0 for a group that does not exist."""
@@ -188,7 +194,7 @@ class Groups(GroupBook[PodGroup]):
 
     def priority(self, group: str) -> int:
         """The group's own, whatever its pods have; 0 for one that names none, or does not exist."""
-        found = self._groups.get(group) or self.hierarchy.get(group)
+        found = self.object_of(group)
         return 0 if found is None else found.spec.priority or 0
 
     def disruption(self, pod: PodInfo) -> Disruption | None:
@@ -213,8 +219,7 @@ class Groups(GroupBook[PodGroup]):
         found = self._groups.get(group)
         if found is None:
             return HealingPolicy.KEEP
-        said = [found.annotations, *(above.annotations for _, above in self.hierarchy.known_above(group))]
-        return healing_policy(next(filter(None, said), {}))
+        return healing_policy(found.annotations, *(above.annotations for _, above in self.hierarchy.known_above(group)))
 
     def falling_with(self, group: str) -> Sequence[str]:
         """The other parts of its hierarchy that cannot go on when it cannot."""
@@ -237,7 +242,7 @@ class Groups(GroupBook[PodGroup]):
     def fault(self, group: str) -> str | None:
         """Why its members cannot be one group; None when they can. See `validation`."""
         if group not in self._faults:
-            found = self._groups.get(group) or self.hierarchy.get(group)
+            found = self.object_of(group)
             leaves = self.leaves(group)
             if found is not None and self._are_alike(leaves, found.spec):
                 self._faults[group] = None

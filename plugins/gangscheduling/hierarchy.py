@@ -152,12 +152,14 @@ class Hierarchy:
         return messages.too_deep(_name(group)) if len(above) >= _MAX_DEPTH else None
 
     def leaves(self, name: str) -> Iterator[str]:
-        """The PodGroups in a CompositePodGroup."""
-        for part in self._parts_of(name):
-            if is_root(part):
-                yield from self.leaves(part)
+        """The PodGroups in a CompositePodGroup, each once, also where it is a part of itself."""
+        left = [name]
+        while left:
+            each = left.pop()
+            if is_root(each):
+                left += reversed(self._parts_below(each, name))
             else:
-                yield part
+                yield each
 
     def falling_with(self, group: str) -> list[str]:
         """The other PodGroups that cannot go on when this one cannot.
@@ -168,18 +170,23 @@ class Hierarchy:
         widest: str | None = None
         for name, composite in self.known_above(group):
             if not goes_on:
-                left = sum(self._runs(each) for each in self._parts_of(name) if each != part)
+                left = sum(self._runs(each, name) for each in self._parts_below(name, part))
                 goes_on = left >= composite.spec.min_group_count
             if not goes_on or composite.spec.disrupted_together:
                 widest, goes_on = name, False
             part = name
         return [] if widest is None else [leaf for leaf in self.leaves(widest) if leaf != group]
 
-    def _runs(self, name: str) -> bool:
-        """Whether a group has what it needs."""
+    def _runs(self, name: str, above: str) -> bool:
+        """Whether a group has what it needs, below one that asks."""
         if not is_root(name):
             return self._leaves.missing(name) <= 0
-        return sum(map(self._runs, self._parts_of(name))) >= self._composites[name].spec.min_group_count
+        running = sum(self._runs(part, above) for part in self._parts_below(name, above))
+        return running >= self._composites[name].spec.min_group_count
+
+    def _parts_below(self, name: str, above: str) -> Sequence[str]:
+        """The parts of a group but one: each has one parent, so a circle leads back to where one began, or nowhere."""
+        return [part for part in self._parts_of(name) if part != above]
 
     def is_ready(self, root: str) -> bool:
         """Whether so many pods and groups of a hierarchy exist that it can be tried."""

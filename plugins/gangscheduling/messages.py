@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from muster.framework.contract import NoDomain
 
 UNSCHEDULABLE = "pod group is unschedulable"
@@ -21,6 +23,12 @@ def unsatisfied(min_count: int, scheduled: int, remaining: int) -> str:
 def too_few(min_count: int, scheduled: int, remaining: int) -> str:
     """The same before any pod was tried."""
     return f"{UNSCHEDULABLE}, {unsatisfied(min_count, scheduled, remaining)}"
+
+
+@lru_cache(maxsize=8)
+def of_no_use(told: str) -> str:
+    """For a pod that found a node, and its group is told this: one text for thousands of them."""
+    return f"{UNSCHEDULABLE}, {told}"
 
 
 def no_domain(found: NoDomain, unsatisfied: str) -> str:

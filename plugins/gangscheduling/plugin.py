@@ -123,8 +123,7 @@ class GangScheduling(
 
     def priority(self, group: str) -> int | None:
         """The group's own."""
-        known = group in self._groups or self._groups.hierarchy.get(group) is not None
-        return self._groups.priority(group) if known else None
+        return None if self._groups.object_of(group) is None else self._groups.priority(group)
 
     def missing(self, group: str) -> int:
         """How many members must get a node at once; of a hierarchy, how many at least."""
@@ -146,7 +145,7 @@ class GangScheduling(
 
     def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
         """As the group says, else as its pods do, which agree."""
-        found = self._groups.get(group) or self._groups.hierarchy.get(group)
+        found = self._groups.object_of(group)
         policy = None if found is None else found.spec.preemption_policy
         return super().may_preempt(group, waiting) if policy is None else policy != NEVER
 
@@ -229,7 +228,14 @@ class GangScheduling(
     def reject_group(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
     ) -> Status:
-        """What the group is told. An error of a pod is one of all; what is wrong with the group is said as it is."""
+        """What the group is told: what became of the trial, and what it is promised, if it is."""
+        status = self.reject_trial(group, cause, placed=placed, missing=missing, no_domain=no_domain)
+        return Status(status.code, (self._with_promise(group, status.message),)) if status.rejected else status
+
+    def reject_trial(
+        self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
+    ) -> Status:
+        """An error of a pod is one of all; what is wrong with the group is said as it is."""
         found = self._groups.get(group)
         if found is None:
             return cause
@@ -242,7 +248,6 @@ class GangScheduling(
         text = messages.unsatisfied(min_count, scheduled + placed, missing - placed - 1)
         if no_domain is not None:
             text = messages.no_domain(no_domain, text)
-        text = self._with_promise(group, text)
         return Status.pending(text) if cause.code is Code.PENDING else Status.unschedulable(text)
 
     def reject_part(self, part: Part, cause: Shortage | Status | None) -> Status:
@@ -271,7 +276,7 @@ class GangScheduling(
         """A pod that found no node is told so; one that found one, that it is of no use."""
         if own is not None:
             return status if own.plugin == self.name or own.rejected is not status.rejected else own
-        return Status.unschedulable(f"{messages.UNSCHEDULABLE}, {status.message}") if placed else status
+        return Status.unschedulable(messages.of_no_use(status.message)) if placed else status
 
     # What follows from decisions.
 

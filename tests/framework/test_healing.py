@@ -88,3 +88,8 @@ def test_what_cannot_be_read_evicts_nobody_and_is_told() -> None:
         'supported values: "Keep", "Restart", "Shrink"'
     )
     assert not healing_fault({})
+
+
+def test_what_cannot_be_read_leaves_it_to_what_the_next_says() -> None:
+    misspelt, restart = ({"muster-scheduler.io/healing-policy": value} for value in ("restart", "Restart"))
+    assert healing_policy(misspelt, {}, restart, misspelt) is RESTART

@@ -3,8 +3,9 @@
 Both run on one control plane and answer to names of their own. Each situation is played for one after the other: nodes
 with pods that run on them, then groups one by one, some of whose pods run already, some of which need another number of
 pods after a while, some of which may evict others. What is compared once all is settled: how many pods of each group
-have nodes, in how many domains, what the group's condition says, and what each pod without a node is told. Left out are
-kube-scheduler's words on preemption, and what its gate for topologies puts around the text of a group without one.
+have nodes, in how many domains, what the group's condition says, and what each pod without a node is told, what came of
+preemption included. Left out is how many pods were evicted, what kube-scheduler's gate for topologies puts around the
+text of a group without one, and its word on claims for devices of groups that have none.
 
 Muster tells other numbers alone only once in half a minute, and looks at a group that waits only when something may
 help it. So texts of pods are compared without numbers, and of groups that wait while others come only what they are.
@@ -51,6 +52,10 @@ GATES = {
 THEIRS, OURS = "default-scheduler", "native"
 _UNSCHEDULABLE = "pod group is unschedulable"
 _NO_PLACEMENT = "pod group is unschedulable, 0/1 placements are available, first placement status: "
+_PREEMPTION = ", pod group preemption: "
+_NO_CLAIMS = ", deallocation and deletion of ResourceClaims completed"
+_ALONE = re.compile(r"(?<!pod group) preemption: .*")
+_VICTIMS = re.compile(r"\d+ victims")
 _NUMBERS = re.compile(r"\d+")
 _CALM_SECONDS = 0.8
 _CALM_AFTER_BACKOFF_SECONDS = 2.5
@@ -312,19 +317,20 @@ def _group(pod: Mapping[str, Any]) -> str:
 
 
 def _plain(message: str) -> str:
-    message = message.partition(", pod group preemption:")[0].replace(_NO_PLACEMENT, "")
-    before, tried, _ = message.partition("first placement status:")
+    """Without what is left to chance; what came of preemption is told once for each part of a tree."""
+    reason, *preemption = map(_without_placement, message.replace(_NO_CLAIMS, "").split(_PREEMPTION))
+    return _PREEMPTION.join([reason, *dict.fromkeys(_VICTIMS.sub("n victims", each) for each in preemption)])
+
+
+def _without_placement(message: str) -> str:
+    before, tried, _ = message.replace(_NO_PLACEMENT, "").partition("first placement status:")
     return before + tried
 
 
 def _told(pod: Mapping[str, Any]) -> str:
     conditions = pod.get("status", {}).get("conditions", ())
     said = next((each for each in conditions if each["type"] == "PodScheduled"), None)
-    return (
-        ""
-        if said is None
-        else f"{said['reason']}: {_NUMBERS.sub('n', _plain(said['message']).partition(' preemption:')[0])}"
-    )
+    return "" if said is None else f"{said['reason']}: {_NUMBERS.sub('n', _plain(_ALONE.sub('', said['message'])))}"
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from muster.plugins.gangscheduling.groups import Reason
 from tests.builders import make_node, make_pod
-from tests.gangscheduling.world import COMPOSITE_KIND, World, make_members
+from tests.gangscheduling.world import COMPOSITE_KIND, NO_VICTIMS, World, make_members
 
 _WAITS = 'waiting for composite pod group "job" tree to meet quorum: '
 
@@ -32,12 +32,12 @@ async def test_two_gangs_of_one_composite_start_together_or_not_at_all() -> None
     left, right = world.part("left", 2, 2), world.part("right", 2, 2)
     await world.settle()
     assert world.started("left", "right") == [0, 0]
-    assert world.told(left) == (Reason.UNSCHEDULABLE, "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining")
-    assert world.told(right) == (Reason.UNSCHEDULABLE, "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining")
+    lacks = "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
+    assert world.told(left) == world.told(right) == (Reason.UNSCHEDULABLE, lacks + NO_VICTIMS)
     assert {key: message for key, (_, message, _) in world.conditions.items()} == {
-        "default/left-0": "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining",
-        "default/left-1": "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining",
-        "default/right-0": "pod group is unschedulable, minCount (2) cannot be satisfied: 1 scheduled, 0 remaining",
+        "default/left-0": lacks,
+        "default/left-1": lacks,
+        "default/right-0": f"pod group is unschedulable, {lacks}{NO_VICTIMS}",
         "default/right-1": "0/1 nodes are available: 1 Insufficient cpu.",
     }
     world.add_nodes(make_node("two", cpu="1"))
@@ -160,8 +160,8 @@ async def test_where_no_domain_takes_all_parts_the_reason_names_the_closest() ->
     placements = "pod group is unschedulable, 0/2 placements are available, first placement status: "
     lacks = "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
     assert (world.told(left), world.told(right)) == (
-        (Reason.UNSCHEDULABLE, placements + lacks),
-        (Reason.UNSCHEDULABLE, lacks),
+        (Reason.UNSCHEDULABLE, placements + lacks + NO_VICTIMS),
+        (Reason.UNSCHEDULABLE, lacks + NO_VICTIMS),
     )
     said = world.said(left)
     assert said is not None
@@ -207,14 +207,32 @@ async def test_a_composite_that_loses_a_pod_while_it_is_bound_binds_nobody() -> 
     await world.until(lambda: world.started("left", "right") == [2, 2], within=15)
 
 
-async def test_groups_that_are_parts_of_themselves_wait_and_say_so() -> None:
+@pytest.mark.parametrize("length", [1, 2, 5])
+async def test_groups_that_are_parts_of_themselves_wait_and_say_so(
+    length: int, caplog: pytest.LogCaptureFixture
+) -> None:
     world = CompositeWorld()
     world.add_nodes(make_node("one", cpu="4"))
-    world.add_composite("job", 1, parentCompositePodGroupName="other")
-    world.add_composite("other", 1, parentCompositePodGroupName="job")
-    left = world.part("left", 1, 1)
+    left = world.part("left", 1, 1, parent="job-0")
+    world.add(*(pod.node("one") for pod in make_members("right", 1)))
+    right = world.add_group("right", 1, parentCompositePodGroupName="job-0")
+    for number in range(length):
+        above = f"job-{(number + 1) % length}"
+        world.add_composite(f"job-{number}", 1, parentCompositePodGroupName=above, disruptionMode={"all": {}})
     await world.settle()
     assert world.groups.lack(left) == 'composite pod groups above "left" are nested too deeply, or in a circle'
+    assert world.groups.falling_with(left) == [right]
+    assert sorted(world.groups.hierarchy.leaves("compositepodgroup/default/job-0")) == [left, right]
+    [running] = world.groups.holding(right)
+    disruption = world.groups.disruption(running)
+    assert disruption is not None
+    assert disruption.pods == [running]
+    assert [record.getMessage() for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
+
+    world.api.delete(COMPOSITE_KIND, f"default/job-{length - 1}")
+    world.add_composite(f"job-{length - 1}", 1)
+    if length < 4:
+        await world.until(lambda: world.started("left") == [1], within=30)
 
 
 async def test_a_composite_that_goes_takes_the_chance_of_its_parts_along() -> None:

@@ -13,6 +13,7 @@ from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.client import ApiClient
 from muster.operator.podgroups.ended_pods import group_by_spec
 from muster.operator.podgroups.healing import Healer
+from muster.operator.podgroups.healing_faults import HealingFaults
 from muster.operator.podgroups.worker import WorkerPorts
 from muster.plugins.gangscheduling.api import API_VERSION, PodGroup
 from muster.plugins.gangscheduling.composite_api import CompositePodGroup
@@ -54,10 +55,16 @@ class Stage:
                 info = PodInfo(from_plain(pod.node("one"), Pod))
                 self.pods[info.name] = info
                 self.groups.follow_pod(None, info)
-        for name, parent in (("inner", {"parentCompositePodGroupName": "job"}), ("job", {})):
-            body = make_composite(name, needed[name], **parent, **specs.get(name, {}))
-            body["metadata"]["annotations"] = dict(policies.get(name, {}))
-            self.groups.follow_composite(f"default/{name}", from_plain(body, CompositePodGroup))
+        self._needed, self._specs = needed, specs
+        for name in ("inner", "job"):
+            self.composite(name, policies.get(name, {}))
+
+    def composite(self, name: str, annotations: Mapping[str, str]) -> None:
+        """A composite comes, or changes."""
+        parent = {"parentCompositePodGroupName": "job"} if name == "inner" else {}
+        body = make_composite(name, self._needed[name], **parent, **self._specs.get(name, {}))
+        body["metadata"]["annotations"] = dict(annotations)
+        self.groups.follow_composite(f"default/{name}", from_plain(body, CompositePodGroup))
 
     @asynccontextmanager
     async def healing(self) -> AsyncIterator[None]:
@@ -117,6 +124,51 @@ async def test_a_part_without_a_policy_has_that_of_the_innermost_group_that_has_
     keep = {"muster-scheduler.io/healing-policy": "Keep"}
     assert await Stage(needed=needed, policies={"job": RESTART, "inner": keep}).evicted_when("workers-0") == set()
     assert await Stage(needed=needed, policies={"job": keep, "workers": RESTART}).evicted_when("spare-0") == set()
+
+
+async def test_a_policy_that_cannot_be_read_is_told_once_on_its_object_and_leaves_it_to_the_one_above() -> None:
+    misspelt = {"muster-scheduler.io/healing-policy": "restart"}
+    policies = {"workers": misspelt, "inner": misspelt, "job": RESTART}
+    stage = Stage(needed={"job": 1, "inner": 1}, policies=policies)
+    ports = WorkerPorts(cast("ApiClient", stage.client), stage.recorder, stage.clock, leading=lambda: True)
+    faults = HealingFaults(stage.groups, ports, API_VERSION)
+    faults.start()
+
+    def put(name: str, policy: str) -> None:
+        body = make_group(name, PODS[name], parentCompositePodGroupName="inner")
+        body["metadata"]["annotations"] = {"muster-scheduler.io/healing-policy": policy}
+        stage.groups.follow_group(f"default/{name}", from_plain(body, PodGroup))
+
+    def told() -> list[tuple[str, str, str]]:
+        return [(key.regarding.kind, key.regarding.name, key.note) for key in stage.recorder.keys]
+
+    def unsupported(value: str) -> str:
+        return (
+            f'metadata.annotations[muster-scheduler.io/healing-policy]: Unsupported value: "{value}": '
+            'supported values: "Keep", "Restart", "Shrink"'
+        )
+
+    stage.composite("inner", policies["inner"])
+    put("workers", "restart")
+    await stage.clock.advance(5)
+    expected = [
+        ("CompositePodGroup", "inner", unsupported("restart")),
+        ("PodGroup", "workers", unsupported("restart")),
+    ]
+    assert told() == expected
+    assert stage.recorder.told()[0][:2] == ("Warning", "InvalidHealingPolicy")
+    put("workers", "restart")
+    stage.composite("inner", policies["inner"])
+    put("workers", "restarts")
+    await stage.clock.advance(5)
+    assert told() == [*expected, ("PodGroup", "workers", unsupported("restarts"))]
+    stage.recorder.keys.clear()
+    put("workers", "Keep")
+    put("workers", "restart")
+    await stage.clock.advance(5)
+    assert told() == [("PodGroup", "workers", unsupported("restart"))]
+    await faults.stop()
+    assert await stage.evicted_when("workers-0") == {"workers-1"}
 
 
 async def test_each_group_that_restarts_is_told_why_and_who_is_protected_is_asked_for_again() -> None:

@@ -5,7 +5,7 @@ import pytest
 from muster.framework.contract.members import EndedMember
 from muster.plugins.gangscheduling.groups import Reason
 from tests.builders import make_node, make_pod
-from tests.gangscheduling.world import World, make_group, make_members
+from tests.gangscheduling.world import NO_VICTIMS, World, make_group, make_members
 
 TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
 
@@ -38,10 +38,10 @@ async def test_a_gang_without_room_holds_nothing_and_each_pod_is_told_what_becam
     assert world.bound("train") == []
     said = world.said(train)
     assert said is not None
-    assert (said.reason, said.message) == (Reason.UNSCHEDULABLE, unsatisfied)
+    assert (said.reason, said.message) == (Reason.UNSCHEDULABLE, unsatisfied + NO_VICTIMS)
     assert {key: message for key, (_, message, _) in world.conditions.items()} == {
-        "default/train-0": f"pod group is unschedulable, {unsatisfied}",
-        "default/train-1": f"pod group is unschedulable, {unsatisfied}",
+        "default/train-0": f"pod group is unschedulable, {unsatisfied}{NO_VICTIMS}",
+        "default/train-1": f"pod group is unschedulable, {unsatisfied}{NO_VICTIMS}",
         "default/train-2": "0/1 nodes are available: 1 Insufficient cpu.",
         "default/train-3": "0/1 nodes are available: 1 Insufficient cpu.",
     }
@@ -51,6 +51,22 @@ async def test_a_gang_without_room_holds_nothing_and_each_pod_is_told_what_becam
     world.add_nodes(make_node("two", cpu="3"))
     await world.until(lambda: len(world.bound("train")) == 3, within=15)
     world.check()
+
+
+async def test_a_pod_of_a_gang_that_was_not_tried_any_more_is_told_what_the_gang_lacks() -> None:
+    world = World()
+    world.add_nodes(make_node("one", cpu="2"))
+    train = world.add_group("train", 4)
+    world.add(*make_members("train", 4))
+    await world.settle()
+    unsatisfied = "minCount (4) cannot be satisfied: 2 scheduled, 1 remaining"
+    assert world.told(train) == (Reason.UNSCHEDULABLE, unsatisfied + NO_VICTIMS)
+    assert {key: message for key, (_, message, _) in world.conditions.items()} == {
+        "default/train-0": f"pod group is unschedulable, {unsatisfied}{NO_VICTIMS}",
+        "default/train-1": f"pod group is unschedulable, {unsatisfied}{NO_VICTIMS}",
+        "default/train-2": "0/1 nodes are available: 1 Insufficient cpu.",
+        "default/train-3": unsatisfied,
+    }
 
 
 async def test_pods_of_a_basic_group_are_placed_as_far_as_they_fit() -> None:
@@ -186,6 +202,37 @@ async def test_pods_that_do_not_go_with_their_group_are_an_error_of_all(
     assert (said.reason, said.message) == (Reason.SCHEDULER_ERROR, message)
     assert {reason for reason, _, _ in world.conditions.values()} == {"SchedulerError"}
     assert {text for _, text, _ in world.conditions.values()} == {message}
+
+
+@pytest.mark.parametrize(
+    ("racks", "cause"),
+    [
+        (("a", "b"), "more than 1 domain found for pod group: a, b"),
+        (("a", "b", "c"), "more than 1 domain found for pod group: a, b"),
+        (("a", None), "no topology domain found for pod default/train-1"),
+        ((None, None), "no topology domain found for pod default/train-0"),
+    ],
+)
+async def test_a_gang_whose_pods_run_in_no_one_domain_says_so_until_they_do(
+    racks: tuple[str | None, ...], cause: str
+) -> None:
+    world = World()
+    train = world.add_group("train", len(racks) + 2, schedulingConstraints={"topology": [{"key": "rack"}]})
+    members = make_members("train", len(racks) + 2)
+    for number, rack in enumerate(racks):
+        world.add_nodes(make_node(f"node-{number}", cpu="8").labels({"rack": rack} if rack else {}))
+        members[number].node(f"node-{number}")
+    world.add(*members)
+    await world.settle()
+    text = f"cannot determine domain for already scheduled pods: {cause}"
+    assert world.told(train) == (Reason.SCHEDULER_ERROR, text)
+    waiting = {key: told[:2] for key, told in world.conditions.items()}
+    assert waiting == {f"default/train-{len(racks) + number}": ("SchedulerError", text) for number in range(2)}
+
+    world.delete(*(f"default/train-{number}" for number in range(len(racks))))
+    world.add_nodes(make_node("roomy", cpu="8").labels({"rack": "d"}))
+    world.add(*make_members("train", len(racks), first=len(members)))
+    await world.until(lambda: world.told(train) == (Reason.SCHEDULED, ""), within=30)
 
 
 async def test_the_group_of_higher_priority_is_tried_first_whatever_came_first() -> None:

@@ -106,6 +106,19 @@ async def test_who_goes_with_a_pod_is_asked_once_in_a_decision_however_many_node
     assert len(asked) == 1
 
 
+async def test_a_group_that_does_not_fit_without_all_others_either_says_what_it_lacks_then(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="4"))
+    world.fill("a", 2)
+    await world.settle()
+    world.native("high", 6, min_count=6, priority=10)
+    await world.settle()
+    assert world.said("high").message == (
+        "minCount (6) cannot be satisfied: 2 scheduled, 3 remaining, "
+        "pod group preemption: minCount (6) cannot be satisfied: 4 scheduled, 1 remaining"
+    )
+    assert not world.evicted
+
+
 async def test_a_group_that_may_not_preempt_waits(world: World) -> None:
     world.add_nodes(make_node("a", cpu="4"))
     world.fill("a", 4)

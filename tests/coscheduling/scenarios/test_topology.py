@@ -101,6 +101,27 @@ async def test_a_gang_that_lost_its_quorum_is_completed_where_the_rest_runs(worl
     assert "in example.com/rack=r0, where others of it run" in word(world, "g")[1]
 
 
+async def test_a_gang_that_runs_in_two_racks_or_in_none_says_so(world: World) -> None:
+    add_racks(world, [4, 4])
+    world.add_nodes(make_node("outside", cpu="4"))
+    for name, nodes in (("two", ("r0n0", "r1n0")), ("none", ("outside", "r0n1"))):
+        world.add_group(name, 4, annotations={REQUIRED: RACK})
+        members = make_members(name, 4)
+        for member, node in zip(members, nodes, strict=False):
+            member.node(node)
+        world.add(*members)
+    await world.settle()
+
+    undetermined = "cannot determine domain for already scheduled pods: "
+    for name, cause in (
+        ("two", "more than 1 domain found for pod group: r0, r1"),
+        ("none", "no topology domain found for pod default/none-0"),
+    ):
+        text = f"pod group default/{name} is unschedulable: {undetermined}{cause}"
+        assert word(world, name) == ("Unschedulable", text)
+        assert world.conditions[f"default/{name}-3"][:2] == ("SchedulerError", undetermined + cause)
+
+
 async def test_what_is_preferred_gives_way_level_by_level_and_what_is_required_does_not(world: World) -> None:
     add_racks(world, [2, 3], zone="a")
     add_racks(world, [2, 2], zone="b")
