@@ -58,7 +58,8 @@ def next_status(previous: PodGroupStatus, seen: Observation, *, now: float) -> P
     needed, counts = max(1, seen.min_member), seen.counts
     said = previous.condition(SCHEDULED)
     before = phase_of(previous.phase)
-    phase = TABLE[situation(counts, needed, refused=refused(seen.announcement, said))][before]
+    gated = seen.announcement is None and _are_gated(counts, needed)  # which the condition is about to say
+    phase = TABLE[situation(counts, needed, refused=gated or refused(seen.announcement, said))][before]
     says = statement(counts, needed, ended=phase in ENDED, announcement=seen.announcement, previous=said)
     if says is not None:
         says = dated(says, said, generation=seen.generation, now=now)
@@ -91,7 +92,7 @@ def statement(
         return previous
     if counts.pods < needed:
         return _said("False", Reason.WAITING_FOR_PODS, messages.waiting_for_pods(counts.pods, needed))
-    if counts.pods - counts.gated < needed and (announcement is None or announcement.reason is not Reason.GATED_PODS):
+    if _are_gated(counts, needed) and (announcement is None or announcement.reason is not Reason.GATED_PODS):
         return _said("False", Reason.GATED_PODS, messages.gated_pods(counts.gated, counts.pods, needed))
     if announcement is not None and announcement.reason is not Reason.SCHEDULED:
         return _said("False", announcement.reason, announcement.message)
@@ -112,6 +113,11 @@ def dated(condition: Condition, previous: Condition | None, *, generation: int, 
     same = previous is not None and previous.status == condition.status
     since = previous.last_transition_time if previous is not None and same else None
     return replace(condition, last_transition_time=since or rfc3339(now), observed_generation=generation)
+
+
+def _are_gated(counts: Counts, needed: int) -> bool:
+    """Whether enough members exist, but too few of them may be tried."""
+    return counts.pods - counts.gated < needed <= counts.pods
 
 
 def _said(status: str, reason: Reason, message: str) -> Condition:

@@ -63,6 +63,11 @@ def test_the_condition_is_true_exactly_when_the_quorum_has_nodes(before: PodGrou
     assert ended or (said is not None and said.status == "True") is has_nodes
 
 
+def test_a_group_that_gated_members_keep_from_its_quorum_is_judged_alike_before_and_after_that_is_said() -> None:
+    first, again = live(members(succeeded=2, gated=1), members(succeeded=2, gated=1))
+    assert (first.phase, first.condition(SCHEDULED)) == (again.phase, again.condition(SCHEDULED))
+
+
 def test_a_life_from_the_first_member_to_the_last() -> None:
     pending, scheduling, running, finished, cleaned = live(
         members(waiting=1), members(waiting=3), members(running=3), members(succeeded=3), members()
