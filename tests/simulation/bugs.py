@@ -41,7 +41,7 @@ BUGS = {
         5000,
     ),
     "a Binding without an answer counts as failed": Bug(
-        "muster.operator.kube.bindings", "if unsure and not isinstance(error, Fenced):", "if False:", 5024
+        "muster.operator.kube.bindings", "if unsure and not isinstance(error, Fenced):", "if False:", 5330
     ),
     "a trial that leaves a pod behind": Bug(
         "muster.framework.snapshot.snapshot", "while self.take_back():", "while False:", 5000
