@@ -371,10 +371,12 @@ class Coscheduling(
         (enough, missing), (was_enough, was_missing) = self._standing(group), before
         if missing == 0:
             self._groups.waiting.allow(group)
-        keeps_room = self._pre_filter.promise(group) is not None or any(self._promised_room.of(group))
-        lost = was_enough and not enough and keeps_room
-        if (enough and not was_enough) or missing < was_missing or lost:
+        lost = was_enough and not enough
+        if (enough and not was_enough) or missing < was_missing or (lost and self._keeps_room(group)):
             self._activation.activate(group)
+
+    def _keeps_room(self, group: str) -> bool:
+        return self._pre_filter.promise(group) is not None or any(self._promised_room.of(group))
 
     def _unschedulable(self, group: str, placed: int, missing: int, cause: Status, no_domain: NoDomain | None) -> str:
         text = messages.group_unschedulable(group, placed, missing, cause.message, no_domain)
