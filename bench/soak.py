@@ -103,7 +103,7 @@ def line_through(points: Sequence[tuple[float, float]]) -> Line:
 @click.command(context_settings={"show_default": True})
 @click.option("--minutes", type=click.FloatRange(1), default=30.0, help="How long.")
 @click.option("--rate", type=click.IntRange(1), default=200, help="Pods that are created and ended each second.")
-@click.option("--nodes", type=click.IntRange(2), default=100, help="Nodes in the cluster.")
+@click.option("--nodes", type=click.IntRange(2), default=250, help="Nodes in the cluster.")
 def main(minutes: float, rate: int, nodes: int) -> None:
     """Run Muster for long and see whether it grows."""
     os.environ["GOGC"] = "400"  # the servers collect garbage a quarter as often: the machine is there for the rate
