@@ -16,8 +16,8 @@ from . import messages
 from .api import PodGroup, SchedulingConstraints
 from .composite_api import CompositePodGroup
 
-COMPOSITE_PREFIX = "compositepodgroup/"
-"""How names of CompositePodGroups begin here, so that a PodGroup may have the same name."""
+COMPOSITE_PREFIX = "CompositePodGroup/"
+"""How names of CompositePodGroups begin here. No namespace can be called so, and a PodGroup may have the same name."""
 _MAX_DEPTH = 4
 """Levels of a hierarchy, its PodGroups included (upstream: `WorkloadMaxTreeDepth`)."""
 
@@ -54,7 +54,7 @@ def topology_of(constraints: SchedulingConstraints | None) -> Topology | None:
 
 
 class Hierarchy:
-    """All hierarchies. A CompositePodGroup is named `compositepodgroup/<namespace>/<name>` here."""
+    """All hierarchies. A CompositePodGroup is named `CompositePodGroup/<namespace>/<name>` here."""
 
     def __init__(self, leaves: Leaves) -> None:
         self._leaves = leaves

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from muster.plugins.gangscheduling.groups import Reason
+from muster.plugins.gangscheduling.hierarchy import COMPOSITE_PREFIX
 from tests.builders import make_node, make_pod
 from tests.gangscheduling.world import COMPOSITE_KIND, NO_VICTIMS, World, make_members
 
@@ -222,7 +223,7 @@ async def test_groups_that_are_parts_of_themselves_wait_and_say_so(
     await world.settle()
     assert world.groups.lack(left) == 'composite pod groups above "left" are nested too deeply, or in a circle'
     assert world.groups.falling_with(left) == [right]
-    assert sorted(world.groups.hierarchy.leaves("compositepodgroup/default/job-0")) == [left, right]
+    assert sorted(world.groups.hierarchy.leaves(f"{COMPOSITE_PREFIX}default/job-0")) == [left, right]
     [running] = world.groups.holding(right)
     disruption = world.groups.disruption(running)
     assert disruption is not None

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from muster.plugins.gangscheduling.api import PodGroup
 from muster.plugins.gangscheduling.composite_api import CompositePodGroup
 from muster.plugins.gangscheduling.groups import Groups
-from muster.plugins.gangscheduling.hierarchy import COMPOSITE_PREFIX
+from muster.plugins.gangscheduling.hierarchy import COMPOSITE_PREFIX, is_root
 from muster.testing.clock import VirtualClock
 from tests.coscheduling.objects import typed_pod
 from tests.gangscheduling.world import make_composite, make_group, make_members
@@ -45,3 +45,8 @@ def test_the_least_that_a_hierarchy_needs_follows_every_change(needs: list[int],
     for number in range(len(leaves)):
         groups.follow_group(f"default/leaf-{number}", None)
         assert groups.hierarchy.least(ROOT) == groups.hierarchy.tree(ROOT).least
+
+
+def test_a_pod_group_is_no_hierarchy_whatever_its_namespace_is_called() -> None:
+    assert is_root(ROOT)
+    assert not is_root("compositepodgroup/composite-0")
