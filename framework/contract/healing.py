@@ -62,12 +62,16 @@ class Life(Generic[T]):
         if self.doomed:
             self.doomed.intersection_update(bound)
             return set()
-        if self.members:
+        self.finish(succeeded)
+        if self.members and self.members.keys() <= bound.keys():
             self.members.update(bound)
-            self.finish(succeeded)
-        elif len({*bound} | {*succeeded}) >= quorum:
+        elif self._is_past(bound) and len({*bound} | {*succeeded}) >= quorum:
             self.members, self.succeeded = {**bound}, {*succeeded}
         return self.members.keys() - bound.keys()
+
+    def _is_past(self, bound: Mapping[str, T]) -> bool:
+        """Whether none who lived in it is left, and others are there: another process may have ended it."""
+        return not self.members or (bool(bound) and self.members.keys().isdisjoint(bound))
 
     def finish(self, succeeded: Collection[str]) -> None:
         """These have succeeded, whenever that is learned."""
@@ -75,10 +79,9 @@ class Life(Generic[T]):
         for uid in self.members.keys() & succeeded:
             del self.members[uid]
 
-    def decide(self, policy: HealingPolicy, bound: Collection[str], quorum: int) -> bool:
-        """The loss of members is for good. Whether it is over by that; those that are lost are forgotten."""
-        for uid in self.members.keys() - bound:
-            del self.members[uid]
+    def decide(self, policy: HealingPolicy, bound: Mapping[str, T], quorum: int) -> bool:
+        """The loss of members is for good. Whether it is over by that; else all who are bound live on in it."""
+        self.members = {**bound}
         borne = policy is HealingPolicy.SHRINK and len(self.members) + len(self.succeeded) >= quorum
         if policy is HealingPolicy.KEEP or borne:
             return False

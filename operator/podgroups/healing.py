@@ -84,7 +84,10 @@ class Healer(GroupWorker):
             self._again(key, _RETRY_SECONDS)
 
     async def _is_certain(self, key: str) -> bool:
-        """Whether all members that seem lost are known not to have succeeded. Raises ApiError or GarbageError."""
+        """Whether of members that seem lost it is known who has succeeded, as far as it matters.
+
+        Raises ApiError or GarbageError.
+        """
         asked: set[str] = set()
         while key in self._lives and (unasked := self._lost(key) - asked):
             if self._groups.members.unaccounted(key) or self._ended.status != _FOLLOWING:
@@ -93,6 +96,8 @@ class Healer(GroupWorker):
             asked.add(uid)
             if await self._has_succeeded(life.members[uid]):
                 life.finish({uid})
+            elif self._groups.healing(key) is HealingPolicy.RESTART:
+                return True
         return True
 
     async def _has_succeeded(self, pod: PodInfo) -> bool:

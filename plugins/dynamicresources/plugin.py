@@ -169,7 +169,8 @@ class DynamicResources(
 
     def on_pod_decision(self, decision: PodDecision) -> None:
         """What PostFilter named is given back for a pod that found no place."""
-        self._free([decision])
+        if decision.status is not None:
+            self._free([decision])
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """The same for each member of a group, and what is reserved for the group when none of them holds a node."""
@@ -309,7 +310,7 @@ class DynamicResources(
         claims = self._devices.claims
         for decision in decisions:
             claiming = _claiming(decision.state)
-            if claiming is None or decision.status is None or decision.status.code is Code.ERROR:
+            if claiming is None or (decision.status is not None and decision.status.code is Code.ERROR):
                 continue
             group = self._devices.consumers.idle_group(decision.pod)
             found = blocking(decision.pod, claiming, group)

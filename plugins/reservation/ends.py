@@ -15,8 +15,8 @@ from muster.framework.model.times import parse_time
 
 RUN_SECONDS = "muster-scheduler.io/run-seconds"
 """Annotation of a pod: it runs for so many seconds at most."""
-_LONGEST = 12
-"""Digits of a number of seconds."""
+_LONGEST = 10
+"""Digits of a number of seconds. More are centuries, at whose end no date can be named: that is never."""
 
 
 class Ending(NamedTuple):

@@ -62,7 +62,12 @@ class _Shared:
         )
         self.ends = KnownEnds(handle.clock)
         self.waiters = LongWaiters(
-            args.after_seconds, args.most_reservations, handle.clock, handle.activate, self.holds.pod_left
+            args.after_seconds,
+            args.most_reservations,
+            handle.clock,
+            handle.activate,
+            self.holds.pod_left,
+            lambda holder: bool(self.holds.of(holder)),
         )
         self.kept_off: dict[str, PodInfo] = {}
         self._overdue: dict[str, Timer] = {}
@@ -84,7 +89,10 @@ class _Shared:
         self.room_came()
 
     def room_came(self) -> None:
-        """Those that were kept off may find room now. They are tried in a moment: it may be the queue that calls."""
+        """Those that were kept off may find room now, and room may be reserved for the next.
+
+        They are tried in a moment: it may be the queue that calls.
+        """
         if self._room_came is None:
             self._room_came = self._handle.clock.call_later(0.0, self._try_kept_off)
 
@@ -93,6 +101,7 @@ class _Shared:
         kept_off, self.kept_off = self.kept_off, {}
         if kept_off:
             self._handle.activate({pod.key: pod for pod in kept_off.values()})
+        self.waiters.try_first()
 
 
 def reserves(shared: Mapping[str, object]) -> bool:
@@ -223,13 +232,14 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
             if other.holder not in first:
                 holds.release(other.holder)
         known = holds.of(holder)
-        stands = self._stands(known, now)
+        stands = self._stands(known, len(wanted.pods), now)
         if stands and known[0].start < inf:
             return False
         others = [hold for hold in holds if hold.holder != holder]
         found = yield from plan_for(wanted, self._shared.ends.later_than(now), others, self.handle, now)
         if not found:
             holds.release(holder)
+            self._shared.waiters.passed(holder)
             return False
         if stands and found[0].start == inf:
             return False
@@ -238,9 +248,13 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         self.handle.events.event(wanted.pods[0], kind="Normal", reason="RoomReserved", action="Scheduling", note=told)
         return True
 
-    def _stands(self, holds: Sequence[Hold], now: float) -> bool:
-        """Whether the promise may still come true: its moment is not long past, and all of its nodes are there."""
+    def _stands(self, holds: Sequence[Hold], pods: int, now: float) -> bool:
+        """Whether the promise may still come true for so many pods: it is for all of them, its moment is not long past,
+        and all of its nodes are there.
+        """
         live = self.handle.snapshot.live
+        if sum(len(hold.members) for hold in holds) < pods:
+            return False
         return bool(holds) and holds[0].start + _OVERDUE_SECONDS > now and all(live[hold.rows].all() for hold in holds)
 
     def _told(self, holds: Sequence[Hold]) -> str:

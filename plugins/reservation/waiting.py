@@ -35,7 +35,11 @@ class Waiter:
 
 
 class LongWaiters:
-    """Those that were refused. `activate` has pods tried again; `left` hears of each, by UID, that waits no more."""
+    """Those that were refused.
+
+    `activate` has pods tried again; `left` hears of each, by UID, that waits no more; `is_held` is whether room is
+    reserved for a holder.
+    """
 
     def __init__(
         self,
@@ -44,12 +48,14 @@ class LongWaiters:
         clock: Clock,
         activate: Callable[[Mapping[str, PodInfo]], None],
         left: Callable[[str], None],
+        is_held: Callable[[str], bool],
     ) -> None:
         self._after_seconds = after_seconds
         self._most = most
         self._clock = clock
         self._activate = activate
         self._left = left
+        self._is_held = is_held
         self._waiters: dict[str, Waiter] = {}
         self._holder_of: dict[str, str] = {}
         self._timer: Timer | None = None
@@ -93,6 +99,20 @@ class LongWaiters:
             del self._waiters[holder]
         self._left(uid)
 
+    def passed(self, holder: str) -> None:
+        """No room can be reserved for it, now that it is due: it has its turn again when it has waited as long anew."""
+        waiter = self._waiters.pop(holder, None)
+        if waiter is not None:
+            waiter.since = self._clock.now()
+            self._waiters[holder] = waiter
+            self._arm()
+
+    def try_first(self) -> None:
+        """Have those tried for whom room is to be reserved and is not."""
+        for waiter in self.first():
+            if not self._is_held(waiter.holder):
+                self.try_again(waiter.holder)
+
     def try_again(self, holder: str) -> None:
         """Have it tried."""
         waiter = self._waiters.get(holder)
@@ -113,6 +133,5 @@ class LongWaiters:
     def _look(self) -> None:
         """Somebody has waited long enough: have those tried for whom room is to be reserved."""
         self._timer = None
-        for waiter in self.first():
-            self.try_again(waiter.holder)
+        self.try_first()
         self._arm()

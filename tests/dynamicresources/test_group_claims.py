@@ -65,9 +65,9 @@ def placed(world: Bench, *names: str, entry: Object = ENTRY) -> list[Attempt]:
     return members
 
 
-def refuse(world: Bench, members: Sequence[Attempt]) -> None:
-    """The group is turned away, and so is each of these."""
-    told = [PodDecision(member.pod, member.state, "", REFUSED) for member in members]
+def refuse(world: Bench, members: Sequence[Attempt], *, fitting: bool = False) -> None:
+    """The group is turned away, and so is each of these, unless they would have fitted."""
+    told = [PodDecision(member.pod, member.state, "", None if fitting else REFUSED) for member in members]
     world.plugin.on_group_decision(GroupDecision("GangScheduling", "default/train", REFUSED, REFUSED, 0, 2, told, ()))
 
 
@@ -178,9 +178,10 @@ async def test_a_member_that_is_not_bound_after_all_leaves_the_others_what_is_re
     assert writes_of_status(world) == 1
 
 
-async def test_a_group_that_is_refused_gives_back_devices_that_are_out_of_its_reach_once() -> None:
+@pytest.mark.parametrize("fitting", [False, True])
+async def test_a_group_that_is_refused_gives_back_devices_that_are_out_of_its_reach_once(fitting: bool) -> None:
     world = bench(reserved(shared_claim(), GROUP, node="gone"))
-    refuse(world, tried(world, "a", "b"))
+    refuse(world, tried(world, "a", "b"), fitting=fitting)
     await world.do_what_was_spawned()
     assert status(world) == {}
     assert writes_of_status(world) == 1

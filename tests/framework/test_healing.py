@@ -26,7 +26,7 @@ def begun(*members: str, quorum: int = 3) -> Life[str]:
 def test_the_policy_says_whether_the_others_go_on(policy: HealingPolicy, left: str, evicted: str) -> None:
     life = begun(*"abcd")
     assert life.follow(bound(left), (), 3) == set("abcd") - set(left)
-    assert life.decide(policy, left, 3) == bool(evicted)
+    assert life.decide(policy, bound(left), 3) == bool(evicted)
     assert life.doomed == set(evicted)
 
 
@@ -43,7 +43,7 @@ def test_who_succeeded_is_done_and_counts_also_when_its_pod_is_cleaned_away() ->
     assert not life.follow(bound("ab"), "c", 3)
     assert not life.follow(bound("ab"), "", 3)
     assert life.follow(bound("a"), "", 3) == {"b"}
-    assert not life.decide(SHRINK, "a", 2), "one is left, and one is done"
+    assert not life.decide(SHRINK, bound("a"), 2), "one is left, and one is done"
 
 
 def test_who_is_found_to_have_succeeded_after_it_seemed_lost_counts_as_done() -> None:
@@ -51,27 +51,36 @@ def test_who_is_found_to_have_succeeded_after_it_seemed_lost_counts_as_done() ->
     assert life.follow(bound("ab"), (), 3) == {"c"}
     life.finish("c")
     assert not life.follow(bound("ab"), (), 3)
-    assert not life.decide(SHRINK, "ab", 3)
+    assert not life.decide(SHRINK, bound("ab"), 3)
 
 
 def test_who_succeeded_before_the_group_was_seen_counts_when_it_is_told_late() -> None:
     life = begun(*"abc")
     assert life.follow(bound("ab"), "x", 3) == {"c"}
-    assert not life.decide(SHRINK, "ab", 3), "two are left, and one is done"
+    assert not life.decide(SHRINK, bound("ab"), 3), "two are left, and one is done"
 
 
 def test_a_successor_is_no_loss_and_may_be_lost_in_turn() -> None:
     life = begun(*"abc")
     life.follow(bound("ab"), (), 3)
-    assert not life.decide(KEEP, "ab", 3)
+    assert not life.decide(KEEP, bound("ab"), 3)
     assert not life.follow(bound("abd"), (), 3)
     assert life.follow(bound("ab"), (), 3) == {"d"}
+
+
+def test_a_life_that_another_process_has_ended_is_no_loss_once_the_quorum_is_bound_anew() -> None:
+    life = begun(*"abc")
+    assert life.follow(bound("bc"), (), 3) == {"a"}
+    assert life.follow(bound("bcx"), (), 3) == {"a"}
+    assert life.follow(bound("xy"), (), 3) == {"a", "b", "c"}
+    assert not life.follow(bound("xyz"), (), 3)
+    assert life.follow(bound("xy"), (), 3) == {"z"}
 
 
 def test_the_next_life_begins_when_those_who_were_evicted_are_gone_and_the_quorum_is_bound_anew() -> None:
     life = begun(*"abc")
     life.follow(bound("ab"), (), 3)
-    assert life.decide(RESTART, "ab", 3)
+    assert life.decide(RESTART, bound("ab"), 3)
     assert life.doomed == {"a", "b"}
     assert not life.follow(bound("b"), (), 3)
     assert not life.follow(bound("bx"), (), 3)

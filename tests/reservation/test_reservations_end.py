@@ -215,3 +215,27 @@ async def test_a_gang_that_is_left_alone_after_a_failure_has_waited_all_the_same
     await scheduler.run(30)
     assert scheduler.held == ["a", "b"]
     await scheduler.kill()
+
+
+async def test_it_is_computed_anew_when_its_holder_needs_more_than_is_held(scheduler: Held) -> None:
+    scheduler.add_nodes(make_node("c", cpu="4"))
+    scheduler.add(make_pod("on-c").requests(cpu="3").node("c"))
+    for name in ("a", "b", "c"):
+        scheduler.run_for(f"default/on-{name}", 900)
+    scheduler.api.put("podgroups", make_group("g", 2))
+    scheduler.add(*make_members("g", 3, cpu="4"))
+    await scheduler.run(AFTER + 5)
+    assert len(scheduler.held) == 2
+    scheduler.change_group("podgroups", "default/g", minMember=3)
+    await scheduler.run(5)
+    assert scheduler.held == ["a", "b", "c"]
+
+
+async def test_who_can_never_be_given_room_does_not_keep_it_from_the_next() -> None:
+    scheduler = Held(most=1)
+    scheduler.add(make_pod("larger-than-any-node").requests(cpu="100"))
+    await scheduler.run(5)
+    add_large_pod(scheduler)
+    await scheduler.run(AFTER + 5)
+    assert scheduler.held
+    await scheduler.kill()

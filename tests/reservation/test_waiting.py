@@ -30,7 +30,10 @@ class Waiting:
         self.clock = VirtualClock()
         self.activated: list[list[str]] = []
         self.left: list[str] = []
-        self.waiters = LongWaiters(AFTER, most, self.clock, self._activate, self.left.append)
+        self.held: set[str] = set()
+        self.waiters = LongWaiters(
+            AFTER, most, self.clock, self._activate, self.left.append, lambda holder: holder in self.held
+        )
 
     def _activate(self, pods: Mapping[str, PodInfo]) -> None:
         self.activated.append(sorted(pods))
@@ -59,6 +62,32 @@ def test_who_has_waited_long_enough_is_tried_again_by_itself() -> None:
     assert not waiting.refuse("b")
     waiting.wait(50)
     assert waiting.activated[1:] == [["default/a"], ["default/b"]]
+
+
+def test_who_has_room_already_is_not_tried_because_others_are_due() -> None:
+    waiting = Waiting()
+    waiting.refuse("a")
+    waiting.wait(1)
+    waiting.refuse("b")
+    waiting.wait(AFTER - 0.5)
+    waiting.held.add("a")
+    waiting.wait(1)
+    assert waiting.activated == [["default/a"], ["default/b"]]
+
+
+def test_for_whom_no_room_can_be_reserved_has_its_turn_again_after_as_long() -> None:
+    waiting = Waiting(most=1)
+    waiting.refuse("a")
+    waiting.wait(1)
+    waiting.refuse("b")
+    waiting.wait(AFTER)
+    assert waiting.first() == ["a"]
+    waiting.waiters.passed("a")
+    assert waiting.first() == ["b"]
+    waiting.over("b")
+    assert waiting.first() == []
+    waiting.wait(AFTER + 1)
+    assert waiting.first() == ["a"]
 
 
 def test_the_most_important_come_first_then_those_that_have_waited_longest() -> None:

@@ -6,20 +6,23 @@ import json
 import logging
 import socket
 import ssl
+import time
 from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
+from math import inf
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from muster.framework.contract.healing import HEALING_POLICY, healing_fault, healing_policy
 from muster.framework.model.pod import Pod
+from muster.framework.model.times import rfc3339
 from muster.operator.podgroups.admission import refusals
 from muster.operator.serving import Server, application
 from muster.operator.web.safety import KEY
@@ -76,11 +79,14 @@ def test_annotations_of_groups_are_read_or_named(annotations: dict[str, str]) ->
 
 
 @MANY
-@given(TEXTS)
-def test_a_run_time_is_read_or_none(text: str) -> None:
+@given(TEXTS | st.integers(0, 10**14).map(str))
+@example("9" * 12)
+def test_a_run_time_is_read_or_none_and_ends_at_a_moment_that_can_be_told(text: str) -> None:
     pod = {**make_pod("p")}
     pod["metadata"] = {**pod["metadata"], "annotations": {RUN_SECONDS: text}}
-    assert run_seconds(msgspec.convert(pod, Pod)) >= 0
+    seconds = run_seconds(msgspec.convert(pod, Pod))
+    assert seconds >= 0
+    assert seconds == inf or rfc3339(time.time() + seconds)
 
 
 @MANY
