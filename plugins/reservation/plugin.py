@@ -232,7 +232,7 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
             if other.holder not in first:
                 holds.release(other.holder)
         known = holds.of(holder)
-        stands = self._stands(known, len(wanted.pods), now)
+        stands = self._stands(known, len(wanted.members), now)
         if stands and known[0].start < inf:
             return False
         others = [hold for hold in holds if hold.holder != holder]
