@@ -98,17 +98,16 @@ def gap(
     snapshot: SnapshotReader,
     rows: Mask,
     need: Mapping[str, int],
-    given_back: Iterable[PodInfo],
+    given_back: Mapping[str, int],
     held: Mapping[str, int],
 ) -> dict[str, int]:
-    """What is missing: `need` less what is free on `rows`, counting the pods `given_back` as free and `held` as taken.
+    """What is missing: `need` less what is free on `rows`, counting what is `given_back` as free and `held` as taken.
 
     Amounts as in `wanted`; resources of which enough is free are left out.
     """
-    back = requested(given_back)
     missing = {}
     for resource, amount_needed in need.items():
-        left = max(0, free(snapshot, rows, resource) - held.get(resource, 0)) + back.get(resource, 0)
+        left = max(0, free(snapshot, rows, resource) - held.get(resource, 0)) + given_back.get(resource, 0)
         if left < amount_needed:
             missing[resource] = amount_needed - left
     return missing

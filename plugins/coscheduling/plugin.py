@@ -233,10 +233,10 @@ class Coscheduling(
     ) -> Status:
         """One reason for all members. PreFilter's own reasons stand as they are."""
         if cause.plugin == self.name:
-            promise = self._pre_filter.promise(group) if cause.code is Code.UNSCHEDULABLE else None
-            if promise is None:
+            if cause.code is not Code.UNSCHEDULABLE:
                 return cause
-            return Status(cause.code, (messages.with_promise(cause.message, promise),), cause.plugin)
+            text = messages.with_promise(cause.message, self._pre_filter.promise(group))
+            return Status(cause.code, (text,), cause.plugin)
         if cause.code is Code.PENDING:
             return Status.pending(*cause.reasons or (messages.NOT_ENOUGH_WAITING,))
         text = self._unschedulable(group, placed, missing, cause, no_domain)
@@ -346,17 +346,19 @@ class Coscheduling(
         helped = of_group.post_filter if of_group is not None else ""
         promise = self._pre_filter.promise(group)
         for finding in found:
+            looked = finding.has_resources is not None
             if finding.reason is not None:
                 text = with_preemption(finding.message, helped)
-                told = text if finding.has_resources is None else messages.with_promise(text, promise)
-                self._groups.announce(group, finding.reason, told)
+                self._groups.announce(group, finding.reason, messages.with_promise(text, promise) if looked else text)
+            if not looked:
+                continue
             if finding.has_resources:
                 self._groups.permit(group)
-            elif finding.has_resources is not None and of_group is not None and of_group.evictions is not None:
+            elif of_group is not None and of_group.evictions is not None:
                 self._groups.state(group).is_short = True
-            elif finding.has_resources is not None and promise is not None:
+            elif promise is not None:
                 self._groups.let_in(group)
-            elif finding.has_resources is not None:
+            else:
                 self._activation.short_of_resources(group, reserved_until=finding.reserved_until)
 
     def _standing(self, group: str) -> tuple[bool, int]:

@@ -116,8 +116,8 @@ class GroupPreFilter:
             return Finding(Status.unresolvable(text), Reason.NOT_ENOUGH_RESOURCES, text)
         reserved = [*self._groups.reservations.of_others(group)] if self.promise(group) is None else []
         rows = self._rows(group, need)
-        missing = self._gap(group, need, rows, reserved)
         back = requested(self._groups.members.placed_pods(group))
+        missing = self._gap(group, need, rows, back, reserved)
         lacking = {name: amount - back.get(name, 0) for name, amount in need.items() if amount > back.get(name, 0)}
         in_all = RoomInAll(lacking, rows, free=not missing)
         if not missing:
@@ -140,12 +140,18 @@ class GroupPreFilter:
         complete = all(known.get(resource, 0) >= amount for resource, amount in need.items())
         return usable_rows(self._handle.snapshot, members if complete else None)
 
-    def _gap(self, group: str, need: Mapping[str, int], rows: Mask, reserved: Iterable[Reservation]) -> dict[str, int]:
+    def _gap(
+        self,
+        group: str,
+        need: Mapping[str, int],
+        rows: Mask,
+        back: Mapping[str, int],
+        reserved: Iterable[Reservation],
+    ) -> dict[str, int]:
         snapshot = self._handle.snapshot
         need = {**need, PODS: self._groups.min_member(group)}
-        placed = [*self._groups.members.placed_pods(group)]
-        missing = gap(snapshot, rows, need, placed, _in_all(reserved))
-        return gap(snapshot, rows, need, placed, self._within(reserved, rows)) if missing and reserved else missing
+        missing = gap(snapshot, rows, need, back, _in_all(reserved))
+        return gap(snapshot, rows, need, back, self._within(reserved, rows)) if missing and reserved else missing
 
     def _within(self, reserved: Iterable[Reservation], rows: Mask) -> dict[str, int]:
         """What of `rows` is reserved: no more of each group's part than is free where its members may go."""

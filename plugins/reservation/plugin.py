@@ -249,13 +249,11 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         return True
 
     def _stands(self, holds: Sequence[Hold], pods: int, now: float) -> bool:
-        """Whether the promise may still come true for so many pods: it is for all of them, its moment is not long past,
-        and all of its nodes are there.
-        """
-        live = self.handle.snapshot.live
-        if sum(len(hold.members) for hold in holds) < pods:
+        """Whether it is for so many pods, its moment is not long past, and all of its nodes are there."""
+        if not holds or holds[0].start + _OVERDUE_SECONDS <= now or sum(len(hold.members) for hold in holds) < pods:
             return False
-        return bool(holds) and holds[0].start + _OVERDUE_SECONDS > now and all(live[hold.rows].all() for hold in holds)
+        live = self.handle.snapshot.live
+        return all(live[hold.rows].all() for hold in holds)
 
     def _told(self, holds: Sequence[Hold]) -> str:
         pods, nodes = sum(int(hold.pods.sum()) for hold in holds), {row for hold in holds for row in hold.rows.tolist()}

@@ -216,20 +216,9 @@ async def test_what_was_written_counts_before_the_watch_tells_of_it() -> None:
     assert start(world, "third").nodes() == ["one"]
 
 
-async def test_a_pod_that_is_not_bound_after_all_leaves_the_reservations() -> None:
-    world = bench(claim())
-    attempt = start(world)
-    attempt.nodes()
-    attempt.reserve("one")
-    await attempt.bind("one")
-    world.api.writes.clear()
-    attempt.unreserve("one")
-    await world.do_what_was_spawned()
-    assert world.api.writes == [("patch", f"{CLAIMS}/wanted/status")]
-
-
-async def test_a_pod_that_is_not_bound_after_all_leaves_the_reservations_of_a_claim_that_had_its_devices() -> None:
-    world = bench(allocated(claim(), (GPU, "one", "a"), node="one"))
+@pytest.mark.parametrize("had_devices", [False, True])
+async def test_a_pod_that_is_not_bound_after_all_leaves_the_reservations(had_devices: bool) -> None:
+    world = bench(allocated(claim(), (GPU, "one", "a"), node="one") if had_devices else claim())
     attempt = start(world)
     attempt.nodes()
     attempt.reserve("one")

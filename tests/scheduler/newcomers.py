@@ -48,7 +48,20 @@ def pod_objects(draw: st.DrawFn) -> PodDict:
     return pod
 
 
-class Newcomer:
+class Unheeded:
+    """The outside of a scheduler, to which what it says is nothing."""
+
+    def event(self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
+        pass
+
+    def nominated(self, pod: PodInfo, node_name: str) -> None:
+        pass
+
+    def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
+        pass
+
+
+class Newcomer(Unheeded):
     """The outside of a scheduler that is only asked what it would bind."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -61,12 +74,3 @@ class Newcomer:
     async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
         self.binds.append((pod.key, node_name))
         return None
-
-    def event(self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
-        pass
-
-    def nominated(self, pod: PodInfo, node_name: str) -> None:
-        pass
-
-    def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
-        pass

@@ -27,7 +27,7 @@ from tests.builders import NodeDict, PodDict
 from tests.coscheduling.objects import make_group
 from tests.coscheduling.world import configuration
 from tests.scheduler.doorman import Doorman
-from tests.scheduler.newcomers import GROUP, Newcomer, node_objects, pod_objects
+from tests.scheduler.newcomers import GROUP, Newcomer, Unheeded, node_objects, pod_objects
 from tests.scheduler.rival import Rival
 
 MIN_MEMBERS = 2
@@ -36,7 +36,7 @@ LONG_AGO = "2026-01-01T00:00:00Z"
 picks = st.integers(0, 10**6)
 
 
-class Interleavings(RuleBasedStateMachine):
+class Interleavings(Unheeded, RuleBasedStateMachine):
     """One scheduler on one API server."""
 
     def __init__(self) -> None:
@@ -366,15 +366,6 @@ class Interleavings(RuleBasedStateMachine):
         ports = Counter(port for other in snapshot.pods[row].values() for port in other.signature.host_ports)
         if any(ports[port] > 1 for port in pod.signature.host_ports):
             self.misfits.append(f"{pod.key} on {node_name}, where its port is taken")
-
-    def event(self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
-        pass
-
-    def nominated(self, pod: PodInfo, node_name: str) -> None:
-        pass
-
-    def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
-        pass
 
 
 async def hops() -> None:
