@@ -1,0 +1,89 @@
+"""Where a result comes from: the commit that was measured, the day, and the class of the machine.
+
+`bench.results` puts it on every result. The commit is the last one that changed anything but results and pages, so that
+committing a result, or the page that shows it, does not make the result look old. The machine is described by its class
+alone: nothing here names a host, a user or a path.
+"""
+
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+REPOSITORY = Path(__file__).parents[1]
+_MEASURED = ("--", ".", ":(exclude)results", ":(exclude)*.md")
+"""What a benchmark measures of the repository: all of it, but for results and the pages that show them."""
+_COMMIT_DIGITS = 12
+_SHOWN_FILES = 5
+_KIBIBYTES_IN_GIBIBYTE = 1 << 20
+_CPU_NOISE = re.compile(r"\((?:R|TM)\)|\bCPU\b|\bProcessor\b|@.*|\b\d+-Core\b", re.IGNORECASE)
+
+
+class DirtyTreeError(Exception):
+    """The tree has uncommitted changes, so no commit says what would be measured; the text names some of them."""
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """The class of a machine, such as 2 cores of an AMD EPYC with 23 GiB under Linux."""
+
+    cores: int
+    memory_gib: int
+    cpu: str
+    system: str
+
+    def __str__(self) -> str:
+        return f"{self.cores} cores ({self.cpu}), {self.memory_gib} GiB, {self.system}"
+
+
+class Provenance(msgspec.Struct, frozen=True):
+    """Commit, day (UTC, ISO 8601) and machine."""
+
+    commit: str
+    date: str
+    machine: Machine
+
+
+def provenance(repository: Path = REPOSITORY, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Provenance:
+    """That of a result measured now. Raises `DirtyTreeError`, and `CalledProcessError` outside a Git repository."""
+    return Provenance(measured_commit(repository), now().date().isoformat(), this_machine())
+
+
+def measured_commit(repository: Path = REPOSITORY) -> str:
+    """The commit that the tree is measured as. Raises as `provenance` does."""
+    if changed := _git(repository, "status", "--porcelain", *_MEASURED).splitlines():
+        names = ", ".join(line[3:] for line in changed[:_SHOWN_FILES])
+        more = f" and {len(changed) - _SHOWN_FILES} more" if len(changed) > _SHOWN_FILES else ""
+        raise DirtyTreeError(f"results are recorded from a committed tree only; uncommitted: {names}{more}")
+    return _git(repository, "log", "-1", f"--abbrev={_COMMIT_DIGITS}", "--format=%h", *_MEASURED).strip()
+
+
+def this_machine() -> Machine:
+    """The class of the machine that this runs on; Linux only."""
+    return machine(
+        cores=len(os.sched_getaffinity(0)),
+        meminfo=Path("/proc/meminfo").read_text(),
+        cpuinfo=Path("/proc/cpuinfo").read_text(),
+        system=platform.system(),
+    )
+
+
+def machine(*, cores: int, meminfo: str, cpuinfo: str, system: str) -> Machine:
+    """The class by the kernel's pages. A CPU is named without trade marks, core count and clock rate."""
+    kibibytes = re.search(r"^MemTotal:\s+(\d+) kB", meminfo, re.MULTILINE)
+    model = re.search(r"^model name\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
+    return Machine(
+        cores=cores,
+        memory_gib=round(int(kibibytes[1]) / _KIBIBYTES_IN_GIBIBYTE) if kibibytes else 0,
+        cpu=" ".join(_CPU_NOISE.sub(" ", model[1]).split()) if model else platform.machine(),
+        system=system,
+    )
+
+
+def _git(repository: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(repository), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout

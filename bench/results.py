@@ -1,0 +1,102 @@
+"""Results as data: what each benchmark measured last, in one JSON file of the folder `results/`.
+
+Any benchmark or comparison keeps its result with one call:
+
+    from bench.results import record
+    record("parity", {"clusters": 60, "pods": 2400, "differences": 0})
+
+or prints JSON, which `python -m bench record NAME < FILE` keeps. Either puts commit, date and machine on it (see
+`bench.provenance`), refuses a tree with uncommitted changes, and replaces the file of that name at once. `data` is
+what `json` can write. Pages show results through `bench.tables`; nothing else reads them.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bench.provenance import REPOSITORY, Machine, Provenance, provenance
+
+FOLDER = REPOSITORY / "results"
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A result as it is kept.
+
+    Attributes:
+        benchmark: its name, and that of its file.
+        commit, date, machine: see `Provenance`.
+        seconds: how long the benchmark took; None where nobody measured it.
+        failure: what the benchmark ended with, if it failed after it had measured something.
+        note: what readers have to know besides, such as that figures were rounded when they were recorded.
+        data: what was measured.
+    """
+
+    benchmark: str
+    commit: str
+    date: str
+    machine: Machine
+    seconds: float | None = None
+    failure: str = ""
+    note: str = ""
+    data: dict[str, Any]
+
+    @property
+    def provenance(self) -> Provenance:
+        """Commit, day and machine."""
+        return Provenance(self.commit, self.date, self.machine)
+
+
+def record(
+    benchmark: str,
+    data: Mapping[str, Any],
+    *,
+    seconds: float | None = None,
+    failure: str = "",
+    origin: Provenance | None = None,
+    folder: Path = FOLDER,
+) -> Result:
+    """Keep a result, in place of the last one of this name. `origin` is taken from this tree and machine if absent.
+
+    Raises `DirtyTreeError` where the tree has uncommitted changes.
+    """
+    origin = origin or provenance()
+    result = Result(
+        benchmark=benchmark,
+        commit=origin.commit,
+        date=origin.date,
+        machine=origin.machine,
+        seconds=None if seconds is None else round(seconds, 1),
+        failure=failure,
+        data=dict(data),
+    )
+    _write(folder / f"{benchmark}.json", result)
+    return result
+
+
+def read(benchmark: str, folder: Path = FOLDER) -> Result | None:
+    """The result of this name, if there is one. Raises `msgspec.ValidationError` and `msgspec.DecodeError`."""
+    try:
+        content = (folder / f"{benchmark}.json").read_bytes()
+    except FileNotFoundError:
+        return None
+    return msgspec.json.decode(content, type=Result)
+
+
+def read_all(folder: Path = FOLDER) -> dict[str, Result]:
+    """All results by name. Raises as `read` does."""
+    return {name: result for name in _names(folder) if (result := read(name, folder)) is not None}
+
+
+def _names(folder: Path) -> Iterator[str]:
+    yield from sorted(path.stem for path in folder.glob("*.json"))
+
+
+def _write(path: Path, result: Result) -> None:
+    """Whoever reads meanwhile, or after a crash, finds the old file or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}.partial")
+    partial.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
+    partial.replace(path)
