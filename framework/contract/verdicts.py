@@ -92,6 +92,11 @@ class Rejection(NamedTuple):
     table: StatusTable
     code: int
 
+    @property
+    def status(self) -> Status:
+        """What it says."""
+        return self.table[self.code].by(self.plugin)
+
 
 @dataclass(slots=True)
 class Diagnosis:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -69,7 +70,6 @@ class Filtering:
             passing = _mask_of(snapshot, rows)
         tables = dict(results.tables)
         codes = [results.codes[name] for name in results.names[:leading]]
-        error = self._error_among(results.plugins[:leading], codes, tables, listed)
         for plugin in results.plugins[leading:]:
             if only is None and plugin.name in results.codes:
                 found = results.codes[plugin.name]
@@ -79,19 +79,49 @@ class Filtering:
                     verdicts = self._verdicts(plugin, state, pod, NodeView.ascending(snapshot, rows))
                     found[rows], tables[plugin.name] = verdicts.codes, verdicts.table
             codes.append(found)
-            error = error or _first_error(plugin, found, tables.get(plugin.name), passing)
             if found.any():  # else the rows stay the same array, by which scores are remembered
                 passing = passing & (found == 0)
                 rows = np.flatnonzero(passing)
-        nominated = self._crowded(state, pod, passing) if len(self._nominator) and error is None else {}
-        if nominated:
-            rows = rows[~np.isin(rows, list(nominated))]
-        if len(self._nominator) and error is None and not len(rows):  # why it is refused is said with them in mind
-            asked = _mask_of(snapshot, listed)
-            if only is not None:
-                asked &= _mask(snapshot, only)
-            nominated |= self._crowded(state, pod, asked & ~passing)
-        return Filtered(listed, rows, results.names, tables, codes, pre_filtered.absent, error, nominated)
+        filtered = Filtered(listed, rows, results.names, tables, codes, pre_filtered.absent)
+        if len(self._nominator):
+            filtered = self._in_two_passes(state, pod, pre_filtered, filtered)
+        error = filtered.error or self._error_among(results.plugins, filtered)
+        return filtered if error is None else replace(filtered, error=error)
+
+    def _in_two_passes(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered, alone: Filtered) -> Filtered:
+        """What Filter comes to with nominated pods, of which `alone` knows nothing.
+
+        A node whose verdict matters to nobody is left as it is: one that is rejected anyway, where others are feasible.
+        """
+        crowded = self._crowded(state, pod, _mask_of(self._snapshot, alone.feasible))
+        rows = alone.feasible
+        if crowded:
+            rows = rows[~np.isin(rows, list(crowded))]
+        found = replace(alone, feasible=rows, nominated=crowded, error=_error_of(crowded))
+        if found.error is None and (not len(rows) or any(table.errors for table in alone.tables.values())):
+            found = self.with_all_rejections(state, pod, pre_filtered, found)
+        return found
+
+    def with_all_rejections(
+        self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered, found: Filtered
+    ) -> Filtered:
+        """The same with the rejection of every node as it counts: that of the first pass, if the node fails in it.
+
+        It counts also where the node fails without the nominated pods as well (`RunFilterPluginsWithNominatedPods`). To
+        be called before the snapshot changes, by those who read rejections although some nodes are feasible.
+        """
+        if not len(self._nominator):
+            return found
+        asked = _mask_of(self._snapshot, found.listed)
+        if pre_filtered.node_names is not None:
+            asked &= _mask(self._snapshot, pre_filtered.node_names)
+        asked[found.feasible] = False
+        asked[[*found.nominated]] = False
+        try:
+            crowded = self._crowded(state, pod, asked)
+        except Failed as failed:
+            return replace(found, error=found.error or failed.status)
+        return replace(found, nominated={**found.nominated, **crowded}, error=found.error or _error_of(crowded))
 
     def run(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
         """Ask the Filter plugins about `nodes` as things are now. Nothing is remembered. Raises Failed."""
@@ -115,10 +145,10 @@ class Filtering:
         return Diagnosis(nodes.names(), rejector, codes, names, tables)
 
     def run_with_nominated_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
-        """The same, and what would be if the nominated pods that `pod` has to yield to were on their nodes.
+        """Ask about each node twice: with the nominated pods that `pod` has to yield to, and then without them.
 
-        A node passes only if it does with and without them: filters like resources say no with them, filters like
-        affinity without. Raises Failed.
+        A node passes only if it does both times: filters like resources reject it with them, filters like affinity
+        without. The rejection of the first pass counts, whatever comes of the second. Raises Failed.
         """
         diagnosis = self.run(state, pod, nodes)
         if len(self._nominator):
@@ -169,27 +199,48 @@ class Filtering:
         if self._snapshot.tentative:
             return self._crowded_together(state, pod, nominated)
         results = self._crowds.of(pod.signature, state.skip_filter_plugins, self.epoch(state))
-        left = {row: pods for row, pods in nominated.items() if not results.holds(self._snapshot, row, pods)}
-        if left:
-            found = self._crowded_together(state, pod, left)
-            for row, pods in left.items():
-                results.keep(self._snapshot, row, pods, found.get(row))
-        return {row: crowded for row in nominated if (crowded := results.rejection(row)) is not None}
+        crowded: dict[int, Rejection] = {}
+        unknown: dict[int, Sequence[PodInfo]] = {}
+        for row, pods in nominated.items():
+            if not results.holds(self._snapshot, row, pods):
+                unknown[row] = pods
+            elif (known := results.rejection(row)) is not None:
+                crowded[row] = known
+        if unknown:
+            found = self._crowded_together(state, pod, unknown)
+            for row, pods in unknown.items():
+                rejection = found.get(row)
+                if rejection is None or rejection.status.rejected:
+                    results.keep(self._snapshot, row, pods, rejection)
+            crowded |= found
+        return crowded
 
     def _crowded_together(
         self, state: CycleState, pod: PodInfo, nominated: Mapping[int, Sequence[PodInfo]]
     ) -> dict[int, Rejection]:
-        snapshot, notes, rows = self._snapshot, state.clone(), sorted(nominated)
+        snapshot, notes = self._snapshot, state.clone()
+        crowded: dict[int, Rejection] = {}
         with snapshot.trial():
-            for row in rows:
-                for added in nominated[row]:
-                    if added.uid not in snapshot.pods[row]:
-                        snapshot.add_pod(added, snapshot.names[row])
-                        failed = self.add_pod(notes, pod, added, snapshot.names[row])
-                        if failed is not None:
-                            raise Failed(failed)
-            diagnosis = self.run(notes, pod, NodeView(snapshot, np.array(rows)))
-        return {row: found for at, row in enumerate(rows) if (found := diagnosis.rejection(at)) is not None}
+            for row in sorted(nominated):
+                failed = self._add_all(notes, pod, row, nominated[row])
+                if failed is not None:
+                    table = StatusTable((failed,))
+                    crowded[row] = Rejection(failed.plugin, table, table.number(failed))
+            rows = [row for row in sorted(nominated) if row not in crowded]
+            diagnosis = self.run(notes, pod, NodeView(snapshot, np.array(rows, np.intp)))
+        crowded.update({row: found for at, row in enumerate(rows) if (found := diagnosis.rejection(at)) is not None})
+        return crowded
+
+    def _add_all(self, state: CycleState, pod: PodInfo, row: int, nominated: Sequence[PodInfo]) -> Status | None:
+        """Count the nominated pods on the node in a trial. The first ERROR of AddPod, if any."""
+        snapshot = self._snapshot
+        for added in nominated:
+            if added.uid not in snapshot.pods[row]:
+                snapshot.add_pod(added, snapshot.names[row])
+                failed = self.add_pod(state, pod, added, snapshot.names[row])
+                if failed is not None:
+                    return failed
+        return None
 
     def depends_on_cluster(self, state: CycleState) -> bool:
         """Whether a Filter plugin that has not skipped the pod looks beyond each node."""
@@ -214,20 +265,19 @@ class Filtering:
             raise Failed(answer)
         raise Failed(failure(FILTER, plugin, ValueError(f"it is not one verdict for each of {len(view)} nodes")))
 
-    def _error_among(
-        self, plugins: Sequence[FilterPlugin], codes: Sequence[Codes], tables: Mapping[str, StatusTable], listed: Rows
-    ) -> Status | None:
-        """The first ERROR that a plugin has for a listed node which passed the plugins before it."""
-        for table in tables.values():
+    def _error_among(self, plugins: Sequence[FilterPlugin], found: Filtered) -> Status | None:
+        """The first ERROR of a plugin on a listed node that passed the plugins before it, and the first pass."""
+        for table in found.tables.values():
             if table.errors:
                 break
         else:
             return None
-        passing = _mask_of(self._snapshot, listed)
-        for plugin, verdicts in zip(plugins, codes, strict=False):
-            if (error := _first_error(plugin, verdicts, tables.get(plugin.name), passing)) is not None:
+        passing = _mask_of(self._snapshot, found.listed)
+        passing[[*found.nominated]] = False
+        for plugin, codes in zip(plugins, found.codes, strict=False):
+            if (error := _first_error(plugin, codes, found.tables.get(plugin.name), passing)) is not None:
                 return error
-            passing &= verdicts == 0
+            passing &= codes == 0
         return None
 
     def follows_trials(self, state: CycleState) -> bool:
@@ -285,3 +335,9 @@ def _first_error(plugin: FilterPlugin, codes: Codes, table: StatusTable | None, 
         return None
     struck = codes[passing & np.isin(codes, list(table.errors))]
     return error_in(FILTER.words.format(plugin.name), table[int(struck[0])].by(plugin.name)) if len(struck) else None
+
+
+def _error_of(crowded: Mapping[int, Rejection]) -> Status | None:
+    """The ERROR of the first of these nodes that has one, in the order of the rows."""
+    statuses = (crowded[row].status for row in sorted(crowded))
+    return next((status for status in statuses if not status.rejected), None)

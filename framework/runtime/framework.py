@@ -140,6 +140,12 @@ class Framework:
         """Which of the nodes that PreFilter left in pass every Filter plugin, nominated pods considered."""
         return self._filtering.run_on_all(state, pod, pre_filtered)
 
+    def with_all_rejections(
+        self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered, found: Filtered
+    ) -> Filtered:
+        """The same, with nominated pods considered also in why nodes are rejected while others are feasible."""
+        return self._filtering.with_all_rejections(state, pod, pre_filtered, found)
+
     def work_out(self, state: CycleState, pod: PodInfo, *, may_be_closed: bool = True) -> Steps[None]:
         """Do what a Filter plugin has left to do, so that it can be asked once more."""
         work = state.long_work
@@ -160,7 +166,7 @@ class Framework:
         return self._filtering.run(state, pod, nodes)
 
     def run_filter_plugins_with_nominated_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
-        """The same, and what would be if the nominated pods that `pod` has to yield to were on their nodes."""
+        """Ask twice: with the nominated pods that `pod` has to yield to on their nodes, and then without them."""
         return self._filtering.run_with_nominated_pods(state, pod, nodes)
 
     def filters_depend_on_cluster(self, state: CycleState) -> bool:

@@ -82,7 +82,7 @@ class Algorithm:
         if state.long_work.left is not None:
             return Feasible(found.pre_filtered, found.rows[:0], status=_UNFINISHED, next_start=self.next_start)
         if found.status is None and state.consultation is not None:
-            self._heed(state.consultation, found)
+            self._heed(state, pod, state.consultation, found)
         return found
 
     def find_in_steps(self, state: CycleState, pod: PodInfo, *, nominated_first: bool = True) -> Steps[Feasible]:
@@ -121,7 +121,7 @@ class Algorithm:
                 found.rows, found.next_start = first_from(self.next_start, filtered, wanted)
         return found
 
-    def _heed(self, consultation: Consultation, found: Feasible) -> None:
+    def _heed(self, state: CycleState, pod: PodInfo, consultation: Consultation, found: Feasible) -> None:
         """Leave the nodes that extenders let through; where these are none, or fit no more, say so."""
         fitting = found.rows if found.filtered is None else found.filtered.feasible
         names = self.snapshot.names
@@ -133,10 +133,14 @@ class Algorithm:
             consultation.outdated = True
             found.status = Status.unschedulable(OUTDATED)
         elif not left and found.filtered is not None:
-            found.diagnosis = found.filtered.diagnose(self.snapshot)
+            found.diagnosis = self.diagnose(state, pod, found.pre_filtered, found.filtered)
             found.diagnosis.reject(consultation.statuses, EXTENDER)
             found.diagnosis.unschedulable_plugins |= {EXTENDER, *found.pre_filtered.rejectors}
             found.status = Status.unschedulable(fit_error(found.diagnosis))
+
+    def diagnose(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered, filtered: Filtered) -> Diagnosis:
+        """Why each node that was filtered is rejected, also where others are feasible."""
+        return self.framework.with_all_rejections(state, pod, pre_filtered, filtered).diagnose(self.snapshot)
 
     def nominated_node(self, state: CycleState, pod: PodInfo) -> Rows | None:
         """The row of the node that the pod is nominated to, if it can run it."""

@@ -6,9 +6,11 @@ The scheduling cycle calls it. Below that verbosity nothing is put together.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
+from ..contract.verdicts import Diagnosis
 from ..model.pod_info import PodInfo
-from ..runtime.results import Filtered, Scored
+from ..runtime.results import Scored
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
 
@@ -17,11 +19,11 @@ log = logging.getLogger(__name__)
 _VERBOSITY = logging.INFO - 10
 
 
-def rejections(pod: PodInfo, filtered: Filtered | None, snapshot: Snapshot) -> None:
+def rejections(pod: PodInfo, diagnose: Callable[[], Diagnosis]) -> None:
     """A line for each node that cannot run the pod; kube-scheduler's are those of the plugins themselves."""
-    if filtered is None or not log.isEnabledFor(_VERBOSITY):
+    if not log.isEnabledFor(_VERBOSITY):
         return
-    for name, status in filtered.diagnose(snapshot).statuses():
+    for name, status in diagnose().statuses():
         if status is not None:
             _line("Plugin rejected node for pod", pod, plugin=status.plugin, node=name, status=status.message)
 

@@ -17,7 +17,6 @@ from ..contract.pod_group import at_once
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from ..runtime.framework import Framework
-from ..snapshot.snapshot import Snapshot
 from .algorithm import Algorithm, Feasible
 from .profile_handle import first_of_equals
 
@@ -61,12 +60,12 @@ def explain(algorithm: Algorithm, pod: PodInfo) -> Explanation:
         _, message = at_once(algorithm.post_filter(state, pod, found))
         evictions = state.get(Evictions.KEY)
         return Explanation(
-            rejected=_rejections(found, snapshot),
+            rejected=_rejections(algorithm, state, pod, found),
             prefilter=found.pre_filtered.status,
             message=message,
             evictions=evictions if isinstance(evictions, Evictions) else None,
         )
-    rejected = _rejections(found, snapshot)
+    rejected = _rejections(algorithm, state, pod, found)
     rows = found.rows if found.filtered is None else found.filtered.feasible
     names = [snapshot.names[row] for row in rows.tolist()]
     nominated = algorithm.nominated_node(state, pod)
@@ -107,9 +106,9 @@ def _planned(framework: Framework, state: CycleState, pod: PodInfo, node_name: s
     return planned
 
 
-def _rejections(found: Feasible, snapshot: Snapshot) -> dict[str, Status]:
+def _rejections(algorithm: Algorithm, state: CycleState, pod: PodInfo, found: Feasible) -> dict[str, Status]:
     if found.filtered is None:
         return {}
-    diagnosis = found.filtered.diagnose(snapshot)
-    passing = {snapshot.names[row] for row in found.filtered.feasible.tolist()}
+    diagnosis = algorithm.diagnose(state, pod, found.pre_filtered, found.filtered)
+    passing = {algorithm.snapshot.names[row] for row in found.filtered.feasible.tolist()}
     return {name: status for name, status in diagnosis.statuses() if status is not None and name not in passing}

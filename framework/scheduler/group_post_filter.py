@@ -174,10 +174,12 @@ class GroupTrial:
     def rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
         """Rows that could take the member as things are, and rows that could perhaps if pods were gone from them."""
         snapshot = self._snapshot
-        found = self._algorithm.find_nodes_that_fit(CycleState(), pod, nominated_first=False)
+        state = CycleState()
+        found = self._algorithm.find_nodes_that_fit(state, pod, nominated_first=False)
         if found.filtered is None:
             return np.zeros(0, np.intp), snapshot.live_rows()
-        names = found.filtered.diagnose(snapshot).nodes_with(Code.UNSCHEDULABLE)
+        diagnosis = self._algorithm.diagnose(state, pod, found.pre_filtered, found.filtered)
+        names = diagnosis.nodes_with(Code.UNSCHEDULABLE)
         return found.filtered.feasible, np.array([snapshot.row_of(name) for name in names], np.intp)
 
 

@@ -6,6 +6,8 @@ else in the process changes the cluster's picture meanwhile. Groups go the same 
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..cache.cache import Cache
 from ..contract.cycle_state import CycleState
 from ..contract.handle import Clock
@@ -79,7 +81,9 @@ class SchedulingCycle:
         algorithm, state, pod = self._algorithms[attempt.profile], attempt.state, attempt.pod
         found = algorithm.find_nodes_that_fit(state, pod)
         algorithm.next_start = found.next_start
-        decision_log.rejections(pod, found.filtered, algorithm.snapshot)
+        if found.filtered is not None:
+            diagnose = partial(algorithm.diagnose, state, pod, found.pre_filtered, found.filtered)
+            decision_log.rejections(pod, diagnose)
         if found.status is None:
             row = algorithm.select_host(state, pod, found, self._choose)
             if isinstance(row, Status):

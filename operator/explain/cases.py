@@ -62,7 +62,7 @@ def _decide(case: _Case) -> dict[str, Any]:
     found = [(msgspec.json.decode(raw, type=_Type), raw) for raw in case.objects]
     nodes = [msgspec.json.decode(raw, type=Node) for type_, raw in found if type_.kind == "Node"]
     pods = [msgspec.json.decode(raw, type=Pod) for type_, raw in found if type_.kind == "Pod"]
-    running = [_without_nomination(pod) for pod in pods if pod.status.phase not in _ENDED]
+    running = [pod for pod in pods if pod.status.phase not in _ENDED]
     _refuse_twins(running)
     others = {
         kind: [
@@ -87,17 +87,6 @@ def _refuse_twins(pods: Iterable[Pod]) -> None:
         uid, name = pod.metadata.uid, pod.metadata.name
         if uid and names.setdefault(uid, name) != name:
             raise msgspec.ValidationError(f"objects: pods {names[uid]} and {name} have the same metadata.uid: {uid}")
-
-
-def _without_nomination(pod: Pod) -> Pod:
-    """A pod that waits, without its claim on a node.
-
-    Recorded decisions come from a framework without a queue, and it is the queue that knows of nominations: in them
-    pods that wait take nothing. A scheduler that runs counts them.
-    """
-    if pod.spec.node_name or not pod.status.nominated_node_name:
-        return pod
-    return msgspec.structs.replace(pod, status=msgspec.structs.replace(pod.status, nominated_node_name=""))
 
 
 @lru_cache(maxsize=64)

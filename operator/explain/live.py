@@ -74,6 +74,9 @@ async def explain_among(assembly: Assembly, cluster: Objects, pod: PodInfo, *, n
     pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), waiting.pod]
     cluster = replace(cluster, pods=pods)
     engine = picture(assembly, cluster.nodes, cluster.pods, {**cluster.watched, POD_GROUPS: cluster.groups})
+    nominated = pod.pod.status.nominated_node_name
+    if nominated and not pod.node_name and group_key(pod) is None:
+        engine.nominator.nominate(waiting, nominated)
     explanation = explain(engine.algorithms[profile], waiting)
     gated = GATED if pod.pod.spec.scheduling_gates else ""
     group, evicted = "", evicted_for(explanation.evictions, pod.key)

@@ -86,8 +86,9 @@ class Tried:
 class Rehearsal:
     """A cluster with the scheduler at work on it. To be used as an async context manager.
 
-    Pods that wait in the cluster itself are left out of it, and so are those that are to be placed anew. `wall` is the
-    time of day, seconds since the epoch. Raises QuantityError when an amount cannot be parsed.
+    Pods that wait in the cluster itself are not tried, but keep the nodes that they are nominated to. Those that are to
+    be placed anew are left out of it. `wall` is the time of day, seconds since the epoch. Raises QuantityError when an
+    amount cannot be parsed.
     """
 
     def __init__(self, assembly: Assembly, cluster: Objects, wanted: Objects, *, wall: float = 0.0) -> None:
@@ -222,9 +223,13 @@ class Rehearsal:
         self._stored.tell(self._engine.objects)
         anew = {pod.metadata.key for pod in self.pods}
         for pod in cluster.pods:
-            if pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed") and pod.metadata.key not in anew:
+            if pod.status.phase in ("Succeeded", "Failed") or pod.metadata.key in anew:
+                continue
+            if pod.spec.node_name:
                 self._engine.pods.on_add(pod)
                 self._stage.running[pod.metadata.key] = pod
+            elif node := pod.status.nominated_node_name:
+                self._engine.nominator.nominate(PodInfo(pod), node)
 
     def _waiting(self, pod: Pod) -> Pod:
         """The pod as if just created. One that does not choose Muster yet is tried by its first profile."""

@@ -46,11 +46,29 @@ def test_a_member_is_decided_with_the_pod_group_of_its_case() -> None:
     assert (without["feasible"], among["feasible"]) == ([], ["a"])
 
 
-def test_a_pod_that_waits_for_its_nominated_node_takes_nothing_there() -> None:
-    nominee = make_pod("nominee").requests(cpu="4").priority(100)
-    nominee["status"] = {"phase": "Pending", "nominatedNodeName": "a"}
-    decision = _decision(make_pod("new").requests(cpu="4"), make_node("a", cpu="4"), nominee)
-    assert decision["feasible"] == ["a"]
+@pytest.mark.parametrize(("priority", "feasible"), [(99, []), (100, []), (101, ["a"])])
+def test_a_nominated_pod_counts_on_its_node_for_pods_of_no_higher_priority(priority: int, feasible: list[str]) -> None:
+    nominee = make_pod("nominee").requests(cpu="4").priority(100).nominated("a")
+    decision = _decision(make_pod("new").requests(cpu="4").priority(priority), make_node("a", cpu="4"), nominee)
+    assert decision["feasible"] == feasible
+
+
+def test_a_node_that_fails_with_and_without_its_nominated_pods_has_the_status_that_it_has_with_them() -> None:
+    nominee = make_pod("nominee").host_port(80).requests(memory="1Gi").priority(100).nominated("small")
+    new = make_pod("new").host_port(80).requests(cpu="2")
+    nodes = make_node("small", cpu="1", memory="1Gi"), make_node("large", cpu="4")
+    without, among = _decision(new, *nodes), _decision(new, *nodes, nominee)
+    assert without["feasible"] == among["feasible"] == ["large"]
+    assert without["rejected"]["small"] == {
+        "code": "UnschedulableAndUnresolvable",
+        "plugin": "NodeResourcesFit",
+        "reasons": ["Insufficient cpu"],
+    }
+    assert among["rejected"]["small"] == {
+        "code": "Unschedulable",
+        "plugin": "NodePorts",
+        "reasons": ["node(s) didn't have free ports for the requested pod ports"],
+    }
 
 
 def test_a_pod_evicts_nobody_while_room_is_being_made_on_its_nominated_node() -> None:
