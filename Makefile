@@ -10,7 +10,7 @@ ROOMS := framework operator plugins sandbox testing
 LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lint-style lint-types lint-imports bench bench-backlog bench-gangs \
+.PHONY: help demo test lint lint-style lint-types lint-imports bench bench-all tables bench-backlog bench-gangs \
 	bench-native bench-preemption bench-storm bench-shapes bench-scale bench-topology bench-web parity parity-groups \
 	simulate-faults real-faults soak nightly attack venv control-plane browser promtool screenshots
 
@@ -62,6 +62,12 @@ bench-scale: $(INSTALLED) control-plane ## Measure both where 100,000 pods and m
 
 bench-topology: $(INSTALLED) control-plane ## Measure both on gangs that need one rack each
 	$(RUN) -m bench.topology $(BENCH_ARGS)
+
+bench-all: $(INSTALLED) control-plane browser ## Measure all that the pages show, keep it, and bring the pages up to date
+	$(RUN) -m bench measure $(BENCHMARKS); status=$$?; $(RUN) -m bench tables --write && exit $$status
+
+tables: $(INSTALLED) ## Bring the tables of README.md and docs/ up to date with the results that are kept
+	$(RUN) -m bench tables --write
 
 parity: $(INSTALLED) control-plane ## Compare Muster's decisions with kube-scheduler's on random clusters
 	$(RUN) -m tests.parity $(SEEDS)

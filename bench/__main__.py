@@ -1,17 +1,50 @@
-"""Results of benchmarks: `python -m bench record NAME`."""
+"""Results of benchmarks and the tables of the pages: `python -m bench measure | tables | record`."""
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
+import msgspec
 
+from bench.every import BENCHMARKS, Measurement
 from bench.provenance import DirtyTreeError
-from bench.results import record
+from bench.published import block_of, brought_up_to_date, pages
+from bench.results import read_all, record
+from bench.tables import BLOCKS
 
 
 @click.group(context_settings={"show_default": True})
 def main() -> None:
-    """Keep results of benchmarks."""
+    """Measure all that the pages show, keep results, and print the tables that are made of them."""
+
+
+@main.command()
+@click.argument("names", nargs=-1, type=click.Choice(list(BENCHMARKS)))
+@click.option("--again", is_flag=True, help="Measure also what was measured at this commit.")
+def measure(names: tuple[str, ...], again: bool) -> None:
+    """Measure the benchmarks NAMES, or all, and keep each result at once."""
+    with _clean_tree():
+        failures = Measurement(tell=lambda line: click.echo(line, err=True)).measure_all(
+            names or tuple(BENCHMARKS), again=again
+        )
+    if failures:
+        raise click.ClickException("\n".join(failures))
+
+
+@main.command()
+@click.argument("names", nargs=-1, type=click.Choice(list(BLOCKS)))
+@click.option("--write", is_flag=True, help="Bring the pages up to date instead.")
+def tables(names: tuple[str, ...], write: bool) -> None:
+    """Print the tables NAMES, or all, in Markdown."""
+    results = read_all()
+    if write:
+        for page in pages():
+            page.write_text(brought_up_to_date(page.read_text(), results))
+        return
+    for name in names or BLOCKS:
+        click.echo(f"{block_of(name, results)}\n")
 
 
 @main.command("record")
@@ -19,10 +52,20 @@ def main() -> None:
 def record_input(name: str) -> None:
     """Keep a result that comes as a JSON object on standard input."""
     try:
-        result = record(name, json.load(sys.stdin))
+        data = msgspec.convert(json.load(sys.stdin), dict)
+    except (json.JSONDecodeError, msgspec.ValidationError) as error:
+        raise click.ClickException(f"standard input is not a JSON object: {error}") from error
+    with _clean_tree():
+        result = record(name, data)
+    click.echo(f"{name}: recorded at {result.commit}")
+
+
+@contextmanager
+def _clean_tree() -> Iterator[None]:
+    try:
+        yield
     except DirtyTreeError as error:
         raise click.ClickException(str(error)) from error
-    click.echo(f"{name}: recorded at {result.commit}")
 
 
 if __name__ == "__main__":

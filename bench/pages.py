@@ -1,4 +1,4 @@
-"""How long the pages take to draw: `python -m bench.pages [--nodes N] [--groups N] [--pods N]`.
+"""How long the pages take to draw: `python -m bench.pages [--nodes N] [--groups N] [--pods N] [-o json]`.
 
 The cluster is a sandbox that `muster web` follows; the browser, the pages and the cluster share the machine. `server`
 is from the request to the last byte, as the browser sees it; `drawn` until the browser has drawn what it got; `CPU`
@@ -8,9 +8,11 @@ what pages and cluster took of a core for it, which tells more on a machine that
 from __future__ import annotations
 
 import asyncio
+import json
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
@@ -43,16 +45,60 @@ class Drawn:
     size: float
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the drawings of a page came to.
+
+    Attributes:
+        path: of the page.
+        bytes: that were transferred.
+        server, drawn, cpu: medians, in seconds.
+        worst: the longest until the browser had drawn it, in seconds.
+    """
+
+    path: str
+    bytes: float
+    server: float
+    drawn: float
+    cpu: float
+    worst: float
+
+    @classmethod
+    def of(cls, path: str, drawings: Sequence[Drawn]) -> Found:
+        """Of at least one drawing."""
+        return cls(
+            path=path,
+            bytes=drawings[0].size,
+            server=median(each.server for each in drawings),
+            drawn=median(each.drawn for each in drawings),
+            cpu=median(each.cpu for each in drawings),
+            worst=max(each.drawn for each in drawings),
+        )
+
+    def row(self) -> tuple[str, ...]:
+        """Its line of the table."""
+        seconds = (f"{each:.2f}" for each in (self.server, self.drawn, self.cpu, self.worst))
+        return self.path, f"{self.bytes / 1024:.0f}", *seconds
+
+
 @click.command()
 @click.option("--nodes", default=5000, show_default=True)
 @click.option("--groups", default=500, show_default=True, help="Half of them have their nodes.")
 @click.option("--pods", default=10_000, show_default=True, help="Further pods, which have theirs.")
-def main(nodes: int, groups: int, pods: int) -> None:
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
+def main(nodes: int, groups: int, pods: int, output: str) -> None:
     """Draw each page a few times and print the medians."""
-    asyncio.run(_measure(nodes, groups, pods))
+    found = asyncio.run(_measure(nodes, groups, pods))
+    if output == "json":
+        size = {"nodes": nodes, "groups": groups, "members": _MEMBERS, "pods": pods}
+        click.echo(json.dumps({**size, "pages": [asdict(each) for each in found]}, indent=2))
+        return
+    click.echo(f"{nodes:,} nodes, {groups:,} groups of {_MEMBERS}, {pods:,} further pods; median of {_ROUNDS}\n")
+    for line in lines(("PAGE", "KIB", "SERVER s", "DRAWN s", "CPU s", "WORST s"), [each.row() for each in found]):
+        click.echo(line)
 
 
-async def _measure(nodes: int, groups: int, pods: int) -> None:
+async def _measure(nodes: int, groups: int, pods: int) -> list[Found]:
     with tempfile.TemporaryDirectory() as folder:
         async with (
             shown(Path(folder), nodes=nodes, shape=NodeShape(cpu="16"), every=1.0) as cluster,
@@ -62,10 +108,7 @@ async def _measure(nodes: int, groups: int, pods: int) -> None:
             async with opened(browser, cluster.entrance) as watched:
                 told = watched.page.locator(".counts div", has_text="pods placed").locator("dd")
                 await expect(told).to_have_text(str(placed), timeout=_FOLLOWED_MILLISECONDS)
-            rows = [await _row(browser, cluster, path) for path in _paths()]
-    click.echo(f"{nodes:,} nodes, {groups:,} groups of {_MEMBERS}, {pods:,} further pods; median of {_ROUNDS}\n")
-    for line in lines(("PAGE", "KIB", "SERVER s", "DRAWN s", "CPU s", "WORST s"), rows):
-        click.echo(line)
+            return [await _draw_often(browser, cluster, path) for path in _paths()]
 
 
 def _paths() -> tuple[str, ...]:
@@ -90,18 +133,10 @@ def _fill(cluster: Shown, nodes: int, groups: int, pods: int) -> int:
     return pods + groups // 2 * _MEMBERS
 
 
-async def _row(browser: Browser, cluster: Shown, path: str) -> tuple[str, ...]:
+async def _draw_often(browser: Browser, cluster: Shown, path: str) -> Found:
     async with opened(browser, f"{cluster.entrance}") as watched:
         await _draw(watched.page, f"{cluster.url}{path}")
-        found = [await _draw(watched.page, f"{cluster.url}{path}") for _ in range(_ROUNDS)]
-    return (
-        path,
-        f"{found[0].size / 1024:.0f}",
-        f"{median(each.server for each in found):.2f}",
-        f"{median(each.drawn for each in found):.2f}",
-        f"{median(each.cpu for each in found):.2f}",
-        f"{max(each.drawn for each in found):.2f}",
-    )
+        return Found.of(path, [await _draw(watched.page, f"{cluster.url}{path}") for _ in range(_ROUNDS)])
 
 
 async def _draw(page: Page, url: str) -> Drawn:

@@ -28,16 +28,21 @@ class DirtyTreeError(Exception):
     """The tree has uncommitted changes, so no commit says what would be measured; the text names some of them."""
 
 
-class Machine(msgspec.Struct, frozen=True):
-    """The class of a machine, such as 2 cores of an AMD EPYC with 23 GiB under Linux."""
+class Machine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The class of a machine, such as 2 cores of an AMD EPYC with 23 GiB under Linux.
+
+    Of machines that results were carried over from only the cores may be known.
+    """
 
     cores: int
-    memory_gib: int
-    cpu: str
-    system: str
+    memory_gib: int = 0
+    cpu: str = ""
+    system: str = ""
 
     def __str__(self) -> str:
-        return f"{self.cores} cores ({self.cpu}), {self.memory_gib} GiB, {self.system}"
+        cores = f"{self.cores} cores" + (f" ({self.cpu})" if self.cpu else "")
+        memory = f"{self.memory_gib} GiB" if self.memory_gib else ""
+        return ", ".join(filter(None, (cores, memory, self.system)))
 
 
 class Provenance(msgspec.Struct, frozen=True):

@@ -22,14 +22,31 @@ from bench.provenance import REPOSITORY, Machine, Provenance, provenance
 FOLDER = REPOSITORY / "results"
 
 
+class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a result was measured.
+
+    Attributes:
+        command: its command line.
+        seconds: how long it took.
+        failure: what it ended with, if it failed after it had measured something.
+    """
+
+    command: str = ""
+    seconds: float | None = None
+    failure: str = ""
+
+
+_BY_HAND = Run()
+"""Of a result that somebody recorded who measured it in a way of their own."""
+
+
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A result as it is kept.
 
     Attributes:
         benchmark: its name, and that of its file.
         commit, date, machine: see `Provenance`.
-        seconds: how long the benchmark took; None where nobody measured it.
-        failure: what the benchmark ended with, if it failed after it had measured something.
+        run: how it was measured.
         note: what readers have to know besides, such as that figures were rounded when they were recorded.
         data: what was measured.
     """
@@ -38,8 +55,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     commit: str
     date: str
     machine: Machine
-    seconds: float | None = None
-    failure: str = ""
+    run: Run = _BY_HAND
     note: str = ""
     data: dict[str, Any]
 
@@ -53,8 +69,7 @@ def record(
     benchmark: str,
     data: Mapping[str, Any],
     *,
-    seconds: float | None = None,
-    failure: str = "",
+    run: Run = _BY_HAND,
     origin: Provenance | None = None,
     folder: Path = FOLDER,
 ) -> Result:
@@ -68,8 +83,7 @@ def record(
         commit=origin.commit,
         date=origin.date,
         machine=origin.machine,
-        seconds=None if seconds is None else round(seconds, 1),
-        failure=failure,
+        run=run,
         data=dict(data),
     )
     _write(folder / f"{benchmark}.json", result)

@@ -1,4 +1,4 @@
-"""Runs Muster for long where everything comes and goes: `python -m bench.soak [--minutes M] [--rate N]`.
+"""Runs Muster for long where everything comes and goes: `python -m bench.soak [--minutes M] [--rate N] [-o json]`.
 
 Pods are created and ended at a steady rate, half of them in gangs, and nodes come and go. Every few seconds the process
 is asked for its memory, file descriptors and tasks, and how long pods took to be bound since the last time. All of it,
@@ -8,13 +8,15 @@ written here. At the end everything goes, and nothing may be left that waits or 
 """
 
 import asyncio
+import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from statistics import fmean, linear_regression, quantiles
+from typing import Any
 
 import click
 import uvloop
@@ -104,7 +106,8 @@ def line_through(points: Sequence[tuple[float, float]]) -> Line:
 @click.option("--minutes", type=click.FloatRange(1), default=30.0, help="How long.")
 @click.option("--rate", type=click.IntRange(1), default=200, help="Pods that are created and ended each second.")
 @click.option("--nodes", type=click.IntRange(2), default=250, help="Nodes in the cluster.")
-def main(minutes: float, rate: int, nodes: int) -> None:
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
+def main(minutes: float, rate: int, nodes: int, output: str) -> None:
     """Run Muster for long and see whether it grows."""
     os.environ["GOGC"] = "400"  # the servers collect garbage a quarter as often: the machine is there for the rate
     with failures_told() as bars, control_plane(MUSTER, bars) as plane:
@@ -112,21 +115,44 @@ def main(minutes: float, rate: int, nodes: int) -> None:
         grant_pod_groups(plane)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             seen = runner.run(_soak(plane, bars, minutes * 60, rate, nodes))
+    lines = lines_of(seen)
+    if output == "json":
+        print(json.dumps(document(seen, lines, rate), indent=2))
+    else:
+        _print_table(seen, lines)
+    sys.exit(1 if seen.left or any(lines[what].too_steep(bound) for what, bound in BOUNDS.items()) else 0)
+
+
+def lines_of(seen: Seen) -> dict[str, Line]:
+    """For each of `BOUNDS` the line through what was seen after the start."""
+    start = min(_START_SECONDS, seen.seconds / 2)
+    return {what: line_through([(at, value) for at, value in seen.values[what] if at >= start]) for what in BOUNDS}
+
+
+def document(seen: Seen, lines: Mapping[str, Line], rate: int) -> dict[str, Any]:
+    """What came of it for programs; `rate` is that which was asked for."""
+    return {
+        "pods": seen.created,
+        "seconds": seen.seconds,
+        "rate": rate,
+        "lines": {what: asdict(line) | {"verdict": _verdict(what, line)} for what, line in lines.items()},
+        "left": seen.left,
+    }
+
+
+def _print_table(seen: Seen, lines: Mapping[str, Line]) -> None:
     table = Table("", "mean", "slope an hour", "climb in all", "verdict")
-    steep = []
-    for what, bound in BOUNDS.items():
-        start = min(_START_SECONDS, seen.seconds / 2)
-        line = line_through([(at, value) for at, value in seen.values[what] if at >= start])
-        if line.too_steep(bound):
-            steep.append(what)
-        verdict = "climbs" if what in steep else "flat"
-        table.add_row(what, f"{line.mean:.1f}", f"{line.an_hour:+.1f}", f"{line.climb:+.1f}", verdict)
+    for what, line in lines.items():
+        table.add_row(what, f"{line.mean:.1f}", f"{line.an_hour:+.1f}", f"{line.climb:+.1f}", _verdict(what, line))
     console = Console(width=120)
     console.print(f"{seen.created} pods in {seen.seconds:.0f} s, {seen.created / seen.seconds:.0f} a second")
     console.print(table)
     for left in seen.left:
         console.print(f"when all is gone, {left}")
-    sys.exit(1 if steep or seen.left else 0)
+
+
+def _verdict(what: str, line: Line) -> str:
+    return "climbs" if line.too_steep(BOUNDS[what]) else "flat"
 
 
 async def _soak(plane: ControlPlane, display: Display, seconds: float, rate: int, nodes: int) -> Seen:

@@ -215,7 +215,8 @@ def main(nodes: int, pods: int, events: int, seconds: int, clients: int, output:
     with failures_told() as bars:
         results = [run(storm, count, bars) for count in (0, pods)]
     if output == "json":
-        print(json.dumps([asdict(found) for found in results], indent=2))
+        calm, stormy = map(asdict, results)
+        print(json.dumps({"calm": calm, "storm": stormy}, indent=2))
         return
     Console().print(table(f"{nodes:,} nodes, {events} events a second for {seconds} s", results))
 

@@ -91,3 +91,7 @@ def test_a_machine_is_described_by_its_class(model: str, cpu: str) -> None:
 
     assert described == Machine(cores=2, memory_gib=23, cpu=cpu, system="Linux")
     assert str(described) == f"2 cores ({cpu}), 23 GiB, Linux"
+
+
+def test_of_a_machine_no_more_is_said_than_is_known() -> None:
+    assert str(Machine(cores=2)) == "2 cores"

@@ -9,9 +9,10 @@ from click.testing import CliRunner
 import bench.results
 from bench.__main__ import main
 from bench.provenance import DirtyTreeError, Machine, Provenance
-from bench.results import read, read_all, record
+from bench.results import Run, read, read_all, record
 
 ORIGIN = Provenance("0123456789ab", "2026-11-23", Machine(2, 23, "AMD EPYC", "Linux"))
+RUN = Run(command="python -m bench.drain", seconds=61.2)
 
 
 @pytest.fixture
@@ -25,11 +26,11 @@ def refusing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_result_is_read_as_it_was_recorded(tmp_path: Path) -> None:
-    kept = record("drain", {"muster": {"pods": 3000}}, seconds=61.23, origin=ORIGIN, folder=tmp_path)
+    kept = record("drain", {"muster": {"pods": 3000}}, run=RUN, origin=ORIGIN, folder=tmp_path)
 
     assert read("drain", tmp_path) == kept
     assert kept.provenance == ORIGIN
-    assert kept.seconds == 61.2
+    assert kept.run == RUN
 
 
 def test_a_file_names_commit_date_and_machine(tmp_path: Path) -> None:

@@ -1,0 +1,112 @@
+"""Measures all that the pages show, one benchmark after another: `python -m bench measure`, or `make bench-all`.
+
+Each benchmark is a process of its own, as whoever measures by hand would start it, and its result is kept as soon as it
+is there. What was measured at this commit already is left out, so an interrupted run goes on where it was. A benchmark
+that fails keeps what it had measured, with the failure, and is measured again next time; the others go on.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.provenance import REPOSITORY, Provenance, provenance
+from bench.results import FOLDER, Result, Run, read, record
+
+BENCHMARKS: Mapping[str, tuple[str, ...]] = {
+    "drain": ("--nodes=5000", "--pods=3000"),
+    "gangs": ("--nodes=5000", "--gangs=100", "--size=30"),
+    "shapes": ("--nodes=5000", "--pods=2000"),
+    "native": ("--nodes=5000", "--gangs=100", "--size=30"),
+    "topology": ("--nodes=5000", "--racks=50"),
+    "crowd": ("--nodes=5000", "--pods=1000"),
+    "backlog": ("--nodes=5000", "--rate=20", "--seconds=30"),
+    "preemption": ("--nodes=500",),
+    "storm": ("--nodes=1000", "--pods=10000", "--events=200"),
+    "pages": ("--nodes=5000", "--groups=500", "--pods=10000"),
+    "soak": ("--minutes=30", "--rate=120"),
+}
+"""By name, the arguments that the pages' results are measured with."""
+
+
+class Ended(NamedTuple):
+    """How a benchmark's process ended: its exit code, and what it wrote to standard output."""
+
+    status: int
+    output: str
+
+
+def command_of(name: str) -> list[str]:
+    """The arguments of Python that measure a benchmark."""
+    return ["-m", f"bench.{name}", *BENCHMARKS[name], "--output=json"]
+
+
+def execute(command: Sequence[str]) -> Ended:
+    """Run Python with these arguments; progress bars and errors go where this process' own go."""
+    done = subprocess.run([sys.executable, *command], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+    return Ended(done.returncode, done.stdout)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Measures benchmarks and keeps their results.
+
+    Attributes:
+        tell: is given a line of progress at a time.
+        execute: runs a benchmark.
+        origin: where a result measured now comes from; raises `DirtyTreeError`.
+        clock: seconds.
+        folder: where results are kept.
+    """
+
+    tell: Callable[[str], None]
+    execute: Callable[[Sequence[str]], Ended] = execute
+    origin: Callable[[], Provenance] = provenance
+    clock: Callable[[], float] = time.monotonic
+    folder: Path = FOLDER
+
+    def measure_all(self, names: Sequence[str], *, again: bool = False) -> list[str]:
+        """Measure those that were not measured at this commit on such a machine, or all of them `again`.
+
+        Returns one line for each that failed. Raises `DirtyTreeError` as soon as the tree has uncommitted changes.
+        """
+        failures = []
+        for number, name in enumerate(names, start=1):
+            place, last = f"[{number}/{len(names)}] {name}", read(name, self.folder)
+            if last is not None and not again and self._is_current(last):
+                self.tell(f"{place}: measured at {last.commit} already")
+                continue
+            self.tell(f"{place}: begins{_expectation(last)}")
+            failure, seconds = self._measure(name)
+            if failure:
+                failures.append(f"{name}: {failure}")
+            self.tell(f"{place}: {failure or 'done'} after {seconds:.0f} s")
+        return failures
+
+    def _is_current(self, result: Result) -> bool:
+        now = self.origin()
+        return not result.run.failure and (result.commit, result.machine) == (now.commit, now.machine)
+
+    def _measure(self, name: str) -> tuple[str, float]:
+        """What went wrong, if anything, and how long it took."""
+        before, began, command = self.origin(), self.clock(), command_of(name)
+        ended = self.execute(command)
+        seconds = self.clock() - began
+        if self.origin().commit != before.commit:
+            return "not recorded, as the tree was at another commit when it ended", seconds
+        failure = f"failed with exit code {ended.status}" if ended.status else ""
+        try:
+            data = json.loads(ended.output)
+        except json.JSONDecodeError:
+            return f"{failure or 'failed'} and without a result", seconds
+        run = Run(command=" ".join(["python", *command]), seconds=round(seconds, 1), failure=failure)
+        record(name, data, run=run, origin=before, folder=self.folder)
+        return failure, seconds
+
+
+def _expectation(last: Result | None) -> str:
+    return f", took {last.run.seconds:.0f} s last time" if last is not None and last.run.seconds else ""

@@ -1,0 +1,25 @@
+"""The tables of figures that the pages show, in Markdown, each from one or more results.
+
+`python -m bench tables` prints them and writes them into the pages (`bench.published`). Everything here is a pure
+function of results: the same results give the same text.
+"""
+
+from bench.tables.block import Block, render
+from bench.tables.clusters import FULL, RUNNING, STORM
+from bench.tables.endurance import SOAK, WEB
+from bench.tables.speed import GANGS, GROUPS, SHAPES, SINGLE_PODS
+
+BLOCKS = {
+    "single-pods": SINGLE_PODS,
+    "gangs": GANGS,
+    "shapes": SHAPES,
+    "groups": GROUPS,
+    "running": RUNNING,
+    "full": FULL,
+    "storm": STORM,
+    "web": WEB,
+    "soak": SOAK,
+}
+"""By the names that pages call them by."""
+
+__all__ = ["BLOCKS", "Block", "render"]

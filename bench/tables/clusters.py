@@ -1,0 +1,82 @@
+"""What full clusters and crowded ones cost: many running pods, backlogs, preemption, a storm of events."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bench.tables.block import Block
+from bench.tables.markdown import MEBIBYTE, figure, ratio, table
+from bench.tables.speed import BASELINE, COMPARED, SUBJECT, Sides
+
+Found = Mapping[str, Any]
+"""What a side came to, with its name as `side`."""
+
+
+def _running(data: Mapping[str, Sides]) -> str:
+    header = ["running pods", "", "pods/s", "CPU ms a pod", "peak memory, MiB", "s from start to first binding"]
+    rows = []
+    for running, sides in data.items():
+        first = figure(float(running))
+        for name, label in ((BASELINE, "kube-scheduler"), (SUBJECT, "Muster")):
+            rows.append([first, label, *_cost(sides.get(name))])
+            first = ""
+    return table(header, rows, texts=2)
+
+
+def _cost(side: Found | None) -> list[str]:
+    if side is None:
+        return ["failed", "", "", ""]
+    return [
+        figure(side["pods_per_second"]),
+        figure(1e3 * side["cpu_per_pod"], 2),
+        figure(side["peak_bytes"] / MEBIBYTE),
+        figure(side["start_seconds"], 1),
+    ]
+
+
+def _full(backlog: Mapping[str, Sequence[Found]], preemption: Mapping[str, Sequence[Found]]) -> str:
+    rows = []
+    for name, label in (("plain", "plain pods wait"), ("gangs", "gangs and plain pods wait")):
+        sides = _by_side(backlog[name])
+        rows += [
+            _row(f"{label}: CPU s", _values(sides, "cpu_seconds"), 1, compared=True),
+            _row("until a freed node has a pod, 99th percentile, s", _values(sides, "idle_p99"), 3),
+            _row("API writes for each pod that is bound", _values(sides, "writes_per_pod"), 1),
+        ]
+    sides = _by_side(preemption["pods"])
+    costs = [1e3 * sides[name]["cpu_seconds"] / sides[name]["pods"] for name in (BASELINE, SUBJECT)]
+    rows += [
+        _row("pods that preempt: pods/s", _values(sides, "pods_per_second"), 0, compared=True),
+        _row("CPU ms a pod", costs, 2, compared=True),
+    ]
+    return table(["", "kube-scheduler", "Muster", COMPARED], rows)
+
+
+def _by_side(found: Sequence[Found]) -> Mapping[str, Found]:
+    return {each["side"]: each for each in found}
+
+
+def _values(sides: Mapping[str, Found], key: str) -> list[float]:
+    return [sides[name][key] for name in (BASELINE, SUBJECT)]
+
+
+def _row(label: str, values: Sequence[float], decimals: int, *, compared: bool = False) -> list[str]:
+    baseline, subject = values
+    times = ratio(subject, baseline) if compared else ""
+    return [label, figure(baseline, decimals), figure(subject, decimals), times]
+
+
+def _storm(data: Mapping[str, Found]) -> str:
+    found = calm, storm = data["calm"], data["storm"]
+    rows = [
+        ["plain pods/s", *(figure(each["pods_per_second"]) for each in found)],
+        ["share of the rate in the calm", "", ratio(storm["pods_per_second"], calm["pods_per_second"])],
+        ["s until a plain pod is bound, 99th percentile", *(figure(each["bound_p99"], 3) for each in found)],
+        ["attempts in vain", *(figure(each["in_vain"]) for each in found)],
+        ["events/s", *(figure(each["events_per_second"]) for each in found)],
+    ]
+    return table(["", *(f"{figure(each['waiting'])} pods fit nowhere" for each in found)], rows)
+
+
+RUNNING = Block(("crowd",), _running)
+FULL = Block(("backlog", "preemption"), _full)
+STORM = Block(("storm",), _storm)

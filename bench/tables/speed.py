@@ -1,0 +1,103 @@
+"""How fast backlogs are drained: single pods, gangs, pods that look at other pods, and groups of several kinds."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from bench.tables.block import Block
+from bench.tables.markdown import MEBIBYTE, figure, ratio, table
+
+BASELINE, SUBJECT, CEILING = "kube-scheduler", "muster", "ceiling"
+COMPARED = "Muster / kube-scheduler"
+Sides = Mapping[str, Any]
+"""By side, what it came to, as `bench.report.document` has it."""
+
+
+class _Row(NamedTuple):
+    label: str
+    value: Callable[[Sides], float]
+    decimals: int
+    compared: bool = True
+
+
+_ROWS = (
+    _Row("pods/s", lambda side: side["pods_per_second"], 0),
+    _Row("CPU ms a pod (scheduler)", lambda side: 1e3 * side["cpu_per_pod"], 2),
+    _Row("CPU ms a pod (API server and etcd)", lambda side: 1e3 * side["server_cpu_per_pod"], 2),
+    _Row("peak memory, MiB", lambda side: side["peak_bytes"] / MEBIBYTE, 0),
+    _Row("CPU used by other programs, %", lambda side: 1e2 * side["others_share"], 0, compared=False),
+)
+
+_SHAPES = {
+    "anti-affinity by host": "required anti-affinity by host",
+    "affinity by zone": "required affinity by zone",
+    "spread over zones": "spread over zones, DoNotSchedule",
+    "one volume": "one volume each",
+    "one device": "one device each",
+}
+"""Where a page says more than the benchmark's name."""
+
+
+def sides_table(header: Sequence[str], sides: Sides, names: Sequence[str]) -> str:
+    """A column for each side, and the ratio of Muster to kube-scheduler."""
+    rows = []
+    for row in _ROWS:
+        values = {name: row.value(sides[name]) for name in names}
+        compared = ratio(values[SUBJECT], values[BASELINE]) if row.compared else ""
+        rows.append([row.label, *(figure(value, row.decimals) for value in values.values()), compared])
+    return table([*header, COMPARED], rows)
+
+
+def rate(sides: Sides, name: str) -> float | None:
+    """Pods a second; None where the side failed."""
+    return sides[name]["pods_per_second"] if name in sides else None
+
+
+def _single_pods(sides: Sides) -> str:
+    header = ["single pods", "kube-scheduler", "Muster", "ceiling"]
+    return sides_table(header, sides, (BASELINE, SUBJECT, CEILING))
+
+
+def _gangs(data: Mapping[str, Any]) -> str:
+    waits = data["arrivals"]
+    header = ["gangs", "kube-scheduler, as many single pods", "Muster, gangs"]
+    return (
+        f"{sides_table(header, data['backlog'], (BASELINE, SUBJECT))}\n\n"
+        "As many gangs again, created one after another: from the creation of a gang's last pod to its start"
+        f" {figure(waits['p50'], 2)} s (median), {figure(waits['p99'], 2)} s (99th percentile)"
+        f" and {figure(waits['longest'], 2)} s (longest)."
+    )
+
+
+def _shapes(data: Mapping[str, Sides]) -> str:
+    plain = rate(data.get("plain", {}), SUBJECT)
+    rows = []
+    for name, sides in data.items():
+        baseline, subject = rate(sides, BASELINE), rate(sides, SUBJECT)
+        rates = [figure(baseline), figure(subject), ratio(subject, baseline), ratio(subject, plain)]
+        rows.append([_SHAPES.get(name, name), figure(_pods(sides)), *rates])
+    return table(["", "pods", "kube-scheduler, pods/s", "Muster, pods/s", COMPARED, "Muster / its plain pods"], rows)
+
+
+def _pods(sides: Sides) -> float | None:
+    return next((side["pods"] for side in sides.values()), None)
+
+
+def _groups(native: Sides, racks: Mapping[str, Sides]) -> str:
+    rows = [_rates("native gangs", native)]
+    rows += [_rates(f"{gangs}, each in one rack", sides) for gangs, sides in racks.items()]
+    longest = max(sides["longest_work_seconds"] for sides in racks.values())
+    return (
+        f"{table(['pods/s', 'kube-scheduler', 'Muster', COMPARED], rows)}\n\n"
+        f"Meanwhile Muster's event loop was at work for at most {figure(1e3 * longest)} ms at a time."
+    )
+
+
+def _rates(label: str, sides: Sides) -> list[str]:
+    baseline, subject = rate(sides, BASELINE), rate(sides, SUBJECT)
+    return [label, figure(baseline), figure(subject), ratio(subject, baseline)]
+
+
+SINGLE_PODS = Block(("drain",), _single_pods)
+GANGS = Block(("gangs",), _gangs)
+SHAPES = Block(("shapes",), _shapes)
+GROUPS = Block(("native", "topology"), _groups)

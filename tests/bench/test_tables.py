@@ -1,0 +1,226 @@
+"""What pages show of results: figures, ratios, failures, and where results come from."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import pytest
+
+from bench.backlog import Found as BacklogFound
+from bench.pages import Drawn
+from bench.pages import Found as Page
+from bench.preemption import Found as PreemptionFound
+from bench.provenance import Machine
+from bench.report import document
+from bench.results import Result as Kept
+from bench.results import Run
+from bench.soak import BOUNDS, Seen, lines_of
+from bench.soak import document as document_of_soak
+from bench.storm import Found as StormFound
+from bench.tables import BLOCKS, render
+from bench.tables.markdown import figure, ratio, table
+from bench.trial import Result
+
+MACHINE = Machine(2, 23, "AMD EPYC", "Linux")
+BY_HAND = Run()
+
+
+def kept(benchmark: str, data: dict[str, Any], *, commit: str = "0123456789ab", run: Run = BY_HAND) -> Kept:
+    """A result; its data as they are after they were written and read."""
+    read = json.loads(json.dumps(data))
+    return Kept(benchmark=benchmark, commit=commit, date="2026-11-23", machine=MACHINE, run=run, data=read)
+
+
+def shown(name: str, *results: Kept) -> list[str]:
+    """The lines of a block."""
+    return render(BLOCKS[name], {result.benchmark: result for result in results}).splitlines()
+
+
+@pytest.fixture
+def sides(result: Result) -> dict[str, Any]:
+    """Muster with 100 pods/s, kube-scheduler with half, the ceiling with four times as many."""
+    slow = replace(result, side="kube-scheduler", bound_seconds=20.0, cpu_seconds=2.002)
+    fast = replace(result, side="ceiling", bound_seconds=2.5)
+    return dict(document([slow, result, fast]))
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"), [(1302.4, 0, "1,302"), (0.0289, 3, "0.029"), (0, 0, "0"), (None, 2, "\N{EN DASH}")]
+)
+def test_figures_have_thousands_apart_and_as_many_decimals_as_asked_for(
+    value: float | None, decimals: int, text: str
+) -> None:
+    assert figure(value, decimals) == text
+
+
+@pytest.mark.parametrize(
+    ("subject", "baseline", "text"),
+    [(429, 35, "12.3"), (494, 322, "1.53"), (1, None, "\N{EN DASH}"), (None, 1, "\N{EN DASH}"), (1, 0, "\N{EN DASH}")],
+)
+def test_ratios_have_three_digits_or_none(subject: float | None, baseline: float | None, text: str) -> None:
+    assert ratio(subject, baseline) == text
+
+
+def test_figures_are_aligned_to_the_right_and_empty_cells_stay_empty() -> None:
+    assert table(["", "pods/s"], [["plain", "1"], ["gangs", ""]]).splitlines() == [
+        "| | pods/s |",
+        "| --- | ---: |",
+        "| plain | 1 |",
+        "| gangs | |",
+    ]
+
+
+def test_single_pods_are_shown_for_all_sides_and_compared(sides: dict[str, Any]) -> None:
+    assert shown("single-pods", kept("drain", sides)) == [
+        "| single pods | kube-scheduler | Muster | ceiling | Muster / kube-scheduler |",
+        "| --- | ---: | ---: | ---: | ---: |",
+        "| pods/s | 50 | 100 | 400 | 2.00 |",
+        "| CPU ms a pod (scheduler) | 2.00 | 1.00 | 1.00 | 0.50 |",
+        "| CPU ms a pod (API server and etcd) | 2.00 | 2.00 | 2.00 | 1.00 |",
+        "| peak memory, MiB | 100 | 100 | 100 | 1.00 |",
+        "| CPU used by other programs, % | 25 | 25 | 25 | |",
+        "",
+        "Measured on 2026-11-23 at commit `0123456789ab` on 2 cores (AMD EPYC), 23 GiB, Linux.",
+    ]
+
+
+def test_gangs_are_shown_with_how_long_each_waited(sides: dict[str, Any]) -> None:
+    lines = shown("gangs", kept("gangs", {"backlog": sides, "arrivals": {"p50": 0.151, "p99": 0.29, "longest": 1}}))
+
+    assert "| pods/s | 50 | 100 | 2.00 |" in lines
+    assert "0.15 s (median), 0.29 s (99th percentile) and 1.00 s (longest)." in "\n".join(lines)
+
+
+def test_shapes_are_compared_with_plain_pods_and_a_failed_side_has_no_rate(sides: dict[str, Any]) -> None:
+    plain = {name: sides[name] | {"pods_per_second": rate} for name, rate in (("kube-scheduler", 100), ("muster", 200))}
+    failed = {"muster": sides["muster"]}
+
+    lines = shown("shapes", kept("shapes", {"plain": plain, "one device": failed, "near": sides}))
+
+    pods = f"{sides['muster']['pods']:,}"
+    assert lines[2:5] == [
+        f"| plain | {pods} | 100 | 200 | 2.00 | 1.00 |",
+        f"| one device each | {pods} | \N{EN DASH} | 100 | \N{EN DASH} | 0.50 |",
+        f"| near | {pods} | 50 | 100 | 2.00 | 0.50 |",
+    ]
+
+
+def test_groups_are_of_two_benchmarks_and_the_longest_work_of_the_loop_is_told(sides: dict[str, Any]) -> None:
+    racks = {
+        "6 gangs of 1,000": sides | {"longest_work_seconds": 0.02},
+        "9 gangs of 4": sides | {"longest_work_seconds": 0.005},
+    }
+
+    lines = shown("groups", kept("native", sides), kept("topology", racks))
+
+    assert lines[2:5] == [
+        "| native gangs | 50 | 100 | 2.00 |",
+        "| 6 gangs of 1,000, each in one rack | 50 | 100 | 2.00 |",
+        "| 9 gangs of 4, each in one rack | 50 | 100 | 2.00 |",
+    ]
+    assert "at most 20 ms at a time" in lines[6]
+
+
+def test_running_pods_take_two_rows_and_a_failed_side_says_so(sides: dict[str, Any]) -> None:
+    alone = {"muster": sides["muster"] | {"start_seconds": 9.46}}
+
+    lines = shown("running", kept("crowd", {"0": sides, "100000": alone}))
+
+    start = f"{sides['muster']['start_seconds']:.1f}"
+    assert lines[2:6] == [
+        f"| 0 | kube-scheduler | 50 | 2.00 | 100 | {start} |",
+        f"| | Muster | 100 | 1.00 | 100 | {start} |",
+        "| 100,000 | kube-scheduler | failed | | | |",
+        "| | Muster | 100 | 1.00 | 100 | 9.5 |",
+    ]
+
+
+def waiting(side: str, cpu: float) -> dict[str, Any]:
+    found = BacklogFound(side, 600, 600, 0.02, 0.1891, cpu, 30.0, 3.26, 0.0)
+    return asdict(found)
+
+
+def preempting(side: str, seconds: float) -> dict[str, Any]:
+    found = PreemptionFound(side, 1000, 1000, seconds, 10.0, 5.0, 3.0, 0.0)
+    return asdict(found) | {"pods_per_second": found.pods_per_second}
+
+
+def both(
+    make: Callable[[str, float], dict[str, Any]], kube_scheduler: float, muster: float
+) -> Sequence[dict[str, Any]]:
+    return [make("kube-scheduler", kube_scheduler), make("muster", muster)]
+
+
+def test_full_clusters_are_shown_with_backlogs_and_preemption() -> None:
+    backlog = {"plain": both(waiting, 49.1, 4.3), "gangs": both(waiting, 40, 10)}
+
+    lines = shown("full", kept("backlog", backlog), kept("preemption", {"pods": both(preempting, 40, 20)}))
+
+    assert lines[2:] == [
+        "| plain pods wait: CPU s | 49.1 | 4.3 | 0.09 |",
+        "| until a freed node has a pod, 99th percentile, s | 0.189 | 0.189 | |",
+        "| API writes for each pod that is bound | 3.3 | 3.3 | |",
+        "| gangs and plain pods wait: CPU s | 40.0 | 10.0 | 0.25 |",
+        "| until a freed node has a pod, 99th percentile, s | 0.189 | 0.189 | |",
+        "| API writes for each pod that is bound | 3.3 | 3.3 | |",
+        "| pods that preempt: pods/s | 25 | 50 | 2.00 |",
+        "| CPU ms a pod | 10.00 | 10.00 | 1.00 |",
+        "",
+        "Measured on 2026-11-23 at commit `0123456789ab` on 2 cores (AMD EPYC), 23 GiB, Linux.",
+    ]
+
+
+def test_a_storm_is_held_against_the_calm() -> None:
+    calm = StormFound(0, 199.6, 200.0, 0.1, 0.4, 0, 1.0, 0.0)
+    storm = replace(calm, waiting=10_000, pods_per_second=190.0, in_vain=3)
+
+    assert shown("storm", kept("storm", {"calm": asdict(calm), "storm": asdict(storm)}))[:7] == [
+        "| | 0 pods fit nowhere | 10,000 pods fit nowhere |",
+        "| --- | ---: | ---: |",
+        "| plain pods/s | 200 | 190 |",
+        "| share of the rate in the calm | | 0.95 |",
+        "| s until a plain pod is bound, 99th percentile | 0.400 | 0.400 |",
+        "| attempts in vain | 0 | 3 |",
+        "| events/s | 200 | 200 |",
+    ]
+
+
+def test_pages_are_shown_by_what_they_are() -> None:
+    drawn = Page.of("/nodes", [Drawn(0.1, each, 0.11, 4096) for each in (0.7, 0.9, 2.0)])
+    data = {"nodes": 5000, "groups": 500, "members": 8, "pods": 10_000, "pages": [asdict(drawn)]}
+
+    lines = shown("web", kept("pages", data))
+
+    assert lines[0] == "5,000 nodes, 500 groups of 8, 10,000 further pods; medians:"
+    assert lines[4] == "| map of the nodes | 0.90 | 0.11 | 4 |"
+
+
+def test_a_soak_is_shown_with_what_it_left() -> None:
+    points = {what: [(0.0, 0.0), (900.0, 100.0), (1800.0, 114.0)] for what in BOUNDS}
+    seen = Seen(values=points, created=216_321, seconds=1800.0, left=["x is 1"])
+
+    lines = shown("soak", kept("soak", document_of_soak(seen, lines_of(seen), rate=120)))
+
+    assert lines[0] == "216,321 pods came and went in 30 minutes, 120 a second. When all had gone, x is 1."
+    assert "| resident memory, MiB | 107.0 | 14.0 | climbs |" in lines
+    assert "| tasks | 107.0 | 14.0 | flat |" in lines
+
+
+def test_results_of_different_commits_are_told_apart(sides: dict[str, Any]) -> None:
+    racks = kept("topology", {"gangs": sides | {"longest_work_seconds": 0}}, commit="ba9876543210")
+
+    assert shown("groups", kept("native", sides), racks)[-1] == (
+        "`native` measured on 2026-11-23 at commit `0123456789ab` on 2 cores (AMD EPYC), 23 GiB, Linux; "
+        "`topology` measured on 2026-11-23 at commit `ba9876543210` on 2 cores (AMD EPYC), 23 GiB, Linux."
+    )
+
+
+def test_a_failure_is_shown_with_what_was_measured_before_it(sides: dict[str, Any]) -> None:
+    failed = kept("drain", sides, run=Run(failure="failed with exit code 1"))
+
+    assert shown("single-pods", failed)[-1] == "`drain` failed with exit code 1."
+
+
+def test_what_was_never_measured_says_so(sides: dict[str, Any]) -> None:
+    assert shown("groups", kept("native", sides)) == ["Not measured yet: topology."]
