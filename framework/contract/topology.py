@@ -53,7 +53,8 @@ class NoDomain:
     """What the search for a domain came to when none could take the group.
 
     Attributes:
-        levels: the labels whose domains were looked at, the widest first.
+        levels: the labels whose domains were looked at, the widest first; without any domain the labels that no node
+            has, or that no node has together.
         domains: how many of them could be tried.
         best: the values of the labels in the domain that comes closest; empty when there is no domain.
         room: at most so many of the members would find room there; None when nobody counts room.

@@ -309,12 +309,21 @@ class DomainSearch:
                 trial = yield from asked.try_()
             else:
                 trial = yield from self._evaluate(asked, partition, number)
+        if absent := self._absent(topology, partition):
+            return Searched(trial, NoDomain(absent, 0))
         values = partition.values[number] if number != NONE else ()
         could = None if room is None or number == NONE else int(room.members[number])
         slices = f"slices of {topology.slice_size} by {topology.slice_level}" if topology.slice_size else ""
         pinned = only is not None
         domains = 1 if pinned else len(partition)
         return Searched(trial, NoDomain(partition.keys, domains, values, could, slices, pinned))
+
+    def _absent(self, topology: Topology, partition: Partition) -> tuple[str, ...]:
+        """Labels that no node has, or that no node has together; empty where domains with parts for slices exist."""
+        keys = partition.keys if not topology.slice_size else (*partition.keys, topology.slice_level)
+        if len(self._partitions.of(keys)):
+            return ()
+        return tuple(key for key in keys if not len(self._partitions.of((key,)))) or keys
 
     def _ranking(self, asked: _Asked[T], partition: Partition, room: DomainRoom | None) -> Ranking:
         attempts = asked.attempts

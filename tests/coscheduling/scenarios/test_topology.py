@@ -70,6 +70,28 @@ async def test_without_nodes_that_have_the_label_the_group_says_so(world: World)
     )
 
 
+async def test_a_slice_label_that_no_node_has_is_named_on_the_group_and_on_its_pods(world: World) -> None:
+    world.add_nodes(*(make_node(f"n{n}", cpu="8").labels({ZONE: f"zone-{n}"}) for n in range(3)))
+    annotations = {REQUIRED: ZONE, "muster-scheduler.io/slice-topology": RACK, "muster-scheduler.io/slice-size": "2"}
+    world.add_group("g", 4, annotations=annotations)
+    world.add(*make_members("g", 4))
+    await world.settle()
+
+    text = f"pod group default/g is unschedulable, no node has the label {RACK}"
+    assert word(world, "g") == ("Unschedulable", text)
+    assert world.conditions["default/g-0"][:2] == ("Unschedulable", text)
+
+
+async def test_slice_and_domain_labels_that_no_node_has_together_are_both_named(world: World) -> None:
+    world.add_nodes(make_node("a", cpu="8").labels({ZONE: "zone-1"}), make_node("b", cpu="8").labels({RACK: "r1"}))
+    annotations = {REQUIRED: ZONE, "muster-scheduler.io/slice-topology": RACK, "muster-scheduler.io/slice-size": "2"}
+    world.add_group("g", 2, annotations=annotations)
+    world.add(*make_members("g", 2))
+    await world.settle()
+
+    assert word(world, "g")[1] == f"pod group default/g is unschedulable, no node has the labels {ZONE} and {RACK}"
+
+
 async def test_members_that_come_later_or_replace_others_go_where_the_gang_runs(world: World) -> None:
     add_racks(world, [5, 9])
     world.add_group("g", 3, annotations={REQUIRED: RACK})
