@@ -10,9 +10,10 @@ from collections.abc import Iterable
 
 import msgspec
 
+from muster.framework.contract.annotations import AnnotatedMeta
 from muster.framework.model.pod import Pod
 from muster.operator.simulate.manifests import Objects
-from muster.plugins.coscheduling.api import SCHEDULED, Condition, PodGroup, PodGroupMeta, PodGroupSpec, PodGroupStatus
+from muster.plugins.coscheduling.api import SCHEDULED, Condition, PodGroup, PodGroupSpec, PodGroupStatus
 from muster.plugins.gangscheduling import api as native
 from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
 
@@ -58,6 +59,6 @@ def in_our_form(group: native.PodGroup, members: Iterable[Pod]) -> PodGroup:
         failed=phases["Failed"],
         conditions=told,
     )
-    meta = msgspec.convert(msgspec.to_builtins(group.metadata), PodGroupMeta)
+    meta = msgspec.convert(msgspec.to_builtins(group.metadata), AnnotatedMeta)
     spec = PodGroupSpec(min_member=group.spec.min_count)
     return PodGroup(meta, spec, msgspec.Raw(msgspec.json.encode(status)))

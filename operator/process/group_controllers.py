@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from muster.framework.contract.group_book import GroupBook
+from muster.framework.contract.healing import HEALING_POLICY
+from muster.operator.podgroups.annotation_faults import AnnotationFaults
 from muster.operator.podgroups.controller import PodGroupController
 from muster.operator.podgroups.healing import Healer
-from muster.operator.podgroups.healing_faults import HealingFaults
 from muster.operator.podgroups.native import NativeGroupController
 from muster.operator.podgroups.worker import GroupWorker, WorkerPorts
 from muster.plugins.coscheduling.api import API_VERSION as LABELLED
+from muster.plugins.coscheduling.api import KNOWN_ANNOTATIONS
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
 from muster.plugins.gangscheduling.api import API_VERSION as NATIVE
@@ -48,15 +51,15 @@ def group_controllers(process: Process) -> list[GroupWorker]:
     if isinstance(labelled, PodGroups):
         labelled.may_tell = may_tell
         keeper = PodGroupController(labelled, ports)
-        controllers += keeper, *_healing(labelled, ports, LABELLED, keeper.ended)
+        controllers += keeper, *_followers(labelled, ports, LABELLED, keeper.ended, known=KNOWN_ANNOTATIONS)
     if isinstance(native, Groups):
         native.may_tell = may_tell
         writer = NativeGroupController(native, ports)
-        controllers += writer, *_healing(native, ports, NATIVE, writer.ended)
+        controllers += writer, *_followers(native, ports, NATIVE, writer.ended, known={HEALING_POLICY})
     return controllers
 
 
-def _healing(
-    groups: GroupBook[Any], ports: WorkerPorts, api_version: str, ended: Informer[Any]
+def _followers(
+    groups: GroupBook[Any], ports: WorkerPorts, api_version: str, ended: Informer[Any], *, known: Collection[str]
 ) -> tuple[GroupWorker, ...]:
-    return Healer(groups, ports, api_version, ended), HealingFaults(groups, ports, api_version)
+    return Healer(groups, ports, api_version, ended), AnnotationFaults(groups, ports, api_version, known)

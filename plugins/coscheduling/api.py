@@ -1,9 +1,9 @@
 """The PodGroup API, `podgroups.scheduling.x-k8s.io/v1alpha1`: its objects, their rules, and how pods join a group.
 
 There is one model: the informer decodes PodGroups with these structs, the controller reads and writes statuses as them,
-admission asks `problems`, and the custom resource definition is rendered from them. The structs take whatever the
-schema lets pass, which is what scheduler-plugins' own lets pass; what no group can mean (a negative timeout, a quantity
-that is none) is a rule for admission alone.
+admission asks `problems`, and the custom resource definition is rendered from them. The schema accepts what
+scheduler-plugins' own accepts, except a negative timeout, which no group can mean. Whether a quantity is one, and what
+annotations say, is judged by admission alone.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ import msgspec
 from msgspec import Meta
 
 from muster.framework.contract import EventResource, WatchedKind
+from muster.framework.contract.annotations import AnnotatedMeta, unknown_annotations
 from muster.framework.contract.healing import HEALING_POLICY, healing_fault
-from muster.framework.model.meta import ObjectMeta, Wire
+from muster.framework.model.meta import Wire
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError, nanos
 
 from .disruption import MODE
 from .disruption import fault as disruption_fault
-from .topology import ANNOTATIONS, AnnotationError, topology_of
+from .topology import ANNOTATIONS as TOPOLOGY_ANNOTATIONS
+from .topology import AnnotationError, topology_of
 
 NAME = "Coscheduling"
 """The plugin's name."""
@@ -101,7 +103,8 @@ class PodGroupSpec(Wire):
     schedule_timeout_seconds: Annotated[
         int | None,
         _int32(
-            "How long pods that hold nodes wait for the others, at most 900. Absent or 0 leaves it to the scheduler."
+            "How long pods that hold nodes wait for the others, at most 900. Absent or 0 leaves it to the scheduler.",
+            minimum=0,
         ),
     ] = None
 
@@ -143,18 +146,8 @@ class PodGroupStatus(Wire):
         return next((condition for condition in self.conditions or () if condition.type == kind), None)
 
 
-_READ = frozenset({*ANNOTATIONS, MODE, HEALING_POLICY})
-
-
-class PodGroupMeta(ObjectMeta):
-    """`metadata`, with the annotations that are read; others' may be large."""
-
-    annotations: dict[str, str] = msgspec.field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.annotations:
-            read = {name: text for name, text in self.annotations.items() if name in _READ}
-            msgspec.structs.force_setattr(self, "annotations", read)
+KNOWN_ANNOTATIONS = frozenset({*TOPOLOGY_ANNOTATIONS, MODE, HEALING_POLICY})
+"""Those under Muster's prefix that a PodGroup may carry."""
 
 
 class PodGroup(Wire):
@@ -163,7 +156,7 @@ class PodGroup(Wire):
     The status stays JSON until it is asked for: the scheduler never does, and there may be many groups.
     """
 
-    metadata: PodGroupMeta
+    metadata: AnnotatedMeta
     spec: PodGroupSpec = PodGroupSpec()
     status: msgspec.Raw = msgspec.Raw(b"{}")
 
@@ -178,7 +171,7 @@ class PodGroup(Wire):
 
     @property
     def annotations(self) -> dict[str, str]:
-        """Those that are read."""
+        """Those under Muster's prefix."""
         return self.metadata.annotations
 
     def read_status(self) -> PodGroupStatus:
@@ -228,7 +221,8 @@ def problems(group: Mapping[str, Any]) -> list[str]:
         topology_of(annotations)
     except AnnotationError as error:
         lines.append(str(error))
-    return [*lines, *filter(None, (disruption_fault(annotations), healing_fault(annotations)))]
+    lines += filter(None, (disruption_fault(annotations), healing_fault(annotations)))
+    return lines + unknown_annotations(annotations, KNOWN_ANNOTATIONS)
 
 
 def _misshapen(group: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:

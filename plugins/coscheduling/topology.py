@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from muster.framework.contract import Topology
+from muster.framework.contract.annotations import PREFIX
 from muster.framework.model.names import label_key_faults
 
-PREFIX = "muster-scheduler.io/"
 REQUIRED = f"{PREFIX}required-topology"
 """Label keys, the widest first, separated by commas: all members are in one domain of each of them."""
 PREFERRED = f"{PREFIX}preferred-topology"
@@ -95,6 +95,7 @@ def _keys(annotation: str, text: str | None) -> list[str]:
 def _slices(level: str | None, size: str | None) -> tuple[str, int]:
     if level is None and size is None:
         return "", 0
+    number = 0 if size is None else _size(size)
     if level is None:
         raise AnnotationError(SLICE_SIZE, size or "", f"{SLICE_LEVEL} must be set, too")
     [key, *more] = _keys(SLICE_LEVEL, level)
@@ -102,7 +103,11 @@ def _slices(level: str | None, size: str | None) -> tuple[str, int]:
         raise AnnotationError(SLICE_LEVEL, level, "must be one label key")
     if size is None:
         raise AnnotationError(SLICE_LEVEL, level, f"{SLICE_SIZE} must be set, too")
-    number = int(size) if size.isascii() and size.isdigit() and len(size) <= _LONGEST_SIZE else 0
-    if number < 1:
-        raise AnnotationError(SLICE_SIZE, size, "should be an integer greater than 0")
     return key, number
+
+
+def _size(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_SIZE else 0
+    if number < 1:
+        raise AnnotationError(SLICE_SIZE, text, "should be an integer greater than 0")
+    return number

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from muster.framework.contract import EventResource, WatchedKind
-from muster.framework.contract.healing import HEALING_POLICY
-from muster.framework.model.meta import ObjectMeta, Wire
+from muster.framework.contract.annotations import AnnotatedMeta
+from muster.framework.model.meta import Wire
 from muster.framework.model.pod import PodResourceClaim, PodSchedulingGroup
 from muster.framework.model.pod_info import PodInfo
 
@@ -112,21 +112,10 @@ class PodGroupStatus(Wire):
     conditions: tuple[Condition, ...] = ()
 
 
-class PodGroupMeta(ObjectMeta):
-    """`metadata`, with the one annotation that is read."""
-
-    annotations: dict[str, str] = msgspec.field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.annotations:
-            read = {name: text for name, text in self.annotations.items() if name == HEALING_POLICY}
-            msgspec.structs.force_setattr(self, "annotations", read)
-
-
 class PodGroup(Wire):
     """A PodGroup."""
 
-    metadata: PodGroupMeta
+    metadata: AnnotatedMeta
     spec: PodGroupSpec = msgspec.field(default_factory=PodGroupSpec)
     status: PodGroupStatus = msgspec.field(default_factory=PodGroupStatus)
 
@@ -137,7 +126,7 @@ class PodGroup(Wire):
 
     @property
     def annotations(self) -> dict[str, str]:
-        """Those that are read."""
+        """Those under Muster's prefix."""
         return self.metadata.annotations
 
     def condition(self) -> Condition | None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import msgspec
 
 from muster.framework.contract import WatchedKind
+from muster.framework.contract.annotations import AnnotatedMeta
 from muster.framework.model.meta import Wire
 
-from .api import GROUP, GroupSpec, PodGroupMeta
+from .api import GROUP, GroupSpec
 
 API_VERSION = f"{GROUP}/v1alpha3"
 PLURAL = "compositepodgroups"
@@ -45,7 +46,7 @@ class CompositePodGroupSpec(GroupSpec):
 class CompositePodGroup(Wire):
     """A CompositePodGroup."""
 
-    metadata: PodGroupMeta
+    metadata: AnnotatedMeta
     spec: CompositePodGroupSpec = msgspec.field(default_factory=CompositePodGroupSpec)
 
     @property
@@ -55,7 +56,7 @@ class CompositePodGroup(Wire):
 
     @property
     def annotations(self) -> dict[str, str]:
-        """Those that are read."""
+        """Those under Muster's prefix."""
         return self.metadata.annotations
 
 

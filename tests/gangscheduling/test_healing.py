@@ -7,13 +7,14 @@ from typing import Any, cast
 
 import pytest
 
+from muster.framework.contract.healing import HEALING_POLICY
 from muster.framework.model.meta import from_plain
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.client import ApiClient
+from muster.operator.podgroups.annotation_faults import AnnotationFaults
 from muster.operator.podgroups.ended_pods import group_by_spec
 from muster.operator.podgroups.healing import Healer
-from muster.operator.podgroups.healing_faults import HealingFaults
 from muster.operator.podgroups.worker import WorkerPorts
 from muster.plugins.gangscheduling.api import API_VERSION, PodGroup
 from muster.plugins.gangscheduling.composite_api import CompositePodGroup
@@ -131,7 +132,7 @@ async def test_a_policy_that_cannot_be_read_is_told_once_on_its_object_and_leave
     policies = {"workers": misspelt, "inner": misspelt, "job": RESTART}
     stage = Stage(needed={"job": 1, "inner": 1}, policies=policies)
     ports = WorkerPorts(cast("ApiClient", stage.client), stage.recorder, stage.clock, leading=lambda: True)
-    faults = HealingFaults(stage.groups, ports, API_VERSION)
+    faults = AnnotationFaults(stage.groups, ports, API_VERSION, {HEALING_POLICY})
     faults.start()
 
     def put(name: str, policy: str) -> None:
@@ -169,6 +170,38 @@ async def test_a_policy_that_cannot_be_read_is_told_once_on_its_object_and_leave
     assert told() == [("PodGroup", "workers", unsupported("restart"))]
     await faults.stop()
     assert await stage.evicted_when("workers-0") == {"workers-1"}
+
+
+async def test_an_unknown_annotation_under_the_prefix_is_reported_with_the_nearest_known_one() -> None:
+    stage = Stage(needed={"job": 1, "inner": 1}, policies={})
+    ports = WorkerPorts(cast("ApiClient", stage.client), stage.recorder, stage.clock, leading=lambda: True)
+    known = {HEALING_POLICY, "muster-scheduler.io/required-topology"}
+    faults = AnnotationFaults(stage.groups, ports, API_VERSION, known)
+    faults.start()
+    body = make_group("workers", PODS["workers"], parentCompositePodGroupName="inner")
+    body["metadata"]["annotations"] = {
+        "muster-scheduler.io/required-topologyy": "zone",
+        "muster-scheduler.io/colour": "blue",
+        "example.com/colour": "blue",
+    }
+    for _ in range(2):
+        stage.groups.follow_group("default/workers", from_plain(body, PodGroup))
+        await stage.clock.advance(5)
+    assert stage.recorder.told() == [
+        (
+            "Warning",
+            "UnknownAnnotation",
+            "metadata.annotations[muster-scheduler.io/colour]: unknown annotation: known are "
+            "muster-scheduler.io/healing-policy, muster-scheduler.io/required-topology",
+        ),
+        (
+            "Warning",
+            "UnknownAnnotation",
+            "metadata.annotations[muster-scheduler.io/required-topologyy]: unknown annotation, "
+            'did you mean "muster-scheduler.io/required-topology"?',
+        ),
+    ]
+    await faults.stop()
 
 
 async def test_each_group_that_restarts_is_told_why_and_who_is_protected_is_asked_for_again() -> None:

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from muster.framework.contract.annotations import AnnotatedMeta
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
@@ -14,7 +15,7 @@ from muster.operator.web.room import ZONE, Band, Columns, amount, domains, label
 from muster.operator.web.templating import Templates
 from muster.operator.web.views.nodes import map_view
 from muster.operator.web.views.queue import queue_view
-from muster.plugins.coscheduling.api import PodGroup, PodGroupMeta, PodGroupSpec
+from muster.plugins.coscheduling.api import PodGroup, PodGroupSpec
 from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 from tests.gangscheduling.world import make_group, make_members
@@ -144,7 +145,7 @@ def test_amounts_are_written_as_people_write_them(resource: str, count: int, tex
 
 
 def group(name: str, *, needs: int, created: str) -> PodGroup:
-    meta = PodGroupMeta(name=name, namespace="default", creation_timestamp=created)
+    meta = AnnotatedMeta(name=name, namespace="default", creation_timestamp=created)
     return PodGroup(meta, PodGroupSpec(min_member=needs))
 
 

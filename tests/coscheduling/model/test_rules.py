@@ -61,6 +61,23 @@ def test_a_mistake_is_told_with_the_path_of_its_field(spec: dict[str, Any], prob
     assert problems({"spec": spec}) == [problem]
 
 
+def test_an_annotation_of_musters_that_it_does_not_know_is_refused_and_others_are_not() -> None:
+    annotations = {"muster-scheduler.io/disruption-modes": "All", "example.com/required-topology": "zone"}
+    assert problems({"metadata": {"annotations": annotations}, "spec": {"minMember": 1}}) == [
+        "metadata.annotations[muster-scheduler.io/disruption-modes]: unknown annotation, "
+        'did you mean "muster-scheduler.io/disruption-mode"?'
+    ]
+
+
+def test_a_slice_size_that_is_no_number_is_told_so_with_and_without_a_slice_topology() -> None:
+    size = {"muster-scheduler.io/slice-size": "abc"}
+    for more in ({}, {"muster-scheduler.io/slice-topology": "example.com/rack"}):
+        assert problems({"metadata": {"annotations": size | more}, "spec": {"minMember": 1}}) == [
+            'metadata.annotations[muster-scheduler.io/slice-size]: Invalid value: "abc": '
+            "should be an integer greater than 0"
+        ]
+
+
 def test_every_mistake_is_told() -> None:
     found = problems({"spec": {"minMember": 0, "scheduleTimeoutSeconds": -1, "minResources": {"cpu": "x", "gpu": ""}}})
     assert [line.partition(":")[0] for line in found] == [

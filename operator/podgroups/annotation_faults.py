@@ -1,0 +1,72 @@
+"""Reports annotations of groups that Muster does not know or cannot read: an Event on the object, once per change.
+
+Such an annotation counts as absent, so without the Event nobody would learn of a mistyped key. Faults that keep a group
+from being scheduled, such as an unreadable topology, are on its condition instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from muster.framework.contract.annotations import unknown_annotations
+from muster.framework.contract.group_book import GroupBook
+from muster.framework.contract.healing import healing_fault
+from muster.operator.kube.series import EventKey
+from muster.plugins.coscheduling.api import KIND
+from muster.plugins.gangscheduling import composite_api
+from muster.plugins.gangscheduling.composite_api import CompositePodGroup
+
+from .events import Notice, event_of
+from .worker import GroupWorker, WorkerPorts
+
+
+class AnnotationFaults(GroupWorker):
+    """Reports on groups of one kind, `api_version`, and on CompositePodGroups that consist of them.
+
+    `known` are the annotations that objects of these kinds may carry.
+    """
+
+    def __init__(self, groups: GroupBook[Any], ports: WorkerPorts, api_version: str, known: Collection[str]) -> None:
+        super().__init__(ports, groups)
+        self._groups = groups
+        self._api_version = api_version
+        self._known = known
+        self._reported: dict[str, frozenset[EventKey]] = {}
+        groups.subscribe(self._mark)
+
+    def _mark(self, key: str) -> None:
+        """Look at the group again if its faults changed."""
+        events = frozenset(self._events(key))
+        if not events:
+            self._reported.pop(key, None)
+        elif self._reported.get(key) != events:
+            self._look_at(key, not_before=self._clock.now())
+
+    async def _reconcile(self, key: str) -> None:
+        """Report the faults that the object still has and that are not reported yet."""
+        events = [*self._events(key)]
+        before = self._reported.get(key, frozenset())
+        if events:
+            self._reported[key] = frozenset(events)
+        for event in events:
+            if event not in before:
+                self._ports.recorder.record(event)
+
+    def _events(self, key: str) -> Iterator[EventKey]:
+        found = self._groups.object_of(key)
+        if found is None:
+            return
+        kind, version = KIND, self._api_version
+        if isinstance(found, CompositePodGroup):
+            kind, version = composite_api.KIND, composite_api.API_VERSION
+        for action, notice in self._notices(found.annotations):
+            reporter = self._ports.reporter
+            yield event_of(notice, found.metadata, version, reporter=reporter, action=action, kind=kind)
+
+    def _notices(self, annotations: dict[str, str]) -> Iterator[tuple[str, Notice]]:
+        """Each fault with the action that the annotation is about."""
+        if fault := healing_fault(annotations):
+            yield "Healing", Notice("Warning", "InvalidHealingPolicy", fault)
+        for line in unknown_annotations(annotations, self._known):
+            yield "Scheduling", Notice("Warning", "UnknownAnnotation", line)
