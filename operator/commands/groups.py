@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -56,6 +57,8 @@ def command(
             return
         printer = _Printer(output, names, space)
         if watch:
+            # A shell starts background jobs with SIGINT ignored, and Python then leaves it so.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             with contextlib.suppress(KeyboardInterrupt):
                 asyncio.run(follow_groups(connection, selected, printer.tell, places=wide))
         else:

@@ -6,7 +6,7 @@ from being scheduled, such as an unreadable topology, are on its condition inste
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from muster.framework.contract.annotations import unknown_annotations
@@ -64,7 +64,7 @@ class AnnotationFaults(GroupWorker):
             reporter = self._ports.reporter
             yield event_of(notice, found.metadata, version, reporter=reporter, action=action, kind=kind)
 
-    def _notices(self, annotations: dict[str, str]) -> Iterator[tuple[str, Notice]]:
+    def _notices(self, annotations: Mapping[str, str]) -> Iterator[tuple[str, Notice]]:
         """Each fault with the action that the annotation is about."""
         if fault := healing_fault(annotations):
             yield "Healing", Notice("Warning", "InvalidHealingPolicy", fault)

@@ -1,14 +1,20 @@
 """Commands, Muster's and kubectl's, as people call them."""
 
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from click.testing import CliRunner, Result
 
 from muster.operator.cli import main
 
 MUSTER = Path(sys.executable).with_name("muster")
+_END_SECONDS = 60.0
+"""How long a watch may take to end. None takes so long: the limit keeps a broken one from hanging the suite."""
 
 
 def kubectl(kubeconfig: Path, *words: str) -> None:
@@ -19,3 +25,24 @@ def kubectl(kubeconfig: Path, *words: str) -> None:
 def ask(*words: str) -> Result:
     """Run a command of Muster's."""
     return CliRunner().invoke(main, list(words), catch_exceptions=False)
+
+
+@contextmanager
+def watching(*words: str, ignoring_interrupts: bool = False) -> Iterator[IO[str]]:
+    """The output of a command of Muster's that runs until Ctrl-C, which it gets at the end and obeys with exit code 0.
+
+    `ignoring_interrupts` starts it as a shell starts background jobs: with SIGINT ignored.
+    """
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignoring_interrupts else signal.default_int_handler)
+    try:
+        process = subprocess.Popen([str(MUSTER), *words], stdout=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout
+            process.send_signal(signal.SIGINT)
+            assert process.wait(_END_SECONDS) == 0
+        finally:
+            process.kill()

@@ -18,7 +18,7 @@ from muster.sandbox.contents import NodeShape
 from tests.builders import PodDict, make_pod
 from tests.sandboxes import served
 
-from .asking import MUSTER, ask, kubectl
+from .asking import MUSTER, ask, kubectl, watching
 
 FULL = (
     "0/4 nodes are available: 4 Insufficient cpu. "
@@ -244,18 +244,18 @@ def test_an_empty_list_says_so_beside_the_output(kubeconfig: Path) -> None:
 
 
 def test_a_watch_prints_what_there_is_and_then_what_changes(kubeconfig: Path) -> None:
-    command = [str(MUSTER), "groups", "train", "-w", "--kubeconfig", str(kubeconfig)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
-        assert watching.stdout is not None
-        try:
-            assert watching.stdout.readline().startswith("NAME")
-            assert watching.stdout.readline().split()[:2] == ["train", "3"]
-            kubectl(kubeconfig, "patch", "podgroup", "train", "--type=merge", "-p", '{"spec":{"minMember":4}}')
-            assert watching.stdout.readline().split()[:2] == ["train", "4"]
-            kubectl(kubeconfig, "patch", "podgroup", "train", "--type=merge", "-p", '{"spec":{"minMember":3}}')
-        finally:
-            watching.send_signal(signal.SIGINT)
-    assert watching.returncode == 0
+    command = ("groups", "train", "-w", "--kubeconfig", str(kubeconfig))
+    with watching(*command) as printed:
+        assert printed.readline().startswith("NAME")
+        assert printed.readline().split()[:2] == ["train", "3"]
+        kubectl(kubeconfig, "patch", "podgroup", "train", "--type=merge", "-p", '{"spec":{"minMember":4}}')
+        assert printed.readline().split()[:2] == ["train", "4"]
+        kubectl(kubeconfig, "patch", "podgroup", "train", "--type=merge", "-p", '{"spec":{"minMember":3}}')
+
+
+def test_a_watch_that_a_shell_runs_in_the_background_ends_by_an_interrupt_all_the_same(kubeconfig: Path) -> None:
+    with watching("groups", "train", "-w", "--kubeconfig", str(kubeconfig), ignoring_interrupts=True) as printed:
+        assert printed.readline().startswith("NAME")
 
 
 @pytest.mark.parametrize("words", [("pod", "huge"), ("po/huge",)])

@@ -2,8 +2,6 @@
 
 import json
 import re
-import signal
-import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from tests.builders import PodDict, make_pod
 from tests.gangscheduling.world import make_composite, make_group, make_members
 from tests.sandboxes import served
 
-from .asking import MUSTER, ask, kubectl
+from .asking import ask, kubectl, watching
 
 WHY = "0/1 nodes are available: 1 Insufficient cpu."
 _REFERENCE = {"workloadName": "job", "templateName": "any"}
@@ -141,26 +139,21 @@ def test_a_watch_prints_native_groups_that_change_and_those_whose_members_do(
     def patch(kind: str, name: str, document: object) -> None:
         kubectl(kubeconfig, "patch", kind, name, "--type=merge", "-p", json.dumps(document))
 
-    command = [str(MUSTER), "groups", "left", "late", *form, "-w", "--kubeconfig", str(kubeconfig)]
+    command = ("groups", "left", "late", *form, "-w", "--kubeconfig", str(kubeconfig))
     kubectl(kubeconfig, "create", "-f", str(_file(kubeconfig, _native("late", 3))))
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
-        assert watching.stdout is not None
-        try:
-            assert watching.stdout.readline().startswith("NAME")
-            assert watching.stdout.readline().split()[:4] == ["left", "Pending", "1", "0"]
-            assert watching.stdout.readline().split()[:3] == ["late", "Pending", "3"]
-            patch("podgroup.scheduling.k8s.io", "late", {"spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}})
-            assert watching.stdout.readline().split()[:3] == ["late", "Pending", "2"]
-            patch("pod", "native-left-0", {"metadata": {"labels": {"counts": "not"}}})
-            kubectl(
-                kubeconfig, "create", "--raw", _binding("native-left-0"), "-f", str(_bound(kubeconfig, "native-left-0"))
-            )
-            assert watching.stdout.readline().split()[:4] == ["left", "Pending", "1", "1"]
-            kubectl(kubeconfig, "delete", "podgroup.scheduling.k8s.io", "late")
-            assert watching.stdout.readline().split()[:3] == ["late", "Pending", "2"]
-        finally:
-            watching.send_signal(signal.SIGINT)
-    assert watching.returncode == 0
+    with watching(*command) as printed:
+        assert printed.readline().startswith("NAME")
+        assert printed.readline().split()[:4] == ["left", "Pending", "1", "0"]
+        assert printed.readline().split()[:3] == ["late", "Pending", "3"]
+        patch("podgroup.scheduling.k8s.io", "late", {"spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}})
+        assert printed.readline().split()[:3] == ["late", "Pending", "2"]
+        patch("pod", "native-left-0", {"metadata": {"labels": {"counts": "not"}}})
+        kubectl(
+            kubeconfig, "create", "--raw", _binding("native-left-0"), "-f", str(_bound(kubeconfig, "native-left-0"))
+        )
+        assert printed.readline().split()[:4] == ["left", "Pending", "1", "1"]
+        kubectl(kubeconfig, "delete", "podgroup.scheduling.k8s.io", "late")
+        assert printed.readline().split()[:3] == ["late", "Pending", "2"]
 
 
 def _file(kubeconfig: Path, document: object) -> Path:
@@ -179,17 +172,12 @@ def _bound(kubeconfig: Path, pod: str) -> Path:
 
 
 def test_a_watch_prints_a_group_whose_place_another_one_changes(kubeconfig: Path) -> None:
-    command = [str(MUSTER), "groups", "right", "-o", "wide", "-w", "--kubeconfig", str(kubeconfig)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
-        assert watching.stdout is not None
-        try:
-            title = watching.stdout.readline().split().index("PLACE")
-            assert watching.stdout.readline().split()[title] == "4"
-            kubectl(kubeconfig, "delete", "podgroup.scheduling.k8s.io", "begun", "--wait=false")
-            assert watching.stdout.readline().split()[title] == "3"
-        finally:
-            watching.send_signal(signal.SIGINT)
-    assert watching.returncode == 0
+    command = ("groups", "right", "-o", "wide", "-w", "--kubeconfig", str(kubeconfig))
+    with watching(*command) as printed:
+        title = printed.readline().split().index("PLACE")
+        assert printed.readline().split()[title] == "4"
+        kubectl(kubeconfig, "delete", "podgroup.scheduling.k8s.io", "begun", "--wait=false")
+        assert printed.readline().split()[title] == "3"
 
 
 def test_counts_that_are_zero_are_not_left_out(kubeconfig: Path) -> None:
