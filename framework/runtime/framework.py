@@ -7,7 +7,7 @@ Deciding (everything up to Score) changes nothing but what is remembered to answ
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,7 @@ from .pre_filtering import PreFiltering
 from .results import Filtered, PreFiltered, Scored
 from .results_cache import ResultsCache
 from .scoring import Scoring
-from .waiting import WaitingPod, WaitingPods
+from .waiting import Hold, WaitingPod, WaitingPods
 
 ASKED_TO_WAIT = "one or more plugins asked to wait and no plugin rejected pod"
 
@@ -251,7 +251,7 @@ class Framework:
     def run_permit_plugins(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """None when the pod may be bound, WAIT when it is held (`wait_on_permit` waits), else why it may not."""
         since = self._calls.now()
-        timeouts: dict[str, float] = {}
+        holds: dict[str, Hold] = {}
         status: Status | None = None
         others = self._concerned.others(pod)
         for plugin in self.plugins.permit:
@@ -263,20 +263,20 @@ class Framework:
                 continue
             if status.code is not Code.WAIT:
                 break
-            timeouts[plugin.name] = seconds
+            holds[plugin.name] = Hold(seconds, status.message)
             status = None
-        if status is None and timeouts:
-            self._waiting.add(WaitingPod(pod, node_name, timeouts, self._clock))
+        if status is None and holds:
+            self._waiting.add(WaitingPod(pod, node_name, holds, self._clock))
             status = Status.wait(ASKED_TO_WAIT)
         self._calls.point_ended(points.PERMIT, status, since)
         return status
 
     # The binding cycle.
 
-    def waits_for(self, pod: PodInfo) -> frozenset[str]:
-        """The plugins whose Permit holds the pod."""
+    def held_by(self, pod: PodInfo) -> Mapping[str, str]:
+        """The plugins whose Permit holds the pod, each with what it says."""
         waiting = self._waiting.get(pod.uid)
-        return frozenset() if waiting is None else waiting.pending_plugins
+        return {} if waiting is None else waiting.messages
 
     def stop_waiting(self, pod: PodInfo) -> None:
         """Permit holds the pod no more."""

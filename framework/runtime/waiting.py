@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -19,18 +20,27 @@ from ..model.pod_info import PodInfo
 from .standstill import Standstill
 
 
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A plugin's WAIT: for how many seconds at most, and why; "" where the plugin does not say."""
+
+    seconds: float
+    message: str = ""
+
+
 class WaitingPod:
     """One held pod. It is settled once, by the last `allow`, the first `reject` or the first timer that ends."""
 
-    def __init__(self, pod: PodInfo, node_name: str, timeouts: Mapping[str, float], clock: Clock) -> None:
-        """`timeouts` gives the seconds that each holding plugin is willing to wait; 15 minutes at the longest."""
+    def __init__(self, pod: PodInfo, node_name: str, holds: Mapping[str, Hold], clock: Clock) -> None:
+        """`holds` by the name of the plugin; none lasts longer than 15 minutes."""
         self.pod = pod
         self.node_name = node_name
         self._verdict: Status | None = None
         self._settled = asyncio.Event()
+        self._holds = holds
         self._timers: dict[str, Timer] = {}
-        for plugin, seconds in timeouts.items():
-            seconds = min(seconds, MAX_WAIT_SECONDS)
+        for plugin, hold in holds.items():
+            seconds = min(hold.seconds, MAX_WAIT_SECONDS)
             text = f"rejected due to timeout after waiting {format_duration(seconds)} at plugin {plugin}"
             self._timers[plugin] = clock.call_later(seconds, partial(self.reject, plugin, text))
 
@@ -38,6 +48,11 @@ class WaitingPod:
     def pending_plugins(self) -> frozenset[str]:
         """Plugins that have not allowed it yet."""
         return frozenset(self._timers)
+
+    @property
+    def messages(self) -> dict[str, str]:
+        """What each of the pending plugins says, "" where it says nothing."""
+        return {plugin: self._holds[plugin].message for plugin in self._timers}
 
     @property
     def turned_away(self) -> bool:

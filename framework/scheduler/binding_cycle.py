@@ -91,7 +91,10 @@ class BindingCycle:
     async def permitted(self, attempt: Attempt) -> bool:
         """Wait for Permit, then look at the node again. On failure the place is given back."""
         unclear = self._pre_flight(attempt)
-        refused = await attempt.framework.wait_on_permit(attempt.pod) if attempt.waits and not unclear else None
+        refused: Status | None = None
+        if attempt.waits and not unclear:
+            with self._reports.permit.reporting(attempt):
+                refused = await attempt.framework.wait_on_permit(attempt.pod)
         if unclear is not None:
             attempt.fail_to_bind(unclear)
         elif refused is not None:

@@ -22,6 +22,7 @@ from ..contract.handle import Timer
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo, PodSignature
 from .attempt import Attempt
+from .permit_reports import PermitReports, waits_on_permit
 from .profile_handle import Ports
 
 log = logging.getLogger(__name__)
@@ -71,9 +72,14 @@ Alike = str | ref[PodSignature]
 
 
 class Reports:
-    """Writes through the ports. `current` gives the latest version of a pod by its key, None for one that is gone."""
+    """Writes through the ports. `current` gives the latest version of a pod by its key, None for one that is gone.
+
+    Attributes:
+        permit: reports pods that Permit holds for long.
+    """
 
     def __init__(self, ports: Ports, current: Callable[[str], PodInfo | None]) -> None:
+        self.permit = PermitReports(ports)
         self._ports = ports
         self._current = current
         self._postponed: dict[str, _Postponed] = {}
@@ -101,10 +107,10 @@ class Reports:
         pod, node_name = attempt.pod, attempt.node_name
         self._drop(pod.uid)
         self._told.pop(pod.uid, None)
-        plugins = attempt.framework.waits_for(pod) if attempt.waits else ()
-        if plugins:
-            names = ", ".join(sorted(plugins))
-            self._remember(pod, Status.wait(f"waits on node {node_name} for {names} to permit it").by(names), node_name)
+        holds = attempt.framework.held_by(pod) if attempt.waits else {}
+        if holds:
+            names = ", ".join(sorted(holds))
+            self._remember(pod, Status.wait(waits_on_permit(node_name, holds)).by(names), node_name)
             pairs = {"pod": pod.key, "node": node_name, "plugins": names}
             log.log(DECISIONS, "Pod waits on permit", extra={"pairs": pairs})
 

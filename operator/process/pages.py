@@ -118,6 +118,7 @@ def pages(
         pending_pods=lambda: {**_NO_PODS, **queue.counts()},
         queued_entities=queue.entity_counts,
         cache_size=cache_size,
+        held_at_permit=lambda: len(process.engine.waiting),
         waiting_groups=waiting_groups,
         oldest_waiting_group=oldest_waiting_group,
         reserved_shares=reserved_shares,

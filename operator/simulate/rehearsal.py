@@ -22,6 +22,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.algorithm import Feasible
 from muster.framework.scheduler.engine import build_engine
+from muster.framework.scheduler.permit_reports import waits_on_permit
 from muster.framework.scheduler.profile_handle import Ports, first_of_equals
 from muster.operator.podgroups.membership import group_key
 from muster.operator.process.settings import Assembly
@@ -57,7 +58,7 @@ class Placement:
         pod: the pod.
         group: the `namespace/name` of its PodGroup, or "".
         node: where it would go; "" when nowhere.
-        reason: why nowhere.
+        reason: why nowhere, or why Permit does not let it go to the node that it holds.
         lacks_nodes: whether that is because of the nodes that there are.
     """
 
@@ -191,8 +192,14 @@ class Rehearsal:
                 tried.placed[pod.key] = node
         return tried
 
-    def _add_in_trial(self, pod: PodInfo) -> tuple[str, Feasible]:
-        """The node that the pod was put on, "" for none, and what filtering came to."""
+    def _add_in_trial(self, pod: PodInfo) -> tuple[str, Feasible | None]:
+        """The node that the pod was put on, "" for none, and what filtering came to.
+
+        A pod that Permit holds is counted on its node already.
+        """
+        held = self._engine.waiting.get(pod.uid)
+        if held is not None:
+            return held.node_name, None
         snapshot, algorithm = self._engine.cache.snapshot, self._engine.algorithms[pod.pod.spec.scheduler_name]
         state = CycleState()
         state.group = group_key(pod) or ""
@@ -275,6 +282,9 @@ class Rehearsal:
             return Placement(pod, group, node, "", lacks_nodes=False)
         if pod.pod.spec.scheduling_gates:
             return Placement(pod, group, "", GATED, lacks_nodes=False)
+        held = self._engine.waiting.get(pod.uid)
+        if held is not None:
+            return Placement(pod, group, "", waits_on_permit(held.node_name, held.messages), lacks_nodes=False)
         last = self._engine.scheduler.reports.last(pod.key)
         reason = last.message if last is not None else self._stage.told.get(pod.uid) or self._kept_out(pod)
         return Placement(pod, group, "", reason, lacks_nodes=last is not None and last.code in _UNSCHEDULABLE)
@@ -285,9 +295,9 @@ class Rehearsal:
         return _WAITS if status is None else status.message
 
 
-def _reasons(found: Feasible) -> dict[str, Status]:
+def _reasons(found: Feasible | None) -> dict[str, Status]:
     """Why each node was turned down; nothing where the pod was turned away before any was looked at."""
-    if found.diagnosis is None or found.diagnosis.prefilter_message:
+    if found is None or found.diagnosis is None or found.diagnosis.prefilter_message:
         return {}
     return {name: status for name, status in found.diagnosis.statuses() if status is not None}
 

@@ -6,7 +6,7 @@ import pytest
 
 from muster.framework.contract import MAX_WAIT_SECONDS, Status
 from muster.framework.runtime.standstill import Standstill
-from muster.framework.runtime.waiting import WaitingPod, WaitingPods
+from muster.framework.runtime.waiting import Hold, WaitingPod, WaitingPods
 from muster.testing.clock import VirtualClock
 from tests.builders import make_pod
 from tests.cache.objects import pod as typed_pod
@@ -20,7 +20,7 @@ def clock() -> VirtualClock:
 
 
 def hold(clock: VirtualClock, **seconds: float) -> WaitingPod:
-    return WaitingPod(POD, "one", seconds, clock)
+    return WaitingPod(POD, "one", {plugin: Hold(each) for plugin, each in seconds.items()}, clock)
 
 
 async def verdict(waiting: WaitingPod) -> Status | None:

@@ -47,3 +47,30 @@ async def test_a_pod_whose_work_ahead_cannot_be_told_is_not_held_by_permit(set_s
     assert stage.place(WEB) == "error backoff"
     assert len(stage.engine.waiting) == 0
     assert stage.nominations == []
+
+
+async def test_a_pod_that_permit_holds_for_long_is_told_why_and_no_longer_once_it_goes_on(set_stage: SetStage) -> None:
+    stage = set_stage(permitting("Gate", Status.wait("closed until noon"), 300.0), permitting("Door", None))
+    stage.put_pod(make_pod("web"))
+    await stage.run(4)
+    assert (stage.events, stage.conditions) == ([], {})
+    await stage.run(2)
+    message = "waits on node one for Gate to permit it: closed until noon"
+    assert stage.events == [(WEB, "WaitingOnPermit", message)]
+    assert stage.conditions[WEB] == ("WaitingOnPermit", message, None)
+
+    waiting = stage.engine.waiting.get(stage.uid(WEB))
+    assert waiting is not None
+    waiting.allow("Gate")
+    await stage.run(60)
+    assert [reason for _, reason, _ in stage.events] == ["WaitingOnPermit", "Scheduled"]
+
+
+async def test_a_pod_that_permit_holds_and_then_turns_away_is_told_both(set_stage: SetStage) -> None:
+    stage = set_stage(permitting("Gate", Status.wait(), 20.0))
+    stage.put_pod(make_pod("web"))
+    await stage.run(15)
+    assert stage.conditions[WEB][:2] == ("WaitingOnPermit", "waits on node one for Gate to permit it")
+    await stage.run(5.5)
+    assert stage.conditions[WEB][0] == "Unschedulable"
+    assert "rejected due to timeout after waiting 20s at plugin Gate" in stage.conditions[WEB][1]

@@ -177,6 +177,7 @@ OWN = {
     "muster_oldest_waiting_podgroup_seconds": "gauge",
     "muster_plugin_slow_calls_total": "counter",
     "muster_podgroup_denied_total": "counter",
+    "muster_pods_held_at_permit": "gauge",
     "muster_reservations": "gauge",
     "muster_reserved_share": "gauge",
     "muster_podgroup_quorum_duration_seconds": "histogram",

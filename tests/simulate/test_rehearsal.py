@@ -1,9 +1,14 @@
 """Where pods would go, and what is said of those that would go nowhere."""
 
-from muster.framework.config import load
-from muster.operator.process.settings import assemble
+from dataclasses import replace
+
+from muster.framework.config import PluginRef, load
+from muster.framework.contract import Plugin, Status
+from muster.operator.explain.group_trial import try_group
+from muster.operator.process.settings import Assembly, assemble
 from tests.builders import make_node, make_pod
-from tests.simulate.rehearsing import GROUP_LABEL, member, objects, place, pod_group, simulate
+from tests.scheduler.scripted import permitting
+from tests.simulate.rehearsing import GROUP_LABEL, member, muster, objects, place, pod_group, simulate
 
 FULL = "0/1 nodes are available: 1 Insufficient cpu."
 
@@ -106,6 +111,27 @@ async def test_members_that_permit_holds_one_by_one_do_not_hold_up_the_end() -> 
     wanted = objects(pod_group("gang", 2), *gang)
     assert set((await place(objects(make_node("one", cpu="1")), wanted, assembly)).values()) == {""}
     assert set((await place(objects(make_node("one", cpu="2")), wanted, assembly)).values()) == {"one"}
+
+
+async def test_members_that_another_plugin_holds_at_permit_have_a_node_and_the_plugins_reason() -> None:
+    gate = permitting("Gate", Status.wait("closed until noon"), 900.0)
+    gang = [member(f"m-{number}", "gang").requests(cpu="1") for number in range(2)]
+    cluster = objects(make_node("one", cpu="2"), pod_group("gang", 2), *gang)
+    wanted = objects(pod_group("gang", 2), *gang)
+    placements, _ = await simulate(objects(make_node("one", cpu="2")), wanted, with_(gate))
+    held = "waits on node one for Gate to permit it: closed until noon"
+    assert [(each.node, each.reason) for each in placements.values()] == [("", held)] * 2
+    trial = await try_group(with_(gate), cluster, "default/gang")
+    assert trial is not None
+    assert (trial.reason, trial.lack, trial.help) == (held, None, None)
+
+
+def with_(plugin: type[Plugin]) -> Assembly:
+    """Muster without a configuration file, but with another package's Permit plugin."""
+    plain = muster()
+    [profile] = plain.profiles
+    points = {**profile.points, "permit": (*profile.points["permit"], PluginRef(plugin.name, 0))}
+    return replace(plain, profiles=(replace(profile, points=points),), registry={**plain.registry, plugin.name: plugin})
 
 
 async def test_the_configuration_decides() -> None:

@@ -1,0 +1,51 @@
+"""Reports pods that Permit holds for long: an Event and the PodScheduled condition, with what the plugins say.
+
+Such a pod has its node reserved and is in no part of the queue, so without a report nothing would explain why it does
+not start. The binding cycle enters `reporting` while it waits on Permit. A gang whose members come one after another
+holds each of them for a moment; nothing is reported of a wait that short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+
+from .attempt import Attempt
+from .profile_handle import Ports
+
+PATIENCE_SECONDS = 5.0
+REASON = "WaitingOnPermit"
+"""Of the Event and of the condition. It is not Unschedulable: more nodes would not help."""
+
+
+class PermitReports:
+    """Writes through the ports."""
+
+    def __init__(self, ports: Ports) -> None:
+        self._ports = ports
+
+    @contextmanager
+    def reporting(self, attempt: Attempt) -> Iterator[None]:
+        """Report the pod if it is still held after `PATIENCE_SECONDS`."""
+        timer = self._ports.clock.call_later(PATIENCE_SECONDS, partial(self._report, attempt))
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _report(self, attempt: Attempt) -> None:
+        pod, holds = attempt.pod, attempt.framework.held_by(attempt.pod)
+        if not holds:
+            return
+        message = waits_on_permit(attempt.node_name, holds)
+        sink = self._ports.events(pod.pod.spec.scheduler_name)
+        sink.event(pod, kind="Warning", reason=REASON, action="Scheduling", note=message)
+        self._ports.conditions.unscheduled(pod, reason=REASON, message=message, nominated_node=None)
+
+
+def waits_on_permit(node_name: str, holds: Mapping[str, str]) -> str:
+    """Why a pod that has a node is not bound: `holds` gives the text of each plugin that holds it, "" for none."""
+    names = ", ".join(sorted(holds))
+    texts = "; ".join(holds[name] for name in sorted(holds) if holds[name])
+    return f"waits on node {node_name} for {names} to permit it{f': {texts}' if texts else ''}"
