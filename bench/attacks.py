@@ -5,19 +5,14 @@ Each is as large as the API lets it be, or as it was when it stopped everybody's
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
-import msgspec
+from bench.rogues import ROGUE_ATTACKS
+from bench.target import NAMESPACE, PODS, Attack, Begin, Target, make_attack_pod, posted
+from tests.builders import PodDict, require
 
-from bench.client import Client
-from bench.scale import SCHEDULER_NAME
-from tests.builders import PodDict, make_pod, require
-
-NAMESPACE = "attack"
-PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 GROUPS = f"/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{NAMESPACE}/podgroups"
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 POLICY_BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
@@ -27,53 +22,14 @@ _TRUSTING.check_hostname = False
 _TRUSTING.verify_mode = ssl.CERT_NONE
 
 
-@dataclass(frozen=True)
-class Target:
-    """Where to attack: the cluster as its administrator, and the port of Muster's pages."""
-
-    client: Client
-    port: int
-
-
-@dataclass(frozen=True)
-class Attack:
-    """Something to bear. `begin` is a context in which it goes on and after which everything is gone again.
-
-    `look` is asked while it goes on, and answers what is wrong besides; "" for nothing.
-    """
-
-    name: str
-    begin: Callable[[Target], Any]
-    look: Callable[[Target], Awaitable[str]] | None = None
-
-
-def _posted(*objects: tuple[str, Mapping[str, Any]]) -> Callable[[Target], Any]:
-    """Objects that are created one after another and deleted in the end."""
-
-    @asynccontextmanager
-    async def begin(target: Target) -> AsyncIterator[None]:
-        created: list[str] = []
-        try:
-            for path, body in objects:
-                await target.client.post(path, msgspec.json.encode(body))
-                created.append(f"{path}/{body['metadata']['name']}")
-            yield
-        finally:
-            for path in reversed(created):
-                await target.client.delete(path)
-
-    return begin
-
-
 def _pods(name: str, count: int, shape: Callable[[PodDict, int], object]) -> Attack:
-    return Attack(name, _posted(*((PODS, _pod(f"evil-{number}", shape, number)) for number in range(count))))
+    return Attack(name, posted(*((PODS, _shaped(shape, number)) for number in range(count))))
 
 
-def _pod(name: str, shape: Callable[[PodDict, int], object] = lambda pod, number: None, number: int = 0) -> PodDict:
-    pod = make_pod(name, namespace=NAMESPACE).scheduler(SCHEDULER_NAME)
-    del pod["metadata"]["uid"]
-    shape(pod, number)
-    return pod
+def _shaped(shape: Callable[[PodDict, int], object], number: int) -> PodDict:
+    made = make_attack_pod(f"evil-{number}")
+    shape(made, number)
+    return made
 
 
 def _resources(pod: PodDict, number: int) -> None:
@@ -138,8 +94,10 @@ def _group(name: str, members: int, **spec: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _members(group: str, count: int, **requests: str) -> list[tuple[str, PodDict]]:
-    pods = [_pod(f"{group}-{number}").labels({_GROUP_LABEL: group}).requests(requests) for number in range(count)]
-    return [(PODS, pod) for pod in pods]
+    pods = [
+        make_attack_pod(f"{group}-{number}").labels({_GROUP_LABEL: group}).requests(requests) for number in range(count)
+    ]
+    return [(PODS, each) for each in pods]
 
 
 _DENIAL = (
@@ -176,9 +134,9 @@ _POLICY_SECONDS = 5.0
 
 @asynccontextmanager
 async def _denied(target: Target) -> AsyncIterator[None]:
-    async with _posted(*_DENIAL)(target):
+    async with posted(*_DENIAL)(target):
         await asyncio.sleep(_POLICY_SECONDS)
-        async with _posted(_group("denied", 3), *_members("denied", 3))(target):
+        async with posted(_group("denied", 3), *_members("denied", 3))(target):
             yield
 
 
@@ -189,48 +147,7 @@ async def _says_who_was_refused(target: Target) -> str:
     return "" if all(each in told for each in words) else f"the group says: {told!r}"
 
 
-ROGUE = "Rogue"
-ROGUES = f"""
-import asyncio, time
-from muster.framework.contract import PreBindPlugin, PreEnqueuePlugin, PreFilterPlugin, ReservePlugin, Status
-
-class {ROGUE}(PreEnqueuePlugin, PreFilterPlugin, ReservePlugin, PreBindPlugin):
-    name = "{ROGUE}"
-
-    def _act(self, point, pod):
-        if pod.labels.get("breaks") == point:
-            raise asyncio.CancelledError("a bug")
-        if pod.labels.get("stalls") == point:
-            time.sleep(0.25)
-
-    def pre_enqueue(self, pod):
-        return self._act("preEnqueue", pod)
-
-    def pre_filter(self, state, pod, nodes):
-        return self._act("preFilter", pod)
-
-    def reserve(self, state, pod, node_name):
-        return self._act("reserve", pod)
-
-    def unreserve(self, state, pod, node_name):
-        pass
-
-    def pre_bind_pre_flight(self, state, pod, node_name):
-        return None if {{"breaks", "stalls"}} & pod.labels.keys() else Status.skip()
-
-    async def pre_bind(self, state, pod, node_name):
-        return self._act("preBind", pod)
-"""
-"""A plugin that raises, or holds the loop for a quarter of a second, about pods whose label says so."""
-_POINTS = "preEnqueue", "preFilter", "reserve", "preBind"
-
-
-def _rogue(label: str) -> Attack:
-    pods = [_pod(f"{label}-{point.lower()}").labels({label: point}) for point in _POINTS]
-    return Attack(f"a plugin that {label} at {len(_POINTS)} points", _posted(*((PODS, pod) for pod in pods)))
-
-
-def _connections(count: int, sent: bytes, *, handshake: bool) -> Callable[[Target], Any]:
+def _connections(count: int, sent: bytes, *, handshake: bool) -> Begin:
     """So many connections that say this and nothing more."""
 
     @asynccontextmanager
@@ -260,7 +177,7 @@ ATTACKS = (
     _pods("10,000 made-up resources, 3 pods", 3, _resources),
     Attack(
         "2,000 made-up names in minResources",
-        _posted(
+        posted(
             _group("greedy", 3, minResources={f"example.com/made-up-{n}": "1" for n in range(2_000)}),
             *_members("greedy", 3, cpu="100m"),
         ),
@@ -275,9 +192,8 @@ ATTACKS = (
     _pods("2,000 spread constraints, 3 pods", 3, _spread),
     _pods("as much as the limits let through, 3 pods", 3, _as_much_as_it_may),
     Attack("a binding of 3 members is denied", _denied, _says_who_was_refused),
-    _rogue("breaks"),
-    _rogue("stalls"),
-    Attack("a gang of 3,000 that does not fit", _posted(_group("huge", 3_000), *_members("huge", 3_000, cpu="64"))),
+    *ROGUE_ATTACKS,
+    Attack("a gang of 3,000 that does not fit", posted(_group("huge", 3_000), *_members("huge", 3_000, cpu="64"))),
     Attack("1,001 half-sent requests", _connections(1_001, b"GET /livez HTTP/1.1\r\nHost: x\r\n", handshake=True)),
     Attack("1,001 handshakes that do not begin", _connections(1_001, b"", handshake=False)),
     Attack("1,001 malformed requests", _connections(1_001, b"\x00nonsense\r\n\r\n", handshake=True)),
