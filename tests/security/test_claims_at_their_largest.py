@@ -18,13 +18,13 @@ from tests.builders import PodDict, make_pod
 from tests.dynamicresources.objects import device, exactly, first_of, make_claim, make_class, make_slice
 from tests.security.test_objects_at_their_largest import (
     LARGEST_OBJECT,
-    bounded,
     change_a_node,
     cluster,
     decide,
     held,
     typed,
 )
+from tests.security.work import bounded
 from tests.storage import make_claim as make_volume_claim
 from tests.storage import make_class as make_storage_class
 from tests.storage import make_volume

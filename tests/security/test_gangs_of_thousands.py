@@ -6,7 +6,7 @@ from tests.builders import make_node
 from tests.coscheduling.objects import make_member
 from tests.coscheduling.world import World
 from tests.scheduler.slices import Ticks
-from tests.security.test_objects_at_their_largest import counted
+from tests.security.work import counted
 
 MEMBERS = 600
 CALLS_OF_A_MEMBER = 1_000

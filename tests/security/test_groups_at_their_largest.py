@@ -22,7 +22,8 @@ from tests.coscheduling.objects import make_group, make_member
 from tests.gangscheduling.world import make_composite
 from tests.gangscheduling.world import make_group as make_native
 from tests.gangscheduling.world import make_members as make_native_members
-from tests.security.test_objects_at_their_largest import bounded, change_a_node, cluster, decide, held, typed
+from tests.security.test_objects_at_their_largest import change_a_node, cluster, decide, held, typed
+from tests.security.work import bounded
 
 Group = dict[str, Any]
 _MOST_BYTES: Final = 1 << 18

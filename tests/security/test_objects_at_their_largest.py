@@ -1,17 +1,15 @@
-"""Objects at the API's limits of size, in every family of plugins: bounded work, and nothing left when they are gone.
+"""Objects at the API's limits of size, in every family of plugins: bounded work on 5,000 nodes, work that grows no
+faster than the nodes, and nothing left when they are gone.
 
-Work is counted in calls, of Python and of C, for a count is the same on every machine. Half a million of them take some
-tens of milliseconds; what the attacks took was a hundred times as much and more.
+Work is counted, see `work`.
 """
 
 import gc
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,33 +28,18 @@ from muster.plugins.reservation.ends import RUN_SECONDS
 from muster.plugins.reservation.plugin import held_in
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 from tests.security.shapes import SHAPES
+from tests.security.work import MOST_CALLS, Work, bounded, countable, counted
 
-MOST_CALLS = 500_000
 CALLS_WITHIN_LIMITS = 180_000
 """For a pod that no limit turns away: the limits are low enough for that."""
 LARGEST_OBJECT = 1_500_000
 """Bytes that etcd takes."""
-NODES = 120
-
-
-class Work:
-    """How many calls were made."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def count(self, frame: FrameType, event: str, argument: object) -> None:
-        self.calls += event in ("call", "c_call")
-
-
-@contextmanager
-def counted() -> Iterator[Work]:
-    work = Work()
-    sys.setprofile(work.count)
-    try:
-        yield work
-    finally:
-        sys.setprofile(None)
+NODES = 5_000
+FEW_NODES = 1_250
+CALLS_OF_A_NODE = 8
+"""For each node more, where every node has a value of its own for a label that the pod goes by."""
+ELEMENTS_OF_ANY_NODES = 1_000
+"""In one step, of arrays that are as long whatever the number of nodes."""
 
 
 def typed(pod: PodDict, node: str = "") -> Pod:
@@ -64,15 +47,18 @@ def typed(pod: PodDict, node: str = "") -> Pod:
     return msgspec.convert({**pod, "spec": {**pod["spec"], "nodeName": node}}, Pod)
 
 
-def cluster(objects: Mapping[WatchedKind, Iterable[Any]] = {}) -> Engine:
+def cluster(objects: Mapping[WatchedKind, Iterable[Any]] = {}, nodes: int = NODES) -> Engine:
     made = [
         make_node(f"n{n}")
         .zone(f"z{n % 3}")
         .labels({"example.com/size": str(n)})
         .taint("soft", effect="PreferNoSchedule")
-        for n in range(NODES)
+        for n in range(nodes)
     ]
-    return picture(assemble(muster_configuration()), [msgspec.convert(dict(node), Node) for node in made], [], objects)
+    with countable():
+        return picture(
+            assemble(muster_configuration()), [msgspec.convert(dict(node), Node) for node in made], [], objects
+        )
 
 
 def held(engine: Engine) -> tuple[object, ...]:
@@ -97,25 +83,20 @@ def large(shapes: list[str], share: float) -> PodDict:
     return pod
 
 
-def bounded(what: str, act: Callable[[], Any], most: int = MOST_CALLS) -> None:
-    with counted() as work:
-        act()
-    assert work.calls < most, f"{what}: {work.calls} calls"
-
-
 def decide(engine: Engine) -> None:
     engine.queue.flush(0.0)
     while engine.scheduler.step():
         pass
 
 
-def change_a_node(engine: Engine, most: int = MOST_CALLS) -> None:
+def change_a_node(engine: Engine, most: int = MOST_CALLS) -> Work:
     """A label of a node changes, and changes back."""
     old = engine.cache.snapshot.nodes[3]
     assert old is not None
     new = msgspec.structs.replace(old, metadata=msgspec.structs.replace(old.metadata, labels={"example.com/size": "9"}))
-    bounded("a node changes", lambda: engine.nodes.on_update(old, new), most)
+    work = bounded("a node changes", lambda: engine.nodes.on_update(old, new), most)
     engine.nodes.on_update(new, old)
+    return work
 
 
 @pytest.mark.parametrize("assigned", ["", "n7"], ids=["to be placed", "bound by hand"])
@@ -131,18 +112,23 @@ def hold_a_large_pod(engine: Engine, shapes: list[str], share: float, assigned: 
     hold(engine, typed(large(shapes, share), assigned), MOST_CALLS)
 
 
-def hold(engine: Engine, pod: Pod, most: int) -> None:
-    """A large pod comes, others come and go beside it, its nodes change, and it goes."""
+def hold(engine: Engine, pod: Pod, most: int) -> list[Work]:
+    """A large pod comes, others come and go beside it, its nodes change, and it goes. The work of each step."""
     other = typed(make_pod("other").labels(app="x"))
-    bounded("the pod comes", lambda: engine.pods.on_add(pod), most)
-    bounded("it is decided", lambda: decide(engine), most)
-    bounded("another comes", lambda: engine.pods.on_add(other), most)
-    bounded("the other is decided", lambda: decide(engine), most)
+    steps = [
+        bounded("the pod comes", lambda: engine.pods.on_add(pod), most),
+        bounded("it is decided", lambda: decide(engine), most),
+        bounded("another comes", lambda: engine.pods.on_add(other), most),
+        bounded("the other is decided", lambda: decide(engine), most),
+    ]
     engine.pods.on_delete(other)
-    change_a_node(engine, most)
-    bounded("it is decided again", lambda: decide(engine), most)
-    bounded("the pod goes", lambda: engine.pods.on_delete(pod), most)
+    steps += [
+        change_a_node(engine, most),
+        bounded("it is decided again", lambda: decide(engine), most),
+        bounded("the pod goes", lambda: engine.pods.on_delete(pod), most),
+    ]
     assert differences(engine.cache) == []
+    return steps
 
 
 @settings(max_examples=12, deadline=None)
@@ -168,6 +154,35 @@ LIMITED: dict[str, tuple[str, ...]] = {
     "volumes": ("claims",),
 }
 """By name of a limit: the shapes that it bounds."""
+
+
+def at_the_limit(field: str, shape: str) -> PodDict:
+    """A pod with as many of these as the limit lets through."""
+    pod, (add, _) = make_pod("large"), SHAPES[shape]
+    most: int = getattr(PodLimitsArgs(), field)
+    for number in range(most // 2 if field.startswith(("joint", "containers")) else most):
+        add(pod, number)
+    return pod
+
+
+@pytest.mark.parametrize(("field", "shape"), [(field, shape) for field, shapes in LIMITED.items() for shape in shapes])
+def test_work_on_a_pod_at_a_limit_grows_no_faster_than_the_nodes(field: str, shape: str) -> None:
+    pod = typed(at_the_limit(field, shape))
+    few, many = (hold(cluster(nodes=nodes), pod, CALLS_WITHIN_LIMITS) for nodes in (FEW_NODES, NODES))
+    for before, after in zip(few, many, strict=True):
+        assert after.calls - before.calls <= CALLS_OF_A_NODE * (NODES - FEW_NODES)
+        assert after.elements <= before.elements * NODES / FEW_NODES + ELEMENTS_OF_ANY_NODES
+    assert max(work.elements for work in many) >= NODES  # the columns were looked at, and counted
+
+
+def test_elements_of_columns_and_of_what_is_derived_from_them_are_counted() -> None:
+    with countable():
+        column = np.zeros(NODES, np.int64)
+    with counted() as work:
+        big = (column + 1)[np.arange(0, NODES, 2)]
+        np.cumsum(big)
+        big.sum()
+    assert work.elements == NODES + 3 * (NODES // 2)
 
 
 @settings(max_examples=25, deadline=None)
