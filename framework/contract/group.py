@@ -133,12 +133,14 @@ class Disruption:
         pods: its members that hold a node or are about to, the pod among them.
         priority: the group's: what a preemptor's has to exceed.
         spare: so many of `pods` may go and the others go on; one more, and all have to.
+        composite: whether it is a group of groups, which is more important than a group of pods of its priority.
     """
 
     group: str
     pods: Sequence[PodInfo]
     priority: int
     spare: int
+    composite: bool = False
 
 
 class DisruptionPlugin(Plugin[Args]):

@@ -69,12 +69,14 @@ class DisruptionUnit:
         pods: all of them that hold a node, reserved or bound.
         priority: what a preemptor's has to exceed to evict any of them.
         spare: so many of them may be evicted and the others go on; one more, and all have to go.
+        composite: whether they are those of a group of groups.
     """
 
     key: str
     pods: Sequence[Placed]
     priority: int
     spare: int
+    composite: bool = False
 
 
 class PodGroupTrial(Protocol):

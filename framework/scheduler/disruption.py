@@ -30,7 +30,8 @@ class DisruptionUnits:
                 placed = [
                     Placed(each, node) for each in found.pods if (node := self._node_of(each.uid) or each.node_name)
                 ]
-                return DisruptionUnit(f"{plugin.name}/{found.group}", placed, found.priority, found.spare)
+                key = f"{plugin.name}/{found.group}"
+                return DisruptionUnit(key, placed, found.priority, found.spare, found.composite)
         return None
 
     def _ask(self, plugin: DisruptionPlugin, pod: PodInfo) -> Disruption | None:

@@ -3,7 +3,8 @@
 Several scenarios are tried, each a set of pods that are gone: those without which it costs least by the estimate, then
 all that may be evicted on the same nodes, on more and more nodes, and everywhere. In each the group is scheduled as
 ever; where it fits, victims get their chance to stay one by one, the most important first, against the placement found
-(upstream: `PodGroupEvaluator`, which tries the last scenario alone). The cheapest result is taken, and all is undone.
+(upstream: `PodGroupEvaluator`, which tries the last scenario alone). The cheapest result is taken, the last of those
+that are equally cheap, and all is undone.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class GroupSearch:
             if isinstance(found, Status):
                 refused = found
                 continue
-            best = found if best is None else min(best, found, key=_cost)
+            best = found if best is None else min(found, best, key=_cost)
             if len(pods.pods) > _FEW:
                 break
         return refused if best is None else best

@@ -35,6 +35,7 @@ class Victim:
         group: whether it stands for a group; a group is more important than a pod of its priority.
         started: when the earliest of them began to run, seconds since the epoch.
         spare: for a whole group, so many of its pods could go and the others stay.
+        composite: whether it stands for a group of groups, which is more important than a group of its priority.
     """
 
     pods: tuple[Placed, ...]
@@ -42,14 +43,15 @@ class Victim:
     group: bool
     started: float
     spare: int = 0
+    composite: bool = False
 
     @property
-    def importance(self) -> tuple[int, bool, int, float]:
+    def importance(self) -> tuple[int, bool, bool, int, float]:
         """Sorts the most important first (upstream: `MoreImportantVictim`).
 
-        By priority, then groups before pods, then by size, then by how long they have run.
+        By priority, then groups of groups before groups before pods, then by size, then by how long they have run.
         """
-        return (-self.priority, not self.group, -len(self.pods), self.started)
+        return (-self.priority, not self.composite, not self.group, -len(self.pods), self.started)
 
     @cached_property
     def members(self) -> tuple[PodInfo, ...]:
@@ -117,7 +119,7 @@ def member(placed: Placed, unit: DisruptionUnit, now: float) -> Victim:
 def whole(unit: DisruptionUnit, now: float) -> Victim:
     """All pods of a group that run."""
     started = min(start_time(placed.pod, now) for placed in unit.pods)
-    return Victim(tuple(unit.pods), unit.priority, True, started, unit.spare)
+    return Victim(tuple(unit.pods), unit.priority, True, started, unit.spare, unit.composite)
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,7 +211,8 @@ class Groups(GroupBook[PodGroup]):
         for name, each in reversed(known.items()):
             if each.spec.disrupted_together:
                 together = [member for leaf in self.leaves(name) for member in self.holding(leaf)]
-                return Disruption(name, together, priority, spare=0)
+                composite = isinstance(each, CompositePodGroup)
+                return Disruption(name, together, priority, spare=0, composite=composite)
         return Disruption(f"{group}/{pod.name}", [pod], priority, spare=1)
 
     def healing(self, group: str) -> HealingPolicy:

@@ -1,18 +1,33 @@
 """Plays cases of kube-scheduler's own integration tests, see `upstream_cases`; `upstream.md` tells of all of them."""
 
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from muster.framework.contract import CycleState, PodInfo, PreBindPlugin, Status
+from muster.framework.contract import (
+    CycleState,
+    NodeView,
+    Partition,
+    PlacementScorePlugin,
+    PodInfo,
+    PreBindPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    Scores,
+    SnapshotReader,
+    Status,
+)
 from tests.builders import PodDict, make_node, make_pod
 from tests.coscheduling.preemption.evicting import EvictingWorld
 from tests.gangscheduling.upstream_cases import CASES
 from tests.gangscheduling.upstream_composite_topology import COMPOSITE_TOPOLOGY
 from tests.gangscheduling.upstream_composites import COMPOSITES
 from tests.gangscheduling.world import COMPOSITE_KIND, KIND, make_composite, make_group
+from tests.scheduler.slices import Ticks
 from tests.storage import make_claim, make_volume
 
 _TABLE = Path(__file__).with_name("upstream.md")
@@ -54,12 +69,47 @@ class FailsOnce(PreBindPlugin):
         return Status.failure("failed once")
 
 
+class PresetScore(PlacementScorePlugin):
+    """Scores a domain as the label `score` of its nodes says on average; nodes without one have 0."""
+
+    name = "PresetScore"
+
+    def score_placements(self, pods: Sequence[PodInfo], domains: Partition, snapshot: SnapshotReader) -> Scores:
+        nodes = snapshot.nodes
+        return np.array(
+            [
+                np.mean([int(node.metadata.labels.get("score", "0")) for row in rows if (node := nodes[row])])
+                for rows in domains.rows
+            ],
+            np.int64,
+        )
+
+
+class Injector(PreFilterPlugin):
+    """Does something once, in the middle of the cycle in which a pod is looked at for the first time."""
+
+    name = "Injector"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.watched = ""
+        self.act: Callable[[], None] = lambda: None
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult | Status | None:
+        if pod.name == self.watched:
+            self.watched = ""
+            self.act()
+        return None
+
+
 class Player(EvictingWorld):
-    """A cluster that does what a line says, or checks it."""
+    """A cluster that does what a line says, or checks it. Every decision on a group is taken in slices of one step."""
 
     def __init__(self) -> None:
-        super().__init__(plugins={FailsOnce.name: FailsOnce})
+        plugins = {each.name: each for each in (FailsOnce, PresetScore, Injector)}
+        super().__init__(plugins=plugins, stopwatch=Ticks())
         self._labels: dict[str, dict[str, str]] = {}
+        self._injected: list[str] = []
 
     async def play(self, line: str) -> None:
         verb, *words = line.split()
@@ -90,6 +140,27 @@ class Player(EvictingWorld):
 
     async def do_pods(self, names: list[str], settings: dict[str, str]) -> None:
         self.add(*(_pod(name, settings) for name in names))
+
+    async def do_inject(self, names: list[str], settings: dict[str, str]) -> None:
+        injector = self.engine.algorithms["muster"].framework.plugins.plugins[Injector.name]
+        assert isinstance(injector, Injector)
+
+        def act() -> None:
+            assert self.engine.scheduler.under_way
+            known = self.engine.queue.counts()
+            self.add(*(_pod(name, settings) for name in names))
+            assert self.engine.queue.counts() == known  # who comes in the middle of a decision is no part of it
+            self._injected += names
+
+        injector.watched, injector.act = settings["at"], act
+
+    async def do_injected(self, names: list[str], settings: dict[str, str]) -> None:
+        assert self._injected == names
+
+    async def do_refused(self, names: list[str], settings: dict[str, str]) -> None:
+        await self.run(_SECONDS)
+        said = {name: self.conditions[f"default/{name}"][0] for name in names}
+        assert said == dict.fromkeys(names, "Unschedulable")
 
     async def do_claim(self, names: list[str], settings: dict[str, str]) -> None:
         [name] = names

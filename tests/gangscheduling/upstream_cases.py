@@ -2,9 +2,10 @@
 
 A line is a verb, names, and settings: `node a 3 rack=r1`, `group pg 3 prio=100` (minCount, or `-` for a basic group),
 `pods p1 p2 cpu=1 prio=100 group=pg on=a`, `claim data` (bound, for one pod alone), `delete p1`, `remove pg`,
-`min pg 2`, `ungate p1`, `tick`. The others are what must be true once all is settled: `bound p1`, `waits p1`,
-`started pg 2` (so many of a group's pods are bound), `evicted p1` (these, and nobody else so far), `in r1 p1` (on nodes
-of that rack), `together pg` (in one rack), `apart pg` (each in another).
+`min pg 2`, `ungate p1`, `tick`, `inject p3 at=p1` (`p3` comes in the middle of the cycle that looks at `p1` first).
+The others are what must be true once all is settled: `bound p1`, `waits p1`, `refused p1` (its condition says so),
+`injected p3` (it has come), `started pg 2` (so many of a group's pods are bound), `evicted p1` (these, and nobody else
+so far), `in r1 p1` (on nodes of that rack), `together pg` (in one rack), `apart pg` (each in another).
 """
 
 from typing import Final
@@ -31,6 +32,12 @@ _RACK_2 = "node m1 2 rack=r2\nnode m2 2 rack=r2\n"
 _SMALL_RACK = "node k1 2 rack=r3\n"
 _GANG_3 = "group pg1 3 prio=100 rack\npods p1 p2 p3 prio=100 group=pg1\n"
 _BASIC_3 = "group pg1 - prio=100 rack\npods p1 p2 p3 prio=100 group=pg1\n"
+_FOUR_RACKS = (
+    "node n1 2 rack=r1\nnode n2 2 rack=r1\nnode m1 2 rack=r2\nnode m2 2 rack=r2\nnode m3 2 rack=r2\n"
+    "node k1 2 rack=r3\nnode k2 2 rack=r3\nnode k3 2 rack=r3\nnode j1 2 rack=r4\n"
+)
+_INJECTED_GANG = "node n1 2\ngroup pg1 2 prio=100\ninject p3 at=p1 cpu=2 prio=100 group=pg1\n"
+_INJECTED_BASIC = "node n1 2\ngroup pg1 - prio=100\ninject p3 at=p2 cpu=2 prio=100 group=pg1\n"
 _CPU_4 = "node n1 4\n"
 _GANG = "group pg1 3 prio=100\n"
 _BASIC = "group pg1 - prio=100\n"
@@ -130,6 +137,12 @@ PREEMPTION: Final = {
         "node n1 2 rack=r1\nnode n2 2 rack=r2\npods low cpu=2 on=n1 prio=10\npods high cpu=2 on=n2 prio=500\n"
         "pods p1 p2 prio=100 group=pg1\ngroup pg1 2 prio=100 rack\nbound p1 p2\nevicted low\nin r1 p1 p2"
     ),
+    "Topology-Aware Preemption: two topologies, both eligible, selects higher scored topology": (
+        "node n1 1 rack=r1 score=0\nnode n2 1 rack=r1 score=0\nnode m1 1 rack=r2 score=100\n"
+        "node m2 1 rack=r2 score=100\npods low-1 on=n1 prio=10\npods low-2 on=n2 prio=10\npods low-3 on=m1 prio=10\n"
+        "pods low-4 on=m2 prio=10\npods p1 p2 prio=100 group=pg1\ngroup pg1 2 prio=100 rack\nbound p1 p2\n"
+        "in r2 p1 p2\nevicted low-3 low-4"
+    ),
     "Topology-Aware Preemption: insufficient capacity across all topologies, no preemption performed": (
         "node n1 1 rack=r1\nnode n2 1 rack=r2\npods low-1 on=n1 prio=10\npods low-2 on=n2 prio=10\n"
         "pods p1 p2 prio=100 group=pg1\ngroup pg1 2 prio=100 rack\nwaits p1 p2\nevicted"
@@ -150,6 +163,27 @@ TOPOLOGY: Final = {
     "gang uses pod group preemption when resources are consumed by lower priority existing pods": (
         f"{_RACK_1}pods old-1 cpu=2 on=n1 prio=10\npods old-2 cpu=2 on=n2 prio=10\npods old-3 cpu=2 on=n3 prio=10\n"
         f"{_GANG_3}started pg1 3\ntogether pg1"
+    ),
+    "gang uses preemption and schedules on a single rack, choosing placement with the highest score": (
+        "node n1 2 rack=r1\nnode n2 2 rack=r1\nnode m1 2 rack=r2\nnode m2 2 rack=r2\nnode m3 2 rack=r2\n"
+        "node k1 2 rack=r3\npods low-1 cpu=2 on=n1 prio=10\npods low-2 cpu=2 on=m1 prio=10\n"
+        "pods low-3 cpu=2 on=m2 prio=10\ngroup pg1 3 prio=200 rack\npods p1 p2 p3 prio=200 group=pg1\n"
+        "bound p1 p2 p3\nin r1 p1 p2 p3\nevicted low-1"
+    ),
+    "gang uses preemption and schedules on a single rack, choosing placement with highest allocation percentage "
+    "with pre-existing pods in cluster": (
+        f"{_FOUR_RACKS}pods old-1 cpu=2 on=m1 prio=200\npods old-2 on=k3 prio=200\npods low-1 cpu=2 on=n1 prio=10\n"
+        "pods low-2 cpu=2 on=m2 prio=10\npods low-3 cpu=2 on=k1 prio=10\npods low-4 on=k3 prio=10\n"
+        "group pg1 3 prio=200 rack\npods p1 p2 p3 prio=200 group=pg1\nbound p1 p2 p3\nin r2 p1 p2 p3\nevicted low-2"
+    ),
+    "gang schedules on a single rack, choosing placement with highest allocation percentage "
+    "(default placement scoring algorithm) with pre-existing pods in cluster": (
+        f"{_FOUR_RACKS}pods old-1 cpu=2 on=m1 prio=100\npods old-2 on=k3 prio=100\n{_GANG_3}"
+        "bound p1 p2 p3\nin r2 p1 p2 p3"
+    ),
+    "gang with minCount < pod count schedules on a single rack, choosing smaller rack": (
+        f"{_RACK_1}{_RACK_2}{_SMALL_RACK}{_GANG_3}bound p1 p2 p3\npods p4 prio=100 group=pg1\nbound p4\n"
+        "in r2 p1 p2 p3 p4\npods p5 prio=100 group=pg1\nrefused p5\nwaits p5"
     ),
     "gang schedules on a single rack, choosing placement with the highest score "
     "in default placement scoring algorithm": (
@@ -184,6 +218,18 @@ TOPOLOGY: Final = {
     ),
     "gang does not schedule on a single rack when preemption could free up enough resources": (
         f"node n1 2 rack=r1\nnode n2 2 rack=r1\npods old cpu=2 on=n2 prio=100\n{_GANG_3}waits p1 p2 p3\nevicted"
+    ),
+    "basic podgroup schedules on a single rack, choosing placement with highest allocation percentage "
+    "(default placement scoring algorithm)": (f"{_RACK_1}{_RACK_2}{_BASIC_3}bound p1 p2 p3\nin r2 p1 p2 p3"),
+    "basic podgroup schedules on a single rack, choosing placement with highest allocation percentage "
+    "with pre-existing pods": (
+        f"{_RACK_1}{_RACK_2}node m3 2 rack=r2\nnode k1 2 rack=r3\nnode k2 2 rack=r3\nnode k3 2 rack=r3\n"
+        "node k4 2 rack=r3\npods old-1 on=n1 prio=100\npods old-2 on=m2 prio=100\npods old-3 on=m3 prio=100\n"
+        f"{_BASIC_3}bound p1 p2 p3\nin r2 p1 p2 p3"
+    ),
+    "basic podgroup schedules on a single rack, choosing best scoring placement that will not fit all podgroup": (
+        f"{_RACK_1}node n4 2 rack=r1\n{_SMALL_RACK}pods old cpu=2 on=n1 prio=100\ngroup pg1 - prio=100 rack\n"
+        "pods p1 prio=100 group=pg1\nbound p1\npods p2 p3 prio=100 group=pg1\nstarted pg1 2\ntogether pg1\nin r3 p1"
     ),
     "two basic podgroups schedule consecutively, different topology keys": (
         "node n1 2 rack=r1 zone=z1\nnode n2 2 rack=r2 zone=z1\nnode m1 2 rack=r3 zone=z2\n"
@@ -225,6 +271,22 @@ TOPOLOGY: Final = {
 _TWICE_2 = "node n1 4\ngroup pg1 2 prio=0\n"
 
 GROUPS: Final = {
+    "Gang scheduling pod group member pod added mid-cycle is correctly buffered and retried "
+    "after unschedulable attempt": (
+        f"{_INJECTED_GANG}pods p1 p2 cpu=2 prio=100 group=pg1\nrefused p1 p2 p3\ninjected p3\nwaits p1 p2 p3\n"
+        "node n2 6\nbound p1 p2 p3"
+    ),
+    "Gang scheduling pod group member pod added mid-cycle is correctly buffered and retried "
+    "after schedulable attempt": (
+        f"{_INJECTED_GANG}node n2 6\npods p1 p2 cpu=2 prio=100 group=pg1\nbound p1 p2 p3\ninjected p3"
+    ),
+    "Basic policy pod group member pod added mid-cycle is correctly buffered and retried after unschedulable attempt": (
+        f"{_INJECTED_BASIC}pods p1 cpu=2 prio=100 group=pg1\nbound p1\npods p2 cpu=2 prio=100 group=pg1\n"
+        "refused p2 p3\ninjected p3\nwaits p2 p3\nnode n2 6\nbound p1 p2 p3"
+    ),
+    "Basic policy pod group member pod added mid-cycle is correctly buffered and retried after schedulable attempt": (
+        f"{_INJECTED_BASIC}node n2 6\npods p1 p2 cpu=2 prio=100 group=pg1\nbound p1 p2 p3\ninjected p3"
+    ),
     "two pods sharing a ReadWriteOncePod PVC keep the group unschedulable": (
         "node n1 4\nclaim data\ngroup pg1 2 prio=0\npods p1 p2 prio=0 group=pg1 uses=data\nwaits p1 p2"
     ),

@@ -1,6 +1,7 @@
 """What preemption chooses by: budgets, the importance of victims, the cost of candidates, and how many are compared."""
 
 import asyncio
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
@@ -61,6 +62,7 @@ def names(victims: list[Victim] | tuple[Victim, ...]) -> list[str]:
 def test_importance_goes_by_priority_then_kind_then_size_then_age() -> None:
     ranked = [
         victim("highest", 9),
+        replace(group("tree", 5, 1, hour=9), composite=True),
         group("large", 5, 3, hour=9),
         group("older", 5, 2, hour=1),
         group("younger", 5, 2, hour=2),
