@@ -18,8 +18,9 @@ from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate import evictions, starts
+from muster.operator.simulate.admission import Admission
 from muster.operator.simulate.evictions import Evicted
-from muster.operator.simulate.live import read_cluster
+from muster.operator.simulate.live import read_admission, read_cluster
 from muster.operator.simulate.manifests import ManifestError, Objects, read
 from muster.operator.simulate.rehearsal import Placement, Rehearsal
 from muster.operator.simulate.shortfall import Shortfall, shortfall
@@ -61,7 +62,8 @@ class _Source(click.ParamType[str]):
     "dump",
     type=click.Path(path_type=Path),
     metavar="DUMP",
-    help="Use this cluster: the output of `kubectl get nodes,pods,podgroups,pvc,pv,sc -A -o json`. "
+    help="Use this cluster: the output of `kubectl get -A -o json nodes,pods,podgroups,pvc,pv,sc,priorityclasses,"
+    "runtimeclasses,limitranges`. "
     "Default: the live one.",
 )
 @output_option(Output.WIDE, Output.YAML, Output.JSON)
@@ -78,11 +80,13 @@ def command(
     """
     with bad_input():
         assembly = assembly_to_ask(config)
-        wanted = _read(assembly, *files, recursive=recursive)
+        source = target.connection() if dump is None else _read(assembly, str(dump))
+        wanted = _read(assembly, *files, recursive=recursive, admission=_admission(source))
         if not wanted.pods:
             raise BadInputError(f"no pods in {', '.join(files)}")
-        source = target.connection() if dump is None else _read(assembly, str(dump))
     _tell_of_other_schedulers(assembly, wanted)
+    for sentence in wanted.admission.unknown:
+        click.echo(sentence, err=True)
     if isinstance(source, Objects) and not source.nodes:
         raise BadInputError(f"no nodes in {dump}")
     try:
@@ -107,12 +111,22 @@ def _tell_of_other_schedulers(assembly: Assembly, wanted: Objects) -> None:
         click.echo(f"{pods} scheduler {name}; decided as if by profile {names[0]}", err=True)
 
 
-def _read(assembly: Assembly, *names: str, recursive: bool = False) -> Objects:
-    found = Objects()
+def _admission(source: Connection | Objects) -> Admission:
+    """What new pods are completed by. Raises ClickException."""
+    if isinstance(source, Objects):
+        return source.admission
+    try:
+        return asyncio.run(read_admission(source))
+    except ApiError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _read(assembly: Assembly, *names: str, recursive: bool = False, admission: Admission | None = None) -> Objects:
+    found = Objects(admission=admission or Admission())
     try:
         for name in names:
             for source, text in texts(name, recursive=recursive):
-                found.extend(read(text, source, assembly.watched()))
+                found.extend(read(text, source, assembly.watched(), found.admission))
     except ManifestError as error:
         raise BadInputError(str(error)) from error
     for kind, count in sorted(found.skipped.items()):

@@ -6,16 +6,19 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from muster.framework.contract import WatchedKind
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
-from muster.operator.kube.errors import NotFound
+from muster.operator.kube.errors import Forbidden, NotFound
 from muster.operator.kube.informer import Listed
-from muster.operator.kube.listing import list_all
+from muster.operator.kube.listing import list_all, list_raw
 from muster.operator.kube.transport import Transport
 from muster.operator.process.watches import NODES, PODS
 from muster.plugins.coscheduling.api import POD_GROUPS
 
+from .admission import KINDS, Admission
 from .manifests import Objects
 
 
@@ -40,6 +43,23 @@ async def read_kinds(client: ApiClient, kinds: Iterable[WatchedKind]) -> dict[Wa
     asked = tuple(dict.fromkeys(kinds))
     found = await asyncio.gather(*(_served(client, kind) for kind in asked))
     return dict(zip(asked, found, strict=True))
+
+
+async def read_admission(connection: Connection) -> Admission:
+    """What admission looks at, as far as the caller may read it.
+
+    Raises ApiError.
+    """
+    found = Admission()
+    async with Transport(connection) as transport:
+        client = ApiClient(transport)
+        for kind, path in KINDS.items():
+            try:
+                items = await list_raw(client, path)
+            except (Forbidden, NotFound):
+                continue
+            found.objects[kind] = [msgspec.json.decode(item) for item in items]
+    return found
 
 
 async def _served(client: ApiClient, kind: WatchedKind) -> list[Any]:

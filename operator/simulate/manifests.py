@@ -20,10 +20,14 @@ from muster.framework.model.quantity import QuantityError
 from muster.framework.model.requests import amounts
 from muster.plugins.coscheduling.api import GROUP, POD_GROUPS, PodGroup, problems
 from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
+from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS
 from muster.plugins.volumes.storage import CLAIMS
 
+from . import admission as admitting
+from .admission import Admission
 from .controllers import claim_from
 from .defaults import with_defaults
+from .strict import unknown_fields
 
 _REPLICAS = {
     "Deployment": ("replicas",),
@@ -75,6 +79,7 @@ class Objects:
         nodes, pods, groups: the objects.
         watched: objects of further kinds that plugins look at.
         skipped: how many objects there were of each other kind, by `apiVersion kind`.
+        admission: what new pods are completed by.
     """
 
     nodes: list[Node] = field(default_factory=list)
@@ -82,6 +87,7 @@ class Objects:
     groups: list[PodGroup] = field(default_factory=list)
     watched: dict[WatchedKind, list[Any]] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
+    admission: Admission = field(default_factory=Admission)
 
     def extend(self, more: Objects) -> None:
         """Take in what was read elsewhere."""
@@ -93,18 +99,24 @@ class Objects:
         self.skipped += more.skipped
 
 
-def read(text: str | bytes, source: str, watched: Iterable[WatchedKind] = ()) -> Objects:
+def read(
+    text: str | bytes, source: str, watched: Iterable[WatchedKind] = (), admission: Admission | None = None
+) -> Objects:
     """The objects of a YAML stream or JSON text, lists taken apart and templates filled in.
 
     Args:
         text: the stream.
         source: what to call it in errors.
         watched: further kinds that count, because plugins look at them.
+        admission: what new pods are completed by, besides the objects for it that the text holds, which are added.
 
     Raises ManifestError for what is not a manifest, and for what the API server would refuse.
     """
-    found = Objects(watched={kind: [] for kind in watched if kind != POD_GROUPS})
-    for document in _documents(text, source):
+    found = Objects(watched={kind: [] for kind in watched if kind != POD_GROUPS}, admission=admission or Admission())
+    documents = [*_documents(text, source)]
+    for document in documents:
+        _take_for_admission(document, source, found.admission)
+    for document in documents:
         if not isinstance(document, msgspec.Raw):
             _take_all(document, source, found)
         elif not _take_stored(document, found):
@@ -160,6 +172,20 @@ def _take_stored(document: msgspec.Raw, found: Objects) -> bool:
     return False
 
 
+def _take_for_admission(document: object, source: str, admission: Admission) -> None:
+    """Take the objects that admission looks at, before any pod: a class may come after the pods that name it."""
+    if isinstance(document, msgspec.Raw):
+        try:
+            if msgspec.json.decode(document, type=_Type).kind not in (*admitting.KINDS, "List"):
+                return
+        except msgspec.ValidationError:
+            return
+        document = msgspec.json.decode(document)
+    for each in _flat([document], source):
+        if each.get("kind") in admitting.KINDS:
+            admission.add(each)
+
+
 def _take_all(document: object, source: str, found: Objects) -> None:
     for each in _flat([document], source):
         _take(each, source, found)
@@ -196,6 +222,8 @@ def _take(document: Mapping[str, Any], source: str, found: Objects) -> None:
     api_version, kind = (str(document.get(part) or "") for part in ("apiVersion", "kind"))
     if not kind:
         raise ManifestError(f"{source}: Object 'Kind' is missing in {_shown(document)}")
+    if kind in admitting.KINDS:
+        return
     its_kind = next((each for each in found.watched if each.describes(api_version, kind)), None)
     if its_kind == NATIVE_GROUPS and not api_version:
         its_kind = None  # of two kinds of one name the other is meant
@@ -206,9 +234,13 @@ def _take(document: Mapping[str, Any], source: str, found: Objects) -> None:
     if not isinstance(metadata, Mapping):
         raise ManifestError(f"{source}: {kind}: metadata: must be of type object: {_shown(metadata)}")
     name = metadata.get("name") or f"{metadata.get('generateName') or ''}{len(found.pods)}"
+    unknown = [] if metadata.get("uid") else unknown_fields(document)
+    if unknown:
+        fields = ", ".join(f'unknown field "{path}"' for path in unknown)
+        raise ManifestError(f"{source}: {kind} {name}: strict decoding error: {fields}")
     try:
         if its_kind is not None:
-            found.watched[its_kind].append(_watched(document, its_kind))
+            found.watched[its_kind].append(_watched(_with_priority(document, its_kind, found.admission), its_kind))
         if kind == "Node":
             found.nodes.append(_checked_node(from_plain(document, Node)))
         elif kind == "PodGroup" and its_kind is None:
@@ -249,6 +281,15 @@ def _checked_pod(pod: Pod) -> Pod:
     return pod
 
 
+def _with_priority(document: Mapping[str, Any], kind: WatchedKind, admission: Admission) -> Mapping[str, Any]:
+    """A group of Kubernetes' own with the priority that its class gives it; any other object as it is."""
+    metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
+    if kind not in (NATIVE_GROUPS, COMPOSITE_POD_GROUPS) or metadata.get("uid"):
+        return document
+    given = admission.priority(f'podgroups.scheduling.k8s.io "{metadata.get("name")}" is forbidden: ', spec)
+    return {**document, "spec": {**spec, **{name: value for name, value in given.items() if name == "priority"}}}
+
+
 def _watched(document: Mapping[str, Any], kind: WatchedKind) -> Any:
     """An object as the API server would have it, with a UID that its name stands for if it is not stored yet."""
     named = dict(document) if kind.resource in _CLUSTER_SCOPED else _namespaced(document)
@@ -259,7 +300,7 @@ def _watched(document: Mapping[str, Any], kind: WatchedKind) -> Any:
 
 def _take_pod(document: Mapping[str, Any], name: str, found: Objects) -> None:
     """Take a pod, with the claims that controllers make for it: those of its set and of its ephemeral volumes."""
-    pod = _pod(document, name)
+    pod = _pod(document, name, found.admission)
     found.pods.append(pod)
     if CLAIMS not in found.watched:
         return
@@ -318,11 +359,13 @@ def _count(value: object, field: str) -> int:
     return value
 
 
-def _pod(document: Mapping[str, Any], name: str) -> Pod:
+def _pod(document: Mapping[str, Any], name: str, admission: Admission) -> Pod:
     named = _namespaced(document)
     metadata = named["metadata"]
     uid = metadata.get("uid") or f"{metadata['namespace']}/{name}"
     spec = with_defaults(document.get("spec") or {})
+    if not metadata.get("uid"):
+        spec = admission.pod(metadata["namespace"], name, spec)
     return _checked_pod(from_plain({**named, "metadata": {**metadata, "name": name, "uid": uid}, "spec": spec}, Pod))
 
 
