@@ -58,10 +58,10 @@ def command(files: Sequence[Path], config: Path | None, everything: bool, copy: 
     with bad_input(), _silence():
         try:
             recording = Recording(*files)
-            if copy is not None:
-                anonymous_copy(recording, copy)
-                return
             recorded = load(json.dumps(recording.head.configuration).encode(), str(files[0]))
+            if copy is not None:
+                anonymous_copy(recording, copy, assemble(recorded))
+                return
             names = [profile.scheduler_name or "" for profile in recorded.profiles]
             configuration = recorded if config is None else read_configuration(config)
             if len(configuration.profiles) == 1:

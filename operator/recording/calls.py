@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from muster.framework.contract import MERGE_PATCH, ApiError
 
@@ -26,6 +26,43 @@ def binding(uid: str, node_name: str) -> str:
 def asked(verb: str, path: str) -> str:
     """A request of a plugin."""
     return f"{verb} {path}"
+
+
+class ApiPath(NamedTuple):
+    """A path of the API in parts; empty are those that it does not have.
+
+    Attributes:
+        served: up to the version, as in `/apis/apps/v1`.
+        behind: what follows the name, with its slash.
+    """
+
+    served: str
+    namespace: str
+    plural: str
+    name: str
+    behind: str
+
+    @property
+    def collection(self) -> str:
+        """The path of all objects of the kind."""
+        return f"{self.served}/{self.plural}"
+
+    def __str__(self) -> str:
+        within = f"/namespaces/{self.namespace}" if self.namespace else ""
+        of = "".join(f"/{part}" for part in (self.plural, self.name) if part)
+        return f"{self.served}{within}{of}{self.behind}"
+
+
+def read_path(path: str) -> ApiPath:
+    """The path in parts."""
+    parts = path.split("/")
+    start = 3 if parts[1:2] == ["api"] else 4
+    served, rest = "/".join(parts[:start]), parts[start:]
+    namespace = ""
+    if rest[:1] == ["namespaces"] and len(rest) > 2:
+        namespace, rest = rest[1], rest[2:]
+    plural, name, *behind = (*rest, "", "")[: max(len(rest), 2)]
+    return ApiPath(served, namespace, plural, name, "".join(f"/{part}" for part in behind))
 
 
 class RecordedBinder:

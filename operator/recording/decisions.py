@@ -50,6 +50,10 @@ class DecisionListener(DecisionFollower[None]):
         """Keep how good the node at this position is. It may be one of several choices for the pod."""
         self._rankings[pod.uid, self._names[rows[chosen]]] = ranking(scored, chosen)
 
+    def keeps(self, pod: PodInfo, rows: Rows, position: int) -> bool:
+        """Whether it is kept of a choice of the node at this position."""
+        return (pod.uid, self._names[rows[position]]) in self._rankings
+
     def on_pod_decision(self, decision: PodDecision) -> None:
         """A pod by itself."""
         self._tell(self._told(decision))

@@ -1,47 +1,58 @@
-"""Made-up names for a recording that others are to have.
+"""A copy of a recording with made-up names, for others to have. It is decided as the recording is.
 
-Each word of a name stands for another one wherever it is met, in the same order, and everything between words stays: a
-copy sorts as the original does and is decided as it is. Words of Kubernetes, of resources and of plugins stay.
+Objects and events are walked by their structs: `fields` says what each text holds, `words` has the replacements. What
+an object has besides the fields of its struct is left out. A recording that would be decided otherwise with other names
+is refused.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+import msgspec
+
+from muster.framework.contract import Node, Pod
+from muster.plugins.coscheduling.topology import PREFERRED, REQUIRED, SLICE_LEVEL
+from muster.plugins.gangscheduling.hierarchy import COMPOSITE_PREFIX
+from muster.plugins.volumes.migration import MIGRATED_PLUGINS
+
+from .calls import asked, read_path
+from .events import AnyEvent
+from .expressions import SpelledOutError, renamed
+from .fields import Holds, MapOf, Member, members
+from .reader import RecordingError
+from .recorder import NODES, PODS
+from .vocabulary import vocabulary
+from .words import Words, is_built_in
 from .writer import make_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from muster.operator.process.settings import Assembly
 
     from .reader import Recording
 
-_WORD = re.compile(r"[A-Za-z]+")
-_IN_TEXT = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9._/]*[A-Za-z0-9])?")
-_LETTERS = 26
-_API_DOMAINS = ("kubernetes.io", "k8s.io", "x-k8s.io", "muster-scheduler.io")
-_API_KINDS = frozenset(
-    {"CSIDriver", "CSIStorageCapacity", "DeviceClass", "DeviceTaintRule", "ResourceSlice", "StorageClass"}
-)
-"""Kinds whose objects are named by drivers, and what drivers say, not by the cluster's users."""
-_NAMES = frozenset(
-    {"name", "namespace", "nodeName", "nominatedNodeName", "claimName", "resourceClaimName", "volumeName"}
-    | {"resourceClaimTemplateName", "podGroupName", "image", "reference", "node", "pod", "value", "names", "values"}
-    | {"volumeHandle", "nodeID", "podGroup"}
-)
-_KEYS = frozenset({"key", "topologyKey"})
-_MAPS = frozenset({"labels", "nodeSelector", "matchLabels"})
-_TEXTS = frozenset({"message"})
+_EVENTS: Mapping[str, type[msgspec.Struct]] = {str(event.__struct_config__.tag): event for event in get_args(AnyEvent)}
+_LISTS_OF_KEYS = frozenset({REQUIRED, PREFERRED, SLICE_LEVEL, MIGRATED_PLUGINS})
+"""Annotations whose value is keys, separated by commas."""
+_LISTED = re.compile(r"[^,\s]+")
+_SETTINGS = frozenset({"All", "Single", "Keep", "Restart", "Shrink", "yes", "true", "false"})
+"""What else annotations say that are read, besides names and amounts."""
 
 
-def anonymous_copy(recording: Recording, copy: Path) -> None:
-    """Write a copy of the recording, in one file, with other names. Raises OSError, and RecordingError."""
-    names = _Names()
+def anonymous_copy(recording: Recording, copy: Path, assembly: Assembly) -> None:
+    """Write a copy of the recording, in one file, with other names. `assembly` is of what it was recorded with.
+
+    Raises OSError, and RecordingError.
+    """
+    names = _Names(assembly)
     for line in recording.lines():
-        names.collect(json.loads(line))
-    names.settle()
+        names.renamed(json.loads(line))
+    names.words.settle()
     with make_file(copy) as file:
         for line in recording.lines():
             document = names.renamed(json.loads(line))
@@ -51,116 +62,129 @@ def anonymous_copy(recording: Recording, copy: Path) -> None:
 
 
 class _Names:
-    """The words of a recording with those that stand for them. First all are collected, then settled."""
+    """The walk through what a recording holds."""
 
-    def __init__(self) -> None:
-        self._words: set[str] = set()
-        self._whole: set[str] = set()
-        self._codes: dict[str, str] = {}
-
-    def collect(self, document: dict[str, Any]) -> None:
-        """Note the names in this event."""
-        self._walk(document, self._note)
-
-    def settle(self) -> None:
-        """All have been collected."""
-        words = sorted(self._words)
-        width = 1
-        while _LETTERS**width < len(words):
-            width += 1
-        self._codes = {word: _code(number, width) for number, word in enumerate(words)}
+    def __init__(self, assembly: Assembly) -> None:
+        watched = assembly.watched()
+        self.words = words = Words(vocabulary(assembly.registry))
+        self._arguments = {name: plugin.args_model for name, plugin in assembly.registry.items()}
+        self._kinds: dict[str, type[Any]] = {PODS: Pod, NODES: Node} | {kind.resource: kind.type for kind in watched}
+        self._served: dict[str, type[Any]] = {"/api/v1/pods": Pod} | {kind.path: kind.type for kind in watched}
+        self._rules: Mapping[Holds, Callable[[str], str]] = {
+            Holds.NAME: words.name,
+            Holds.KEY: words.key,
+            Holds.RESOURCE: words.resource,
+            Holds.IMAGE: words.image,
+            Holds.DRIVER: words.driver,
+            Holds.DISK: words.disk,
+            Holds.API_GROUP: words.api_group,
+            Holds.SCHEDULER: words.scheduler,
+            Holds.CONDITION: words.condition,
+            Holds.TEXT: words.text,
+            Holds.EXPRESSION: self._expression,
+            Holds.GROUP: self._group,
+            Holds.CALL: self._call,
+        }
 
     def renamed(self, document: dict[str, Any]) -> dict[str, Any]:
-        """The event with other names."""
-        found: dict[str, Any] = self._walk(document, self._rename)
-        return found
+        """The event with other names. Raises RecordingError."""
+        tag = document["event"]
+        try:
+            return {"event": tag, **self._struct(_EVENTS[tag], document)}
+        except SpelledOutError as error:
+            metadata = document.get("object", {}).get("metadata", {})
+            where = f"{document.get('kind')} {metadata.get('namespace', '')}/{metadata.get('name', '')}"
+            raise RecordingError(f"{where}: {error}") from error
 
-    def _note(self, name: str) -> str:
-        self._words.update(_WORD.findall(name))
-        self._whole.add(name)
-        return name
+    def _struct(self, kind: type[Any], plain: Mapping[str, Any]) -> dict[str, Any]:
+        known = members(kind)
+        return {
+            key: self._field(known[key], value, plain)
+            for key, value in plain.items()
+            if key in known and known[key].content is not Holds.UNREAD
+        }
 
-    def _rename(self, name: str) -> str:
-        return _WORD.sub(lambda word: self._codes.get(word[0], word[0]), name)
+    def _field(self, member: Member, value: Any, beside: Mapping[str, Any]) -> Any:
+        """`beside` is what the field is a part of."""
+        match member.content:
+            case Holds.OBJECT:
+                return self._object(beside["kind"], value)
+            case Holds.ANSWER:
+                return self._answer(beside["call"], value)
+            case Holds.ARGUMENTS:
+                model = self._arguments.get(beside.get("name", ""))
+                return self._anything(value) if model is None or not value else self._struct(model, value)
+            case Holds.OWNED_KIND:
+                return value if is_built_in(beside.get("apiVersion", "").rpartition("/")[0]) else self.words.name(value)
+        return self._value(member, value)
 
-    def _walk(self, document: dict[str, Any], told: Callable[[str], str]) -> dict[str, Any]:
-        kind = document.get("kind", "")
-        found = {key: self._value(key, value, kind, told) for key, value in document.items()}
-        for key in ("group", "call"):
-            if isinstance(text := document.get(key), str):
-                found[key] = self._group(text, told) if key == "group" else self._call(text, told)
-        if document.get("event") == "answered" and document.get("result"):
-            body = json.loads(document["result"])
-            found["result"] = json.dumps(self._value("", body, body.get("kind", ""), told))
-        return found
-
-    def _value(self, key: str, value: Any, kind: str, told: Callable[[str], str]) -> Any:
-        if isinstance(value, dict):
-            if key == "configuration":
-                return self._configuration(value, told)
-            if key in _MAPS:
-                return {self._label(name, told): told(text) for name, text in value.items()}
-            if key == "metadata" and kind in _API_KINDS:
-                return value
-            return {name: self._value(name, each, kind, told) for name, each in value.items()}
+    def _value(self, member: Member, value: Any) -> Any:
+        content = member.content
         if isinstance(value, list):
-            return [self._value(key, each, kind, told) for each in value]
-        if not isinstance(value, str) or not value:
+            return [self._value(member, each) for each in value]
+        if isinstance(value, str):
+            return self._text(content, value) if member.texts else value
+        if not isinstance(value, dict):
             return value
-        if key in _KEYS:
-            return self._label(value, told)
-        if key in _TEXTS:
-            return self._text(value)
-        named = key in _NAMES and (kind not in _API_KINDS or key == "nodeName")
-        return told(value) if named else value
+        if content is Holds.ANNOTATIONS:
+            return {self.words.key(key): self._annotation(key, text) for key, text in value.items()}
+        if content is Holds.BY_PLUGIN:
+            return value
+        if isinstance(content, MapOf):
+            inner = Member(content.values, member.inner, texts=True)
+            return {self._text(content.keys, key): self._item(inner, each) for key, each in value.items()}
+        return self._anything(value) if member.inner is None else self._struct(member.inner, value)
 
-    def _configuration(self, value: dict[str, Any], told: Callable[[str], str]) -> dict[str, Any]:
-        """Plugins and profiles keep their names; what plugins are told may name labels of nodes."""
-        found = dict(value)
-        found["profiles"] = [dict(profile) for profile in value.get("profiles", ())]
-        for profile in found["profiles"]:
-            given = profile.get("pluginConfig", ())
-            profile["pluginConfig"] = [each | {"args": self._value("", each.get("args"), "", told)} for each in given]
-        return found
+    def _item(self, member: Member, value: Any) -> Any:
+        if isinstance(value, dict) and member.inner is not None:
+            return self._struct(member.inner, value)
+        return self._value(member, value)
 
-    def _label(self, key: str, told: Callable[[str], str]) -> str:
-        domain, slash, _ = key.partition("/")
-        known = slash and any(domain == each or domain.endswith(f".{each}") for each in _API_DOMAINS)
-        return key if known or key == "metadata.name" else told(key)
+    def _text(self, content: object, text: str) -> str:
+        """A text that is not listed counts as a name."""
+        if content is Holds.KEPT:
+            return text
+        rule = self._rules.get(content) if isinstance(content, Holds) else None
+        return self.words.name(text) if rule is None else rule(text)
 
-    def _group(self, group: str, told: Callable[[str], str]) -> str:
-        """`<plugin>/<namespace>/<name>`."""
+    def _anything(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {self.words.name(key): self._anything(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self._anything(each) for each in value]
+        return self.words.name(value) if isinstance(value, str) else value
+
+    def _object(self, kind: str, plain: dict[str, Any]) -> dict[str, Any]:
+        if kind not in self._kinds:
+            raise RecordingError(f"no plugin of the configuration watches {kind}, so their names cannot be told apart")
+        return self._struct(self._kinds[kind], plain)
+
+    def _annotation(self, key: str, text: str) -> str:
+        if key in _LISTS_OF_KEYS:
+            return _LISTED.sub(lambda found: self.words.key(found[0]), text)
+        return text if text in _SETTINGS else self.words.setting(text)
+
+    def _expression(self, expression: str) -> str:
+        return renamed(expression, self.words)
+
+    def _group(self, group: str) -> str:
+        """`<plugin>/<namespace>/<name>`, with one more word in front of the namespace for a tree."""
         plugin, slash, name = group.partition("/")
-        return plugin + slash + told(name)
+        tree = COMPOSITE_PREFIX if name.startswith(COMPOSITE_PREFIX) else ""
+        return plugin + slash + tree + self.words.name(name.removeprefix(tree))
 
-    def _call(self, call: str, told: Callable[[str], str]) -> str:
+    def _call(self, call: str) -> str:
         """`bind <uid> <node>`, or a verb and a path."""
         verb, _, rest = call.partition(" ")
         if verb == "bind":
-            uid, _, node = rest.partition(" ")
-            return f"{verb} {uid} {told(node)}"
-        parts = rest.split("/")
-        start = 3 if parts[1:2] == ["api"] else 4
-        if parts[start : start + 1] == ["namespaces"] and len(parts) > start + 2:
-            parts[start + 1] = told(parts[start + 1])
-            start += 2
-        if len(parts) > start + 1:
-            parts[start + 1] = told(parts[start + 1])
-        return f"{verb} {'/'.join(parts)}"
+            return f"{verb} {' '.join(map(self.words.name, rest.split(' ')))}"
+        path, name = read_path(rest), self.words.name
+        return asked(verb, str(path._replace(namespace=name(path.namespace), name=name(path.name))))
 
-    def _text(self, text: str) -> str:
-        """A sentence: whatever in it is a name, or made of names, and no plain word."""
-        return _IN_TEXT.sub(lambda found: self._in_text(found[0]), text)
-
-    def _in_text(self, found: str) -> str:
-        parts = found.split("/")
-        plain = found.isalpha() or any(found.endswith(each) for each in _API_DOMAINS)
-        return self._rename(found) if not plain and all(part in self._whole for part in parts) else found
-
-
-def _code(number: int, width: int) -> str:
-    letters = []
-    for _ in range(width):
-        number, letter = divmod(number, _LETTERS)
-        letters.append(chr(ord("a") + letter))
-    return "".join(reversed(letters))
+    def _answer(self, call: str, body: str) -> str:
+        if not body:
+            return body
+        plain = json.loads(body)
+        kind = self._served.get(read_path(call.partition(" ")[2]).collection)
+        known = kind is not None and "metadata" in plain and plain.get("kind") != "Status"
+        return json.dumps(self._struct(kind, plain) if kind is not None and known else self._anything(plain))

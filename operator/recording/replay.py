@@ -274,7 +274,8 @@ class _Listener(DecisionListener):
         elif scored.totals[recorded] != scored.totals[chosen]:  # equally good nodes are no difference
             instead = pod.uid, self._names[rows[recorded]]
             self.would[instead] = Would(self._names[rows[chosen]], ranking(scored, chosen))
-        self.keep(pod, rows, scored, recorded)
+        if recorded == chosen or not self.keeps(pod, rows, recorded):
+            self.keep(pod, rows, scored, recorded)  # a trial may have chosen another node among others before or since
         return recorded
 
     def _position(self, pod: PodInfo, rows: Rows) -> int | None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from muster.framework.scheduler.profile_handle import Ports
     from muster.operator.process.settings import Assembly
 
-_DECIDES = {
+DECISIVE = {
     "api_version",
     "kind",
     "percentage_of_nodes_to_score",
@@ -32,6 +32,7 @@ _DECIDES = {
     "pod_max_backoff_seconds",
     "profiles",
 }
+"""The settings that are recorded: those that decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,4 +93,4 @@ def head(recorder: Recorder, seed: int, engine: Engine, assembly: Assembly) -> B
 
 def _decisive(configuration: KubeSchedulerConfiguration) -> dict[str, Any]:
     """The configuration without what has to do with the API server alone, credentials above all."""
-    return configuration.model_dump(mode="json", by_alias=True, include=_DECIDES, exclude_none=True)
+    return configuration.model_dump(mode="json", by_alias=True, include=DECISIVE, exclude_none=True)

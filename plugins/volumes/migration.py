@@ -41,7 +41,7 @@ DRIVERS: Final = {
 """The CSI driver for each in-tree plugin."""
 
 _SWITCHED_ON: Final = frozenset({_EBS, _GCE, _AZURE_DISK, _CINDER, _PORTWORX})
-_TOPOLOGY_KEYS: Final = {
+TOPOLOGY_KEYS: Final = {
     _EBS: "topology.ebs.csi.aws.com/zone",
     _GCE: "topology.gke.io/zone",
     _CINDER: "topology.cinder.csi.openstack.org/zone",
@@ -101,7 +101,7 @@ def node_affinity(volume: PersistentVolume) -> NodeSelector | None:
     """
     volume_handle(volume)
     affinity = volume.spec.node_affinity or VolumeNodeAffinity()
-    key = _TOPOLOGY_KEYS.get(plugin_of(volume.spec))
+    key = TOPOLOGY_KEYS.get(plugin_of(volume.spec))
     return affinity.required if key is None else _translated(affinity.required, volume.metadata.labels, key)
 
 

@@ -15,7 +15,7 @@ from muster.operator.recording.reader import Recording, RecordingError
 from muster.operator.recording.writer import RecordingFiles, RecordingWriter, earlier
 from muster.testing import make_node, make_pod
 
-from .recorded import RecordedScheduler, add_gang, live, replayed
+from .recorded import RecordedScheduler, add_gang, assembled, live, replayed
 
 CLASS = "volume.beta.kubernetes.io/storage-class"
 
@@ -106,7 +106,7 @@ async def test_an_anonymous_copy_has_other_names_and_replays_byte_for_byte(tmp_p
     cluster.add(wanted)
     await cluster.run(40)
     cluster.end()
-    anonymous_copy(Recording(path), copy)
+    anonymous_copy(Recording(path), copy, assembled())
     text = copy.read_text()
     told = ("berlin", "munich", "physics", "chemistry", "acme", "apollo", "gemini", "mercury", "rocket", "registry")
     assert [name for name in told if name in text] == []

@@ -1,15 +1,21 @@
 """A recording, decided again: the same to the last byte, and what another configuration would decide."""
 
-from collections import Counter
+from collections import Counter, deque
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from muster.framework.contract import CycleState, PodDecision
 from muster.framework.contract.members import EndedMember
+from muster.framework.runtime.results import Scored
 from muster.operator.recording.comparison import Difference
+from muster.operator.recording.events import Decided, GroupDecided, Ranking
+from muster.operator.recording.replay import _Listener
 from muster.plugins.gangscheduling.groups import Groups
 from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
 from muster.testing import make_node, make_pod
+from muster.testing.cluster import info
 from tests.dynamicresources.objects import claiming_pod
 from tests.dynamicresources.searches import HARD
 
@@ -126,3 +132,20 @@ async def test_long_work_beside_other_decisions_is_done_again_where_it_was(tmp_p
     comparison = await replayed(cluster.end())
     assert comparison.exact, (comparison.own_way, comparison.broken_off)
     assert steps > 20
+
+
+def test_a_trial_that_took_another_node_does_not_say_how_good_the_decided_one_was(tmp_path: Path) -> None:
+    """A pod of a group is tried several times in a cycle, among other nodes each time."""
+    cluster = RecordedScheduler(tmp_path / "recording")
+    cluster.add_nodes(*(make_node(f"node-{number}") for number in range(3)))
+    told: list[Decided | GroupDecided] = []
+    pod = info(make_pod("pod"))
+    listener = _Listener(cluster.engine, told.append, {pod.uid: deque([(0, "node-1")])})
+    for rows in ([1], [0, 1, 2]):
+        scored = Scored({}, np.zeros(len(rows), np.int64))
+        assert rows[listener.pick(pod, np.array(rows, np.intp), scored, lambda count: 0)] == 1
+    listener.on_pod_decision(PodDecision(pod, CycleState(), "node-1", None))
+    cluster.end()
+    [decided] = told
+    assert isinstance(decided, Decided)
+    assert decided.ranking == Ranking(total=0, by_plugin={}, among=1, equals=1)

@@ -1,0 +1,342 @@
+"""What each text of a recording holds, field by field.
+
+`names` walks the objects and events of a recording by their structs, and asks here what to do with each field. A text
+that is not listed counts as a name, so objects of other packages' plugins lose theirs, too. A test fails for a field of
+Muster's own structs that is not listed.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from enum import Enum, auto
+from typing import Any, NamedTuple
+
+import msgspec
+from pydantic import BaseModel
+
+from muster.framework.config import args
+from muster.framework.config.model import KubeSchedulerConfiguration, KubeSchedulerProfile, Plugin, PluginConfig
+from muster.framework.contract import whole_nodes
+from muster.framework.contract.annotations import AnnotatedMeta
+from muster.framework.model import devices, label_selector, meta, node, pod, pod_relations, volume_sources, volumes
+from muster.framework.model import workloads as pods_of
+from muster.plugins.coscheduling import api as coscheduling
+from muster.plugins.coscheduling.args import CoschedulingArgs
+from muster.plugins.defaultpreemption import budgets
+from muster.plugins.gangscheduling import api as gangscheduling
+
+from . import events
+
+
+class Holds(Enum):
+    """What a text holds."""
+
+    NAME = auto()
+    """Words that an organisation chose."""
+    KEPT = auto()
+    """One of the API's own words, a time, a version of an object: nothing that anybody chose."""
+    KEY = auto()
+    """A label key, or what is formed like one."""
+    RESOURCE = auto()
+    """The name of a resource of nodes."""
+    IMAGE = auto()
+    """An image with its tag."""
+    DRIVER = auto()
+    """The name of a driver or provisioner of volumes."""
+    DISK = auto()
+    """A volume as its cloud or driver calls it."""
+    API_GROUP = auto()
+    """An API group, or an apiVersion."""
+    SCHEDULER = auto()
+    """The name of a scheduler."""
+    CONDITION = auto()
+    """The type of a pod's condition, or its reason."""
+    TEXT = auto()
+    """Sentences in which names may be."""
+    EXPRESSION = auto()
+    """CEL over the attributes of devices."""
+    ANNOTATIONS = auto()
+    """Annotations: what a value holds depends on its key."""
+    ANYTHING = auto()
+    """JSON of a form that nobody here knows."""
+    UNREAD = auto()
+    """What no decision goes by. It is left out."""
+    OWNED_KIND = auto()
+    """The kind that goes with the `apiVersion` beside it."""
+    OBJECT = auto()
+    """An object of the kind that the event names."""
+    ARGUMENTS = auto()
+    """The arguments of the plugin that is named beside them."""
+    GROUP = auto()
+    """A group of pods as its plugin calls it: `<plugin>/<namespace>/<name>`."""
+    CALL = auto()
+    """A question to the API."""
+    ANSWER = auto()
+    """The answer to one, in JSON."""
+    BY_PLUGIN = auto()
+    """Something for each plugin by its name."""
+
+
+class MapOf(NamedTuple):
+    """A map: what its keys hold, and its values where they are texts."""
+
+    keys: Holds
+    values: Holds = Holds.KEPT
+
+
+Content = Holds | MapOf
+
+_NAME, _KEPT, _KEY = Holds.NAME, Holds.KEPT, Holds.KEY
+_LABELS = MapOf(_KEY, _NAME)
+_AMOUNTS = MapOf(Holds.RESOURCE)
+_NAMED_AMOUNTS = MapOf(_NAME)
+_REQUIREMENT: Mapping[str, Content] = {"key": _KEY, "operator": _KEPT, "values": _NAME}
+_TOLERATION: Mapping[str, Content] = {"key": _KEY, "operator": _KEPT, "value": _NAME, "effect": _KEPT}
+_TAINT: Mapping[str, Content] = {"key": _KEY, "value": _NAME, "effect": _KEPT}
+_BINDING: Mapping[str, Content] = {"bindingConditions": _NAME, "bindingFailureConditions": _NAME}
+_ANNOTATED: Mapping[str, Content] = {"annotations": Holds.ANNOTATIONS}
+_SPREAD: Mapping[str, Content] = {
+    "topologyKey": _KEY,
+    "whenUnsatisfiable": _KEPT,
+    "nodeAffinityPolicy": _KEPT,
+    "nodeTaintsPolicy": _KEPT,
+    "matchLabelKeys": _KEY,
+}
+_GROUP_CONDITION: Mapping[str, Content] = {
+    "type": Holds.CONDITION,
+    "status": _KEPT,
+    "reason": Holds.CONDITION,
+    "message": Holds.TEXT,
+    "lastTransitionTime": _KEPT,
+}
+_OF_OBJECT: Mapping[str, Content] = {"kind": _KEPT, "object": Holds.OBJECT}
+
+FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
+    # metadata
+    meta.Identity: {"name": _NAME, "namespace": _NAME, "uid": _NAME, "resourceVersion": _KEPT},
+    meta.ObjectMeta: {"creationTimestamp": _KEPT, "deletionTimestamp": _KEPT, "labels": _LABELS},
+    meta.OwnerReference: {"apiVersion": Holds.API_GROUP, "kind": Holds.OWNED_KIND, "name": _NAME, "uid": _NAME},
+    pod.PodMeta: _ANNOTATED,
+    volumes.StorageMeta: _ANNOTATED,
+    whole_nodes.AnnotatedMeta: _ANNOTATED,
+    AnnotatedMeta: _ANNOTATED,
+    devices.ClaimMeta: {**_ANNOTATED, "generateName": _NAME, "finalizers": _KEY},
+    # selectors
+    label_selector.LabelSelector: {"matchLabels": _LABELS},
+    label_selector.LabelSelectorRequirement: _REQUIREMENT,
+    pod.NodeSelectorRequirement: _REQUIREMENT,
+    volumes.TopologySelectorRequirement: {"key": _KEY, "values": _NAME},
+    pods_of.LabelledPods: {"selector": _LABELS},
+    # pods
+    pod.PodSpec: {
+        "nodeName": _NAME,
+        "schedulerName": Holds.SCHEDULER,
+        "preemptionPolicy": _KEPT,
+        "nodeSelector": _LABELS,
+        "overhead": _AMOUNTS,
+    },
+    pod.PodStatus: {"phase": _KEPT, "startTime": _KEPT, "nominatedNodeName": _NAME, "allocatedResources": _AMOUNTS},
+    pod.PodCondition: {
+        "type": Holds.CONDITION,
+        "status": _KEPT,
+        "reason": Holds.CONDITION,
+        "message": Holds.UNREAD,
+    },
+    pod_relations.PodAffinityTerm: {"namespaces": _NAME, "topologyKey": _KEY},
+    pod_relations.TopologySpreadConstraint: _SPREAD,
+    pod.Toleration: _TOLERATION,
+    pod.Container: {"name": _NAME, "image": Holds.IMAGE, "restartPolicy": _KEPT},
+    pod.ContainerPort: {"protocol": _KEPT, "hostIP": _NAME},
+    pod.ContainerRestartRule: {"action": _KEPT},
+    pod.ContainerStatus: {"name": _NAME, "allocatedResources": _AMOUNTS},
+    pod.ResourceRequirements: {"requests": _AMOUNTS, "limits": _AMOUNTS},
+    pod.VolumeMount: {"bindMountOptions": _NAME},
+    pod.Volume: {"name": _NAME},
+    pod.ImageVolumeSource: {"reference": Holds.IMAGE},
+    pod.ClaimSource: {"claimName": _NAME},
+    pod.SchedulingGate: {"name": _KEY},
+    pod.PodResourceClaim: {"name": _NAME, "resourceClaimName": _NAME, "resourceClaimTemplateName": _NAME},
+    pod.PodResourceClaimStatus: {"name": _NAME, "resourceClaimName": _NAME},
+    pod.PodSchedulingGroup: {"podGroupName": _NAME},
+    # nodes
+    node.NodeStatus: {"allocatable": _AMOUNTS, "declaredFeatures": _KEPT},
+    node.Taint: _TAINT,
+    node.ContainerImage: {"names": Holds.IMAGE},
+    whole_nodes.WholeNodeStatus: {"capacity": _AMOUNTS, "allocatable": _AMOUNTS},
+    whole_nodes.NodeCondition: {
+        "type": _NAME,
+        "status": _KEPT,
+        "reason": _NAME,
+        "message": Holds.TEXT,
+        "lastTransitionTime": _KEPT,
+    },
+    # volumes
+    volume_sources.GCEPersistentDisk: {"pdName": Holds.DISK},
+    volume_sources.AWSElasticBlockStore: {"volumeID": Holds.DISK},
+    volume_sources.AzureDisk: {"diskURI": Holds.DISK, "kind": _KEPT},
+    volume_sources.Cinder: {"volumeID": Holds.DISK},
+    volume_sources.Portworx: {"volumeID": Holds.DISK},
+    volume_sources.CSISource: {"driver": Holds.DRIVER, "volumeHandle": Holds.DISK},
+    volume_sources.ISCSI: {"iqn": _NAME},
+    volume_sources.RBD: {"monitors": _NAME, "pool": _NAME, "image": _NAME},
+    volumes.PersistentVolumeSpec: {
+        "capacity": _AMOUNTS,
+        "accessModes": _KEPT,
+        "storageClassName": _NAME,
+        "volumeMode": _KEPT,
+        "volumeAttributesClassName": _NAME,
+    },
+    volumes.PersistentVolumeClaimSpec: {
+        "accessModes": _KEPT,
+        "volumeName": _NAME,
+        "storageClassName": _NAME,
+        "volumeMode": _KEPT,
+        "volumeAttributesClassName": _NAME,
+    },
+    volumes.ClaimReference: {"namespace": _NAME, "name": _NAME, "uid": _NAME},
+    volumes.VolumeResources: {"requests": _AMOUNTS},
+    volumes.PhaseStatus: {"phase": _KEPT},
+    volumes.StorageClass: {"provisioner": Holds.DRIVER, "volumeBindingMode": _KEPT},
+    volumes.CSINodeDriver: {"name": Holds.DRIVER},
+    volumes.CSIStorageCapacity: {"storageClassName": _NAME},
+    volumes.VolumeAttachmentSpec: {"attacher": Holds.DRIVER, "nodeName": _NAME},
+    volumes.AttachmentSource: {"persistentVolumeName": _NAME},
+    # devices
+    devices.CELSelector: {"expression": Holds.EXPRESSION},
+    devices.DeviceTaint: _TAINT,
+    devices.DeviceToleration: _TOLERATION,
+    devices.CapacityRequirements: {"requests": MapOf(_KEY)},
+    devices.ExactDeviceRequest: {"deviceClassName": _NAME, "allocationMode": _KEPT},
+    devices.DeviceSubRequest: {"name": _NAME},
+    devices.DeviceRequest: {"name": _NAME},
+    devices.DeviceConstraint: {"requests": _NAME, "matchAttribute": _KEY, "distinctAttribute": _KEY},
+    devices.DeviceClaimConfiguration: {"requests": _NAME, "opaque": Holds.ANYTHING},
+    devices.DeviceAllocationConfiguration: {"source": _KEPT, "requests": _NAME, "opaque": Holds.ANYTHING},
+    devices.DeviceRequestAllocationResult: {
+        **_BINDING,
+        "request": _NAME,
+        "driver": _NAME,
+        "pool": _NAME,
+        "device": _NAME,
+        "shareID": _KEPT,
+        "consumedCapacity": MapOf(_KEY),
+        "skipNodeOperations": Holds.ANYTHING,
+    },
+    devices.AllocationResult: {"allocationTimestamp": _KEPT},
+    devices.ConsumerReference: {"apiGroup": Holds.API_GROUP, "resource": _KEPT, "name": _NAME, "uid": _NAME},
+    devices.Condition: {"type": _NAME, "status": _KEPT, "reason": _NAME, "message": Holds.TEXT},
+    devices.AllocatedDeviceStatus: {"driver": _NAME, "pool": _NAME, "device": _NAME},
+    devices.DeviceClassSpec: {"extendedResourceName": Holds.RESOURCE},
+    devices.DeviceAttribute: {"string": _NAME, "version": _NAME, "strings": _NAME, "versions": _NAME},
+    devices.Device: {**_BINDING, "name": _NAME, "attributes": MapOf(_KEY), "capacity": MapOf(_KEY), "nodeName": _NAME},
+    devices.CounterConsumption: {"counterSet": _NAME, "counters": _NAMED_AMOUNTS, "compatibilityGroups": _NAME},
+    devices.CounterSet: {"name": _NAME, "counters": _NAMED_AMOUNTS},
+    devices.ResourcePool: {"name": _NAME},
+    devices.ResourceSliceSpec: {"driver": _NAME, "nodeName": _NAME},
+    devices.DeviceTaintSelector: {"driver": _NAME, "pool": _NAME, "device": _NAME},
+    # groups and budgets
+    coscheduling.PodGroup: {"status": _KEPT},
+    coscheduling.PodGroupStatus: {"phase": _KEPT, "occupiedBy": _NAME, "scheduleStartTime": _KEPT},
+    coscheduling.Condition: _GROUP_CONDITION,
+    coscheduling.PodGroupSpec: {"minResources": _AMOUNTS},
+    gangscheduling.GroupSpec: {"preemptionPolicy": _KEPT, "parentCompositePodGroupName": _NAME},
+    gangscheduling.TopologyConstraint: {"key": _KEY},
+    gangscheduling.DisruptionMode: {"all": Holds.ANYTHING},
+    gangscheduling.Condition: _GROUP_CONDITION,
+    budgets.PodDisruptionBudgetStatus: {"disruptedPods": MapOf(_NAME)},
+    # events
+    events.Began: {"muster": _KEPT, "configuration": _KEPT, "kinds": _KEPT},
+    events.Added: _OF_OBJECT,
+    events.Changed: _OF_OBJECT,
+    events.Gone: _OF_OBJECT,
+    events.Known: _OF_OBJECT,
+    events.MemberEnded: {"books": _KEPT, "uid": _NAME},
+    events.Ending: {"podGroup": _NAME},
+    events.Answered: {"call": Holds.CALL, "result": Holds.ANSWER},
+    events.Failure: {"message": Holds.TEXT, "reason": _KEPT},
+    events.Ranking: {"by_plugin": Holds.BY_PLUGIN},
+    events.Decided: {
+        "pod": _NAME,
+        "uid": _NAME,
+        "node": _NAME,
+        "code": _KEPT,
+        "message": Holds.TEXT,
+        "plugin": _KEPT,
+        "group": Holds.GROUP,
+    },
+    events.GroupDecided: {"group": Holds.GROUP, "code": _KEPT, "message": Holds.TEXT},
+    # the configuration
+    KubeSchedulerConfiguration: {"apiVersion": _KEPT, "kind": _KEPT},
+    KubeSchedulerProfile: {"schedulerName": Holds.SCHEDULER},
+    Plugin: {"name": _KEPT},
+    PluginConfig: {"name": _KEPT, "args": Holds.ARGUMENTS},
+    args.ResourceSpec: {"name": Holds.RESOURCE},
+    args.ScoringStrategy: {"type": _KEPT},
+    args.NodeResourcesFitArgs: {"ignoredResources": Holds.RESOURCE, "ignoredResourceGroups": Holds.API_GROUP},
+    args.NodeAffinityArgs: {"addedAffinity": _KEPT},
+    args.PodTopologySpreadArgs: {"defaultingType": _KEPT},
+    args.TopologySpreadConstraint: {**_SPREAD, "labelSelector": Holds.ANYTHING},
+    CoschedulingArgs: {"placement": _KEPT},
+}
+
+_INNER: Mapping[tuple[type[Any], str], type[Any]] = {
+    (coscheduling.PodGroup, "status"): coscheduling.PodGroupStatus,
+    (events.Began, "configuration"): KubeSchedulerConfiguration,
+    (args.NodeAffinityArgs, "addedAffinity"): pod.NodeAffinity,
+}
+"""What is in fields that are typed as plain JSON."""
+
+
+class Member(NamedTuple):
+    """A field of a struct or of a model of the configuration.
+
+    Attributes:
+        content: what its text holds; None where it is not listed.
+        inner: the struct or model in it, or in each of its items.
+        texts: whether there is any text in it besides amounts.
+    """
+
+    content: Content | None
+    inner: type[Any] | None
+    texts: bool
+
+
+_known: dict[type[Any], Mapping[str, Member]] = {}
+
+
+def members(kind: type[Any]) -> Mapping[str, Member]:
+    """The fields of a struct or model by their names in JSON."""
+    if kind not in _known:
+        _known[kind] = {name: _member(kind, name, hint) for name, hint in _hints(kind)}
+    return _known[kind]
+
+
+def _hints(kind: type[Any]) -> Iterator[tuple[str, Any]]:
+    if issubclass(kind, BaseModel):
+        return ((field.alias or name, field.annotation) for name, field in kind.model_fields.items())
+    hints = typing.get_type_hints(kind)
+    return ((field.encode_name, hints[field.name]) for field in msgspec.structs.fields(kind))
+
+
+def _member(kind: type[Any], name: str, hint: Any) -> Member:
+    leaves = [*_leaves(hint)]
+    content = next((FIELDS[base][name] for base in kind.__mro__ if name in FIELDS.get(base, ())), None)
+    structs = (leaf for leaf in leaves if isinstance(leaf, type) and issubclass(leaf, (msgspec.Struct, BaseModel)))
+    inner = _INNER.get((kind, name)) or next(structs, None)
+    return Member(content, inner, any(leaf in (str, Any, msgspec.Raw) for leaf in leaves))
+
+
+def _leaves(hint: Any) -> Iterator[Any]:
+    """The types that a hint is made of. An amount, a text or a number, is no text."""
+    if typing.get_origin(hint) is typing.Annotated:
+        yield from _leaves(typing.get_args(hint)[0])
+        return
+    of = typing.get_args(hint)
+    if typing.get_origin(hint) in (typing.Union, types.UnionType) and str in of and int in of:
+        return
+    if not of:
+        yield hint
+    for each in of:
+        yield from _leaves(each)
