@@ -120,6 +120,7 @@ class Consultation:
         outdated: set when the nodes that extenders let through do not fit any more by the time they have answered.
         preemption: what is to be asked, or was, of whom the pod may evict.
         evictions: the answer to it: by node, whom the pod may evict there; a status when it may not be had.
+        if_cleared: the same for nodes that the pod could have if others were evicted, where its group looks for these.
     """
 
     nominated_first: bool = True
@@ -132,3 +133,19 @@ class Consultation:
     outdated: bool = False
     preemption: PreemptionQuestion | None = None
     evictions: Mapping[str, Victims] | Status | None = None
+    if_cleared: IfCleared | None = None
+
+
+@dataclass(slots=True)
+class IfCleared(Consultation):
+    """What extenders say of nodes that a member of a group could have if pods were evicted, and of evicting these.
+
+    Attributes:
+        heard: whether they have answered which nodes they let through.
+        agreed: by node, the UIDs of the pods whose eviction they have agreed to.
+        rounds: how often they were asked about evictions.
+    """
+
+    heard: bool = False
+    agreed: dict[str, frozenset[str]] = field(default_factory=dict)
+    rounds: int = 0

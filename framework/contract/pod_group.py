@@ -6,13 +6,14 @@ through `DisruptionPlugin` (see `group`) which pods may not be evicted without o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
 from ..model.pod_info import PodInfo
 from ..snapshot.view import Rows
+from .extender import Victims
 from .status import Status
 
 T = TypeVar("T")
@@ -108,6 +109,21 @@ class PodGroupTrial(Protocol):
         """Put one back that was taken off."""
         ...
 
+    def ask_about_nodes(self) -> Status | None:
+        """None once extenders have said which nodes they let members have if pods are evicted there; else why not.
+
+        They are asked then, and the group is decided again with their answers: to be called first, and outside of a
+        scenario. Without an extender that is interested in a member there is nothing to ask.
+        """
+        ...
+
+    def ask_about_evictions(self, placement: Sequence[Placed], victims: Mapping[str, Victims]) -> Status | None:
+        """None once extenders have agreed that the victims, by node, are evicted for these members; else why not.
+
+        A node whose victims they do not agree to is not given to such members any more when the group is decided again.
+        """
+        ...
+
     def schedule(self) -> Steps[Status | None]:
         """Find nodes for as many members as the group lacks, with all plugins; None, or why that many do not fit.
 
@@ -123,7 +139,10 @@ class PodGroupTrial(Protocol):
         ...
 
     def rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
-        """Rows that could take the member as things are, and rows that could perhaps if pods were gone from them."""
+        """Rows that could take the member as things are, and rows that could perhaps if pods were gone from them.
+
+        Those that extenders do not let through are left out once they were asked, see `ask_about_nodes`.
+        """
         ...
 
 

@@ -129,7 +129,7 @@ class Algorithm:
         found.rows = np.array(left, np.intp)
         if consultation.error is not None:
             found.rows, found.status = found.rows[:0], consultation.error
-        elif not left and (consultation.node_names or found.filtered is None or not consultation.asked):
+        elif not left and (found.filtered is None or not consultation.asked or self._is_unheard(consultation, fitting)):
             consultation.outdated = True
             found.status = Status.unschedulable(OUTDATED)
         elif not left and found.filtered is not None:
@@ -141,6 +141,11 @@ class Algorithm:
     def diagnose(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered, filtered: Filtered) -> Diagnosis:
         """Why each node that was filtered is rejected, also where others are feasible."""
         return self.framework.with_all_rejections(state, pod, pre_filtered, filtered).diagnose(self.snapshot)
+
+    def _is_unheard(self, consultation: Consultation, fitting: Rows) -> bool:
+        """Whether nodes that extenders let through fit no more, and nodes fit that they were not asked about."""
+        names = self.snapshot.names
+        return bool(consultation.node_names) and any(names[row] not in consultation.asked for row in fitting.tolist())
 
     def nominated_node(self, state: CycleState, pod: PodInfo) -> Rows | None:
         """The row of the node that the pod is nominated to, if it can run it."""

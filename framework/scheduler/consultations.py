@@ -91,6 +91,12 @@ class Consultations:
         self._spawn(Consulted(attempt.profile, None, [attempt]), [attempt], self._ask_about_evictions)
         return True
 
+    def ask_for_group(self, consulted: Consulted) -> None:
+        """Ask what there is to ask about evictions for a group, which is decided again then."""
+        for attempt in consulted.attempts:
+            attempt.begin_anew()
+        self._spawn(consulted, consulted.attempts, self._ask_if_cleared)
+
     def _begin(self, consulted: Consulted) -> bool:
         """Ask about the nodes that fit each pod now. False when there is nothing to ask."""
         about = [
@@ -155,6 +161,16 @@ class Consultations:
         except Exception as error:
             log.exception("Asking extenders failed", extra={"pairs": {"pod": pod.key}})
             consultation.error = Status.failure(error=error)
+
+    async def _ask_if_cleared(self, pod: PodInfo, consultation: Consultation) -> None:
+        found = consultation.if_cleared
+        if found is None:
+            return
+        if not found.heard:
+            await self._ask_about_nodes(pod, found)
+            found.heard = True
+        elif found.evictions is None:
+            await self._ask_about_evictions(pod, found)
 
     async def _ask_about_evictions(self, pod: PodInfo, consultation: Consultation) -> None:
         if consultation.preemption is None:

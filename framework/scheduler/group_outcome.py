@@ -25,6 +25,7 @@ class GroupOutcome:
         alone: those that were.
         whole: whether all that are placed are bound, or none.
         awaits_victims: whether others are evicted for those that failed.
+        asks: whether extenders have to be asked first; then no member is in any list.
     """
 
     placed: list[Attempt] = field(default_factory=list)
@@ -35,6 +36,7 @@ class GroupOutcome:
     alone: list[Attempt] = field(default_factory=list)
     whole: bool = False
     awaits_victims: bool = False
+    asks: bool = False
 
     @classmethod
     def at_fault(
@@ -46,6 +48,15 @@ class GroupOutcome:
         waiting = [attempt.pod for attempt in attempts]
         decision = GroupDecision(plugin.name, group, status, status, 0, missing, (), waiting)
         return cls(failed=[*attempts], together=True, decision=decision)
+
+    @classmethod
+    def unheard(
+        cls, plugin: GroupPlugin, group: str, missing: int, attempts: Sequence[Attempt], status: Status
+    ) -> GroupOutcome:
+        """Extenders have to be asked before the group can be decided, or one of them failed."""
+        if status.rejected:
+            return cls(asks=True)
+        return cls.at_fault(plugin, group, missing, attempts, status.by(plugin.name))
 
     def failure(self) -> GroupResult:
         """What an attempt that did not start the group came to, as a label of metrics."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..contract.cycle_state import CycleState
+from ..contract.extender import Victims
 from ..contract.pod_group import Placed, PodGroupInfo, Steps
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
@@ -22,6 +23,7 @@ from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 from .algorithm import Algorithm
 from .attempt import Attempt
+from .group_consultation import GroupConsultation
 
 PREFIX = "pod group preemption: "
 
@@ -40,15 +42,20 @@ class PostFiltered:
             they are.
         message: for people; "" when nobody was asked.
         made_room: whether one of them did, or does already.
+        unheard: why it counts for nothing: extenders have to be asked first, or one failed.
     """
 
     nominations: Mapping[str, str] | None = None
     message: str = ""
     made_room: bool = False
+    unheard: Status | None = None
 
 
 class GroupTrial:
-    """Implements `contract.PodGroupTrial` for one group's attempts. `place` is how its members are tried together."""
+    """Implements `contract.PodGroupTrial` for one group's attempts.
+
+    `place` is how its members are tried together, `consultation` what extenders say.
+    """
 
     def __init__(
         self,
@@ -56,12 +63,14 @@ class GroupTrial:
         nominator: PodNominator,
         attempts: Sequence[Attempt],
         place: Place,
+        consultation: GroupConsultation,
     ) -> None:
         self._algorithm = algorithm
         self._snapshot: Snapshot = algorithm.snapshot
         self._nominator = nominator
         self._attempts = attempts
         self._place = place
+        self._consultation = consultation
         self._found: Sequence[Attempt] = ()
         self._places_on: dict[str, list[int]] = {}
         self._following: Sequence[Attempt] = ()
@@ -75,6 +84,14 @@ class GroupTrial:
     def depends_on_cluster(self) -> bool:
         """Whether a Filter plugin looks beyond each node for one of the assignments."""
         return any(attempt.framework.filters_depend_on_cluster(attempt.state) for attempt in self._found)
+
+    def ask_about_nodes(self) -> Status | None:
+        """None once extenders have said which nodes they let members have if pods are evicted there; else why not."""
+        return self._consultation.about_nodes(self._candidates)
+
+    def ask_about_evictions(self, placement: Sequence[Placed], victims: Mapping[str, Victims]) -> Status | None:
+        """None once extenders have agreed that the victims, by node, are evicted for these members; else why not."""
+        return self._consultation.about_evictions(placement, victims)
 
     @contextmanager
     def scenario(self) -> Iterator[None]:
@@ -114,6 +131,9 @@ class GroupTrial:
 
     def schedule(self) -> Steps[Status | None]:
         """Find nodes for as many members as the group lacks; None, or why that many do not fit."""
+        unheard = self.ask_about_nodes()
+        if unheard is not None:
+            return unheard
         copies = []
         for attempt in self._attempts:
             copies.append(replace(attempt, state=_anew(attempt.state), group=attempt.group))
@@ -173,6 +193,19 @@ class GroupTrial:
 
     def rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
         """Rows that could take the member as things are, and rows that could perhaps if pods were gone from them."""
+        found, names = self._rows(pod), self._consultation.allowed(pod)
+        if names is None:
+            return found
+        fitting, helped = (
+            np.array([row for row in rows.tolist() if self._snapshot.names[row] in names], np.intp) for rows in found
+        )
+        return fitting, helped
+
+    def _candidates(self, pod: PodInfo) -> frozenset[str]:
+        """The names of all these rows, whatever extenders say."""
+        return frozenset(self._snapshot.names[row] for rows in self._rows(pod) for row in rows.tolist())
+
+    def _rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
         snapshot = self._snapshot
         state = CycleState()
         found = self._algorithm.find_nodes_that_fit(state, pod, nominated_first=False)
@@ -204,4 +237,5 @@ def post_filter(framework: Framework, state: CycleState, group: PodGroupInfo, tr
 def _anew(state: CycleState) -> CycleState:
     fresh = CycleState(sampled=state.sampled)
     fresh.group = state.group
+    fresh.consultation = None if state.consultation is None else state.consultation.if_cleared
     return fresh

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..contract.cycle_state import CycleState
@@ -29,6 +30,7 @@ from .binding_cycle import BindingCycle
 from .domain_search import DomainSearch, Searched
 from .event_handlers import PodEventHandler
 from .failure import FailureHandler
+from .group_consultation import GroupConsultation
 from .group_outcome import GroupOutcome
 from .group_post_filter import GroupTrial, Place, PostFiltered, Tried, post_filter
 from .group_room import as_queued
@@ -68,11 +70,13 @@ class GroupCycle:
         self._pods = pods
         self._ports = ports
 
-    def run(self, plugin: GroupPlugin, group: str, attempts: Sequence[Attempt]) -> Steps[None]:
-        """Decide for the waiting members of `group`."""
+    def run(self, plugin: GroupPlugin, group: str, attempts: Sequence[Attempt]) -> Steps[bool]:
+        """Decide for the waiting members of `group`; False if extenders have to be asked first."""
         now = self._ports.measured.now
         began, attempts = now(), (yield from as_queued(attempts))
         outcome = yield from self.decide(plugin, group, attempts)
+        if outcome.asks:
+            return False
         if outcome.decision is not None:
             yield from attempts[0].framework.tell_group_decision(outcome.decision)
             yield False
@@ -95,6 +99,7 @@ class GroupCycle:
                 yield False
             self._bindings.begins(outcome.placed)
             self._ports.spawn(self._bind(plugin, group, outcome))
+        return True
 
     def decide(self, plugin: GroupPlugin, group: str, attempts: Sequence[Attempt]) -> Steps[GroupOutcome]:
         """Place the members, or say why not."""
@@ -145,6 +150,8 @@ class GroupCycle:
                 return plugin.reject_trial(group, cause, placed=fitting, missing=missing, no_domain=searched.no_domain)
 
             helped = yield from self._post_filter(plugin, group, attempts, missing, notes, place)
+            if helped.unheard is not None:
+                return GroupOutcome.unheard(plugin, group, missing, attempts, helped.unheard)
             status = Status(status.code, (with_preemption(status.message, helped.message),), status.plugin)
             untried = status if plugin.terse else untried
         holding = [*plugin.placed_members(group)] if topology is not None else ()
@@ -172,16 +179,21 @@ class GroupCycle:
         self, plugin: GroupPlugin, group: str, tree: Part, attempts: Sequence[Attempt], outcome: GroupOutcome
     ) -> Steps[GroupOutcome]:
         """Place what fits of a tree as one."""
+        unheard: list[Status] = []
 
         def helped(notes: CycleState, place: Place) -> Steps[PostFiltered]:
             if not attempts[0].framework.plugins.pod_group_post_filter:
                 return PostFiltered()
             found = yield from self._post_filter(plugin, group, attempts, len(attempts), notes, place)
             outcome.awaits_victims = found.made_room
+            if found.unheard is not None:
+                unheard.append(found.unheard)
             return found
 
         yield True
         found = yield from self._trees.decide(plugin, group, tree, attempts, helped)
+        if unheard:
+            return GroupOutcome.unheard(plugin, group, len(attempts), attempts, unheard[0])
         outcome.decision, outcome.whole, outcome.together = found.decision, True, True
         yield from self._place(found.placed, len(found.placed), outcome)
         outcome.failed += found.failed
@@ -209,8 +221,11 @@ class GroupCycle:
         )
 
         framework = attempts[0].framework
-        trial = GroupTrial(self._cycle.algorithm(framework.name), self._nominator, attempts, place)
-        return (yield from post_filter(framework, notes, info, trial))
+        algorithm = self._cycle.algorithm(framework.name)
+        consultation = GroupConsultation(algorithm.snapshot, attempts, self._ports.extenders)
+        trial = GroupTrial(algorithm, self._nominator, attempts, place, consultation)
+        found = yield from post_filter(framework, notes, info, trial)
+        return replace(found, unheard=consultation.unheard)
 
     def _each_by_itself(
         self,

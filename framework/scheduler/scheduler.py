@@ -173,7 +173,8 @@ class Scheduler:
     def _decide(self, profile: str, entity_group: str | None, attempts: Sequence[Attempt]) -> Steps[None]:
         if attempts and entity_group is not None:
             plugin, group = self._frameworks[profile].plugins.group(entity_group)
-            yield from self._groups.run(plugin, group, attempts)
+            if not (yield from self._groups.run(plugin, group, attempts)):
+                self._consultations.ask_for_group(Consulted(profile, entity_group, attempts))
         else:
             for attempt in attempts:
                 yield from self._schedule_one(attempt)

@@ -14,7 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from muster.framework.contract import Handle, Placed, PodGroupInfo, PodGroupTrial, PodInfo, Status, Steps
+from muster.framework.contract import (
+    Handle,
+    Placed,
+    PodGroupInfo,
+    PodGroupTrial,
+    PodInfo,
+    Status,
+    Steps,
+    Victims,
+)
 
 from .budgets import Budgets
 from .candidates import LOWEST_PRIORITY
@@ -49,6 +58,17 @@ class GroupPlan:
     violations: int
     disruptions: int
     cost: Cost
+
+    def victims_by_node(self, budgets: Budgets) -> dict[str, Victims]:
+        """Whom each node of the placement loses; with those on other nodes, which go with one of them."""
+        used = {placed.node_name for placed in self.placement}
+        elsewhere = [placed.pod for placed in self.victims if placed.node_name not in used]
+        found: dict[str, list[PodInfo]] = {}
+        for pod, node_name in self.victims:
+            if node_name in used:
+                found.setdefault(node_name, []).append(pod)
+        going = {node_name: (*pods, *elsewhere) for node_name, pods in found.items()}
+        return {node_name: Victims(pods, sum(budgets.violations([pods]))) for node_name, pods in going.items()}
 
 
 class GroupSearch:

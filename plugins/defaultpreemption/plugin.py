@@ -149,9 +149,7 @@ class DefaultPreemption(
             return None, Status.unschedulable("not eligible due to preemptionPolicy=Never."), None
         if self._is_clearing(group):
             return None, Status(Code.SUCCESS, ("ongoing preemption on nominated nodes",)), None
-        plan: GroupPlan | Status = NO_GROUP_VICTIMS
-        if any(priority < group.priority for priority in self.handle.snapshot.priorities):
-            plan = yield from GroupSearch(self.handle, group, trial, self._budgets(), self._units()).run()
+        plan = yield from self._plan(group, trial)
         if plan is NO_GROUP_VICTIMS and group.terse:
             plan = Status(NO_GROUP_VICTIMS.code)
         if isinstance(plan, Status):
@@ -159,6 +157,22 @@ class DefaultPreemption(
         text = f"found a placement for podgroup, preempting {len(plan.victims)} victims"
         promised = {placed.pod.uid: placed.node_name for placed in plan.placement}
         return promised, Status(Code.SUCCESS, (text,)), plan
+
+    def _plan(self, group: PodGroupInfo, trial: PodGroupTrial) -> Steps[GroupPlan | Status]:
+        """Whom to evict, where extenders allow it, or why nobody."""
+        if not any(priority < group.priority for priority in self.handle.snapshot.priorities):
+            return NO_GROUP_VICTIMS
+        refused = trial.ask_about_nodes()
+        if refused is not None:
+            return refused
+        budgets = self._budgets()
+        plan = yield from GroupSearch(self.handle, group, trial, budgets, self._units()).run()
+        if isinstance(plan, Status):
+            return plan
+        if not plan.victims and self._are_promised(plan.placement):
+            return NO_GROUP_VICTIMS
+        refused = trial.ask_about_evictions(plan.placement, plan.victims_by_node(budgets))
+        return plan if refused is None else refused
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Evict those whom the decision named. All waiting members are held until it is done."""
@@ -171,6 +185,11 @@ class DefaultPreemption(
                     self._executor.start(
                         preemptor, plan.victims, violations=plan.violations, disruptions=plan.disruptions
                     )
+
+    def _are_promised(self, placement: Sequence[Placed]) -> bool:
+        """Whether members have these nodes promised already: then it is not room that the group lacks."""
+        nominator = self.handle.nominator
+        return all(nominator.nominated_node(pod.uid) == node_name for pod, node_name in placement)
 
     def _is_clearing(self, group: PodGroupInfo) -> bool:
         """Whether room that was made for the group is still being cleared."""

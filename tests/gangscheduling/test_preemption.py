@@ -1,17 +1,21 @@
 """Native groups make room for themselves as a whole, and are evicted as their disruption mode says."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from muster.framework.contract import Code, Disruption, PodInfo
 from muster.framework.contract.observer import EntityType, GroupResult, NullObserver
+from muster.framework.scheduler.engine import Engine
+from muster.framework.scheduler.profile_handle import Ports
 from muster.plugins.gangscheduling.groups import Groups, Reason, Said
 from muster.plugins.gangscheduling.plugin import SHARED
 from tests.builders import PodDict, make_node
 from tests.coscheduling.preemption.evicting import EvictingWorld, plain
-from tests.gangscheduling.world import KIND, make_group, make_members
+from tests.gangscheduling.world import COMPOSITE_KIND, KIND, make_composite, make_group, make_members
+from tests.scheduler.played_extender import PlayedExtender, only
 
 
 class World(EvictingWorld):
@@ -75,6 +79,31 @@ async def test_members_go_one_by_one_unless_the_mode_says_that_all_do(
     await world.run(30)
     assert len(world.evicted) == evicted
     assert world.bound_of("high") == 2
+
+
+class Extended(World):
+    """The same with an extender that lets the pods `left-` and `right-` have node a alone."""
+
+    def build(self, ports: Ports) -> Engine:
+        self.extenders = [PlayedExtender(filters=only("a"), pods=name) for name in ("left", "right")]
+        return super().build(replace(ports, extenders=self.extenders))
+
+
+async def test_a_tree_makes_room_where_extenders_let_its_pods_go() -> None:
+    world = Extended()
+    world.add_nodes(make_node("a", cpu="2"), make_node("b", cpu="2"))
+    expected = world.fill("a", 2, priority=5)
+    world.fill("b", 2)
+    await world.settle()
+    world.api.put(COMPOSITE_KIND, make_composite("job", 2, priority=10))
+    for name in ("left", "right"):
+        world.native(name, 1, min_count=1, priority=10, parentCompositePodGroupName="job")
+    await world.run(200)
+
+    assert sorted(world.evicted) == sorted(expected)
+    assert world.bound_of("left") + world.bound_of("right") == 2
+    assert [len(extender.asked) for extender in world.extenders] == [2, 2]
+    await world.kill()
 
 
 async def test_a_pod_by_itself_takes_a_group_of_mode_all_as_a_whole(world: World) -> None:

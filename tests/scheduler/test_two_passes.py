@@ -25,6 +25,7 @@ from muster.framework.runtime.framework import Framework
 from muster.framework.scheduler.attempt import Attempt
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.explain import explain
+from muster.framework.scheduler.group_consultation import GroupConsultation
 from muster.framework.scheduler.group_post_filter import GroupTrial, Tried
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.explain.picture import picture
@@ -128,7 +129,9 @@ def test_a_group_looks_for_room_on_the_nodes_whose_first_rejection_can_be_helped
         def place(_: Sequence[Attempt]) -> Steps[Tried]:
             raise AssertionError("nobody is placed")
 
-        fits, could = GroupTrial(algorithm, engine.nominator, (), place).rows(info(NEW))
+        fits, could = GroupTrial(
+            algorithm, engine.nominator, (), place, GroupConsultation(algorithm.snapshot, (), ())
+        ).rows(info(NEW))
         assert [names[row] for row in fits] == ["large"]
         assert [names[row] for row in could] == helped
 

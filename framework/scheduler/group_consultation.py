@@ -1,0 +1,129 @@
+"""What extenders have to say when room is made for a group: which nodes its members may have, and whom they may evict.
+
+The group's trial for PodGroupPostFilter asks. Extenders answer between decisions, so the first question ends the
+decision: `Consultations` puts it to them, and the group is decided again with what they said. How often is bounded, and
+a node that was refused once is not asked about again for members alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from ..contract.extender import Extender, IfCleared, PreemptionQuestion, Victims
+from ..contract.pod_group import Placed
+from ..contract.status import Status
+from ..contract.verdicts import Diagnosis, fit_error
+from ..model.pod_info import PodInfo, PodSignature
+from ..snapshot.snapshot import Snapshot
+from .attempt import Attempt
+
+ROUNDS = 5
+"""How often extenders are asked about evictions before the group is refused."""
+
+_NOT_HELPFUL = Status.unresolvable("Preemption is not helpful for scheduling")
+_ASKED = Status.unschedulable("extenders are being asked")
+_NOBODY_LEFT = Status.unschedulable("no candidate node for preemption")
+_REFUSED = Status.unschedulable("node(s) whose victims an extender did not agree to")
+
+
+class GroupConsultation:
+    """One decision about one group. Members that no extender is interested in have no consultation and go anywhere.
+
+    Attributes:
+        unheard: why the decision counts for nothing: there is something to ask, or an extender failed.
+    """
+
+    def __init__(self, snapshot: Snapshot, attempts: Sequence[Attempt], extenders: Sequence[Extender]) -> None:
+        self.unheard: Status | None = None
+        self._snapshot = snapshot
+        self._members = len(attempts)
+        self._consulted = [attempt for attempt in attempts if attempt.state.consultation is not None]
+        self._extenders = [extender for extender in extenders if extender.supports_preemption]
+
+    def about_nodes(self, candidates: Callable[[PodInfo], frozenset[str]]) -> Status | None:
+        """None when extenders have said what they let members have of the nodes in question, their `candidates`."""
+        named: dict[PodSignature, frozenset[str]] = {}
+        for attempt in self._consulted:
+            consultation = attempt.state.consultation
+            if consultation is None or consultation.if_cleared is not None:
+                continue
+            signature = attempt.pod.signature
+            if signature not in named:
+                named[signature] = candidates(attempt.pod)
+            asked = named[signature]
+            consultation.if_cleared = IfCleared(nominated_first=False, asked=asked, heard=not asked)
+            if asked:
+                self.unheard = _ASKED
+        self._heed_evictions()
+        self.unheard = self.unheard or next((found.error for _, found in self._answers() if found.error), None)
+        return self.unheard or self._refusal()
+
+    def _refusal(self) -> Status | None:
+        """Why no member may have any node, told of the first of them; None if one may."""
+        answers = [found for _, found in self._answers()]
+        if len(answers) < self._members or not any(found.asked for found in answers):
+            return None
+        if any(found.node_names for found in answers):
+            return None
+        names = self._snapshot.names_of(self._snapshot.live_rows())
+        return Status.unschedulable(fit_error(Diagnosis.of_statuses(names, answers[0].statuses, _NOT_HELPFUL)))
+
+    def about_evictions(self, placement: Sequence[Placed], victims: Mapping[str, Victims]) -> Status | None:
+        """None when extenders agree to these victims, by node, for the members that are placed there."""
+        by_uid = {pod.uid: found for pod, found in self._answers()}
+        open_: list[tuple[IfCleared, str]] = []
+        for pod, node_name in placement:
+            found = by_uid.get(pod.uid)
+            if found is None or not any(each.is_interested(pod) for each in self._extenders):
+                continue
+            if node_name in victims and found.agreed.get(node_name) != _uids(victims[node_name]):
+                open_.append((found, node_name))
+        if any(found.rounds >= ROUNDS for found, _ in open_):
+            return _NOBODY_LEFT
+        for found, node_name in open_:
+            found.rounds += 1
+            going = victims[node_name]
+            pods = {each.uid: each for each in (*self._pods_on(node_name), *going.pods)}
+            found.preemption, found.evictions = PreemptionQuestion({node_name: going}, {node_name: pods}), None
+            self.unheard = _ASKED
+        return self.unheard
+
+    def _pods_on(self, node_name: str) -> Iterable[PodInfo]:
+        row = self._snapshot.row_of(node_name)
+        return () if row is None else self._snapshot.pods[row].values()
+
+    def allowed(self, pod: PodInfo) -> frozenset[str] | None:
+        """The nodes that extenders let members like this one have; None for any."""
+        found = [answer.node_names for other, answer in self._answers() if other.signature == pod.signature]
+        return frozenset().union(*found) if found else None
+
+    def _answers(self) -> list[tuple[PodInfo, IfCleared]]:
+        return [
+            (attempt.pod, consultation.if_cleared)
+            for attempt in self._consulted
+            if (consultation := attempt.state.consultation) is not None and consultation.if_cleared is not None
+        ]
+
+    def _heed_evictions(self) -> None:
+        """Write down which evictions extenders have agreed to, and leave out the nodes where they have not."""
+        answers = self._answers()
+        for pod, found in answers:
+            question, answer = found.preemption, found.evictions
+            if question is None or answer is None:
+                continue
+            found.preemption = found.evictions = None
+            if isinstance(answer, Status):
+                found.error = answer
+                continue
+            [(node_name, asked)] = question.victims.items()
+            if node_name in answer and _uids(answer[node_name]) == _uids(asked):
+                found.agreed[node_name] = _uids(asked)
+                continue
+            for other, theirs in answers:
+                if other.signature == pod.signature:
+                    theirs.node_names -= {node_name}
+                    theirs.statuses = {**theirs.statuses, node_name: _REFUSED}
+
+
+def _uids(victims: Victims) -> frozenset[str]:
+    return frozenset(pod.uid for pod in victims.pods)

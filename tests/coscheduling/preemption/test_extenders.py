@@ -1,0 +1,174 @@
+"""A gang makes room only where extenders let its members go, and evicts only whom they agree to."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+
+from muster.framework.contract import PodInfo, Victims
+from muster.framework.contract.extender import MetaVictims
+from muster.framework.scheduler.engine import Engine
+from muster.framework.scheduler.profile_handle import Ports
+from tests.builders import make_node
+from tests.scheduler.played_extender import PlayedExtender, only
+
+from .evicting import EvictingWorld
+
+MakeExtended = Callable[[PlayedExtender], EvictingWorld]
+SHORT = "0 of the 2 members that it needs fit: 0/2 nodes are available: 2 Insufficient cpu."
+
+
+class Extended(EvictingWorld):
+    """A world with an extender."""
+
+    def __init__(self, extender: PlayedExtender) -> None:
+        self._extender = extender
+        super().__init__()
+
+    def build(self, ports: Ports) -> Engine:
+        return super().build(replace(ports, extenders=[self._extender]))
+
+
+@dataclass
+class Agreeing(PlayedExtender):
+    """Agrees to evictions on some nodes, all of those that it is asked about but for `spares`, by name."""
+
+    agrees_on: Sequence[str] = ()
+    spares: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.supports_preemption = True
+
+    async def process_preemption(self, pod: PodInfo, victims: Mapping[str, Victims]) -> Mapping[str, MetaVictims]:
+        await super().process_preemption(pod, victims)
+        return {
+            node: MetaVictims([each.uid for each in found.pods if each.name != self.spares], found.violations)
+            for node, found in victims.items()
+            if node in self.agrees_on
+        }
+
+
+@pytest.fixture
+async def make_extended() -> AsyncIterator[MakeExtended]:
+    """Two full nodes; it costs least to make room on b."""
+    worlds: list[Extended] = []
+
+    def make(extender: PlayedExtender) -> Extended:
+        world = Extended(extender)
+        world.add_nodes(make_node("a", cpu="2"), make_node("b", cpu="2"))
+        world.fill("a", 2, priority=5)
+        world.fill("b", 2)
+        worlds.append(world)
+        return world
+
+    yield make
+    for world in worlds:
+        world.check()
+        await world.kill()
+
+
+def asked(extender: PlayedExtender, verb: str) -> list[str]:
+    return [line for line in extender.asked if line.startswith(verb)]
+
+
+async def test_room_is_made_where_the_extender_lets_members_go(make_extended: MakeExtended) -> None:
+    extender = PlayedExtender(filters=only("a"), pods="gang")
+    world = make_extended(extender)
+    gang = world.gang("gang", 2, priority=10)
+    await world.run(200)
+
+    assert sorted(world.evicted) == ["default/low-a-5-0", "default/low-a-5-1"]
+    assert sorted(world.bound("gang")) == sorted(gang)
+    assert len(extender.asked) == 4, "once each before room is made, once each when it is there"
+
+
+async def test_nobody_is_evicted_where_the_extender_lets_no_member_go(make_extended: MakeExtended) -> None:
+    extender = PlayedExtender(filters=only("c"), pods="gang")
+    world = make_extended(extender)
+    gang = world.gang("gang", 2, priority=10)
+    await world.run(200)
+
+    assert world.evicted == []
+    assert world.conditions[gang[0]][1] == (
+        f"pod group default/gang is unschedulable, {SHORT} "
+        "pod group preemption: 0/2 nodes are available: 1 a failed, 1 b failed."
+    )
+    assert len(extender.asked) == 2
+
+
+async def test_members_that_the_extender_lets_go_to_different_nodes_get_room_there(make_extended: MakeExtended) -> None:
+    extender = PlayedExtender(pods="gang", filters=only("b"))
+    world = make_extended(extender)
+    world.add_nodes(make_node("c", cpu="1"))
+    [other] = world.fill("c", 1)
+    gang = world.gang("gang", 3, priority=10)
+    extender.filters = only("b", "c")
+    await world.run(30)
+
+    assert sorted(world.evicted) == ["default/low-b-0-0", "default/low-b-0-1", other]
+    assert sorted(world.bound("gang")) == sorted(gang)
+
+
+async def test_an_extender_that_fails_keeps_a_gang_from_evicting_anybody(make_extended: MakeExtended) -> None:
+    extender = PlayedExtender(filters=only("a"), pods="gang", fails="down")
+    world = make_extended(extender)
+    gang = world.gang("gang", 2, priority=10)
+    await world.run(5)
+    assert world.evicted == []
+    assert world.conditions[gang[0]][:2] == ("SchedulerError", "down")
+
+    extender.fails = ""
+    await world.run(60)
+    assert sorted(world.evicted) == ["default/low-a-5-0", "default/low-a-5-1"]
+    assert len(world.bound("gang")) == 2
+
+
+async def test_a_gang_takes_the_room_whose_victims_the_extender_agrees_to(make_extended: MakeExtended) -> None:
+    extender = Agreeing(pods="gang", agrees_on=["a"])
+    world = make_extended(extender)
+    world.gang("gang", 2, priority=10)
+    await world.run(30)
+
+    assert sorted(world.evicted) == ["default/low-a-5-0", "default/low-a-5-1"]
+    assert len(world.bound("gang")) == 2
+    both = "low-{0}-0,low-{0}-1"
+    on_a, on_b = both.format("a-5"), both.format("b-0")
+    assert sorted(asked(extender, "preempt")) == [
+        f"preempt gang-{number}: {node}={pods}" for number in range(2) for node, pods in (("a", on_a), ("b", on_b))
+    ]
+
+
+@pytest.mark.parametrize(
+    "extender",
+    [Agreeing(pods="gang"), Agreeing(pods="gang", agrees_on=["a", "b"], spares="low-a-5-1")],
+    ids=["to nothing", "but for one victim on a, and b is not enough"],
+)
+async def test_nobody_is_evicted_without_the_agreement_of_the_extender(
+    make_extended: MakeExtended, extender: Agreeing
+) -> None:
+    world = make_extended(extender)
+    gang = world.gang("gang", 4, priority=10)
+    await world.run(200)
+
+    assert world.evicted == []
+    assert world.bound("gang") == []
+    assert "pod group preemption: " in world.conditions[gang[0]][1]
+    assert "being asked" not in world.conditions[gang[0]][1]
+    assert len(asked(extender, "preempt")) <= 4 * 5
+
+
+async def test_a_gang_that_the_extender_refuses_after_all_is_not_tried_without_end(make_extended: MakeExtended) -> None:
+    def b_unless_it_is_free(node: str) -> str:
+        return f"{node} failed" if node == "a" or extender.asked[-1].endswith(": b") else ""
+
+    extender = PlayedExtender(pods="gang", filters=b_unless_it_is_free)
+    world = make_extended(extender)
+    world.add_nodes(make_node("c", cpu="1"))
+    world.fill("c", 1, priority=6)
+    gang = world.gang("gang", 2, priority=10)
+    await world.run(200)
+
+    assert sorted(world.evicted) == ["default/low-b-0-0", "default/low-b-0-1"]
+    assert world.conditions[gang[0]][1].endswith(": 0/3 nodes are available: 1 b failed, 2 Insufficient cpu.")
+    assert len(extender.asked) < 20
