@@ -67,7 +67,7 @@ def test_what_does_not_fit_ends_with_1_and_says_what_is_missing(dump: Path) -> N
         "0/2 nodes are available: 2 Insufficient cpu."
     }
     allocatable = {"cpu": "2", "memory": "32Gi", "pods": "110"}
-    assert answer["missing"] == {"nodes": 2, "like": "one", "allocatable": allocatable}
+    assert answer["missing"] == {"nodes": 2, "like": "one", "allocatable": allocatable, "hopeless": []}
 
 
 @pytest.mark.parametrize(

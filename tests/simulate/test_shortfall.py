@@ -49,6 +49,31 @@ async def test_nothing_is_missing_that_no_node_like_those_would_bring() -> None:
     assert missing is None
 
 
+async def test_a_hopeless_group_does_not_keep_the_others_from_their_answer() -> None:
+    small = [make_pod(f"p-{n}").requests(cpu="3") for n in range(4)]
+    hopeless = [member(f"m-{n}", "gang").requests(cpu="1" if n else "9") for n in range(2)]
+    wanted = objects(pod_group("gang", 2), *hopeless, make_pod("huge").requests(cpu="10"), *small)
+    _, missing = await simulate(objects(make_node("one", cpu="4")), wanted)
+    assert missing is not None
+    assert (missing.nodes, missing.hopeless) == (3, ("default/gang", "default/huge"))
+    assert missing.sentence == (
+        "3 more nodes like one (4 cpu, 32Gi memory, 110 pods) would make the rest fit, "
+        "but for default/gang, default/huge, which no number of them would help."
+    )
+
+
+async def test_the_shape_that_helps_most_pods_wins_before_the_one_of_which_fewest_are_needed() -> None:
+    wanted = objects(make_pod("large").requests(cpu="7"), *(make_pod(f"p-{n}").requests(cpu="3") for n in range(3)))
+    nodes = [make_node("one", cpu="3"), make_node("two", cpu="3"), make_node("large", cpu="7")]
+    full = [
+        make_pod(f"full-{name}").requests(cpu=cpu).node(name)
+        for name, cpu in (("one", "3"), ("two", "3"), ("large", "7"))
+    ]
+    _, missing = await simulate(objects(*nodes, *full), wanted)
+    assert missing is not None
+    assert (missing.like, missing.nodes, missing.hopeless) == ("large", 3, ())
+
+
 async def test_of_several_shapes_the_one_of_which_fewest_are_needed_is_named() -> None:
     cluster = objects(make_node("small", cpu="1"), make_node("smaller", cpu="1"), make_node("large", cpu="8"))
     _, missing = await simulate(cluster, objects(*(make_pod(f"p-{n}").requests(cpu="1") for n in range(20))))
@@ -119,15 +144,25 @@ async def test_the_answer_is_what_trying_every_number_finds(
     now = with_bound(cluster, pods, {name: placement.node for name, placement in placements.items()})
     rest = objects(*(pod for pod in pods if not placements[pod.name].node))
     found = [await least(now, rest, node) for node in nodes]
-    numbers = [number for number in found if number is not None]
-    assert (None if missing is None else missing.nodes) == (min(numbers, default=None) if rest.pods else None)
-    if missing is not None:
-        assert found[[node.name for node in nodes].index(missing.like)] == missing.nodes
+    best = min(found) if rest.pods else (0, 0)
+    if missing is None:
+        assert best == (0, 0)
+    else:
+        assert found[[node.name for node in nodes].index(missing.like)] == best
+        assert missing.nodes == best[1]
 
 
-async def least(cluster: Objects, wanted: Objects, node: NodeDict) -> int | None:
-    """The least number of nodes like `node` with which all are placed, up to one for each pod."""
-    for count in range(len(wanted.pods) + 1):
-        if await fits(cluster, wanted, node, count):
-            return count
-    return None
+async def least(cluster: Objects, wanted: Objects, node: NodeDict) -> tuple[int, int]:
+    """How many pods nodes like `node` help, negative, and the least number of them with which all of these are placed.
+
+    At most one node for each pod is tried.
+    """
+    most = len(wanted.pods)
+    placed = await place(with_nodes(cluster, copies(node, most)), wanted)
+    rest = Objects(pods=[pod for pod in wanted.pods if placed[pod.metadata.name]])
+    if not rest.pods:
+        return 0, 0
+    for count in range(most):
+        if await fits(cluster, rest, node, count):
+            return -len(rest.pods), count
+    return -len(rest.pods), most
