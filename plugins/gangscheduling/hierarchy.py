@@ -48,9 +48,13 @@ def is_root(group: str) -> bool:
 
 
 def topology_of(constraints: SchedulingConstraints | None) -> Topology | None:
-    """Where all pods have to be together, the domain chosen as kube-scheduler does; None for anywhere."""
-    keys = tuple(each.key for each in constraints.topology) if constraints is not None else ()
-    return Topology(keys, len(keys), Favour.PLACEMENT_SCORE) if keys else None
+    """Where all pods have to be together, the domain chosen as kube-scheduler does; None for anywhere.
+
+    The API lets a group have one constraint. Of more the first counts, as in kube-scheduler.
+    """
+    if constraints is None or not constraints.topology:
+        return None
+    return Topology((constraints.topology[0].key,), 1, Favour.PLACEMENT_SCORE)
 
 
 class Hierarchy:

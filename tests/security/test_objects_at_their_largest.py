@@ -5,7 +5,8 @@ Work is counted, see `work`.
 """
 
 import gc
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -47,18 +48,22 @@ def typed(pod: PodDict, node: str = "") -> Pod:
     return msgspec.convert({**pod, "spec": {**pod["spec"], "nodeName": node}}, Pod)
 
 
-def cluster(objects: Mapping[WatchedKind, Iterable[Any]] = {}, nodes: int = NODES) -> Engine:
-    made = [
+@cache
+def made_nodes(count: int) -> Sequence[Node]:
+    """So many nodes of which each is unlike the others. Nobody changes them, so they are made once."""
+    made = (
         make_node(f"n{n}")
         .zone(f"z{n % 3}")
         .labels({"example.com/size": str(n)})
         .taint("soft", effect="PreferNoSchedule")
-        for n in range(nodes)
-    ]
+        for n in range(count)
+    )
+    return [msgspec.convert(dict(node), Node) for node in made]
+
+
+def cluster(objects: Mapping[WatchedKind, Iterable[Any]] = {}, nodes: int = NODES) -> Engine:
     with countable():
-        return picture(
-            assemble(muster_configuration()), [msgspec.convert(dict(node), Node) for node in made], [], objects
-        )
+        return picture(assemble(muster_configuration()), made_nodes(nodes), [], objects)
 
 
 def held(engine: Engine) -> tuple[object, ...]:
