@@ -63,7 +63,7 @@ from .plugin import (
     ScorePlugin,
     Scores,
 )
-from .pod_group import DisruptionUnit, Placed, PodGroupInfo, PodGroupTrial, Steps
+from .pod_group import DisruptionUnit, Placed, PodGroupInfo, PodGroupTrial, Steps, TrialFailed
 from .status import Code, Status
 from .topology import Favour, NoDomain, Topology
 from .verdicts import Codes, Diagnosis, Mask, StatusTable, Verdicts, fit_error
@@ -163,6 +163,7 @@ __all__ = [
     "Timer",
     "Topology",
     "Trial",
+    "TrialFailed",
     "Unfinished",
     "Verdicts",
     "Victims",

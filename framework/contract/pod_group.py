@@ -80,8 +80,19 @@ class DisruptionUnit:
     composite: bool = False
 
 
+class TrialFailed(Exception):
+    """A plugin broke in a trial, so nothing can be concluded from that; `status` names the plugin and the point."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.message)
+        self.status = status
+
+
 class PodGroupTrial(Protocol):
-    """What would be if these pods were gone, asked for a whole group. Nothing that it does outlives `scenario`."""
+    """What would be if these pods were gone, asked for a whole group. Nothing that it does outlives `scenario`.
+
+    `remove_pod`, `add_pod` and `fits` raise TrialFailed when a plugin breaks; the scenario is to be left then.
+    """
 
     @property
     def assignments(self) -> Sequence[Placed]:

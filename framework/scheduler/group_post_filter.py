@@ -13,7 +13,7 @@ import numpy as np
 
 from ..contract.cycle_state import CycleState
 from ..contract.extender import Victims
-from ..contract.pod_group import Placed, PodGroupInfo, Steps
+from ..contract.pod_group import Placed, PodGroupInfo, Steps, TrialFailed
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from ..runtime.framework import Framework
@@ -121,13 +121,17 @@ class GroupTrial:
         """Take a pod off its node."""
         self._snapshot.remove_pod(pod, node_name)
         for attempt in self._following:
-            attempt.framework.run_pre_filter_extension_remove_pod(attempt.state, attempt.pod, pod, node_name)
+            _raise_if_failed(
+                attempt.framework.run_pre_filter_extension_remove_pod(attempt.state, attempt.pod, pod, node_name)
+            )
 
     def add_pod(self, pod: PodInfo, node_name: str) -> None:
         """Put one back that was taken off."""
         self._snapshot.add_pod(pod, node_name)
         for attempt in self._following:
-            attempt.framework.run_pre_filter_extension_add_pod(attempt.state, attempt.pod, pod, node_name)
+            _raise_if_failed(
+                attempt.framework.run_pre_filter_extension_add_pod(attempt.state, attempt.pod, pod, node_name)
+            )
 
     def schedule(self) -> Steps[Status | None]:
         """Find nodes for as many members as the group lacks; None, or why that many do not fit."""
@@ -185,8 +189,8 @@ class GroupTrial:
             view = NodeView(self._snapshot, np.array([row]))
             if not framework.run_filter_plugins_with_nominated_pods(state, pod, view).passes[0]:
                 return False
-        except Failed:
-            return False
+        except Failed as failed:
+            raise TrialFailed(failed.status) from failed
         self._snapshot.add_pod(pod, node_name)
         reserved.append(attempt)
         return framework.run_reserve_plugins_reserve(state, pod, node_name) is None
@@ -232,6 +236,11 @@ def post_filter(framework: Framework, state: CycleState, group: PodGroupInfo, tr
             made_room = status is None or status.code is Code.SUCCESS
             break
     return PostFiltered(nominations, ", ".join(reasons), made_room)
+
+
+def _raise_if_failed(status: Status | None) -> None:
+    if status is not None:
+        raise TrialFailed(status)
 
 
 def _anew(state: CycleState) -> CycleState:

@@ -41,12 +41,17 @@ class DryRun:
 
 @dataclass(slots=True)
 class _Node:
-    """One node under way: whom it may lose, in the order of the reprieve, and whom it does lose."""
+    """One node under way: whom it may lose, in the order of the reprieve, and whom it does lose.
+
+    Attributes:
+        error: what a plugin could not follow of the trial; the node counts for nothing then.
+    """
 
     name: str
     reprieve: Reprieve
     lost: list[Victim] = field(default_factory=list)
     violations: int = 0
+    error: Status | None = None
 
     def candidate(self) -> Candidate:
         lost = by_importance(self.lost) if self.reprieve.mixed else self.lost
@@ -129,19 +134,21 @@ class VictimSearch:
         with self._handle.trial() as trial:
             for node in nodes:
                 for victim in node.reprieve.order:
-                    yield from self._remove(trial, state, self._there(victim, node))
+                    yield from self._remove(trial, state, node, self._there(victim, node))
             failures = self._failures(state, nodes)
             found.statuses.update(failures)
             left = [node for node in nodes if node.name not in failures]
             turn = 0
-            while trying := [node for node in left if turn < len(node.reprieve.order)]:
+            while trying := [node for node in left if node.error is None and turn < len(node.reprieve.order)]:
                 yield from self._reprieve(trial, state, trying, turn)
                 turn += 1
             for node in left:
                 yield from self._spare(trial, state, node)
             yield from trial.undo()
         for node in left:
-            if node.lost:
+            if node.error is not None:
+                found.statuses[node.name] = node.error
+            elif node.lost:
                 found.candidates.append(node.candidate())
             else:
                 wrong = f'expected at least one victim pod on node "{node.name}"'
@@ -150,22 +157,25 @@ class VictimSearch:
     def _reprieve(self, trial: Trial, state: CycleState, nodes: Sequence[_Node], turn: int) -> Steps[None]:
         """Let the victim whose turn it is on each node stay, unless the pod does not fit there then."""
         for node in nodes:
-            yield from self._add(trial, state, self._there(node.reprieve.order[turn], node))
+            yield from self._add(trial, state, node, self._there(node.reprieve.order[turn], node))
         failures = self._failures(state, nodes)
         for node in nodes:
             if node.name in failures:
                 victim = node.reprieve.order[turn]
-                yield from self._remove(trial, state, self._there(victim, node))
+                yield from self._remove(trial, state, node, self._there(victim, node))
                 node.lost.append(victim)
                 node.violations += node.reprieve.violations[turn]
 
     def _failures(self, state: CycleState, nodes: Sequence[_Node]) -> dict[str, Status]:
-        """By name, the nodes that the pod does not fit on in the trial as it stands."""
+        """By name, the nodes that the pod does not fit on in the trial as it stands, or that a plugin broke on."""
         snapshot = self._handle.snapshot
-        rows = np.array([snapshot.row_of(node.name) for node in nodes], np.intp)
-        view = NodeView(snapshot, rows)
-        diagnosis = self._handle.run_filter_plugins_with_nominated_pods(state, self._pod, view)
-        return {name: status for name, status in diagnosis.statuses() if status is not None}
+        failures = {node.name: node.error for node in nodes if node.error is not None}
+        rows = np.array([snapshot.row_of(node.name) for node in nodes if node.error is None], np.intp)
+        if len(rows):
+            view = NodeView(snapshot, rows)
+            diagnosis = self._handle.run_filter_plugins_with_nominated_pods(state, self._pod, view)
+            failures |= {name: status for name, status in diagnosis.statuses() if status is not None}
+        return failures
 
     def _spare(self, trial: Trial, state: CycleState, node: _Node) -> Steps[None]:
         """Where a whole group would go and pods that it can spare are enough, only these go."""
@@ -173,16 +183,16 @@ class VictimSearch:
             going = victim.spared({node.name})
             gone = {each.pods[0].pod.uid for each in going}
             staying = [placed for placed in self._there(victim, node) if placed.pod.uid not in gone]
-            yield from self._add(trial, state, staying)
+            yield from self._add(trial, state, node, staying)
             if self._failures(state, [node]):
-                yield from self._remove(trial, state, staying)
+                yield from self._remove(trial, state, node, staying)
                 continue
             node.lost.remove(victim)
             node.violations -= node.reprieve.violations[node.reprieve.order.index(victim)]
             for each in going:
-                yield from self._add(trial, state, self._there(each, node))
+                yield from self._add(trial, state, node, self._there(each, node))
                 if self._failures(state, [node]):
-                    yield from self._remove(trial, state, self._there(each, node))
+                    yield from self._remove(trial, state, node, self._there(each, node))
                     node.lost.append(each)
                     node.violations += sum(self._budgets.violations([each.members]))
             node.lost = by_importance(node.lost)
@@ -191,12 +201,14 @@ class VictimSearch:
         """Those of its pods that matter to a verdict about the node."""
         return victim.pods if self._remote else victim.on.get(node.name, ())
 
-    def _add(self, trial: Trial, state: CycleState, pods: Sequence[Placed]) -> Steps[None]:
+    def _add(self, trial: Trial, state: CycleState, node: _Node, pods: Sequence[Placed]) -> Steps[None]:
         for pod, node_name in pods:
-            trial.add_pod(state, self._pod, pod, node_name)
+            if node.error is None:
+                node.error = trial.add_pod(state, self._pod, pod, node_name)
             yield True
 
-    def _remove(self, trial: Trial, state: CycleState, pods: Sequence[Placed]) -> Steps[None]:
+    def _remove(self, trial: Trial, state: CycleState, node: _Node, pods: Sequence[Placed]) -> Steps[None]:
         for pod, node_name in pods:
-            trial.remove_pod(state, self._pod, pod, node_name)
+            if node.error is None:
+                node.error = trial.remove_pod(state, self._pod, pod, node_name)
             yield True

@@ -9,7 +9,7 @@ that are equally cheap, and all is undone.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ from muster.framework.contract import (
     PodInfo,
     Status,
     Steps,
+    TrialFailed,
     Victims,
 )
 
@@ -83,6 +84,7 @@ class GroupSearch:
         self._trial = trial
         self._budgets = budgets
         self._units = units
+        self._broken: dict[str, Status] = {}
 
     def run(self) -> Steps[GroupPlan | Status]:
         """The plan, or why there is none: what keeps the group from fitting also without all whom it may evict."""
@@ -96,17 +98,16 @@ class GroupSearch:
             if chosen is None:
                 yield True
                 continue
-            some = [pods.pods[position] for position in sorted(chosen)]
-            yield True
-            victims = yield from self._units.victims_in_steps(some, self._group.priority)
-            found = yield from self._try(victims)
+            found = yield from self._without([pods.pods[position] for position in sorted(chosen)])
             if isinstance(found, Status):
                 refused = found
                 continue
             best = found if best is None else min(found, best, key=_cost)
             if len(pods.pods) > _FEW:
                 break
-        return refused if best is None else best
+        if best is not None:
+            return best
+        return next(iter(self._broken.values()), refused)
 
     # What to try.
 
@@ -172,16 +173,33 @@ class GroupSearch:
 
     # One scenario.
 
+    def _without(self, pods: Sequence[Placed]) -> Steps[GroupPlan | Status]:
+        """Try without these pods, and where a plugin breaks as they go or come back on a node, without touching it."""
+        while True:
+            yield True
+            left = [placed for placed in pods if placed.node_name not in self._broken]
+            if not left:
+                return NO_VICTIMS
+            victims = yield from self._units.victims_in_steps(left, self._group.priority)
+            broken = len(self._broken)
+            found = yield from self._try(victims)
+            if len(self._broken) == broken:
+                return found
+
     def _try(self, victims: Sequence[Victim]) -> Steps[GroupPlan | Status]:
+        """Make room by evicting some of these; the ERROR of a plugin that broke in the trial."""
         trial = self._trial
-        with trial.scenario():
-            for victim in victims:
-                yield from self._remove(victim.pods)
-            found: GroupPlan | Status | None = yield from trial.schedule()
-            if found is None:
-                found = yield from self._reprieve(victims)
-            yield from trial.undo()
-            return found
+        try:
+            with trial.scenario():
+                for victim in victims:
+                    yield from self._remove(victim.pods)
+                found: GroupPlan | Status | None = yield from trial.schedule()
+                if found is None:
+                    found = yield from self._reprieve(victims)
+                yield from trial.undo()
+                return found
+        except TrialFailed as failed:
+            return failed.status
 
     def _reprieve(self, victims: Sequence[Victim]) -> Steps[GroupPlan]:
         trial = self._trial
@@ -253,14 +271,21 @@ class GroupSearch:
         return kept
 
     def _add(self, pods: Iterable[Placed]) -> Steps[None]:
-        for pod, node_name in pods:
-            self._trial.add_pod(pod, node_name)
+        for placed in pods:
+            self._told(self._trial.add_pod, placed)
             yield True
 
     def _remove(self, pods: Iterable[Placed]) -> Steps[None]:
-        for pod, node_name in pods:
-            self._trial.remove_pod(pod, node_name)
+        for placed in pods:
+            self._told(self._trial.remove_pod, placed)
             yield True
+
+    def _told(self, change: Callable[[PodInfo, str], None], placed: Placed) -> None:
+        try:
+            change(placed.pod, placed.node_name)
+        except TrialFailed as failed:
+            self._broken.setdefault(placed.node_name, failed.status)
+            raise
 
 
 def _cost(plan: GroupPlan) -> Cost:

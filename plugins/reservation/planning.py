@@ -182,7 +182,7 @@ def _usable(pod: PodInfo, state: CycleState | None, handle: Handle, rows: Rows) 
     except Unfinished:
         yield from handle.work_out(state, pod)
         diagnosis = handle.run_filter_plugins_with_nominated_pods(state, pod, view)
-    return ~diagnosis.with_code(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+    return ~(diagnosis.with_code(Code.UNSCHEDULABLE_AND_UNRESOLVABLE) | diagnosis.with_code(Code.ERROR))
 
 
 def _amounts(pod: PodInfo, columns: ResourceColumns) -> list[int]:
