@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..model.pod_info import equivalence_class_of
+from ..model.pod_info import PodSignature, equivalence_class_of
 from .backoff_queue import backing_off
 from .batch import Batch
 from .entity import Place, QueuedEntity, QueuedPodInfo
@@ -60,11 +60,11 @@ class Batching:
 
     def join(self, entity: QueuedEntity, strategy: QueueingStrategy) -> None:
         """Let a pod that no node could take wait with those like it, if what refused it would refuse them as well."""
-        by_signature = self._rules.signature_plugins.get(entity.profile, _NONE)
+        by_signature, by_class = self._plugins(entity.profile)
         [pod] = entity.pods.values()
         if entity.rejectors <= by_signature:
             entity.batched_by = pod.info.signature
-        elif entity.rejectors <= by_signature | self._rules.class_plugins.get(entity.profile, _NONE):
+        elif entity.rejectors <= by_class:
             entity.batched_by = equivalence_class_of(pod.info)
         else:
             return
@@ -75,6 +75,11 @@ class Batching:
             self._places.count_rejected(other, -1)
             other.unschedulable_plugins, other.pending_plugins = entity.unschedulable_plugins, entity.pending_plugins
             self._places.count_rejected(other, 1)
+
+    def holds_for_all(self, batch: Batch, rejectors: frozenset[str]) -> bool:
+        """Whether a refusal of one of the batch by these plugins would be that of each of them."""
+        by_signature, by_class = self._plugins(batch.profile)
+        return rejectors <= (by_signature if isinstance(batch.common, PodSignature) else by_class)
 
     def leave(self, entity: QueuedEntity) -> None:
         """Let an entity whose pod is not like the others any more wait by itself, or go if they were woken."""
@@ -131,6 +136,11 @@ class Batching:
             return False
         self._forget(pod)
         return True
+
+    def _plugins(self, profile: str) -> tuple[frozenset[str], frozenset[str]]:
+        """The plugins that go by nothing but a pod's signature, and all that go by its equivalence class at most."""
+        by_signature = self._rules.signature_plugins.get(profile, _NONE)
+        return by_signature, by_signature | self._rules.class_plugins.get(profile, _NONE)
 
     def _forget(self, pod: QueuedPodInfo) -> None:
         batch = self._tried_for.pop(pod)

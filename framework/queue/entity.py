@@ -106,7 +106,7 @@ class QueuedEntity:
         consecutive_errors: attempts that ended in an error since the last rejection.
         unschedulable_plugins: plugins that rejected the last attempt, or the one that gates it; empty once popped.
         pending_plugins: plugins that answered PENDING to the last attempt; empty once popped.
-        flushed: whether its time limit, not an event, brought it out of unschedulablePods.
+        flushed: whether its time limit or a review, not an event, brought it out of unschedulablePods.
         batched_by: what it has in common with those that it waits with in a batch while it is unschedulable: a
             signature or an equivalence class; None when it waits by itself.
         admitted: whether it was let in. One that was not, be it gated or struck by an error, is a pod by itself.

@@ -44,12 +44,14 @@ from ..contract.observer import EntityType, Observer
 from ..contract.plugin import QueuedPod
 from ..model.pod_info import PodInfo
 from .admission import Admission
+from .batch import Batch
 from .entity import Place, QueuedEntity, QueuedPodInfo, Rejection
 from .hints import ErrorLog, QueueingHints
 from .in_flight import InFlightPods, ObjectEvent
 from .places import Places
 from .rules import QueueRules, QueueSettings
 from .standing import Standing, standing
+from .unschedulable_pods import Waiting
 from .waiting_entities import WaitingEntities
 
 log = logging.getLogger(__name__)
@@ -287,7 +289,22 @@ class SchedulingQueue:
             return completion
         return self._next_sweep if completion is None else min(completion, self._next_sweep)
 
+    def try_again(self, waiting: QueuedEntity | Batch, event: str) -> None:
+        """Try what is unschedulable once its backoff is over, though nothing has helped it; of a batch the first.
+
+        `event` is a label for metrics.
+        """
+        self._waiting.try_again(waiting, event)
+
     # What is there.
+
+    def unschedulable(self) -> Waiting:
+        """All that waits for an event. Its parts are the queue's own: to be read, and given to `try_again`."""
+        return self._places.unschedulable_pods.since_before(float("inf"), Place.UNSCHEDULABLE)
+
+    def holds_for_all(self, batch: Batch, rejectors: frozenset[str]) -> bool:
+        """Whether a refusal of one of the batch by these plugins would be that of each of them."""
+        return self._waiting.batching.holds_for_all(batch, rejectors)
 
     def get(self, uid: str) -> QueuedPod | None:
         """The pod, waiting or in flight."""

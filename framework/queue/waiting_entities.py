@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from ..contract.events import UNSCHEDULED_POD_ADD, ClusterEvent
 from ..model.pod_info import PodInfo
 from .admission import Admission
+from .batch import Batch
 from .entity import Place, QueuedEntity, QueuedPodInfo, Rejection
 from .entity_moves import EntityMoves
 from .hints import QueueingHints, QueueingStrategy
@@ -188,17 +189,24 @@ class WaitingEntities:
             else:
                 self._kept_out.let_in(entity, QueueingStrategy.IMMEDIATELY, BACKOFF_COMPLETE)
 
+    def try_again(self, waiting: QueuedEntity | Batch, event: str) -> None:
+        """Try what is unschedulable once its backoff is over, though nothing has helped it; of a batch the first."""
+        if isinstance(waiting, Batch):
+            waiting.first(self._now()).flushed = True
+            self.batching.release_first(waiting, QueueingStrategy.AFTER_BACKOFF, event)
+        else:
+            waiting.flushed = True
+            self._moves.release(waiting, QueueingStrategy.AFTER_BACKOFF, event)
+
     def time_out(self, now: float, limit: float, event: str) -> None:
         """Try again whatever has waited for an event for more than `limit` seconds."""
         unschedulable_pods = self.places.unschedulable_pods
         gated = unschedulable_pods.since_before(now - limit, Place.GATED).entities
         batches, entities = unschedulable_pods.since_before(now - limit, Place.UNSCHEDULABLE)
         for entity in entities:
-            entity.flushed = True
-            self._moves.release(entity, QueueingStrategy.AFTER_BACKOFF, event)
+            self.try_again(entity, event)
         for batch in batches:
-            batch.first(now).flushed = True
-            self.batching.release_first(batch, QueueingStrategy.AFTER_BACKOFF, event)
+            self.try_again(batch, event)
         for entity in gated:
             entity.timestamp = now
         uids = [uid for entity in gated for uid in entity.pods if uid not in self.large_groups]

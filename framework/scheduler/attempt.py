@@ -38,7 +38,7 @@ class Attempt:
             so the pod is to be tried again at once. It takes a change by somebody else for each time.
         group: the id of the group that the pod was tried with, if it was.
         was_set_aside: whether the pod was put aside for long work, see `set_aside`.
-        after_flush: whether the time limit, not an event, brought the pod out of the unschedulable ones.
+        after_flush: whether the time limit or a review, not an event, brought the pod out of the unschedulable ones.
     """
 
     queued: QueuedPod

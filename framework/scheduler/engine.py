@@ -16,6 +16,7 @@ from ..contract.handle import WatchedKind
 from ..contract.plugin import Plugin
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
+from ..queue.entity import Place
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
@@ -34,7 +35,9 @@ from .group_room import GroupRoom
 from .group_trial import GroupTrials
 from .profile_handle import Ports, ProfileHandle
 from .queue_building import build_queue
+from .renewals import Renewals
 from .reports import Reports
+from .review import Review
 from .schedule_group import GroupCycle
 from .schedule_tree import TreeCycle
 from .scheduler import Scheduler
@@ -149,7 +152,14 @@ def build_engine(
     cycle = SchedulingCycle(algorithms, cache, nominator, measured, observer, ports.choose)
     reports = Reports(ports, pods.mine)
     pods.gone = reports.forget
+
+    def waits(uid: str) -> bool:
+        return queue.place_of(uid) is Place.UNSCHEDULABLE
+
+    renewals = Renewals(reports, pods.mine, waits, clock)
+    review = Review(algorithms, queue, nominator, reports, renewals, ports)
     failures = FailureHandler(queue, nominator, reports, pods.mine, measured, observer)
+    failures.begin_review = review.begin
     bindings = BindingCycle(cycle, cache, queue, failures, reports, measured, observer, ports.wake, ports.extenders)
     domains = DomainSearch(snapshot, room, cache.node_of, ports.choose, measured, observer)
     consultations = Consultations(algorithms, ports)
@@ -168,7 +178,9 @@ def build_engine(
             for kind in dict.fromkeys(kind for plugin in plugins for kind in plugin.watches)
         },
         algorithms=algorithms,
-        scheduler=Scheduler(frameworks, cache, queue, cycle, groups, bindings, failures, consultations, reports, ports),
+        scheduler=Scheduler(
+            frameworks, cache, queue, cycle, groups, bindings, failures, consultations, review, reports, ports
+        ),
         shared=shared,
         watch=watch,
         standstill=standstill,

@@ -19,7 +19,11 @@ log = logging.getLogger(__name__)
 
 
 class FailureHandler:
-    """Handles failures of all profiles. `current` gives the latest version of a pod by its key, None when it went."""
+    """Handles failures of all profiles. `current` gives the latest version of a pod by its key, None when it went.
+
+    Attributes:
+        begin_review: called when pods came back to the queue.
+    """
 
     def __init__(
         self,
@@ -36,6 +40,7 @@ class FailureHandler:
         self._current = current
         self._clock = clock
         self._observer = observer
+        self.begin_review: Callable[[], None] = lambda: None
 
     def failed(self, attempts: Sequence[Attempt]) -> None:
         """Bring pods that failed for one reason back to the queue, and say why they wait."""
@@ -53,6 +58,7 @@ class FailureHandler:
             for _ in self._queue.requeue_in_steps([attempt.queued for attempt in back], back[0].rejection()):
                 yield False
             self._queue.activate(attempt.pod for attempt in back if attempt.displaced)
+            self.begin_review()
         now = self._clock.now()
         for attempt in attempts:
             self._tell(attempt, now)

@@ -5,6 +5,9 @@ once when a pod's reasons change, and otherwise at most every half minute, for o
 signature, or of one group), with the latest numbers. Else a full cluster with thousands waiting would do little but
 write. A pod that waits for something outside (PENDING), such as its siblings, is reported only when it still waits a
 moment later: a gang whose pods are created one after another would otherwise be told once for each of them.
+
+Pods that are not tried keep their condition up to date all the same, see `Review`: it is written anew when the reasons
+have changed, and no Event with it, for an Event tells of an attempt.
 """
 
 from __future__ import annotations
@@ -76,6 +79,7 @@ class Reports:
 
     Attributes:
         permit: reports pods that Permit holds for long.
+        times_told: how often an attempt was told of.
     """
 
     def __init__(self, ports: Ports, current: Callable[[str], PodInfo | None]) -> None:
@@ -88,6 +92,7 @@ class Reports:
         self._refreshes: dict[Alike, _Postponed] = {}
         self._last: LRUCache[str, LastDecision] = LRUCache(_REMEMBERED)
         self._ended = False
+        self.times_told = 0
 
     def last(self, key: str) -> LastDecision | None:
         """The last decision about the pod `namespace/name`, if it was among the latest ten thousand."""
@@ -140,7 +145,7 @@ class Reports:
         alike: Alike = pod.uid if pending else group or ref(pod.signature)
         reasons, message = self._told.get(pod.uid, (None, ""))
         nominates = nominated is not None and nominated != pod.pod.status.nominated_node_name
-        if not nominates and reasons == _reasons(status):
+        if not nominates and reasons == reasons_of(status):
             self._drop(pod.uid)
             self._refresh(alike, pod, status, nominated, changed=message != status.message)
         elif pending:
@@ -148,6 +153,17 @@ class Reports:
         else:
             self._drop(pod.uid)
             self._tell(alike, pod, status, nominated)
+
+    def told(self, uid: str) -> Reasons | None:
+        """The reasons that the pod, by its UID, was told last; None when it was told none that still count."""
+        known = self._told.get(uid)
+        return None if known is None else known[0]
+
+    def renewed(self, pod: PodInfo, status: Status) -> None:
+        """The pod, which was not tried, waits for other reasons by now."""
+        if not self._ended:
+            self._drop(pod.uid)
+            self._set_condition(pod, status, None)
 
     def _postpone(self, pod: PodInfo, status: Status, nominated: str | None) -> None:
         """Tell this in a moment, unless something else is to be told by then."""
@@ -173,7 +189,7 @@ class Reports:
 
     def _refresh_now(self, alike: Alike) -> None:
         refresh = self._refreshes.pop(alike)
-        if refresh.pod.uid in self._told:
+        if self.told(refresh.pod.uid) == reasons_of(refresh.status):
             self._tell_if_it_waits(alike, refresh)
 
     def _patience_ended(self, uid: str) -> None:
@@ -187,11 +203,16 @@ class Reports:
     def _tell(self, alike: Alike, pod: PodInfo, status: Status, nominated: str | None) -> None:
         if self._ended:
             return
-        self._told[pod.uid] = _reasons(status), status.message
+        self.times_told += 1
         self._told_at[alike] = self._ports.clock.now()
-        reason = "Unschedulable" if status.rejected else "SchedulerError"
         self.warn(pod, status.message)
-        self._ports.conditions.unscheduled(pod, reason=reason, message=status.message, nominated_node=nominated)
+        self._set_condition(pod, status, nominated)
+
+    def _set_condition(self, pod: PodInfo, status: Status, nominated: str | None) -> None:
+        self._told[pod.uid] = reasons_of(status), status.message
+        self._ports.conditions.unscheduled(
+            pod, reason=_condition_reason(status), message=status.message, nominated_node=nominated
+        )
 
     def _event(self, pod: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
         sink = self._ports.events(pod.pod.spec.scheduler_name)
@@ -208,11 +229,18 @@ class Reports:
             postponed.timer.cancel()
 
 
-def _reasons(status: Status) -> Reasons:
-    """The reasons in a message, without the numbers and their order, which the numbers decide."""
-    message = status.message
-    reasons = _short_reasons_in(message) if len(message) <= _SHORT else _reasons_in(message)
-    return reasons | {"Unschedulable" if status.rejected else "SchedulerError"}
+def reasons_of(status: Status) -> Reasons:
+    """The reasons in its message, without the numbers and their order, which the numbers decide."""
+    return reasons_in(status.message) | {_condition_reason(status)}
+
+
+def reasons_in(message: str) -> Reasons:
+    """The same of a text."""
+    return _short_reasons_in(message) if len(message) <= _SHORT else _reasons_in(message)
+
+
+def _condition_reason(status: Status) -> str:
+    return "Unschedulable" if status.rejected else "SchedulerError"
 
 
 @lru_cache(maxsize=256)  # thousands of members are told the same

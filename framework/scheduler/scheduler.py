@@ -23,6 +23,7 @@ from .consultations import Consultations, Consulted
 from .failure import FailureHandler
 from .profile_handle import Ports
 from .reports import Reports
+from .review import Review
 from .schedule_group import GroupCycle
 from .scheduling_cycle import SchedulingCycle
 from .set_aside import SetAside
@@ -49,6 +50,7 @@ class Scheduler:
         bindings: BindingCycle,
         failures: FailureHandler,
         consultations: Consultations,
+        review: Review,
         reports: Reports,
         ports: Ports,
     ) -> None:
@@ -61,6 +63,7 @@ class Scheduler:
         self._bindings = bindings
         self._failures = failures
         self._consultations = consultations
+        self._review = review
         self._ports = ports
         self._set_aside = SetAside(failures.still_waits)
         self._decision: Steps[None] | None = None
@@ -80,6 +83,11 @@ class Scheduler:
     def has_long_work(self) -> bool:
         """Whether pods are set aside, so that a step goes on with that if there is nothing to decide."""
         return bool(self._set_aside)
+
+    @property
+    def has_looks_due(self) -> bool:
+        """Whether a step looks at pods that wait before anything else is decided."""
+        return self._review.is_due
 
     def step(self) -> bool:
         """Take the next entity and decide for its pods, or go on with the decision under way for a slice.
@@ -132,6 +140,9 @@ class Scheduler:
         if attempt is not None:
             steps = self._decide_after_all(Consulted(attempt.profile, None, [attempt]))
             return self._given_back_if_closed([attempt.queued], steps)
+        looks = self._review.next()
+        if looks is not None:
+            return looks
         entity = None if self._queue.has_steps_due else self._queue.pop()
         if entity is None:
             return self._settle() if self._queue.has_steps_due else None
@@ -173,7 +184,9 @@ class Scheduler:
     def _decide(self, profile: str, entity_group: str | None, attempts: Sequence[Attempt]) -> Steps[None]:
         if attempts and entity_group is not None:
             plugin, group = self._frameworks[profile].plugins.group(entity_group)
-            if not (yield from self._groups.run(plugin, group, attempts)):
+            if (yield from self._groups.run(plugin, group, attempts)):
+                yield from self._review.note(entity_group, attempts)
+            else:
                 self._consultations.ask_for_group(Consulted(profile, entity_group, attempts))
         else:
             for attempt in attempts:

@@ -223,9 +223,11 @@ class _Scheduler:
         self._queue = engine.queue
 
     def step(self) -> bool:
-        if not self._scheduler.under_way and (self._queue.pop_is_due() or self._scheduler.has_long_work):
+        scheduler = self._scheduler
+        has_work = self._queue.pop_is_due() or scheduler.has_long_work or scheduler.has_looks_due
+        if not scheduler.under_way and has_work:
             self._recorder.tell(Stepped(self._recorder.now()))
-        return self._scheduler.step()
+        return scheduler.step()
 
     def give_up(self) -> None:
         if self._scheduler.under_way:

@@ -1,0 +1,89 @@
+"""Renewals: conditions of waiting pods that no longer say why the pods wait, written anew a share at a time.
+
+`Review` finds out what is to be said. A change of reason may concern thousands of pods at once, and each needs a write
+of its own. The writes are spread over a quarter of a minute, so that Bindings do not compete with a burst of them. What
+is not yet written is replaced by what is found out meanwhile, and left out when the pod is told of it in another way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from math import ceil
+from typing import NamedTuple
+
+from ..contract.handle import Clock
+from ..contract.pod_group import Steps
+from ..contract.status import Status
+from ..model.pod_info import PodInfo
+from .reports import Reasons, Reports, reasons_of
+
+SPREAD_SECONDS = 15.0
+_SHARE_SECONDS = 0.25
+_AT_LEAST = 25
+"""So many pods are told at once: a hundred a second are no burst."""
+_STEP = 256
+
+
+class _Renewal(NamedTuple):
+    """What is to be written of a pod, and the reasons that this replaces."""
+
+    pod: PodInfo
+    status: Status
+    told: Reasons | None
+
+
+class Renewals:
+    """What is to be written. `current` gives the latest version of a pod by its key, `waits` says whether one waits."""
+
+    def __init__(
+        self,
+        reports: Reports,
+        current: Callable[[str], PodInfo | None],
+        waits: Callable[[str], bool],
+        clock: Clock,
+    ) -> None:
+        """`waits` is asked with the UID of a pod; one that is tried in a moment is told then."""
+        self._reports = reports
+        self._current = current
+        self._waits = waits
+        self._clock = clock
+        self._left: dict[str, _Renewal] = {}
+        self._share = _AT_LEAST
+        self._is_timed = False
+
+    def __len__(self) -> int:
+        """How many pods have yet to be told."""
+        return len(self._left)
+
+    def renew(self, pods: Iterable[PodInfo], status: Status) -> Steps[None]:
+        """Let each of these pods, which wait, be told `status`, unless it was told the same reasons last; in steps."""
+        reasons = reasons_of(status)
+        for position, pod in enumerate(pods, start=1):
+            told = self._reports.told(pod.uid)
+            if told == reasons:
+                self._left.pop(pod.uid, None)
+            else:
+                self._left[pod.uid] = _Renewal(pod, status, told)
+            if position % _STEP == 0:
+                yield True
+        self._share = max(self._share, ceil(len(self._left) * _SHARE_SECONDS / SPREAD_SECONDS))
+        if self._left and not self._is_timed:
+            self._tell_some()
+
+    def _tell_some(self) -> None:
+        for uid in [*islice(self._left, self._share)]:
+            self._tell(uid, self._left.pop(uid))
+        self._is_timed = bool(self._left)
+        if self._is_timed:
+            self._clock.call_later(_SHARE_SECONDS, self._tell_some)
+        else:
+            self._share = _AT_LEAST
+
+    def _tell(self, uid: str, renewal: _Renewal) -> None:
+        """Unless the pod is gone, or was told something else since, as one that was tried is."""
+        current = self._current(renewal.pod.key)
+        if current is None or current.uid != uid or current.node_name or not self._waits(uid):
+            return
+        if self._reports.told(uid) == renewal.told:
+            self._reports.renewed(current, renewal.status)

@@ -1,0 +1,249 @@
+"""Review: every ten seconds, whether what was said of waiting pods still holds.
+
+A pod waits for the events that its rejecting plugins registered for. Others may change why it waits: a full node that
+is tainted helps nobody, so nobody is tried, and conditions would go on to name the missing cpu. Of pods alike one is
+tried for all, so even an attempt would leave the conditions of the others as they are. Therefore, while pods are
+unschedulable, the scheduler decides once more for one of each batch and for each pod by itself, on the cluster as it is
+and without acting on it:
+
+| what is found | what follows |
+| --- | --- |
+| the reasons that the pods were told | nothing |
+| other reasons | the pod is tried; of a batch the first, and the others are told, see `Renewals` |
+| other reasons, by plugins that may answer differently for others of the batch | the first of the batch is tried |
+| an error, or, for a batch, room | the same |
+
+The message of a group depends on all its members, and to try thousands takes long. So one member of each signature is
+looked at by itself, and the group is tried, after its backoff, when the kinds of reasons found differ from those at its
+refusal.
+
+Nothing is decided anew while nothing has changed. Looks take a tenth of the time at most: where more kinds of pods wait
+than that allows for, a round of looks takes longer than ten seconds.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..contract.cycle_state import CycleState
+from ..contract.extender import EXTENDER
+from ..contract.pod_group import Steps
+from ..contract.status import Status
+from ..contract.verdicts import fit_error
+from ..model.pod_info import PodInfo
+from ..queue.batch import Batch
+from ..queue.entity import Place, QueuedEntity
+from ..queue.scheduling_queue import SchedulingQueue
+from ..runtime.nominator import PodNominator
+from .algorithm import Algorithm
+from .attempt import Attempt
+from .profile_handle import Ports
+from .renewals import Renewals
+from .reports import Reasons, Reports, reasons_in, reasons_of
+
+REVIEW_SECONDS = 10.0
+"""From the beginning of a round of looks to that of the next."""
+_LOOKS_AT_ONCE = 16
+_PAUSE_FACTOR = 9
+"""Looks are followed by a pause so many times as long."""
+_MOST_SIGNATURES = 8
+"""Of the members of a group no more are looked at."""
+
+_EVENT = "Review"
+_Moment = tuple[int, int]
+"""A position in the snapshot's journal, and how often people were told something."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """What a pod's attempt would come to. `status` is None where there is room, also by preemption."""
+
+    status: Status | None
+    rejectors: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class _Refusal:
+    """A group's.
+
+    Attributes:
+        members: one of each signature, few at most.
+        reasons: what stopped each of them by itself.
+        moment: when they were looked at last.
+    """
+
+    members: Sequence[PodInfo]
+    reasons: frozenset[Reasons]
+    moment: _Moment
+
+
+class Review:
+    """Looks at what waits. The scheduler takes looks that are due as it takes decisions.
+
+    Attributes:
+        is_due: whether `next` has something to do.
+    """
+
+    def __init__(
+        self,
+        algorithms: Mapping[str, Algorithm],
+        queue: SchedulingQueue,
+        nominator: PodNominator,
+        reports: Reports,
+        renewals: Renewals,
+        ports: Ports,
+    ) -> None:
+        self.is_due = False
+        self._algorithms = algorithms
+        self._queue = queue
+        self._nominator = nominator
+        self._reports = reports
+        self._renewals = renewals
+        self._ports = ports
+        self._is_timed = False
+        self._round_began = 0.0
+        self._left: deque[Batch | QueuedEntity] = deque()
+        self._verdicts_before: dict[object, tuple[_Moment, _Verdict]] = {}
+        self._verdicts: dict[object, tuple[_Moment, _Verdict]] = {}
+        self._refusals: dict[str, _Refusal] = {}
+
+    def begin(self) -> None:
+        """Pods failed: from now on there is something to look at."""
+        if not (self._is_timed or self.is_due):
+            self._call_later(REVIEW_SECONDS)
+
+    def note(self, group: str, attempts: Sequence[Attempt]) -> Steps[None]:
+        """Keep what stops members of a group that was just refused, in whole or in part, each by itself.
+
+        A group that was promised nodes waits for its victims to go.
+        """
+        self._refusals.pop(group, None)
+        failed = {attempt.pod.signature: attempt.pod for attempt in attempts if attempt.status is not None}
+        if failed and not any(attempt.nominated for attempt in attempts):
+            members = [*failed.values()][:_MOST_SIGNATURES]
+            reasons = yield from self._reasons_of(members)
+            self._refusals[group] = _Refusal(members, reasons, self._moment(members[0]))
+
+    def next(self) -> Steps[None] | None:
+        """Some looks that are due; None when none are."""
+        return self._look_at_some() if self.is_due else None
+
+    def _call_later(self, seconds: float) -> None:
+        self._is_timed = True
+        self._ports.clock.call_later(seconds, self._fall_due)
+
+    def _fall_due(self) -> None:
+        self._is_timed, self.is_due = False, True
+        self._ports.wake()
+
+    def _look_at_some(self) -> Steps[None]:
+        """Begin a round or go on with one. If it is closed, what is left of the round follows."""
+        now = self._ports.measured.now
+        began = now()
+        if not self._left:
+            self._begin_round()
+        goes_on = bool(self._left)
+        for _ in range(min(_LOOKS_AT_ONCE, len(self._left))):
+            yield from self._look_at(self._left.popleft())
+            yield True
+        self.is_due = False
+        pause = (now() - began) * _PAUSE_FACTOR
+        if self._left:
+            self._call_later(pause)
+        elif goes_on:
+            self._call_later(max(pause, self._round_began + REVIEW_SECONDS - self._ports.clock.now()))
+        else:
+            self._verdicts_before = {}
+
+    def _begin_round(self) -> None:
+        self._round_began = self._ports.clock.now()
+        batches, entities = self._queue.unschedulable()
+        self._left.extend((*batches, *entities))
+        self._verdicts_before, self._verdicts = self._verdicts, {}
+        waiting = {entity.group for entity in entities}
+        self._refusals = {group: refusal for group, refusal in self._refusals.items() if group in waiting}
+
+    def _look_at(self, waiting: Batch | QueuedEntity) -> Steps[None]:
+        if EXTENDER in waiting.rejectors:  # nobody but an attempt asks extenders
+            return
+        if isinstance(waiting, Batch):
+            if waiting:
+                yield from self._look_at_batch(waiting)
+        elif waiting.place is not Place.UNSCHEDULABLE:
+            return
+        elif waiting.group is not None:
+            yield from self._look_at_group(waiting, waiting.group)
+        else:
+            yield from self._look_at_pod(waiting)
+
+    def _look_at_batch(self, batch: Batch) -> Steps[None]:
+        first = batch.first(self._ports.clock.now())
+        [pod] = first.all_pods()
+        verdict = yield from self._verdict(batch.common, pod)
+        if verdict is None:
+            return
+        status = verdict.status
+        if status is None or not status.rejected or self._reports.told(pod.uid) != reasons_of(status):
+            self._queue.try_again(batch, _EVENT)
+        if status is not None and status.rejected and self._queue.holds_for_all(batch, verdict.rejectors):
+            yield from self._renewals.renew((mate for each in batch for mate in each.all_pods()), status)
+
+    def _look_at_pod(self, entity: QueuedEntity) -> Steps[None]:
+        """Whether there is room says nothing of a pod that may have been turned away from the node that it had."""
+        [pod] = entity.all_pods()
+        if self._nominator.nominated_node(pod.uid):
+            return
+        verdict = yield from self._verdict(entity.key, pod)
+        status = None if verdict is None else verdict.status
+        if status is not None and self._reports.told(pod.uid) != reasons_of(status):
+            self._queue.try_again(entity, _EVENT)
+
+    def _look_at_group(self, entity: QueuedEntity, group: str) -> Steps[None]:
+        refusal = self._refusals.get(group)
+        if refusal is None or entity.pending_plugins:  # what it waits for is no node
+            return
+        moment = self._moment(refusal.members[0])
+        if moment != refusal.moment:
+            refusal.moment = moment
+            if refusal.reasons != (yield from self._reasons_of(refusal.members)):
+                self._queue.try_again(entity, _EVENT)
+
+    def _verdict(self, key: object, pod: PodInfo) -> Steps[_Verdict | None]:
+        """What the pod's attempt would come to; None where a Filter plugin cannot say it in one go."""
+        algorithm, state, moment = self._algorithm(pod), CycleState(), self._moment(pod)
+        known = self._verdicts_before.get(key)
+        if known is not None and known[0] == moment:
+            self._verdicts[key] = known
+            return known[1]
+        found = algorithm.find_nodes_that_fit(state, pod, nominated_first=False)
+        if state.long_work.left is not None:
+            return None
+        verdict = _Verdict(found.status)
+        if found.status is not None and found.status.rejected:
+            nominated, text = yield from algorithm.post_filter(state, pod, found)
+            rejectors = () if found.diagnosis is None else found.diagnosis.unschedulable_plugins
+            status = None if nominated else Status(found.status.code, (text,), found.status.plugin)
+            verdict = _Verdict(status, frozenset(rejectors))
+        self._verdicts[key] = moment, verdict
+        return verdict
+
+    def _reasons_of(self, members: Iterable[PodInfo]) -> Steps[frozenset[Reasons]]:
+        """What keeps each of them, by itself, off nodes. Not to be given up: their group has been acted on by then."""
+        reasons = []
+        for pod in members:
+            algorithm = self._algorithm(pod)
+            found = algorithm.find_nodes_that_fit(CycleState(), pod, nominated_first=False)
+            if found.filtered is not None:
+                reasons.append(reasons_in(fit_error(found.filtered.diagnose(algorithm.snapshot))))
+            elif found.status is not None:
+                reasons.append(reasons_of(found.status))
+            yield False
+        return frozenset(reasons)
+
+    def _algorithm(self, pod: PodInfo) -> Algorithm:
+        return self._algorithms[pod.pod.spec.scheduler_name]
+
+    def _moment(self, pod: PodInfo) -> _Moment:
+        return self._algorithm(pod).snapshot.usage_journal.position, self._reports.times_told
