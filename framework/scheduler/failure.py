@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 
 from ..contract.events import ASSIGNED_POD_DELETE
 from ..contract.handle import Clock
 from ..contract.observer import Observer
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
+from ..queue.hints import ErrorLog
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.nominator import PodNominator
 from .attempt import Attempt
-from .reports import DECISIONS, Reports
+from .reports import DECISIONS, Reports, reasons_in
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +41,7 @@ class FailureHandler:
         self._current = current
         self._clock = clock
         self._observer = observer
+        self._errors = ErrorLog(log, clock.now)
         self.begin_review: Callable[[], None] = lambda: None
 
     def failed(self, attempts: Sequence[Attempt]) -> None:
@@ -100,7 +102,7 @@ class FailureHandler:
         )
         pairs = {"pod": attempt.pod.key, "reason": status.message}
         if status.code is Code.ERROR:
-            log.error("Attempt failed", extra={"pairs": pairs}, exc_info=status.error)
+            self._errors.error("Attempt failed", cause=_cause(status, attempt), error=status.error, pairs=pairs)
         else:
             log.log(DECISIONS, "Unable to schedule pod", extra={"pairs": pairs})
 
@@ -109,3 +111,11 @@ class FailureHandler:
             self._nominator.nominate(attempt.queued.info, attempt.nominated)
         elif attempt.nominated == "" and self._nominator.clear(attempt.pod.uid):
             self._queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
+
+
+def _cause(status: Status, attempt: Attempt) -> Hashable:
+    """What an error has in common with those of other pods: who met it, and its text without names and numbers."""
+    text = status.message
+    for name in filter(None, (attempt.pod.name, attempt.group, attempt.node_name)):
+        text = text.replace(name, "")
+    return status.plugin, reasons_in(text)

@@ -9,10 +9,12 @@ from muster.framework.contract import Status
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
 from tests.scheduler.conftest import SetStage
-from tests.scheduler.scripted import Log, filtering, permitting, post_filtering
+from tests.scheduler.scripted import Log, broken, filtering, permitting, post_filtering
 from tests.scheduler.stage import Stage
 
 WEB = "default/web"
+BINDINGS = {"web-a": "conflict", "web-b": "conflict", "web-c": "too many requests"}
+"""The answer to the Binding of each pod."""
 FULL = filtering("Full", {"one": Status.unschedulable("full")})
 
 
@@ -223,3 +225,34 @@ async def test_post_filter_is_asked_in_turn_when(case: LastResort, set_stage: Se
     message = f"0/1 nodes are available: 1 full.{case.said}"
     assert stage.conditions[WEB] == ("Unschedulable", message, case.nominated)
     assert "".join(line[0] for line in log) == case.asked
+
+
+async def test_errors_of_one_cause_back_off_and_are_logged_twice_a_minute_with_their_number(
+    set_stage: SetStage, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing = broken(filtering("Failing", {}), "filter", OSError("the disk is full"))
+    stage = set_stage(failing)
+    stage.put_pod(*(make_pod(f"pod-{number}") for number in range(50)))
+    for _ in range(60):
+        await stage.wait(1.0)
+
+    attempts = sum(line.attempts for line in stage.engine.queue.dump())
+    lines = [record for record in caplog.records if record.message == "Attempt failed"]
+    assert attempts <= 50 * 8  # after 1, 2, 4, 8 and then every 10 seconds, and a half more at most
+    assert len(lines) == 2
+    assert lines[0].exc_info
+    assert "the disk is full" in str(lines[0].exc_info[1])
+    [left_out] = [record.__dict__["pairs"]["notLogged"] for record in lines[1:]]
+    assert 50 <= left_out < attempts
+
+
+async def test_errors_of_different_causes_are_logged_each(
+    set_stage: SetStage, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = set_stage()
+    stage.answer_bindings(*(Status.failure(f'pods "{name}": {why}') for name, why in BINDINGS.items()))
+    stage.put_pod(*(make_pod(name) for name in BINDINGS))
+    await stage.settle()
+
+    told = [record.__dict__["pairs"]["pod"] for record in caplog.records if record.message == "Attempt failed"]
+    assert told == ["default/web-a", "default/web-c"]
