@@ -5,7 +5,9 @@ need gangs. What is measured, for kube-scheduler and for Muster, each on a contr
 
 - how long a freed node lies idle, from the deletion of its pod until a watch shows the next one there;
 - the CPU time of the scheduler and of the servers meanwhile;
-- the writes that the API server took for each pod that was bound, Events and statuses included.
+- the writes that the API server took for each pod that was bound, Events and statuses included;
+- how many of the pods that wait name a taint in their condition half a minute after a node got it, and how many
+  statuses of pods were written for each of them.
 
 Two situations: plain pods of twenty signatures; and gangs, which never find enough room, with plain pods beside them.
 kube-scheduler, which knows no such gangs, gets single pods in their place.
@@ -27,7 +29,7 @@ from rich.table import Table
 from bench import cluster, scale
 from bench.client import Client
 from bench.failures import failures_told
-from bench.full import RUNNING, Bindings, filling, until_told, writes
+from bench.full import RUNNING, Bindings, filling, status_writes, until_told, writes
 from bench.gangs import serve_pod_groups
 from bench.measure import Reading
 from bench.podgroups import gang_names, make_gang
@@ -41,6 +43,8 @@ SIGNATURES = 20
 _SIDES = KUBE_SCHEDULER.name, MUSTER.name
 _PLAIN, _GANGS = _SITUATIONS = "plain", "gangs"
 _LAST_BINDINGS_SECONDS = 5.0
+_TOLD_WITHIN_SECONDS = 30.0
+_TAINTED = "untolerated taint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,9 @@ class Found:
         cpu_seconds: of the side, while pods ended.
         server_cpu_seconds: of kube-apiserver and etcd.
         writes_per_pod: writes that the API server took for each pod that was bound.
+        changed: pods that still wait when a node is tainted, so that each has another reason to tell.
+        told: how many of them name it in time.
+        statuses_per_change: statuses of pods that were written meanwhile for each that does.
         others_share: the part of the machine's CPUs that programs outside the trial used meanwhile.
     """
 
@@ -83,6 +90,9 @@ class Found:
     cpu_seconds: float
     server_cpu_seconds: float
     writes_per_pod: float
+    changed: int
+    told: int
+    statuses_per_change: float
     others_share: float
 
 
@@ -132,6 +142,8 @@ async def _measure(
                 await asyncio.sleep(_LAST_BINDINGS_SECONDS)
                 used = Reading.of(pids).since(before)
                 written = await writes(client) - had
+            with display.phase(f"{side.name}: a node is tainted"):
+                changed, told, statuses = await _taint_a_node(client, nodes)
         idle = [ledger.times[pod] - freed[node] for pod, node in ledger.nodes.items() if node in freed]
         cuts = quantiles(idle, n=100, method="inclusive") if len(idle) > 1 else [float("inf")] * 99
         total = (seconds + _LAST_BINDINGS_SECONDS) * (os.cpu_count() or 1)
@@ -144,6 +156,9 @@ async def _measure(
             cpu_seconds=used.processes[side.name],
             server_cpu_seconds=used.processes[API_SERVER] + used.processes[ETCD],
             writes_per_pod=written / len(idle) if idle else float("inf"),
+            changed=changed,
+            told=told,
+            statuses_per_change=statuses / told if told else float("inf"),
             others_share=used.others / total,
         )
 
@@ -158,6 +173,22 @@ async def _end_pods(client: Client, rate: int, seconds: int, advance: Advance) -
         await client.delete(f"/api/v1/namespaces/{NAMESPACE}/pods/{RUNNING}{number:05}")
         advance(1)
     return freed
+
+
+async def _taint_a_node(client: Client, nodes: int) -> tuple[int, int, float]:
+    """How many pods wait, how many of them name the taint in time, and how many statuses were written by then."""
+    before = await status_writes(client)
+    taint = {"key": "bench", "effect": "NoSchedule"}
+    await client.patch(f"/api/v1/nodes/{scale.node_name(nodes - 1)}", {"spec": {"taints": [taint]}})
+    await asyncio.sleep(_TOLD_WITHIN_SECONDS)
+    pods = await client.get(f"/api/v1/namespaces/{NAMESPACE}/pods", fieldSelector="spec.nodeName=")
+    told = [
+        pod["metadata"]["name"]
+        for pod in pods["items"]
+        for condition in pod["status"].get("conditions", ())
+        if condition["type"] == "PodScheduled" and _TAINTED in condition.get("message", "")
+    ]
+    return len(pods["items"]), len(told), await status_writes(client) - before
 
 
 @click.command(context_settings={"show_default": True})
@@ -201,6 +232,8 @@ def _table(title: str, sides: Sequence[Found]) -> Table:
     table.add_row("CPU s", *(f"{found.cpu_seconds:.1f}" for found in sides))
     table.add_row("API server and etcd CPU s", *(f"{found.server_cpu_seconds:.1f}" for found in sides))
     table.add_row("API writes a bound pod", *(f"{found.writes_per_pod:.1f}" for found in sides))
+    table.add_row("told of a taint within 30 s", *(f"{found.told} of {found.changed}" for found in sides))
+    table.add_row("  statuses written for each", *(f"{found.statuses_per_change:.2f}" for found in sides))
     table.add_row("machine used by others, %", *(f"{100 * found.others_share:.0f}" for found in sides))
     return table
 

@@ -25,6 +25,12 @@ _WRITES = re.compile(
     re.MULTILINE,
 )
 
+_STATUS_WRITES = re.compile(
+    r'^apiserver_request_total\{[^}]*resource="pods"[^}]*subresource="status"[^}]*'
+    r'verb="(?:PUT|PATCH|APPLY)"[^}]*\} (\S+)$',
+    re.MULTILINE,
+)
+
 
 class Bindings(Ledger):
     """Bindings of pods that waited; those that fill the cluster, and end, are left out."""
@@ -47,6 +53,11 @@ def running(number: int, node: int, cpu: int) -> Body:
 async def writes(client: Client) -> float:
     """How many writes about pods, Events and groups the API server has taken so far."""
     return sum(float(count) for count in _WRITES.findall(await client.text("/metrics")))
+
+
+async def status_writes(client: Client) -> float:
+    """How many writes of the statuses of pods the API server has taken so far."""
+    return sum(float(count) for count in _STATUS_WRITES.findall(await client.text("/metrics")))
 
 
 async def until_told(client: Client, pods: int, since: float) -> None:

@@ -137,7 +137,7 @@ def test_running_pods_take_two_rows_and_a_failed_side_says_so(sides: dict[str, A
 
 
 def waiting(side: str, cpu: float) -> dict[str, Any]:
-    found = BacklogFound(side, 600, 600, 0.02, 0.1891, cpu, 30.0, 3.26, 0.0)
+    found = BacklogFound(side, 600, 600, 0.02, 0.1891, cpu, 30.0, 3.26, 5000, 5000, 1.0, 0.0)
     return asdict(found)
 
 
