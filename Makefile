@@ -2,15 +2,19 @@
 # and make is enough.
 
 PYTHON ?= python3
+# Processes that share the tests out; each runs a control plane, so on large machines there are not as many as cores.
+WORKERS ?= auto
 VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 ROOMS := framework operator plugins sandbox testing
+# Tests of the engine and of plugins, in folders that need nothing but Python.
+QUICK := $(addprefix tests/,cache config framework leader model plugins preemption queue runtime scheduler)
 # The rooms under their import names, for tools that do not follow an editable install's mapping.
 LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lint-style lint-types lint-imports bench bench-all tables bench-backlog bench-gangs \
+.PHONY: help demo test test-quick lint lint-style lint-types lint-imports bench bench-all tables bench-backlog bench-gangs \
 	bench-native bench-preemption bench-storm bench-shapes bench-scale bench-topology bench-web parity parity-groups \
 	simulate-faults real-faults soak nightly attack venv control-plane browser promtool screenshots
 
@@ -22,7 +26,10 @@ demo: $(INSTALLED) ## Show Muster at work on a cluster of its own in this termin
 
 test: $(INSTALLED) control-plane ## Run every test against a real API server
 	-@$(MAKE) --no-print-directory --keep-going browser promtool
-	$(RUN) -m pytest $(PYTEST_ARGS)
+	$(RUN) -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 $(PYTEST_ARGS)
+
+test-quick: $(INSTALLED) ## Run tests that need no control plane, for a first verdict in about a minute
+	$(RUN) -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 -m "not slow" $(QUICK) $(PYTEST_ARGS)
 
 lint: lint-style lint-types lint-imports ## Check style, types and the direction of imports
 

@@ -14,6 +14,7 @@ from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
 from tests.deployed import log_in_as_deployed
 from tests.namespaces import create_namespace, remove_namespace
+from tests.sharing import Units, longest_first
 
 if TYPE_CHECKING:
     import kubernetes
@@ -23,6 +24,21 @@ settings.register_profile(
     "muster", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
 )
 settings.load_profile("muster")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config) -> Units | None:
+    """Workers share units out where the command line says no more than how many workers there are."""
+    if config.getoption("dist") != "load":
+        return None
+    config.option.loadscopereorder = False
+    return Units(config)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A run without workers goes through the tests in the order of their files."""
+    if hasattr(config, "workerinput"):
+        items[:] = longest_first(items)
 
 
 @pytest.fixture(scope="session", autouse=True)

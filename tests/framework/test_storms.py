@@ -4,10 +4,14 @@ import asyncio
 from collections import Counter
 from random import Random
 
+import pytest
+
 from muster.framework.contract.observer import NullObserver
 from muster.framework.model.pod_info import PodInfo
 from muster.testing import VirtualScheduler
 from tests.builders import NodeDict, PodDict, make_node, make_pod
+
+pytestmark = pytest.mark.slow
 
 _NODES, _SIGNATURES, _PER_SECOND, _SECONDS = 20, 200, 200, 20
 

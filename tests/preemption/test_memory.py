@@ -14,6 +14,8 @@ from muster.plugins.defaultpreemption.victims import Victim
 from tests.builders import PodDict, make_node, make_pod
 from tests.preemption.world import EvictingStage, urgent, victim
 
+pytestmark = pytest.mark.slow
+
 _ROUNDS = 120
 
 

@@ -13,6 +13,8 @@ from muster.framework.queue.scheduling_queue import SchedulingQueue
 from tests.queue.harness import ERROR, Harness, pod, rejected_by
 from tests.queue.test_invariants import REGISTRATIONS, QueueMachine
 
+pytestmark = pytest.mark.slow
+
 ON_NODE = {"Fit": [EventRegistration(NODE_ADD)]}
 NAMES = [f"m{number}" for number in range(6)]
 

@@ -27,6 +27,8 @@ from tests.plugins.cluster import info, typed
 from tests.runtime.frameworks import algorithm_of
 from tests.runtime.picky import Choosy, Crowded, Late, Moody, Overflowing, Relative
 
+pytestmark = pytest.mark.slow
+
 NODES = tuple(f"n{number}" for number in range(6))
 PODS = (
     make_pod("plain"),

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Coroutine
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -29,6 +30,8 @@ from tests.coscheduling.world import configuration
 from tests.scheduler.doorman import Doorman
 from tests.scheduler.newcomers import GROUP, Newcomer, Unheeded, node_objects, pod_objects
 from tests.scheduler.rival import Rival
+
+pytestmark = pytest.mark.slow
 
 MIN_MEMBERS = 2
 LONG_AGO = "2026-01-01T00:00:00Z"

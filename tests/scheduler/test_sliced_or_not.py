@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +11,8 @@ from tests.builders import PodDict, make_node, make_pod
 from tests.coscheduling.objects import make_group, make_member
 from tests.coscheduling.world import World
 from tests.scheduler.slices import sliced
+
+pytestmark = pytest.mark.slow
 
 _GANGS = ("red", "blue")
 

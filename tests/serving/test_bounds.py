@@ -15,6 +15,9 @@ from aiohttp import web
 
 from muster.operator.serving import Bounds, Limits, Server, listener, self_signed
 
+# uvloop goes on after what a signal's handler raises, so a test that hangs is ended with its process.
+pytestmark = pytest.mark.timeout(method="thread")
+
 PATIENT = Bounds(idle_seconds=60, request_seconds=60)
 HASTY = Bounds(idle_seconds=0.05, request_seconds=0.05)
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -22,6 +22,9 @@ from muster.operator.logs import (
     tell_of_loop,
 )
 
+# uvloop goes on after what a signal's handler raises, so a test that hangs is ended with its process.
+pytestmark = pytest.mark.timeout(method="thread")
+
 LOG = logging.getLogger("muster.operator.binder")
 MOMENT = datetime(2026, 11, 21, 9, 40, 1, 123456).timestamp()
 

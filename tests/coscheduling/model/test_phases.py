@@ -60,7 +60,7 @@ def test_a_life_that_has_not_ended_follows_its_members(before: Phase, group: Cou
     assert follow(before, group, 3) is phase
 
 
-@pytest.mark.parametrize("ended", ENDED)
+@pytest.mark.parametrize("ended", sorted(ENDED))
 @pytest.mark.parametrize("left", [members(), members(succeeded=2), members(failed=2), members(succeeded=1, failed=1)])
 def test_a_group_stays_ended_while_its_members_are_cleaned_away(ended: Phase, left: Counts) -> None:
     assert follow(ended, left, 3) is ended
@@ -74,7 +74,7 @@ def test_a_failed_group_whose_members_succeed_after_all_is_finished() -> None:
     assert follow(Phase.FAILED, members(succeeded=3, failed=1), 3) is Phase.FINISHED
 
 
-@pytest.mark.parametrize("ended", ENDED)
+@pytest.mark.parametrize("ended", sorted(ENDED))
 @pytest.mark.parametrize(
     ("group", "phase"),
     [

@@ -1,0 +1,42 @@
+"""How pytest-xdist's workers share the tests out: `make test` runs them on all cores.
+
+A unit of tests stays with one worker, in its order. Most units are a file. Folders whose files share something costly,
+such as a control plane of their own or an installed image, are one unit, so that only one worker makes it. So are tests
+whose leases run on the machine's clock together with those that keep every core busy, lest they run at the same time.
+The longest units come first, so that no worker ends long after the others.
+
+Each worker is a process and a session of its own: with its own control plane, ports (`tests.controlplane.ports`),
+browser and temporary folder.
+"""
+
+from collections.abc import Iterable
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+_BY_THE_CLOCK = "by the clock"
+UNITS = {
+    "tests/simulation/": _BY_THE_CLOCK,
+    "tests/ha/": _BY_THE_CLOCK,
+    "tests/deploy/": "deployed",
+    "tests/gangscheduling/real/": "gated",
+}
+"""Folders to the unit that they are part of, the longest first."""
+
+
+def unit_of(nodeid: str) -> str:
+    """The unit that a test belongs to: that of its folder, or else its file."""
+    return next((unit for folder, unit in UNITS.items() if nodeid.startswith(folder)), nodeid.partition("::")[0])
+
+
+def longest_first(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """The tests with those of `UNITS` first; apart from that their order stays."""
+    places = {unit: place for place, unit in enumerate(dict.fromkeys(UNITS.values()))}
+    return sorted(items, key=lambda item: places.get(unit_of(item.nodeid), len(places)))
+
+
+class Units(LoadScopeScheduling):
+    """Gives each worker that is about to run out of tests the next unit."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return unit_of(nodeid)
