@@ -180,7 +180,7 @@ async def test_a_recording_keeps_to_its_size_and_its_last_two_files_replay(tmp_p
 
 async def test_two_files_with_the_beginning_replay_byte_for_byte(tmp_path: Path) -> None:
     path = tmp_path / "recording"
-    cluster = RecordedScheduler(path, most_bytes=200_000)
+    cluster = RecordedScheduler(path, most_bytes=250_000)
     await live(cluster, 2, rounds=12, nodes=6, pods=8)
     cluster.end()
     assert Recording(path).head.part == 2
