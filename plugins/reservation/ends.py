@@ -1,6 +1,7 @@
-"""When pods end, as far as they say: by `spec.activeDeadlineSeconds`, or by an annotation of who knows better.
+"""When pods began, and when they end, as far as they say: by `spec.activeDeadlineSeconds`, or by an annotation.
 
-Fed from the pod informer; the plan asks what comes free when, the filter whether a newcomer ends in time.
+Fed from the pod informer; the plan asks what comes free when, and since when other pods run, the filter whether a
+newcomer ends in time.
 """
 
 from __future__ import annotations
@@ -43,18 +44,26 @@ def says_its_end(pod: Pod) -> bool:
 
 
 class KnownEnds:
-    """Pods on nodes that say when they end."""
+    """Pods on nodes: when they began, and the end of those that say it."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._endings: dict[str, Ending] = {}
+        self._came: dict[str, float] = {}
 
     def follow(self, old: PodInfo | None, new: PodInfo | None) -> None:
         """A pod that has not ended came, changed or went."""
         if old is not None and (new is None or new.uid != old.uid):
             self._endings.pop(old.uid, None)
+            self._came.pop(old.uid, None)
         if new is None or not new.node_name:
             return
+        if new.pod.status.start_time is not None:
+            self._came.pop(new.uid, None)
+        elif new.uid not in self._came:
+            self._came[new.uid] = (
+                self._clock.now() if old is not None else self._at(new.pod.metadata.creation_timestamp)
+            )
         seconds = run_seconds(new.pod)
         if seconds == inf:
             self._endings.pop(new.uid, None)
@@ -65,10 +74,23 @@ class KnownEnds:
         """Those that end after this moment; who should have ended already may stay for ever."""
         return (ending for ending in self._endings.values() if ending.at > moment)
 
+    def ends(self, uid: str) -> bool:
+        """Whether this pod says when it ends."""
+        return uid in self._endings
+
+    def began(self, pod: PodInfo) -> float:
+        """When the pod started; one that has not was placed when it was first seen on its node, or now."""
+        stamp = pod.pod.status.start_time
+        return self._came.get(pod.uid, self._clock.now()) if stamp is None else self._at(stamp)
+
     def _began(self, pod: PodInfo) -> float:
-        """When the pod started; one that has not begins now at the latest that is known."""
-        now, stamp = self._clock.now(), pod.pod.status.start_time
+        """The same for the pod's end: one that has not started begins now at the latest that is known."""
         known = self._endings.get(pod.uid)
-        if stamp is None:
-            return now if known is None else known.at - run_seconds(known.pod.pod)
-        return min(now, now + parse_time(stamp) - self._clock.wall())
+        if pod.pod.status.start_time is None:
+            return self._clock.now() if known is None else known.at - run_seconds(known.pod.pod)
+        return self.began(pod)
+
+    def _at(self, stamp: str | None) -> float:
+        """The moment of a timestamp on the engine's clock; now at the latest."""
+        now = self._clock.now()
+        return now if stamp is None else min(now, now + parse_time(stamp) - self._clock.wall())

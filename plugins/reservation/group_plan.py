@@ -15,7 +15,7 @@ import numpy as np
 
 from muster.framework.contract import Steps
 
-from .packing import Asked, Need, Nodes, kinds
+from .packing import FREE, Asked, Cost, Need, Nodes, kinds
 from .plan import Room, plan
 
 
@@ -64,10 +64,16 @@ class GroupPlan:
     Attributes:
         start: when all of it fits there at the latest; infinity when nobody can say.
         placed: the groups of pods in it that start.
+        cost: without a start, what has to come free for it.
     """
 
     start: float
     placed: Sequence[Placed]
+    cost: Cost = FREE
+
+    def better_than(self, other: GroupPlan | None) -> bool:
+        """Whether it starts earlier; where nobody can say, whether less has to come free."""
+        return other is None or (self.start, self.cost) < (other.start, other.cost)
 
 
 def plan_group(room: Room, group: Group, now: float, within: Nodes | None = None) -> Steps[GroupPlan | None]:
@@ -84,7 +90,7 @@ def plan_group(room: Room, group: Group, now: float, within: Nodes | None = None
             found = yield from _plan_parts(room, group, now, domain)
         else:
             found = yield from _plan_pods(room, group, now, domain, inf if best is None else best.start)
-        if found is not None and (best is None or found.start < best.start):
+        if found is not None and found.better_than(best):
             best = found
         if best is not None and best.start <= now:
             break
@@ -102,12 +108,12 @@ def _inside(domains: Sequence[Nodes] | None, within: Nodes | None) -> Iterator[N
 def _plan_pods(room: Room, group: Group, now: float, domain: Nodes | None, before: float) -> Steps[GroupPlan | None]:
     if domain is None:
         found = yield from plan(room, group.needs, now)
-        return None if found is None else GroupPlan(found.start, [Placed(group, found.nodes)])
+        return None if found is None else GroupPlan(found.start, [Placed(group, found.nodes)], found.cost)
     found = yield from plan(room.of(domain), [each.of(domain) for each in group.needs], now, before)
     if found is None:
         return None
     nodes = [domain[np.array(each, np.intp)].tolist() for each in found.nodes]
-    return GroupPlan(found.start, [Placed(group, nodes)])
+    return GroupPlan(found.start, [Placed(group, nodes)], found.cost)
 
 
 def _plan_parts(room: Room, group: Group, now: float, within: Nodes | None) -> Steps[GroupPlan | None]:
@@ -121,9 +127,10 @@ def _plan_parts(room: Room, group: Group, now: float, within: Nodes | None) -> S
             room = _beside(room, found)
     if len(chosen) < group.needed:
         return None
-    return GroupPlan(
-        max((each.start for each in chosen), default=now), [each for some in chosen for each in some.placed]
-    )
+    start, cost = max((each.start for each in chosen), default=now), FREE
+    for each in chosen:
+        cost = cost.plus(each.cost)
+    return GroupPlan(start, [each for some in chosen for each in some.placed], cost)
 
 
 def _in_order(room: Room, group: Group, now: float, within: Nodes | None) -> Steps[Sequence[Group]]:
@@ -137,7 +144,7 @@ def _in_order(room: Room, group: Group, now: float, within: Nodes | None) -> Ste
         for place, part in enumerate(parts):
             found = yield from plan_group(room, part, now, within)
             if found is not None:
-                alone.append((found.start, part.size, place))
+                alone.append((found.start, found.cost, part.size, place))
         parts = [parts[place] for *_, place in sorted(alone)]
     first = sorted(parts[: group.needed], key=lambda part: (part.domains is None, -part.size))
     return [*first, *parts[group.needed :]]

@@ -18,6 +18,8 @@ import numpy.typing as npt
 
 from muster.framework.contract import Mask, PodInfo, SnapshotReader
 
+from .packing import FREE, Cost
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hold:
@@ -32,6 +34,7 @@ class Hold:
         rows: intp, shape (n,): the nodes' rows, each once.
         pods: int64, shape (n,): how many members each node is held for.
         amounts: by resource, int64 of shape (n,).
+        cost: without a start, what had to come free for all of its holder when it was planned.
     """
 
     holder: str
@@ -42,6 +45,7 @@ class Hold:
     rows: npt.NDArray[np.intp]
     pods: npt.NDArray[np.int64]
     amounts: Mapping[str, npt.NDArray[np.int64]]
+    cost: Cost = FREE
 
 
 def shares(holds: Iterable[Hold], offered: Mapping[str, int]) -> dict[str, float]:
@@ -83,6 +87,15 @@ class Holds:
     def of(self, holder: str) -> Sequence[Hold]:
         """What is held for this holder."""
         return self._holds.get(holder, ())
+
+    def start_of(self, holder: str) -> float | None:
+        """When this holder starts at the latest, infinity when nobody can say; None where nothing is held for it."""
+        holds = self.of(holder)
+        return holds[0].start if holds else None
+
+    def promised(self, holder: str) -> str | None:
+        """What this holder was told last."""
+        return self._promises.get(holder)
 
     def hold(self, holds: Sequence[Hold], promise: str) -> None:
         """From now on this is held for their one holder, in place of what was held for it before."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -88,75 +88,153 @@ def kinds(asked: Sequence[Asked]) -> Iterator[Need]:
             yield each
 
 
+class Cost(NamedTuple):
+    """What has to come free where no end is known, the worst first, so that the lesser of two is the better choice.
+
+    Attributes:
+        blocked: members that wait for long-lived pods.
+        moved: members that lack room, on nodes that were not chosen before.
+        lacking: members that lack room.
+        missing: how much they lack, each as the share of what it takes.
+    """
+
+    blocked: int = 0
+    moved: int = 0
+    lacking: int = 0
+    missing: float = 0.0
+
+    def plus(self, other: Cost) -> Cost:
+        """Both together."""
+        return Cost(
+            self.blocked + other.blocked,
+            self.moved + other.moved,
+            self.lacking + other.lacking,
+            self.missing + other.missing,
+        )
+
+
+FREE = Cost()
+"""Nothing has to come free but what comes free at a known time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """What may come free besides, when pods without a known end have ended.
+
+    Attributes:
+        open_ended: int64, shape (nodes, resources): what all of these have.
+        long_lived: int64, same shape: what those of them have on whose end nobody should count.
+        chosen: bool, shape (nodes,): nodes that were chosen before and should stay so.
+    """
+
+    open_ended: Amounts
+    long_lived: Amounts
+    chosen: npt.NDArray[np.bool_]
+
+    def of(self, part: Nodes) -> Later:
+        """The same of some nodes alone, which are numbered as they stand in `part`."""
+        return Later(self.open_ended[part], self.long_lived[part], self.chosen[part])
+
+    @property
+    def short_lived(self) -> Amounts:
+        """int64, shape (nodes, resources): what the others have."""
+        return self.open_ended - self.long_lived
+
+    def in_use(self, known: Amounts) -> npt.NDArray[np.float64]:
+        """float64, shape (nodes,): which share these pods have of what can be free at all; `known` is free anyway."""
+        share: npt.NDArray[np.float64] = (self.open_ended / np.maximum(known + self.open_ended, 1)).max(axis=1)
+        return share
+
+
 def pack(free: Amounts, asked: Sequence[Asked]) -> Steps[Packed | None]:
     """Nodes for all members, on as few nodes as come easily; None where they are not found."""
     return (yield from _put(_Left(free.copy()), asked))
 
 
-def pack_later(known: Amounts, open_ended: Amounts, asked: Sequence[Asked]) -> Steps[Packed | None]:
-    """The same where first what is free at a known time is taken, then nodes where pods without an end have least.
-
-    `open_ended` is what these have.
-    """
-    return (yield from _put(_Left(known.copy(), _Later(open_ended, known + open_ended)), asked))
-
-
-@dataclass(frozen=True, slots=True)
-class _Later:
-    """What may come free besides, when pods without a known end have ended: what they have, and what is left then."""
-
-    open_ended: Amounts
-    most: Amounts
-
-    def in_use(self) -> npt.NDArray[np.float64]:
-        """float64, shape (nodes,): which share of a node they have."""
-        share: npt.NDArray[np.float64] = (self.open_ended / np.maximum(self.most + self.open_ended, 1)).max(axis=1)
-        return share
+def pack_later(known: Amounts, later: Later, asked: Sequence[Asked]) -> Steps[tuple[Packed, Cost] | None]:
+    """The same where first what is free at a known time is taken, then what costs least."""
+    left = _Left(known.copy(), later)
+    found = yield from _put(left, asked)
+    return None if found is None else (found, left.cost)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Left:
-    """What is left of the nodes beside members that are put there: what is free at a known time, then `later`."""
+    """What is left of the nodes beside members that are put there.
+
+    Attributes:
+        known: int64, shape (nodes, resources): what is free at a known time; less than nothing where members wait for
+            what comes free later.
+        later: what may come free besides.
+        cost: of the members that wait for that.
+    """
 
     known: Amounts
-    later: _Later | None = None
+    later: Later | None = None
+    cost: Cost = FREE
 
     def take(self, need: Need) -> tuple[int, ...]:
         """Put members on nodes: all of them, or as many as find room."""
-        nodes = _take(self.known, need, need.count, _capacity(self.known, need))
-        if self.later is None:
-            return nodes
-        most, lacking = self.later.most, need.count - len(nodes)
-        np.subtract.at(most, np.array(nodes, np.intp), need.amounts)
-        if not lacking:
-            return nodes
-        order = np.argsort(self.later.in_use(), kind="stable")
-        more = _take(most, need, lacking, _capacity(most, need), order)
-        np.subtract.at(self.known, np.array(more, np.intp), need.amounts)
-        return nodes + more
+        fits, later = _capacity(self.known, need), self.later
+        if later is None:
+            return _take(self.known, need, fits, np.argsort(-fits, kind="stable"))
+        nodes = _take(self.known, need, fits, np.lexsort((-fits, ~later.chosen)))
+        if len(nodes) < need.count:
+            nodes += self._wait(need, need.count - len(nodes), later, later.short_lived, blocked=False)
+        if len(nodes) < need.count:
+            nodes += self._wait(need, need.count - len(nodes), later, later.open_ended, blocked=True)
+        return nodes
+
+    def _wait(self, need: Need, count: int, later: Later, room: Amounts, *, blocked: bool) -> tuple[int, ...]:
+        """Put up to `count` members where they fit when `room` has come free besides; those first that lack least.
+
+        What is free anyway takes none of them any more, so of those on one node only the first can use some of it.
+        """
+        fits = np.minimum(_capacity(self.known + room, need), count)
+        asked = need.amounts > 0
+        lacks = (need.amounts - np.maximum(self.known, 0))[:, asked] / need.amounts[asked]
+        first, moved = np.maximum(lacks, 0.0).max(axis=1, initial=0.0), ~later.chosen
+        nodes = np.flatnonzero(fits)
+        nodes = nodes[np.lexsort((first[nodes], moved[nodes]))][:count]
+        places = np.repeat(nodes, fits[nodes])
+        again = np.ones(len(places), np.bool_)
+        again[np.cumsum(fits[nodes]) - fits[nodes]] = False
+        missing = np.where(again, 1.0, first[places])
+        best = np.lexsort((missing, moved[places]))[:count]
+        taken = places[best]
+        np.subtract.at(self.known, taken, need.amounts)
+        cost = Cost(blocked * len(taken), int(moved[taken].sum()), len(taken), float(missing[best].sum()))
+        self.cost = self.cost.plus(cost)
+        return tuple(taken.tolist())
 
     def candidates(self, slices: Slices) -> Sequence[Nodes]:
-        """The parts that may take a slice; those first in which pods without a known end have least."""
-        free = self.known if self.later is None else self.later.most
+        """The parts that may take a slice; those first in which least has to come free."""
+        if self.later is None:
+            found = np.flatnonzero(self._enough(slices, self.known))
+            return [slices.parts[number] for number in found.tolist()]
+        later = self.later
+        soon = self._enough(slices, self.known + later.short_lived)
+        found = np.flatnonzero(self._enough(slices, self.known + later.open_ended))
+        chosen = slices.sums(later.chosen) > 0
+        in_use = slices.sums(later.in_use(self.known)) / [len(part) for part in slices.parts]
+        order = np.lexsort((in_use[found], ~chosen[found], ~soon[found]))
+        return [slices.parts[number] for number in found[order].tolist()]
+
+    def _enough(self, slices: Slices, free: Amounts) -> npt.NDArray[np.bool_]:
+        """bool, shape (parts,): which parts may take a slice."""
         enough = np.ones(len(slices.parts), np.bool_)
         for need in slices.needs:
             enough &= slices.sums(_capacity(free, need)) >= need.count
-        found = np.flatnonzero(enough)
-        if self.later is not None:
-            in_use = slices.sums(self.later.in_use()) / [len(part) for part in slices.parts]
-            found = found[np.argsort(in_use[found], kind="stable")]
-        return [slices.parts[number] for number in found.tolist()]
+        return enough
 
     def of(self, part: Nodes) -> _Left:
         """A copy of the same of some nodes alone, which are numbered as they stand in `part`."""
-        later = None if self.later is None else _Later(self.later.open_ended[part], self.later.most[part])
-        return _Left(self.known[part], later)
+        return _Left(self.known[part], None if self.later is None else self.later.of(part), self.cost)
 
     def put_back(self, part: Nodes, copy: _Left) -> None:
         """What was done to the copy counts."""
         self.known[part] = copy.known
-        if self.later is not None and copy.later is not None:
-            self.later.most[part] = copy.later.most
+        self.cost = copy.cost
 
 
 def _put(left: _Left, asked: Sequence[Asked]) -> Steps[Packed | None]:
@@ -205,13 +283,10 @@ def _capacity(free: Amounts, need: Need) -> npt.NDArray[np.int64]:
     return np.where(need.nodes, np.maximum(fits, 0), 0)
 
 
-def _take(
-    left: Amounts, need: Need, count: int, fits: npt.NDArray[np.int64], order: npt.NDArray[np.intp] | None = None
-) -> tuple[int, ...]:
-    """Put up to `count` members on nodes, those first that take most, or as `order` says; `left` is what is free."""
-    order = np.argsort(-fits, kind="stable") if order is None else order
+def _take(left: Amounts, need: Need, fits: npt.NDArray[np.int64], order: npt.NDArray[np.intp]) -> tuple[int, ...]:
+    """Put as many members on nodes as find room, in this order; `left` is what is free."""
     before = np.cumsum(fits[order]) - fits[order]
-    taken = np.clip(count - before, 0, fits[order])
+    taken = np.clip(need.count - before, 0, fits[order])
     used = order[taken > 0]
     left[used] -= taken[taken > 0, None] * need.amounts
     return tuple(np.repeat(order, taken).tolist())

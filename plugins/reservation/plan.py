@@ -1,8 +1,9 @@
 """When and where pods that have waited long fit at the earliest: what is free and when what ends in, a plan out.
 
 Pure. `group_plan` asks it for each group of pods. Pods whose end is known give their room back then. Where that is
-not enough, the plan has no start: it names the nodes on which least has to come free besides, and they are held until
-enough has. Work is let in after each moment and each kind of member that is tried.
+not enough, the plan has no start: it names the nodes on which least has to come free besides, long-lived pods left
+alone where that is possible, and they are held until enough has. Work is let in after each moment and each kind of
+member that is tried.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from muster.framework.contract import Steps
 
-from .packing import Amounts, Asked, Nodes, Packed, pack, pack_later
+from .packing import FREE, Amounts, Asked, Cost, Later, Nodes, Packed, pack, pack_later
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +29,16 @@ class Room:
         ends: float64, shape (endings,): when pods with a known end end, ascending.
         nodes: intp, shape (endings,): on which nodes.
         amounts: int64, shape (endings, resources): what they give back.
-        open_ended: int64, shape (nodes, resources): what pods without a known end have.
+        later: what other pods have, and those that end after the horizon.
+        horizon: what ends after this moment does so too late, unless all that is needed has a known end.
     """
 
     free: Amounts
     ends: npt.NDArray[np.float64]
     nodes: npt.NDArray[np.intp]
     amounts: Amounts
-    open_ended: Amounts
+    later: Later
+    horizon: float = inf
 
     def at(self, moment: float) -> Amounts:
         """What is free when all has ended that ends by then."""
@@ -54,7 +57,8 @@ class Room:
             self.ends[there],
             place[self.nodes][there],
             self.amounts[there],
-            self.open_ended[domain],
+            self.later.of(domain),
+            self.horizon,
         )
 
 
@@ -65,10 +69,12 @@ class Plan:
     Attributes:
         start: when all of them fit there at the latest; infinity when nobody can say.
         nodes: where each member goes.
+        cost: without a start, what has to come free for it.
     """
 
     start: float
     nodes: Packed
+    cost: Cost = FREE
 
 
 def add_at(amounts: Amounts, nodes: npt.NDArray[np.intp], more: Amounts) -> None:
@@ -88,8 +94,8 @@ def plan(room: Room, asked: Sequence[Asked], now: float, before: float = inf) ->
     if found is None:
         if before < inf:
             return None
-        found = yield from pack_later(room.at(inf), room.open_ended, asked)
-        return None if found is None else Plan(inf, found)
+        later = yield from pack_later(room.at(room.horizon), room.later, asked)
+        return None if later is None else Plan(inf, *later)
     while low < high:
         middle = (low + high) // 2
         earlier = yield from pack(room.at(moments[middle]), asked)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -30,19 +31,39 @@ from muster.framework.snapshot.partitions import NONE
 from muster.framework.snapshot.resources import ResourceColumns
 
 from .ends import Ending
-from .group_plan import Group, Placed, plan_group
+from .group_plan import Group, GroupPlan, Placed, plan_group
 from .holds import Hold
-from .packing import Amounts, Asked, Need, Slices
+from .packing import Amounts, Asked, Later, Need, Slices
 from .plan import Room, add_at
 from .wanted import Rows, Wanted
 
-_ENDINGS_AT_ONCE = 256
+_PODS_AT_ONCE = 256
 _PIECES = 1024
 """Into about so many pieces is cut what has to be free somewhere; less than one on a node counts for nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What may be expected of pods.
+
+    Attributes:
+        long_lived: tells of a pod without a known end whether nobody should count on its end; None where none is.
+        horizon: whoever ends later than this ends too late.
+        chosen: rows that were chosen before and should stay so.
+    """
+
+    long_lived: Callable[[PodInfo], bool] | None = None
+    horizon: float = inf
+    chosen: Rows = field(default_factory=lambda: np.zeros(0, np.intp))
+
+
 def plan_for(
-    wanted: Wanted, endings: Iterable[Ending], holds: Iterable[Hold], handle: Handle, now: float
+    wanted: Wanted,
+    endings: Iterable[Ending],
+    holds: Iterable[Hold],
+    handle: Handle,
+    now: float,
+    outlook: Outlook = Outlook(),
 ) -> Steps[Sequence[Hold]]:
     """What is to be held so that it starts as early as possible; nothing when no room will help.
 
@@ -65,7 +86,7 @@ def plan_for(
     besides = _besides(wanted, rows, snapshot.resources)
     if besides is None:
         return ()
-    room = yield from _room(rows, endings, holds, handle)
+    room = yield from _room(rows, endings, holds, handle, outlook)
     asked = _group(wanted, kinds, domains)
     asked = replace(asked, needs=[*asked.needs, *besides])
     within = None if wanted.within is None else np.flatnonzero(np.isin(rows, wanted.within))
@@ -74,7 +95,7 @@ def plan_for(
         return ()
     placed = {each.group.key: each for each in found.placed}
     return [
-        _hold(wanted, group, found.start, placed[group.key], handle, rows)
+        _hold(wanted, group, found, placed[group.key], handle, rows)
         for group in wanted.groups()
         if group.members and group.key in placed
     ]
@@ -191,7 +212,9 @@ def _amounts(pod: PodInfo, columns: ResourceColumns) -> list[int]:
     return [*(requests.get(name, 0) if name else 0 for name in columns.names), 1]
 
 
-def _room(rows: Rows, endings: Iterable[Ending], holds: Iterable[Hold], handle: Handle) -> Steps[Room]:
+def _room(
+    rows: Rows, endings: Iterable[Ending], holds: Iterable[Hold], handle: Handle, outlook: Outlook
+) -> Steps[Room]:
     snapshot = handle.snapshot
     columns = snapshot.resources
     used = np.vstack([columns.requested[:, rows], columns.pod_count[rows]]).T
@@ -210,9 +233,32 @@ def _room(rows: Rows, endings: Iterable[Ending], holds: Iterable[Hold], handle: 
         yield False
     ends, nodes, given_back = yield from _given_back(endings, handle)
     nodes = place[nodes]
+    in_time = int(np.searchsorted(ends, outlook.horizon, side="right"))
     open_ended = used.copy()
-    add_at(open_ended, nodes, -given_back)
-    return Room(free, ends, nodes, given_back, np.maximum(open_ended, 0))
+    add_at(open_ended, nodes[:in_time], -given_back[:in_time])
+    long_lived = yield from _long_lived(rows, handle, outlook)
+    add_at(long_lived, nodes[in_time:], given_back[in_time:])
+    later = Later(
+        np.maximum(open_ended, 0), np.minimum(long_lived, np.maximum(open_ended, 0)), np.isin(rows, outlook.chosen)
+    )
+    return Room(free, ends, nodes, given_back, later, outlook.horizon)
+
+
+def _long_lived(rows: Rows, handle: Handle, outlook: Outlook) -> Steps[Amounts]:
+    """int64, shape (rows, resources): what pods without a known end have on whose end nobody should count."""
+    snapshot = handle.snapshot
+    found = np.zeros((len(rows), len(snapshot.resources.names) + 1), np.int64)
+    if outlook.long_lived is None:
+        return found
+    seen = 0
+    for place, row in enumerate(rows.tolist()):
+        for pod in snapshot.pods[row].values():
+            if outlook.long_lived(pod):
+                found[place] += _amounts(pod, snapshot.resources)
+            seen += 1
+            if not seen % _PODS_AT_ONCE:
+                yield False
+    return found
 
 
 def _given_back(endings: Iterable[Ending], handle: Handle) -> Steps[tuple[npt.NDArray[np.float64], Rows, Amounts]]:
@@ -229,7 +275,7 @@ def _given_back(endings: Iterable[Ending], handle: Handle) -> Steps[tuple[npt.ND
             ends.append(ending.at)
             rows.append(row)
             kinds.append(numbers[signature])
-        if not count % _ENDINGS_AT_ONCE:
+        if not count % _PODS_AT_ONCE:
             yield False
     order = np.argsort(np.array(ends, np.float64), kind="stable")
     yield False
@@ -239,7 +285,7 @@ def _given_back(endings: Iterable[Ending], handle: Handle) -> Steps[tuple[npt.ND
     return np.array(ends, np.float64)[order], np.array(rows, np.intp)[order], given_back
 
 
-def _hold(wanted: Wanted, part: Wanted, start: float, placed: Placed, handle: Handle, rows: Rows) -> Hold:
+def _hold(wanted: Wanted, part: Wanted, found: GroupPlan, placed: Placed, handle: Handle, rows: Rows) -> Hold:
     columns = handle.snapshot.resources
     held = np.zeros((len(rows), len(columns.names) + 1), np.int64)
     for need, nodes in placed.by_kind():
@@ -248,4 +294,4 @@ def _hold(wanted: Wanted, part: Wanted, start: float, placed: Placed, handle: Ha
     by_name = {name: held[used, index] for index, name in enumerate(columns.names) if name and held[used, index].any()}
     priority = max(pod.priority for pod in part.members)
     members = frozenset(pod.uid for pod in part.members)
-    return Hold(wanted.key, part.key, priority, members, start, rows[used], held[used, -1], by_name)
+    return Hold(wanted.key, part.key, priority, members, found.start, rows[used], held[used, -1], by_name, found.cost)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from math import inf
 
+import numpy as np
 from pydantic import BaseModel
 
 from muster.framework.contract import (
@@ -40,8 +41,10 @@ from muster.framework.model.times import rfc3339
 from .args import NAME, ReservationArgs
 from .ends import KnownEnds, run_seconds
 from .holds import Hold, Holds
-from .planning import plan_for
-from .waiting import SLACK_SECONDS, LongWaiters
+from .looks import Looks
+from .planning import Outlook, plan_for
+from .rounds import long_lived_before
+from .waiting import SLACK_SECONDS, Chance, LongWaiters, Waiter
 from .wanted import Wanted, lacks_room, wanted_by_group, wanted_by_pod
 
 REASON = "node(s) had their room reserved for pods that have waited longer"
@@ -55,6 +58,7 @@ class _Shared:
 
     def __init__(self, args: ReservationArgs, handle: Handle) -> None:
         self.reserves = args.after_seconds > 0
+        self._after_seconds = args.after_seconds
         promises: dict[str, str] = handle.shared(PROMISES, dict)
         self._handle = handle
         self.holds = Holds(
@@ -67,8 +71,10 @@ class _Shared:
             handle.clock,
             handle.activate,
             self.holds.pod_left,
-            lambda holder: bool(self.holds.of(holder)),
+            self.holds.start_of,
         )
+        snapshot = handle.snapshot
+        self.looks = Looks(self.waiters, handle.clock, lambda: (snapshot.node_journal.position, snapshot.layout))
         self.kept_off: dict[str, PodInfo] = {}
         self._overdue: dict[str, Timer] = {}
         self._room_came: Timer | None = None
@@ -86,7 +92,24 @@ class _Shared:
         timer = self._overdue.pop(holder, None)
         if timer is not None:
             timer.cancel()
+        self.looks.changed()
         self.room_came()
+
+    def outlook(self, waiter: Waiter, chosen: Sequence[Hold]) -> Outlook:
+        """What may be expected of pods in the waiter's round; what is held already is `chosen`."""
+        now, number = self._handle.clock.now(), self.waiters.round_of(waiter)
+        before = long_lived_before(waiter.since, number, self._after_seconds)
+        rows = [hold.rows for hold in chosen]
+        return Outlook(
+            None if before == -inf else lambda pod: not self.ends.ends(pod.uid) and self.ends.began(pod) < before,
+            now + (now - waiter.since),
+            np.concatenate(rows) if rows else np.zeros(0, np.intp),
+        )
+
+    def pod_ended(self, pod: PodInfo) -> None:
+        """One that has run for long may have been in the way of those that wait in vain."""
+        if self.ends.began(pod) <= self._handle.clock.now() - self._after_seconds:
+            self.looks.changed()
 
     def room_came(self) -> None:
         """Those that were kept off may find room now, and room may be reserved for the next.
@@ -155,6 +178,8 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         """Keeps the ends. A pod that got a node or goes waits no more."""
         if not self._on:
             return
+        if old is not None and old.node_name and (new is None or new.uid != old.uid):
+            self._shared.pod_ended(old)
         self._shared.ends.follow(old, new)
         if new is None or (old is not None and new.uid != old.uid):
             left = old
@@ -226,27 +251,67 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
 
     def _reserve(self, wanted: Wanted) -> Steps[bool]:
         """Hold room for these pods, unless what is held already still stands. Whether there is anything new to tell."""
-        holds, now, holder = self._shared.holds, self.handle.clock.now(), wanted.key
-        first = {waiter.holder for waiter in self._shared.waiters.first()}
+        shared, holds, now, holder = self._shared, self._shared.holds, self.handle.clock.now(), wanted.key
+        waiter = shared.waiters.get(holder)
+        if waiter is None:
+            return False
+        first = {each.holder for each in shared.waiters.first()}
         for other in holds:
             if other.holder not in first:
                 holds.release(other.holder)
         known = holds.of(holder)
         stands = self._stands(known, len(wanted.members), now)
-        if stands and known[0].start < inf:
+        if stands and (known[0].start < inf or shared.waiters.lately_planned(waiter)):
+            waiter.to_plan = False
             return False
-        others = [hold for hold in holds if hold.holder != holder]
-        found = yield from plan_for(wanted, self._shared.ends.later_than(now), others, self.handle, now)
-        if not found:
+        found = yield from self._plan(wanted, waiter, known if stands else ())
+        if not found or not shared.waiters.has_place(holder):
             holds.release(holder)
-            self._shared.waiters.passed(holder)
+            shared.looks.begin()
+            shared.room_came()
             return False
-        if stands and found[0].start == inf:
+        if stands and _same(known, found):
             return False
         told = self._told(found)
+        is_new = told != holds.promised(holder)
+        self._take_from_others(waiter, found)
         holds.hold(found, told)
-        self.handle.events.event(wanted.pods[0], kind="Normal", reason="RoomReserved", action="Scheduling", note=told)
-        return True
+        if is_new:
+            self.handle.events.event(
+                wanted.pods[0], kind="Normal", reason="RoomReserved", action="Scheduling", note=told
+            )
+        return is_new
+
+    def _plan(self, wanted: Wanted, waiter: Waiter, known: Sequence[Hold]) -> Steps[Sequence[Hold]]:
+        """What is to be held for the waiter, nothing where it waits in vain.
+
+        It takes no room from others that were promised a time or that come before it. If it has little chance itself,
+        it takes none from anybody.
+        """
+        shared, now = self._shared, self.handle.clock.now()
+        chosen = known if waiter.round == shared.waiters.round_of(waiter) else ()
+        outlook = shared.outlook(waiter, chosen)
+        others = [hold for hold in shared.holds if hold.holder != waiter.holder]
+        firm = [hold for hold in others if not self._gives_way(hold, waiter)]
+        found = yield from plan_for(wanted, shared.ends.later_than(now), firm, self.handle, now, outlook)
+        shared.waiters.judge(waiter, found[0].cost if found else None)
+        if waiter.chance is Chance.SLIM and len(firm) < len(others):
+            found = yield from plan_for(wanted, shared.ends.later_than(now), others, self.handle, now, outlook)
+            if not found:
+                shared.waiters.judge(waiter, None)
+        return () if waiter.chance is Chance.NONE else found
+
+    def _gives_way(self, hold: Hold, waiter: Waiter) -> bool:
+        other = self._shared.waiters.get(hold.holder)
+        return other is not None and hold.start == inf and self._shared.waiters.comes_before(waiter, other)
+
+    def _take_from_others(self, waiter: Waiter, found: Sequence[Hold]) -> None:
+        """Whoever gives way to the waiter loses what is held on the same nodes, and is planned for anew beside it."""
+        if waiter.chance is Chance.OPEN:
+            rows = np.concatenate([hold.rows for hold in found])
+            for other in self._shared.holds:
+                if other.holder != waiter.holder and self._gives_way(other, waiter) and np.isin(other.rows, rows).any():
+                    self._shared.holds.release(other.holder)
 
     def _stands(self, holds: Sequence[Hold], pods: int, now: float) -> bool:
         """Whether it is for so many pods, its moment is not long past, and all of its nodes are there."""
@@ -264,3 +329,16 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
             return f"{where}, as it comes free there."
         clock = self.handle.clock
         return f"{where}: they start by {rfc3339(clock.wall() + start - clock.now())} at the latest."
+
+
+def _same(known: Sequence[Hold], found: Sequence[Hold]) -> bool:
+    """Whether the same room is held, for a start that is known of neither."""
+    return len(known) == len(found) and all(
+        one.part == other.part
+        and one.start == other.start == inf
+        and np.array_equal(one.rows, other.rows)
+        and np.array_equal(one.pods, other.pods)
+        and one.amounts.keys() == other.amounts.keys()
+        and all(np.array_equal(amounts, other.amounts[name]) for name, amounts in one.amounts.items())
+        for one, other in zip(known, found, strict=True)
+    )

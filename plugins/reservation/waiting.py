@@ -1,20 +1,39 @@
 """Who waits for want of room, since when, and for whom room is to be reserved: those that have waited longest.
 
 One object serves the plugins of all profiles. A pod waits with one holder at a time, the one that it was refused with
-last. One timer is armed, for whoever is the next to have waited long enough.
+last. One timer is armed, for the waiter whose next round begins first. A waiter that the last plan has found to wait in
+vain leaves its place to others; `looks` has it planned for again when something has changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from heapq import nsmallest
-from itertools import takewhile
+from enum import IntEnum
+from heapq import heapify, heappop, heappush, nsmallest
+from itertools import count
+from math import inf
 
 from muster.framework.contract import Clock, PodInfo, Timer
 
+from .packing import Cost
+from .rounds import begins_after, round_at
+
 SLACK_SECONDS = 0.01
 """Timers may fire a little early."""
+_PLAN_SECONDS = 5.0
+"""A plan without a known start is not made again sooner, unless a new round has begun."""
+
+
+class Chance(IntEnum):
+    """What the last plan said of a waiter; who has the better chance comes first."""
+
+    OPEN = 0
+    """It could start when pods have ended that may do so soon, or there is no plan yet."""
+    SLIM = 1
+    """Pods that seem to stay for ever are in its way, but something has come free for it."""
+    NONE = 2
+    """No room can be given to it as things are."""
 
 
 @dataclass(slots=True)
@@ -26,19 +45,42 @@ class Waiter:
         since: when it was refused first, seconds on the engine's clock.
         priority: the highest of its pods'.
         pods: those that wait, by UID.
+        chance: what the last plan said.
+        round: the round that this plan was made in, -1 for no plan yet.
+        planned_at: when it was made.
+        left: how many members lacked room, and how much, when the first plan of that round was made.
+        to_plan: whether it is to be planned for, though it has no place.
     """
 
     holder: str
     since: float
     priority: int = 0
     pods: dict[str, PodInfo] = field(default_factory=dict)
+    chance: Chance = Chance.OPEN
+    round: int = -1
+    planned_at: float = -inf
+    left: tuple[float, float] = (inf, inf)
+    to_plan: bool = False
+
+    def judge(self, number: int, now: float, cost: Cost) -> None:
+        """A plan was made in this round. Who waits for long-lived pods and has gained nothing waits in vain."""
+        before, left = self.chance, (cost.lacking, cost.missing)
+        if number < 1 or not cost.blocked:
+            self.chance = Chance.OPEN
+        elif left < self.left:
+            self.chance = Chance.SLIM
+        elif number > self.round or before is Chance.OPEN:
+            self.chance = Chance.NONE
+        if number > self.round or self.chance is Chance.OPEN is not before:
+            self.left = left
+        self.round, self.planned_at, self.to_plan = number, now, False
 
 
 class LongWaiters:
     """Those that were refused.
 
-    `activate` has pods tried again; `left` hears of each, by UID, that waits no more; `is_held` is whether room is
-    reserved for a holder.
+    `activate` has pods tried again; `left` hears of each, by UID, that waits no more; `start_of` says when a holder
+    starts for which room is reserved, infinity where nobody can say, None where none is.
     """
 
     def __init__(
@@ -48,23 +90,34 @@ class LongWaiters:
         clock: Clock,
         activate: Callable[[Mapping[str, PodInfo]], None],
         left: Callable[[str], None],
-        is_held: Callable[[str], bool],
+        start_of: Callable[[str], float | None],
     ) -> None:
         self._after_seconds = after_seconds
         self._most = most
         self._clock = clock
         self._activate = activate
         self._left = left
-        self._is_held = is_held
+        self._start_of = start_of
         self._waiters: dict[str, Waiter] = {}
+        self._due: dict[str, Waiter] = {}
         self._holder_of: dict[str, str] = {}
+        self._rounds: list[tuple[float, int, Waiter]] = []
+        self._numbers = count()
+        self._begun: list[Waiter] = []
         self._timer: Timer | None = None
+        self._timer_at = inf
+
+    def get(self, holder: str) -> Waiter | None:
+        """The waiter, if it waits."""
+        return self._waiters.get(holder)
 
     def refused(self, holder: str, pods: Iterable[PodInfo]) -> bool:
         """No node had room for these pods. Whether room is to be reserved for them now."""
         waiter = self._waiters.get(holder)
         if waiter is None:
             waiter = self._waiters[holder] = Waiter(holder, self._clock.now())
+            self._await_round(waiter)
+            self._arm()
         before, waiter.pods = waiter.pods, {pod.uid: pod for pod in pods}
         for uid in [uid for uid in waiter.pods if uid not in before]:
             self.pod_left(uid)  # whom it waited with until now
@@ -73,14 +126,54 @@ class LongWaiters:
             del self._holder_of[uid]
             self._left(uid)
         waiter.priority = max(pod.priority for pod in waiter.pods.values())
-        self._arm()
-        return self._due(waiter) <= self._clock.now() and any(each.holder == holder for each in self.first())
+        self._begin_rounds()
+        return holder in self._due and (waiter.to_plan or self.has_place(holder))
 
     def first(self) -> list[Waiter]:
-        """Those for whom room is to be reserved, the most important first."""
-        now = self._clock.now()
-        due = takewhile(lambda waiter: self._due(waiter) <= now, self._waiters.values())  # they came in this order
-        return nsmallest(self._most, due, key=lambda waiter: (-waiter.priority, waiter.since))
+        """Those for whom room is to be reserved.
+
+        Those with a chance come first, then the most important, those that were promised a time, and those that have
+        waited longest.
+        """
+        self._begin_rounds()
+        due = (waiter for waiter in self._due.values() if waiter.chance is not Chance.NONE)
+        return nsmallest(self._most, due, key=self._place)
+
+    def comes_before(self, waiter: Waiter, other: Waiter) -> bool:
+        """Whether room is for this waiter, if it has a chance, rather than for the other, if either can have it."""
+        return (-waiter.priority, waiter.since) < (-other.priority, other.since) or other.chance is not Chance.OPEN
+
+    def has_place(self, holder: str) -> bool:
+        """Whether room is to be reserved for it."""
+        return any(each.holder == holder for each in self.first())
+
+    def in_vain(self) -> list[Waiter]:
+        """Those for whom no room can be found, or only when pods have ended that seem to stay for ever."""
+        return [waiter for waiter in self._due.values() if waiter.chance is not Chance.OPEN]
+
+    def round_of(self, waiter: Waiter) -> int:
+        """The round that the waiter is in now."""
+        return round_at(self._clock.now() - waiter.since, self._after_seconds)
+
+    def lately_planned(self, waiter: Waiter) -> bool:
+        """Whether a plan for it would come to the same as the last one."""
+        return (
+            waiter.round == self.round_of(waiter)
+            and self._clock.now() < waiter.planned_at + _PLAN_SECONDS
+            and not waiter.to_plan
+        )
+
+    def judge(self, waiter: Waiter, cost: Cost | None) -> None:
+        """What the plan for a waiter came to, None for no plan."""
+        if cost is None:
+            waiter.chance, waiter.to_plan = Chance.NONE, False
+        else:
+            waiter.judge(self.round_of(waiter), self._clock.now(), cost)
+
+    def plan_for(self, waiter: Waiter) -> None:
+        """Have a waiter planned for that may have a chance now."""
+        waiter.to_plan = True
+        self.try_again(waiter.holder)
 
     def over(self, holder: str, pods: Iterable[PodInfo]) -> None:
         """A group was placed, or lacks something else than room: neither it nor these pods of it wait any more."""
@@ -97,20 +190,14 @@ class LongWaiters:
         del waiter.pods[uid]
         if not waiter.pods:
             del self._waiters[holder]
+            self._due.pop(holder, None)
+            self._forget_rounds()
         self._left(uid)
-
-    def passed(self, holder: str) -> None:
-        """No room can be reserved for it, now that it is due: it has its turn again when it has waited as long anew."""
-        waiter = self._waiters.pop(holder, None)
-        if waiter is not None:
-            waiter.since = self._clock.now()
-            self._waiters[holder] = waiter
-            self._arm()
 
     def try_first(self) -> None:
         """Have those tried for whom room is to be reserved and is not."""
         for waiter in self.first():
-            if not self._is_held(waiter.holder):
+            if self._start_of(waiter.holder) is None:
                 self.try_again(waiter.holder)
 
     def try_again(self, holder: str) -> None:
@@ -119,19 +206,51 @@ class LongWaiters:
         if waiter is not None:
             self._activate({pod.key: pod for pod in waiter.pods.values()})
 
-    def _due(self, waiter: Waiter) -> float:
-        return waiter.since + self._after_seconds
+    def _place(self, waiter: Waiter) -> tuple[Chance, int, bool, float]:
+        start = self._start_of(waiter.holder)
+        return waiter.chance, -waiter.priority, start is None or start == inf, waiter.since
+
+    def _await_round(self, waiter: Waiter) -> None:
+        """Enter the waiter's next round."""
+        number = self.round_of(waiter)
+        if number >= 0:
+            self._due[waiter.holder] = waiter
+        begins = waiter.since + begins_after(number + 1, self._after_seconds)
+        heappush(self._rounds, (begins, next(self._numbers), waiter))
 
     def _arm(self) -> None:
-        if self._timer is not None:
+        if not self._rounds or self._rounds[0][0] >= self._timer_at:
             return
-        now = self._clock.now()
-        moment = next((due for waiter in self._waiters.values() if (due := self._due(waiter)) > now), None)
-        if moment is not None:
-            self._timer = self._clock.call_later(moment - now + SLACK_SECONDS, self._look)
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = self._rounds[0][0]
+        self._timer = self._clock.call_later(self._timer_at - self._clock.now() + SLACK_SECONDS, self._rounds_begin)
 
-    def _look(self) -> None:
-        """Somebody has waited long enough: have those tried for whom room is to be reserved."""
-        self._timer = None
-        self.try_first()
+    def _begin_rounds(self) -> None:
+        """Note whose round has begun; the timer, which is about to fire, has them tried."""
+        now = self._clock.now()
+        while self._rounds and (self._rounds[0][0] <= now or not self._waits(self._rounds[0][2])):
+            waiter = heappop(self._rounds)[2]
+            if self._waits(waiter):
+                self._begun.append(waiter)
+                self._await_round(waiter)
+
+    def _forget_rounds(self) -> None:
+        """Keep no more rounds of waiters that have left than of those that wait."""
+        if len(self._rounds) > 2 * len(self._waiters):
+            self._rounds = [each for each in self._rounds if self._waits(each[2])]
+            heapify(self._rounds)
+
+    def _rounds_begin(self) -> None:
+        """Have those tried that have waited long enough, and those planned for anew that were before."""
+        self._timer, self._timer_at = None, inf
+        self._begin_rounds()
+        begun, self._begun = self._begun, []
+        for waiter in begun:
+            if self._waits(waiter) and (waiter.round >= 0 or waiter.chance is not Chance.OPEN):
+                self.plan_for(waiter)
         self._arm()
+        self.try_first()
+
+    def _waits(self, waiter: Waiter) -> bool:
+        return self._waiters.get(waiter.holder) is waiter

@@ -7,7 +7,7 @@ import pytest
 
 from muster.framework.contract.pod_group import at_once
 from muster.plugins.reservation.ends import Ending
-from muster.plugins.reservation.packing import Amounts, Need, pack
+from muster.plugins.reservation.packing import Amounts, Later, Need, pack
 from muster.plugins.reservation.plan import Room, plan
 from muster.plugins.reservation.planning import plan_for
 from muster.plugins.reservation.plugin import Reservation
@@ -67,7 +67,7 @@ def test_a_step_tries_one_kind_of_member_at_one_moment(monkeypatch: pytest.Monke
         np.arange(1.0, 1.0 + _ENDINGS),
         np.zeros(_ENDINGS, np.intp),
         np.full((_ENDINGS, 1), CAPACITY),
-        np.zeros((1, 1), np.int64),
+        Later(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64), np.zeros(1, np.bool_)),
     )
     kinds = [Need(np.array([size // 4]), 1, np.array([True])) for _ in range(3)]
     tried = [len(moments) for _ in plan(room, kinds, NOW)]

@@ -1,13 +1,16 @@
 """For whom room is to be reserved: those of the highest priority that have waited longest, and nobody too early."""
 
 from collections.abc import Mapping
+from math import inf
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from muster.framework.contract import PodInfo
-from muster.plugins.reservation.waiting import LongWaiters
+from muster.plugins.reservation.packing import FREE, Cost
+from muster.plugins.reservation.waiting import Chance, LongWaiters, Waiter
 from muster.testing.clock import VirtualClock
 from tests.builders import make_pod
 from tests.coscheduling.objects import typed_pod
@@ -30,16 +33,22 @@ class Waiting:
         self.clock = VirtualClock()
         self.activated: list[list[str]] = []
         self.left: list[str] = []
-        self.held: set[str] = set()
-        self.waiters = LongWaiters(
-            AFTER, most, self.clock, self._activate, self.left.append, lambda holder: holder in self.held
-        )
+        self.starts: dict[str, float] = {}
+        self.waiters = LongWaiters(AFTER, most, self.clock, self._activate, self.left.append, self.starts.get)
 
     def _activate(self, pods: Mapping[str, PodInfo]) -> None:
         self.activated.append(sorted(pods))
 
     def refuse(self, holder: str, *names: str, priority: int = 0) -> bool:
         return self.waiters.refused(holder, pods_of(*names or (holder,), priority=priority))
+
+    def waiter(self, holder: str) -> Waiter:
+        found = self.waiters.get(holder)
+        assert found is not None
+        return found
+
+    def judge(self, holder: str, cost: Cost | None) -> None:
+        self.waiters.judge(self.waiter(holder), cost)
 
     def over(self, holder: str, *names: str) -> None:
         self.waiters.over(holder, pods_of(*names or (holder,)))
@@ -70,23 +79,63 @@ def test_who_has_room_already_is_not_tried_because_others_are_due() -> None:
     waiting.wait(1)
     waiting.refuse("b")
     waiting.wait(AFTER - 0.5)
-    waiting.held.add("a")
+    waiting.starts["a"] = inf
     waiting.wait(1)
     assert waiting.activated == [["default/a"], ["default/b"]]
 
 
-def test_for_whom_no_room_can_be_reserved_has_its_turn_again_after_as_long() -> None:
+def test_who_waits_in_vain_leaves_its_place_to_the_next_until_something_has_changed() -> None:
     waiting = Waiting(most=1)
     waiting.refuse("a")
     waiting.wait(1)
     waiting.refuse("b")
+    waiting.wait(AFTER + 1)
+    assert waiting.first() == ["a"]
+    waiting.judge("a", None)
+    assert waiting.first() == ["b"]
+    assert not waiting.refuse("a")
+    waiting.waiters.plan_for(waiting.waiter("a"))
+    assert waiting.refuse("a")
+    waiting.judge("a", FREE)
+    assert waiting.first() == ["a"]
+
+
+BLOCKED = Cost(blocked=1, moved=1, lacking=1, missing=0.5)
+
+
+@pytest.mark.parametrize(
+    ("costs", "chance"),
+    [
+        ([BLOCKED], Chance.OPEN),
+        ([BLOCKED, BLOCKED], Chance.NONE),
+        ([BLOCKED, BLOCKED._replace(missing=0.25)], Chance.SLIM),
+        ([BLOCKED, BLOCKED._replace(missing=0.25), BLOCKED._replace(missing=0.25)], Chance.NONE),
+        ([BLOCKED, BLOCKED._replace(missing=0.25), BLOCKED._replace(missing=0.125)], Chance.SLIM),
+        ([BLOCKED, BLOCKED._replace(blocked=0, lacking=4)], Chance.OPEN),
+    ],
+)
+def test_in_each_round_who_waits_for_long_lived_pods_has_to_have_gained_something(
+    costs: list[Cost], chance: Chance
+) -> None:
+    waiting = Waiting()
+    waiting.refuse("a")
+    for number, cost in enumerate(costs):
+        waiting.wait(AFTER * 2**number - (waiting.clock.now() - waiting.waiter("a").since))
+        waiting.judge("a", cost)
+    assert waiting.waiter("a").chance is chance
+
+
+def test_who_has_a_chance_comes_first_and_then_who_was_promised_a_time() -> None:
+    waiting = Waiting(most=1)
+    for holder in ("a", "b", "c"):
+        waiting.refuse(holder)
+        waiting.wait(1)
     waiting.wait(AFTER)
     assert waiting.first() == ["a"]
-    waiting.waiters.passed("a")
+    waiting.starts.update(a=inf, b=waiting.clock.now() + 1000)
     assert waiting.first() == ["b"]
-    waiting.over("b")
-    assert waiting.first() == []
-    waiting.wait(AFTER + 1)
+    waiting.wait(AFTER)
+    waiting.judge("b", BLOCKED)
     assert waiting.first() == ["a"]
 
 

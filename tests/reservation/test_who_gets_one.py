@@ -138,6 +138,48 @@ async def test_a_later_member_of_a_gang_in_one_rack_gets_room_in_that_rack(sched
     assert held_nodes(scheduler) == [["r0n1"]]
 
 
+async def test_where_no_end_is_known_a_gang_in_one_rack_gets_the_rack_that_lacks_least(
+    scheduler: VirtualScheduler,
+) -> None:
+    for rack, cpu in (("r0", 4), ("r1", 1)):
+        scheduler.add_nodes(*(make_node(f"{rack}n{n}", cpu="4").labels({RACK: rack}) for n in range(2)))
+        scheduler.add(runs_for(f"service-{rack}", cpu, node=f"{rack}n0"))
+    scheduler.add(runs_for("service-r0-too", 4, node="r0n1"))
+    scheduler.api.put("podgroups", make_group("g", 2, annotations={"muster-scheduler.io/required-topology": RACK}))
+    scheduler.add(*make_members("g", 2, cpu="4"))
+    await scheduler.run(AFTER + 5)
+    assert [sorted(nodes) for nodes in held_nodes(scheduler)] == [["r1n0", "r1n1"]]
+    assert f" 1 of the 2 members that it needs fit in {RACK}=r1" in scheduler.conditions["default/g-0"][1]
+
+
+async def test_who_waits_for_pods_that_stay_holds_nothing_until_a_node_comes(scheduler: VirtualScheduler) -> None:
+    scheduler.add_nodes(make_node("a", cpu="4"))
+    scheduler.add(runs_for("service", 1, node="a"), runs_for("large", 4))
+    await scheduler.run(AFTER + 5)
+    assert held_nodes(scheduler) == [["a"]]
+    await scheduler.run(AFTER)
+    scheduler.add(runs_for("small", 3))
+    await scheduler.run(1)
+    assert (held_nodes(scheduler), scheduler.node_of("default/small")) == ([], "a")
+
+    scheduler.add_nodes(make_node("b", cpu="4"))
+    scheduler.add(runs_for("brief", 1, 500, node="b"))
+    await scheduler.run(10)
+    assert held_nodes(scheduler) == [["b"]]
+
+
+async def test_who_waits_for_pods_that_stay_gets_room_again_when_one_of_them_has_ended(
+    scheduler: VirtualScheduler,
+) -> None:
+    scheduler.add_nodes(make_node("a", cpu="4"))
+    scheduler.add(runs_for("service", 1, node="a"), runs_for("other", 1, node="a"), runs_for("large", 4))
+    await scheduler.run(2 * AFTER + 5)
+    assert held_nodes(scheduler) == []
+    scheduler.delete("default/other")
+    await scheduler.run(10)
+    assert held_nodes(scheduler) == [["a"]]
+
+
 async def test_a_tree_gets_room_for_the_parts_that_it_needs_and_then_for_those_beyond(
     scheduler: VirtualScheduler,
 ) -> None:

@@ -1,0 +1,59 @@
+"""Looks: those that wait in vain are planned for again once something has changed that may help them.
+
+Nodes that come or change may help, and pods that end after a long run, and room that is no longer reserved for others.
+The plugin tells of the latter two; nodes are compared while somebody waits in vain. Thousands may: so a look takes some
+of them, and the next look goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from heapq import nsmallest
+
+from muster.framework.contract import Clock, Timer
+
+from .waiting import LongWaiters, Waiter
+
+_EVERY_SECONDS = 5.0
+_AT_ONCE = 16
+
+
+class Looks:
+    """Looks at those who wait in vain. `nodes` gives a value that changes with any node."""
+
+    def __init__(self, waiters: LongWaiters, clock: Clock, nodes: Callable[[], Hashable]) -> None:
+        self._waiters = waiters
+        self._clock = clock
+        self._nodes = nodes
+        self._nodes_before: Hashable = None
+        self._outdated: dict[str, Waiter] = {}
+        self._timer: Timer | None = None
+
+    def begin(self) -> None:
+        """Somebody waits in vain."""
+        if self._timer is None:
+            self._nodes_before = self._nodes()
+            self._arm()
+
+    def changed(self) -> None:
+        """Something has changed that may help."""
+        if self._timer is not None:
+            self._outdated = {waiter.holder: waiter for waiter in self._waiters.in_vain()}
+
+    def _arm(self) -> None:
+        self._timer = self._clock.call_later(_EVERY_SECONDS, self._look)
+
+    def _look(self) -> None:
+        nodes = self._nodes()
+        if nodes != self._nodes_before:
+            self._nodes_before = nodes
+            self.changed()
+        in_vain = self._waiters.in_vain()
+        waiting = [waiter for waiter in in_vain if self._outdated.get(waiter.holder) is waiter]
+        now = nsmallest(_AT_ONCE, waiting, key=lambda waiter: (-waiter.priority, waiter.since))
+        self._outdated = {waiter.holder: waiter for waiter in waiting if waiter not in now}
+        self._timer = None
+        if in_vain:
+            self._arm()
+        for waiter in now:
+            self._waiters.plan_for(waiter)

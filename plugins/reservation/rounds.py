@@ -1,0 +1,43 @@
+"""Rounds: how patience with pods that do not say when they end grows with the time that a reservation has waited.
+
+A reservation begins when its holder has waited for `afterSeconds`, and each round lasts as long as all the waiting
+before it. So rounds follow from the time of the first refusal alone: whoever knows that, a new leader as well, knows
+the round. A pod that has run through a whole round is long-lived, and the next round does not count on its end. As
+rounds double, one of them is soon longer than the pods that do end run, and from then on only the others are
+long-lived; that gives the bound of `starts_within`.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+SLACK_SECONDS = 60.0
+"""What the bound leaves for all but the waiting for pods: their grace period, pauses between attempts, a failover."""
+
+
+def round_at(waited: float, after_seconds: float) -> int:
+    """The round of a reservation whose holder has waited this long, from 0 on; negative while it has none."""
+    number, end = -1, after_seconds
+    while waited >= end:
+        number, end = number + 1, end * 2
+    return number
+
+
+def begins_after(number: int, after_seconds: float) -> float:
+    """After how long a wait a round begins."""
+    return float(after_seconds * 2**number)
+
+
+def long_lived_before(since: float, number: int, after_seconds: float) -> float:
+    """In a round, pods that began before this moment are long-lived; in the first one no pod is."""
+    return -inf if number < 1 else since + begins_after(number - 1, after_seconds)
+
+
+def starts_within(after_seconds: float, longest: float) -> float:
+    """Within how many seconds of its first refusal a pod or group starts that can be helped.
+
+    It can be helped when there are nodes, in one domain if it needs one, on which it fits as soon as pods have ended
+    that run for `longest` seconds at most: pods that stay are not in its way. It holds for those that have one of the
+    `mostReservations`, and while nobody more important takes the room.
+    """
+    return max(2 * after_seconds, 4 * longest) + longest + SLACK_SECONDS

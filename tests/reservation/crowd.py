@@ -1,0 +1,93 @@
+"""A gang that could be helped, and who is in its way: pods that never end, and a stream of small pods that do.
+
+Everything is drawn from a seed. None of the pods says when it ends.
+"""
+
+import asyncio
+from random import Random
+
+from muster.plugins.reservation.rounds import SLACK_SECONDS, starts_within
+from muster.testing import VirtualScheduler, configuration_of
+from tests.builders import PodDict, make_node, make_pod
+from tests.coscheduling.objects import make_group, make_members
+
+AFTER, LONGEST, STEP = 40, 30, 5
+WITHIN = starts_within(AFTER, LONGEST) - SLACK_SECONDS + 2 * STEP
+"""The bound, with less slack: nothing fails here, and pods end at once."""
+POOL = "example.com/pool"
+RACK = "example.com/rack"
+_HOPS, _WAITING = 8, 4
+
+
+class Crowd(VirtualScheduler):
+    """Nodes of 4 cores, of which small pods take whatever comes free.
+
+    Attributes:
+        draw: what is drawn from the seed.
+        size: how many members the gang has; each of them needs a node of its own.
+    """
+
+    def __init__(self, seed: int) -> None:
+        args = {"Reservation": {"afterSeconds": AFTER}}
+        super().__init__(configuration=configuration_of(["Coscheduling", "Reservation"], args=args))
+        self.draw = Random(seed)
+        self.size = 0
+        self._until: dict[str, float] = {}
+        self._made = 0
+        self._came = 0.0
+
+    async def breathe(self) -> None:
+        """Let everything happen but decisions and time; nothing here takes more turns of the event loop."""
+        for _ in range(_HOPS):
+            await asyncio.sleep(0)
+
+    def add_node(self, name: str, *, services: int = 0, **labels: str) -> None:
+        """A node with so many pods that never end, and full of small ones."""
+        self.add_nodes(make_node(name, cpu="4").labels({f"example.com/{key}": value for key, value in labels.items()}))
+        left = 4
+        for number in range(services):
+            cpu = self.draw.randint(1, left - (services - number - 1))
+            left -= cpu
+            self.add(make_pod(f"service-{name}-{number}").requests(cpu=str(cpu)).node(name))
+        while left:
+            small = self._small(most=left)
+            left -= int(small["spec"]["containers"][0]["resources"]["requests"]["cpu"])
+            self.add(make_pod(small["metadata"]["name"]) | {"spec": small["spec"] | {"nodeName": name}})
+
+    def add_gang(self, size: int, **annotations: str) -> None:
+        """The gang comes."""
+        self.size, self._came = size, self.clock.now()
+        self.api.put("podgroups", make_group("gang", size, annotations=annotations))
+        self.add(*(self.member(pod) for pod in make_members("gang", size, cpu="4")))
+
+    def member(self, pod: PodDict) -> PodDict:
+        """A member of the gang, as it is to be."""
+        return pod
+
+    def gang_runs(self) -> bool:
+        """Whether the gang has started."""
+        return all(self.node_of(f"default/gang-{number}") for number in range(self.size))
+
+    async def waited(self) -> float:
+        """How long the gang waits until it starts, in seconds; far more than it may, if it does not."""
+        while not self.gang_runs() and self.clock.now() < self._came + 2 * WITHIN:
+            await self.step_on()
+        return self.clock.now() - self._came
+
+    async def step_on(self) -> None:
+        """Some seconds pass; small pods that have run for long enough end, and others come."""
+        now, waiting = self.clock.now(), 0
+        for key, pod in [*self.api.pods.items()]:
+            if "/small" not in key:
+                continue
+            if not pod["spec"].get("nodeName"):
+                waiting += 1
+            elif self._until.setdefault(key, now + self.draw.randint(STEP, LONGEST)) <= now:
+                del self._until[key]
+                self.delete(key)
+        self.add(*(self._small() for _ in range(_WAITING - waiting)))
+        await self.run(STEP)
+
+    def _small(self, most: int = 2) -> PodDict:
+        self._made += 1
+        return make_pod(f"small-{self._made}").requests(cpu=str(self.draw.randint(1, min(2, most))))

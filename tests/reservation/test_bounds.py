@@ -1,0 +1,69 @@
+"""Whoever can be helped starts within the bound that is promised, whatever is in the way: each with random examples."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.builders import PodDict, make_pod
+from tests.reservation.crowd import POOL, RACK, WITHIN, Crowd
+
+EXAMPLES = 200
+
+
+def among_long_lived_pods(seed: int) -> Crowd:
+    """As many nodes as the gang needs have none of them; on the others they may take little or much."""
+    crowd = Crowd(seed)
+    size, others = crowd.draw.randint(1, 3), crowd.draw.randint(1, 2)
+    nodes = [0] * size + [crowd.draw.randint(1, 2) for _ in range(others)]
+    crowd.draw.shuffle(nodes)
+    for number, services in enumerate(nodes):
+        crowd.add_node(f"n{number}", services=services)
+    crowd.add_gang(size)
+    return crowd
+
+
+def beside_a_busy_rack(seed: int) -> Crowd:
+    """In each rack but one some node has a pod that never ends, and the gang needs all of a rack."""
+    crowd = Crowd(seed)
+    racks = crowd.draw.randint(2, 3)
+    free = crowd.draw.randrange(racks)
+    for rack in range(racks):
+        busy = crowd.draw.randrange(2)
+        for number in range(2):
+            services = 0 if rack == free else crowd.draw.randint(number == busy, 2)
+            crowd.add_node(f"r{rack}n{number}", services=services, rack=f"r{rack}")
+    crowd.add_gang(2, **{"muster-scheduler.io/required-topology": RACK})
+    return crowd
+
+
+class InPools(Crowd):
+    """A crowd whose gang has to be in one of two pools."""
+
+    def member(self, pod: PodDict) -> PodDict:
+        return pod.node_selector({POOL: "b"})
+
+
+def behind_stuck_pods(seed: int) -> Crowd:
+    """Pods that no node of their pool can take have waited for longer, more of them than there are reservations."""
+    crowd = InPools(seed)
+    for number in range(4):
+        crowd.add_node(f"a{number}", services=1, pool="a")
+    for number in range(3):
+        crowd.add_node(f"b{number}", pool="b")
+    for number in range(crowd.draw.randint(4, 6)):
+        pod = make_pod(f"stuck-{number}").requests(cpu="4")
+        crowd.add(pod.node_selector({POOL: "a"}))
+    crowd.add_gang(3)
+    return crowd
+
+
+@pytest.mark.parametrize("situation", [among_long_lived_pods, beside_a_busy_rack, behind_stuck_pods])
+async def test_a_gang_that_can_be_helped_starts_within_its_bound(situation: Callable[[int], Crowd]) -> None:
+    late = {}
+    for seed in range(EXAMPLES):
+        crowd = situation(seed)
+        waited = await crowd.waited()
+        if waited > WITHIN:
+            late[seed] = waited
+        await crowd.kill()
+    assert late == {}
