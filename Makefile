@@ -88,7 +88,7 @@ simulate-faults: $(INSTALLED) ## Play seeds of a simulated cluster with every fa
 real-faults: $(INSTALLED) control-plane ## Kill, stop and cut off real processes and count what is lost: FAULTS="kill"
 	$(RUN) -m tests.ha.faults $(FAULTS)
 
-soak: $(INSTALLED) control-plane ## Run Muster for 30 minutes under load and see what grows: SOAK_ARGS="--minutes 5"
+soak: $(INSTALLED) control-plane ## Run Muster for 30 minutes under load and see what climbs: SOAK_ARGS="--minutes 5"
 	$(RUN) -m bench.soak $(SOAK_ARGS)
 
 nightly: $(INSTALLED) control-plane ## All that takes long: ten thousand seeds, faults of real processes, the soak

@@ -58,6 +58,7 @@ class Churn(Following):
         self._client = client
         self._nodes = deque(range(nodes))
         self._next_node = nodes
+        self._rounds = count(1)
         self._units: dict[str, _Unit] = {}
         self._slots = asyncio.Semaphore(_MOST_AT_ONCE)
 
@@ -71,15 +72,24 @@ class Churn(Following):
         async with asyncio.TaskGroup() as group:
             group.create_task(self._exchange_nodes())
             began = time.monotonic()
-            for number in count(1):
+            before = self.created
+            for second, number in enumerate(self._rounds, start=1):
                 units: list[_Unit] = []
-                while time.monotonic() < began + number:
+                while time.monotonic() < began + second:
                     unit = _unit(f"{number}-{len(units)}", str(number), gang=len(units) % (GANG + 1) == GANG)
                     self.created += len(unit.pods)
                     units.append(unit)
                     group.create_task(self._create(unit))
-                    await asyncio.sleep(max(0.0, began + self.created / rate - time.monotonic()))
+                    await asyncio.sleep(max(0.0, began + (self.created - before) / rate - time.monotonic()))
                 group.create_task(self._end(str(number), units))
+
+    async def end_all(self) -> None:
+        """Delete all pods and groups. `go_on` must have been cancelled."""
+        for kind in (PODS, GROUPS):
+            await self._client.delete(kind)
+        self._units.clear()
+        self.waits.clear()
+        self.ended = self.created
 
     async def _create(self, unit: _Unit) -> None:
         unit.waiting = set(unit.pods)

@@ -15,8 +15,9 @@ from bench.provenance import Machine
 from bench.report import document
 from bench.results import Result as Kept
 from bench.results import Run
-from bench.soak import BOUNDS, Seen, lines_of
+from bench.soak import SERIES, Seen
 from bench.soak import document as document_of_soak
+from bench.steadiness import trends
 from bench.storm import Found as StormFound
 from bench.tables import BLOCKS, render
 from bench.tables.markdown import figure, ratio, table
@@ -197,14 +198,15 @@ def test_pages_are_shown_by_what_they_are() -> None:
 
 
 def test_a_soak_is_shown_with_what_it_left() -> None:
-    points = {what: [(0.0, 0.0), (900.0, 100.0), (1800.0, 114.0)] for what in BOUNDS}
-    seen = Seen(values=points, created=216_321, seconds=1800.0, left=["x is 1"])
+    points = {what: [(20.0 * at, 100.0 + at / 3) for at in range(90)] for what in SERIES}
+    points["tasks"] = [(at, 20.0) for at, _ in points["tasks"]]
+    seen = Seen(values=points, alive=[1200.0], created=216_321, seconds=1800.0, left=["x is 1"])
 
-    lines = shown("soak", kept("soak", document_of_soak(seen, lines_of(seen), rate=120)))
+    lines = shown("soak", kept("soak", document_of_soak(seen, trends(seen.values, seen.seconds), rate=120)))
 
     assert lines[0] == "216,321 pods came and went in 30 minutes, 120 a second. When all had gone, x is 1."
-    assert "| resident memory, MiB | 107.0 | 14.0 | climbs |" in lines
-    assert "| tasks | 107.0 | 14.0 | flat |" in lines
+    assert "| resident memory, MiB | 119.8 | 19.7 | climbs |" in lines
+    assert "| tasks | 20.0 | 0.0 | flat |" in lines
 
 
 def test_results_of_different_commits_are_told_apart(sides: dict[str, Any]) -> None:
