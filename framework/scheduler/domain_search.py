@@ -91,9 +91,10 @@ class _Asked(Generic[T]):
         missing: how many of them must fit.
         try_: tries them where their states say.
         ranked: the attempts in the order in which slices take them; empty where there are no slices.
+        rejectors: plugins that turned any of them away in any domain.
     """
 
-    __slots__ = ("attempts", "missing", "placed", "ranked", "topology", "try_")
+    __slots__ = ("attempts", "missing", "placed", "ranked", "rejectors", "topology", "try_")
 
     def __init__(
         self, topology: Topology, placed: Sequence[PodInfo], attempts: Sequence[Attempt], missing: int, try_: Try[T]
@@ -104,6 +105,27 @@ class _Asked(Generic[T]):
         self.missing = missing
         self.try_ = try_
         self.ranked: Sequence[Attempt] = ()
+        self.rejectors: set[str] = set()
+
+    def try_members(self) -> Steps[T]:
+        """Try them where their states say, and note who turns any of them away."""
+        trial = yield from self.try_()
+        for attempt in self.attempts:
+            self.rejectors |= attempt.rejectors
+            yield True
+        return trial
+
+    def leave_out(self) -> None:
+        """A domain is not tried, for want of room by the count."""
+        for attempt in self.attempts:
+            self.rejectors |= attempt.framework.plugins.capacity_names
+
+    def blame(self) -> Steps[None]:
+        """No domain took them: an event of any plugin that turned one away in any domain may help them all."""
+        for attempt in self.attempts:
+            if attempt.status is not None:
+                attempt.rejectors |= self.rejectors
+            yield True
 
     def rank(self) -> Steps[None]:
         """Work out `ranked`, if it is needed."""
@@ -216,6 +238,8 @@ class DomainSearch:
         order = ranking.order(missing)
         if only is not None:
             order = [number for number in order if number == only]
+        if len(order) < domains:
+            asked.leave_out()
         yield True
         tried: list[_InDomain[T]] = []
         for number in order:
@@ -253,7 +277,7 @@ class DomainSearch:
         if not size:
             _hold(asked.attempts, rows)
             yield True
-            return (yield from asked.try_())
+            return (yield from asked.try_members())
         parts = self._partitions.of((*partition.keys, asked.topology.slice_level))
         count, ranked = len(parts), asked.ranked
         within = np.full(len(parts.numbers), NONE, np.intp)
@@ -273,7 +297,7 @@ class DomainSearch:
             short = len(assigned) < asked.missing and count
             _hold(unheld, parts.rows[int((room - wanted).argmax())] if short else rows[:0])
             yield True
-            trial = yield from asked.try_()
+            trial = yield from asked.try_members()
             if len(trial.placed) >= asked.missing or short or not count:
                 return trial
             placed = {attempt.pod.uid for attempt in trial.placed}
@@ -309,6 +333,7 @@ class DomainSearch:
                 trial = yield from asked.try_()
             else:
                 trial = yield from self._evaluate(asked, partition, number)
+        yield from asked.blame()
         if absent := self._absent(topology, partition):
             return Searched(trial, NoDomain(absent, 0))
         values = partition.values[number] if number != NONE else ()

@@ -235,6 +235,27 @@ async def test_a_gang_whose_pods_run_in_no_one_domain_says_so_until_they_do(
     await world.until(lambda: world.told(train) == (Reason.SCHEDULED, ""), within=30)
 
 
+@pytest.mark.parametrize("kept_by", ["a taint", "too little room"])
+async def test_a_gang_is_tried_again_by_what_helps_it_in_a_domain_other_than_the_closest(kept_by: str) -> None:
+    """One rack keeps the gang off by a taint, the other lacks room; whichever comes closest, either may change."""
+    world = World()
+    tainted, full = make_node("tainted", cpu="2").labels(rack="a").taint("dedicated"), make_node("full", cpu="2")
+    world.add_nodes(tainted, full.labels(rack="b"))
+    world.add(make_pod("large").requests(cpu="2").node("full"))
+    train = world.add_group("train", 2, schedulingConstraints={"topology": [{"key": "rack"}]})
+    world.add(*make_members("train", 2))
+    await world.settle()
+    said = world.told(train)
+    assert said is not None
+    assert (said[0], world.bound("train")) == (Reason.UNSCHEDULABLE, [])
+    if kept_by == "a taint":
+        world.api.change("nodes", "tainted", lambda node: node["spec"].pop("taints"))
+    else:
+        world.delete("default/large")
+    await world.until(lambda: len(world.bound("train")) == 2, within=15)
+    world.check()
+
+
 async def test_the_group_of_higher_priority_is_tried_first_whatever_came_first() -> None:
     world = World()
     low = world.add_group("low", 2, priority=1)
