@@ -16,7 +16,7 @@ LINKS := $(ROOMS:%=build/typing/muster/%)
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-quick lint lint-style lint-types lint-imports bench bench-all tables bench-backlog bench-gangs \
 	bench-native bench-preemption bench-storm bench-shapes bench-scale bench-topology bench-web parity parity-groups \
-	simulate-faults real-faults soak nightly attack venv control-plane browser promtool screenshots
+	parity-preemption simulate-faults real-faults soak nightly attack venv control-plane browser promtool screenshots
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -78,6 +78,9 @@ tables: $(INSTALLED) ## Bring the tables of README.md and docs/ up to date with 
 
 parity: $(INSTALLED) control-plane ## Compare Muster's decisions with kube-scheduler's on random clusters
 	$(RUN) -m tests.parity $(SEEDS)
+
+parity-preemption: $(INSTALLED) control-plane ## Compare whom both evict on random full clusters: SEEDS="1-100"
+	$(RUN) -m tests.parity 0 $(or $(SEEDS),1-100)
 
 parity-groups: $(INSTALLED) control-plane ## Compare both on random situations of Kubernetes' own groups
 	$(RUN) -m tests.gangscheduling.parity $(SITUATIONS)

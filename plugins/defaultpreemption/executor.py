@@ -240,11 +240,13 @@ class Executor:
 
     def _disruption(self, preemptor: Preemptor, pod: PodInfo) -> bytes:
         profile = preemptor.pods[0].pod.spec.scheduler_name
-        condition = {
+        condition: dict[str, str | int] = {
             "type": _DISRUPTION_TARGET,
             "status": "True",
             "reason": _BY_SCHEDULER,
             "message": f"{profile}: preempting to accommodate a higher priority {preemptor.kind}",
             "lastTransitionTime": rfc3339(self._handle.clock.wall()),
         }
+        if pod.pod.metadata.generation:
+            condition["observedGeneration"] = pod.pod.metadata.generation
         return msgspec.json.encode({"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}})

@@ -28,6 +28,7 @@ class Options:
         names: the schedulerNames it answers to; none leaves them to the configuration.
         config: a KubeSchedulerConfiguration.
         environment: the variables of the process; None for those of this one.
+        recording: where it writes down what it sees and decides; None for nowhere.
     """
 
     kubeconfig: Path
@@ -35,14 +36,16 @@ class Options:
     names: Sequence[str] = ()
     config: Path | None = None
     environment: Mapping[str, str] | None = None
+    recording: Path | None = None
     port: int = field(default_factory=free_port)
 
     def command(self) -> list[str]:
         """The command line."""
         names = [argument for name in self.names for argument in ("--scheduler-name", name)]
         config = ["--config", str(self.config)] if self.config is not None else []
+        recording = ["--record", str(self.recording)] if self.recording is not None else []
         serving = ["--bind-address=127.0.0.1", f"--secure-port={self.port}", "--plain-http"]
-        return [str(MUSTER), "run", "--kubeconfig", str(self.kubeconfig), *names, *config, *serving, "-v2"]
+        return [str(MUSTER), "run", "--kubeconfig", str(self.kubeconfig), *names, *config, *recording, *serving, "-v2"]
 
 
 class MusterProcess:

@@ -1,28 +1,27 @@
 """Drives both schedulers through the same random clusters, pod by pod, and compares what they decide.
 
 Why it shows that Muster decides as kube-scheduler does: before each pod both worlds are equal, and each side decides
-that one pod in its own. A refused pod must be refused by both, with the same reason and message in its condition and
-in its event. A placed pod must be placed by both, each on one of the best nodes: kube-scheduler logs the final score of
-every node that passed, so Muster's node is looked up in kube-scheduler's own scores; where it logs none, only one node
-passed, and Muster must have chosen that. Then the worlds are made equal again: a refused pod goes, a pod for which each
-side chose another of equally good nodes is moved to kube-scheduler's, and the next one comes.
+that one pod in its own. What each did and said has to be the same in all, see `verdict`. Then the worlds are made equal
+again: a refused pod goes, a pod for which each side chose another of equally good nodes is moved to kube-scheduler's,
+and the next one comes.
 
 Watches tell of different kinds in any order, so a first answer may rest on half of what was created. What is compared
 is what each side says in the end, when its next attempts have seen all.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tests.builders import PodDict
 from tests.e2e.eventually import eventually
+from tests.parity.choices import SchedulerLog
 from tests.parity.clusters import make_cluster
 from tests.parity.pods import make_pods
 from tests.parity.preemption import make_full_cluster, make_preemptors
+from tests.parity.verdict import difference, is_tie
 from tests.parity.world import Object, Outcome, World, mounts_claims, settled
 
 T = TypeVar("T")
@@ -54,20 +53,45 @@ PROFILES: list[Object] = [
 NAMES = [profile["schedulerName"] for profile in PROFILES]
 PODS = 40
 
-_SCORE = re.compile(r"Calculated node's final score for pod\" pod=\"([^\"]+)\" node=\"([^\"]+)\" score=(-?\d+)")
 _AGREE_WITHIN_SECONDS = 15.0
 
 
 @dataclass
 class Tally:
-    """What was compared, by kind, and each difference in words."""
+    """What was compared.
 
+    Attributes:
+        clusters: how many were played.
+        seen: decisions by kind.
+        details: of these, how many had a score, were a tie, or named victims.
+        cut: how many chains of preemptions ended early, as each side had chosen another of equally good nodes.
+        differences: each in words.
+    """
+
+    clusters: int = 0
     seen: Counter[str] = field(default_factory=Counter)
+    details: Counter[str] = field(default_factory=Counter)
+    cut: int = 0
     differences: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         compared = ", ".join(f"{count} {what}" for what, count in sorted(self.seen.items()))
-        return f"{sum(self.seen.values())} decisions compared: {compared}; {len(self.differences)} differences"
+        details = ", ".join(f"{count} {what}" for what, count in sorted(self.details.items()))
+        return (
+            f"{self.clusters} clusters, {sum(self.seen.values())} decisions compared: {compared} ({details}); "
+            f"{self.cut} chains cut short; {len(self.differences)} differences"
+        )
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """As a result that is kept."""
+        return {
+            "clusters": self.clusters,
+            "decisions": sum(self.seen.values()),
+            **{what.replace(" ", "_"): count for what, count in sorted((self.seen + self.details).items())},
+            "cut_short": self.cut,
+            "differences": len(self.differences),
+        }
 
 
 class Worlds:
@@ -112,7 +136,7 @@ class Worlds:
             return agree(theirs, ours)
 
         settled(do_agree, within=_AGREE_WITHIN_SECONDS)
-        return (last[0], last[1]) if last else (Outcome(reason="silent"), Outcome(reason="silent"))
+        return (last[0], last[1]) if last else (Outcome(note="one side says nothing"), Outcome(note="nor the other"))
 
 
 class Comparison:
@@ -121,7 +145,6 @@ class Comparison:
     def __init__(self, worlds: Worlds, tally: Tally) -> None:
         self._worlds = worlds
         self._tally = tally
-        self._scores: dict[str, dict[str, int]] = {}
 
     def cluster(self, seed: int, pods: int = PODS) -> None:
         """Compare the decisions on all pods of one cluster."""
@@ -130,18 +153,24 @@ class Comparison:
         self._worlds.populate(cluster.objects, cluster.sentinel())
         for pod in coming:
             self._pod(pod)
+        self._tally.clusters += 1
         self._worlds.both(lambda world: world.clear())
 
     def full_cluster(self, seed: int) -> None:
-        """Compare whom the pods of one full cluster evict, until the worlds part over nodes that are equally good."""
+        """Compare whom the pods of one full cluster evict, until the worlds part over nodes that are equally good.
+
+        The worlds part for good then: victims are not given back.
+        """
         cluster = make_full_cluster(seed)
         self._worlds.populate(cluster.objects, cluster.sentinel().tolerate())
         for pod in make_preemptors(seed, NAMES[0]):
             theirs, ours = self._decision(pod)
             if theirs.node != ours.node:
+                self._tally.cut += 1
                 break
             if not theirs.node and not theirs.nominated:
                 self._worlds.forget(pod)
+        self._tally.clusters += 1
         self._worlds.both(lambda world: world.clear())
 
     def _pod(self, pod: PodDict) -> None:
@@ -158,22 +187,15 @@ class Comparison:
         if what := self._differ(pod, theirs, ours):
             self._tally.differences.append(f"{pod.name}: {what}\n  kube-scheduler: {theirs}\n  Muster: {ours}\n  {pod}")
         self._tally.seen[theirs.kind] += 1
+        self._tally.details["scored"] += theirs.choice is not None
+        self._tally.details["ties"] += is_tie(theirs, ours)
+        self._tally.details["victims"] += len(theirs.victims)
         return theirs, ours
 
     def _differ(self, pod: PodDict, theirs: Outcome, ours: Outcome) -> str:
-        """In which way the decisions are not the same; empty where they are."""
-        if theirs.node and ours.node:
-            best = self._best(pod) or {theirs.node}
-            return "" if {theirs.node, ours.node} <= best else f"the best nodes are {sorted(best)}"
-        return "" if theirs == ours else "not the same words"
-
-    def _best(self, pod: PodDict) -> set[str]:
-        """The nodes that kube-scheduler scored best when it last decided about the pod."""
-        for line in self._worlds.theirs.new_log_lines():
-            if found := _SCORE.search(line):
-                self._scores.setdefault(found[1], {})[found[2]] = int(found[3])
-        scores = self._scores.get(f"{pod['metadata']['namespace']}/{pod.name}", {})
-        return {node for node, score in scores.items() if score == max(scores.values())}
+        log = self._worlds.theirs.choices
+        assert isinstance(log, SchedulerLog)
+        return difference(theirs, ours, log.scores(f"{pod['metadata']['namespace']}/{pod.name}", theirs.node))
 
 
 def _is_special(pod: PodDict) -> bool:

@@ -6,18 +6,21 @@ part of the objects that are created.
 """
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.controlplane.api import Api, ApiError
 from tests.controlplane.plane import SCHEDULER, ControlPlane
 from tests.deployed import define_pod_groups, log_in_as_deployed
 from tests.e2e.eventually import eventually
 from tests.e2e.muster_process import Options, running
+from tests.parity.choices import TRACE, Choice, Recorded, SchedulerLog
 
 Object = dict[str, Any]
 
@@ -42,30 +45,55 @@ _LISTS = {
     "ResourceClaim": f"{_DEVICES}/namespaces/{{}}/resourceclaims",
     "PodDisruptionBudget": "/apis/policy/v1/namespaces/{}/poddisruptionbudgets",
 }
+_UID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _SET_BY_SERVER = ("uid", "resourceVersion", "creationTimestamp")
 _LIMITS = {"qps": 1000, "burst": 1000}
 _NO_CONTROLLERS = "--disable-admission-plugins=StorageObjectInUseProtection"
 
 
+class Condition(NamedTuple):
+    """A condition of an object, as it stands."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """A pod that goes: its conditions, and what the events Preempted say of it, without UIDs."""
+
+    pod: str
+    conditions: tuple[Condition, ...]
+    notes: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a scheduler has said about a pod.
+    """What a scheduler has done with a pod, and said about it.
 
     Attributes:
         node: the node that it chose; empty while there is none.
-        reason: of the condition PodScheduled, where it is false.
-        message: of that condition.
+        nominated: `status.nominatedNodeName`.
+        conditions: all that the pod has.
         note: of the event FailedScheduling.
-        nominated: the node that it has made room on.
-        victims: the pods that go, by namespace and name, with what their condition says of why.
+        victims: the pods that go.
+        choice: why it chose this node; None where it was the only one that passed, and for none.
     """
 
     node: str = ""
-    reason: str = ""
-    message: str = ""
-    note: str = ""
     nominated: str = ""
-    victims: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    note: str = ""
+    victims: tuple[Victim, ...] = ()
+    choice: Choice | None = None
+
+    @property
+    def reason(self) -> str:
+        """Of the condition PodScheduled."""
+        return next((each.reason for each in self.conditions if each.type == "PodScheduled"), "")
 
     @property
     def kind(self) -> str:
@@ -77,12 +105,11 @@ class Outcome:
 
 @dataclass
 class World:
-    """One side: its API, and where its scheduler writes its log."""
+    """One side: its API, and what its scheduler says of how it chose."""
 
     api: Api
-    log: Path
+    choices: SchedulerLog | Recorded
     _created: list[str] = field(default_factory=list)
-    _read: int = 0
 
     def create(self, *objects: Mapping[str, Any]) -> None:
         """Creates objects, with the status that they have."""
@@ -101,19 +128,16 @@ class World:
     def outcome(self, pod: Mapping[str, Any]) -> Outcome | None:
         """What is said about the pod; None while that is not all."""
         seen = self.read(pod)
-        status = seen.get("status", {})
+        nominated, conditions = seen.get("status", {}).get("nominatedNodeName", ""), conditions_of(seen)
         if node := seen["spec"].get("nodeName", ""):
-            return Outcome(node)
-        conditions = (each for each in status.get("conditions", ()) if each["type"] == "PodScheduled")
-        condition = next(conditions, {"reason": ""})
-        nominated = status.get("nominatedNodeName", "")
-        if condition["reason"] == "":
-            return Outcome(nominated) if nominated and mounts_claims(pod) else None
-        note = "" if condition["reason"] == "SchedulingGated" else self._note(pod)
+            return self._placed(pod, Outcome(node, nominated, conditions))
+        if not any(each.type == "PodScheduled" for each in conditions):
+            waits = nominated and mounts_claims(pod)
+            return self._placed(pod, Outcome(nominated, nominated, conditions)) if waits else None
+        note = "" if any(each.reason == "SchedulingGated" for each in conditions) else self._note(pod)
         if note is None:
             return None
-        victims = self._victims() if nominated else ()
-        return Outcome("", condition["reason"], condition.get("message", ""), note, nominated, victims)
+        return Outcome("", nominated, conditions, note, self._victims() if nominated else ())
 
     def forget(self, pod: Mapping[str, Any]) -> None:
         """Removes the pod at once, with the claims that were made for it or that it allocated."""
@@ -140,12 +164,12 @@ class World:
                 self._remove(at)
         self._created.clear()
 
-    def new_log_lines(self) -> Iterator[str]:
-        """The lines that the scheduler has written since the last call."""
-        with self.log.open(errors="replace") as log:
-            log.seek(self._read)
-            yield from log
-            self._read = log.tell()
+    def _placed(self, pod: Mapping[str, Any], outcome: Outcome) -> Outcome | None:
+        """With the choice; None while that is not written down."""
+        key = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+        if not self.choices.knows(key, outcome.node):
+            return None
+        return replace(outcome, choice=self.choices.choice(key, outcome.node))
 
     def _note(self, pod: Mapping[str, Any]) -> str | None:
         """The last note of FailedScheduling about the pod; None while there is none."""
@@ -154,11 +178,26 @@ class World:
         about = self.api.get(events, fieldSelector=f"involvedObject.name={name},reason=FailedScheduling")["items"]
         return max(about, key=lambda event: int(event["metadata"]["resourceVersion"]))["message"] if about else None
 
-    def _victims(self) -> tuple[str, ...]:
+    def _victims(self) -> tuple[Victim, ...]:
         """Pods that are being deleted."""
         going = [each for each in self.api.get(f"{_CORE}/pods")["items"] if "deletionTimestamp" in each["metadata"]]
+        events = self.api.get(f"{_CORE}/events", fieldSelector="reason=Preempted")["items"]
+        notes: dict[str, list[str]] = {}
+        for event in events:
+            about = event["involvedObject"]
+            notes.setdefault(about.get("uid", ""), []).append(_UID.sub("UID", event["message"]))
         return tuple(
-            sorted(f"{each['metadata']['namespace']}/{each['metadata']['name']} {_why(each)}" for each in going)
+            sorted(
+                (
+                    Victim(
+                        f"{each['metadata']['namespace']}/{each['metadata']['name']}",
+                        conditions_of(each),
+                        tuple(sorted(notes.get(each["metadata"]["uid"], ()))),
+                    )
+                    for each in going
+                ),
+                key=attrgetter("pod"),
+            )
         )
 
     def _remove_all(self, at: str) -> None:
@@ -178,10 +217,19 @@ def path(of: Mapping[str, Any]) -> str:
     return f"{_LISTS[of['kind']].format(of['metadata'].get('namespace', ''))}/{of['metadata']['name']}"
 
 
-def _why(pod: Mapping[str, Any]) -> list[str]:
-    """What the pod's condition says of why it goes."""
-    conditions = pod.get("status", {}).get("conditions", ())
-    return [each.get("message", "") for each in conditions if each["type"] == "DisruptionTarget"]
+def conditions_of(of: Mapping[str, Any]) -> tuple[Condition, ...]:
+    """All conditions of an object, by type, without their times."""
+    found = (
+        Condition(
+            each["type"],
+            each["status"],
+            each.get("reason", ""),
+            each.get("message", ""),
+            each.get("observedGeneration", 0),
+        )
+        for each in of.get("status", {}).get("conditions", ())
+    )
+    return tuple(sorted(found))
 
 
 def mounts_claims(pod: Mapping[str, Any]) -> bool:
@@ -195,8 +243,8 @@ def kube_scheduler(folder: Path, profiles: Sequence[Object]) -> Iterator[World]:
     with _plane(folder) as (plane, api):
         connection = {"kubeconfig": str(plane.kubeconfig(SCHEDULER)), **_LIMITS}
         config = {"clientConnection": connection, "profiles": list(profiles)}
-        plane.start_scheduler(config, "--vmodule=schedule_one=10")
-        yield World(api, plane.files.log("kube-scheduler"))
+        plane.start_scheduler(config, TRACE)
+        yield World(api, SchedulerLog(plane.files.log("kube-scheduler")))
 
 
 @contextmanager
@@ -215,8 +263,9 @@ def muster(folder: Path, profiles: Sequence[Object]) -> Iterator[World]:
                 }
             )
         )
-        with running(Options(kubeconfig=kubeconfig, log=log, config=config)):
-            yield World(api, log)
+        recording = folder / "muster.recording"
+        with running(Options(kubeconfig=kubeconfig, log=log, config=config, recording=recording)):
+            yield World(api, Recorded(recording))
 
 
 @contextmanager

@@ -219,6 +219,7 @@ async def test_the_group_says_what_is_done_about_it(world: EvictingWorld) -> Non
     world.grace = 30.0
     nodes(world, a=2)
     runs(world, "low", "a", 2)
+    world.api.change("pods", "default/low", lambda pod: pod["metadata"].update(generation=3))
     await world.settle()
     world.gang("high", 2, priority=10)
     await world.run(3)
@@ -233,6 +234,7 @@ async def test_the_group_says_what_is_done_about_it(world: EvictingWorld) -> Non
         "PreemptionByScheduler",
         "muster: preempting to accommodate a higher priority podgroup",
     )
+    assert condition["observedGeneration"] == 3
 
 
 async def test_a_gang_that_lost_a_member_or_its_group_gives_up_the_room_made_for_it(world: EvictingWorld) -> None:
