@@ -223,7 +223,7 @@ async def test_no_other_pod_is_lost_or_delayed_and_the_message_names_plugin_and_
     await stage.close()
 
 
-@pytest.mark.parametrize("place", POINTS.keys() - {"preEnqueue", "queueSort"})
+@pytest.mark.parametrize("place", sorted(POINTS.keys() - {"preEnqueue", "queueSort"}))
 async def test_a_plugin_that_stalls_is_named_while_it_does_and_afterwards(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, place: str
 ) -> None:
