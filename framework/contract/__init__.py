@@ -19,7 +19,16 @@ from ..snapshot.view import NodeInfo, NodeView
 from .api import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Api, ApiError
 from .authoring import PerNodeFilter, PerNodeScore, PerSignature, SignatureCache, normalize_to_highest
 from .cycle_state import CycleState, LongWork, Unfinished
-from .decision import LEFT_ALONE, PROMISES, DecisionFollower, Evictions, GroupDecision, PodDecision, RoomInAll
+from .decision import (
+    LEFT_ALONE,
+    PROMISES,
+    REFUSED_AS_ONE,
+    DecisionFollower,
+    Evictions,
+    GroupDecision,
+    PodDecision,
+    RoomInAll,
+)
 from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintFunction
 from .extender import Victims
 from .group import Disruption, DisruptionPlugin, GroupPlugin, ObjectFollower, PodFollower
@@ -75,6 +84,7 @@ __all__ = [
     "MAX_WAIT_SECONDS",
     "MERGE_PATCH",
     "PROMISES",
+    "REFUSED_AS_ONE",
     "STRATEGIC_MERGE_PATCH",
     "WHOLE_NODES",
     "Action",

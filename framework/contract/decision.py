@@ -24,6 +24,8 @@ from .verdicts import Mask
 
 LEFT_ALONE = "LeftAlone"
 """Noted in the state of a pod that PreFilter turned away unseen, because its group was refused a moment ago."""
+REFUSED_AS_ONE = "RefusedAsOne"
+"""Noted in the state of a member when PreFilter turned its group away as a whole: no other member is asked then."""
 
 
 @dataclass(frozen=True, slots=True)

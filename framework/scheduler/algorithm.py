@@ -72,13 +72,16 @@ class Algorithm:
         self.pick: Pick = pick_best
         self._nominator = nominator
 
-    def find_nodes_that_fit(self, state: CycleState, pod: PodInfo, *, nominated_first: bool = True) -> Feasible:
+    def find_nodes_that_fit(
+        self, state: CycleState, pod: PodInfo, *, nominated_first: bool = True, of_groups: bool = True
+    ) -> Feasible:
         """Which nodes can run the pod: as many as the profile asks for, or all that extenders have let through.
 
-        The node that it is nominated to, if that can, is enough; without `nominated_first` it is one of all. An ERROR
-        while a Filter has long work left: see `find_in_steps`.
+        The node that it is nominated to, if that can, is enough; without `nominated_first` it is one of all. Without
+        `of_groups` PreFilter is not asked by plugins that know groups. An ERROR while a Filter has long work left: see
+        `find_in_steps`.
         """
-        found = self._find(state, pod, nominated_first)
+        found = self._find(state, pod, nominated_first, of_groups)
         if state.long_work.left is not None:
             return Feasible(found.pre_filtered, found.rows[:0], status=_UNFINISHED, next_start=self.next_start)
         if found.status is None and state.consultation is not None:
@@ -93,13 +96,13 @@ class Algorithm:
         yield from self.framework.work_out(state, pod)
         return self.find_nodes_that_fit(state, pod, nominated_first=nominated_first)
 
-    def _find(self, state: CycleState, pod: PodInfo, nominated_first: bool) -> Feasible:
+    def _find(self, state: CycleState, pod: PodInfo, nominated_first: bool, of_groups: bool) -> Feasible:
         snapshot, framework, consultation = self.snapshot, self.framework, state.consultation
         if not snapshot.node_count:
             status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (NO_NODES,))
             return Feasible(PreFiltered(), np.zeros(0, np.intp), status=status)
         listed = NodeView(snapshot, snapshot.live_rows())
-        pre_filtered = framework.run_pre_filter_plugins(state, pod, listed)
+        pre_filtered = framework.run_pre_filter_plugins(state, pod, listed, of_groups=of_groups)
         if pre_filtered.status is not None:
             among = snapshot.live_rows() if state.within is None else state.within
             return _turned_away(pre_filtered, pre_filtered.status, snapshot.names_of(among))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..contract.decision import PodDecision
+from ..contract.decision import REFUSED_AS_ONE, PodDecision
 from ..contract.group import GroupPlugin
 from ..contract.pod_group import Steps
 from ..contract.status import Status
@@ -35,12 +35,14 @@ class Trial:
         placed: who found a node.
         refused: who did not.
         untried: who was not tried any more.
+        as_one: whether the first that was refused was refused for its whole group.
         hopeless: whether there is not enough room, in whatever order they are tried.
     """
 
     placed: list[Attempt] = field(default_factory=list)
     refused: list[Attempt] = field(default_factory=list)
     untried: Sequence[Attempt] = ()
+    as_one: bool = False
     hopeless: bool = False
 
     @property
@@ -97,7 +99,7 @@ class GroupTrials:
     def _try(self, attempts: Sequence[Attempt], missing: int) -> Steps[Trial]:
         """Place members one after another on a snapshot that has those before them; then undo it all, last first.
 
-        Stops as soon as the quorum is out of reach.
+        Stops as soon as the quorum is out of reach, or the group is refused as one.
         """
         trial = Trial()
         for attempt in attempts:
@@ -118,6 +120,9 @@ class GroupTrials:
                     (trial.placed if fits else trial.refused).append(attempt)
                     if fits:
                         reserved.append(attempt)
+                    elif attempt.state.get(REFUSED_AS_ONE) is not None:
+                        trial.untried, trial.as_one = attempts[index + 1 :], True
+                        break
                     yield True
                 while reserved:
                     _unreserve(reserved.pop())

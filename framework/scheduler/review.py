@@ -234,7 +234,7 @@ class Review:
         reasons = []
         for pod in members:
             algorithm = self._algorithm(pod)
-            found = algorithm.find_nodes_that_fit(CycleState(), pod, nominated_first=False)
+            found = algorithm.find_nodes_that_fit(CycleState(), pod, nominated_first=False, of_groups=False)
             if found.filtered is not None:
                 reasons.append(reasons_in(fit_error(found.filtered.diagnose(algorithm.snapshot))))
             elif found.status is not None:

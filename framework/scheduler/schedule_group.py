@@ -155,6 +155,7 @@ class GroupCycle:
             status = Status(status.code, (with_preemption(status.message, helped.message),), status.plugin)
             untried = status if plugin.terse else untried
         holding = [*plugin.placed_members(group)] if topology is not None else ()
+        beside = trial.untried[:missing] if trial.as_one else trial.untried
         decision = GroupDecision(
             plugin.name,
             group,
@@ -169,7 +170,7 @@ class GroupCycle:
             helped.message,
             asked=Part(group, missing, holding, topology),
             waiting_in={group: waiting},
-            untried=(yield from self._trials.alone(trial.untried, members)),
+            untried=(yield from self._trials.alone(beside, members)),
         )
         outcome = yield from self._reject(plugin, status, untried, trial, decision, helped)
         outcome.awaits_victims = helped.made_room

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from muster.framework.contract import (
     LEFT_ALONE,
+    REFUSED_AS_ONE,
     Code,
     CycleState,
     DecisionFollower,
@@ -213,6 +214,8 @@ class Coscheduling(
             state.write(RoomInAll.KEY, finding.in_all)
         if finding.left_alone:
             state.write(LEFT_ALONE, True)
+        if finding.status is not None and finding.status.code is not Code.PENDING:
+            state.write(REFUSED_AS_ONE, True)
         return finding.status
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from muster.plugins.coscheduling.prefilter import Finding, GroupPreFilter
 from tests.builders import make_node
 from tests.coscheduling.objects import make_member
 from tests.coscheduling.world import World
@@ -49,3 +50,25 @@ async def test_pods_of_a_group_that_does_not_exist_cost_nothing_when_room_is_mad
         world.add_nodes(make_node("new", cpu="32"))
 
     assert coming.calls < 2 * MEMBERS
+
+
+@pytest.mark.parametrize("members", [20, MEMBERS])
+async def test_a_gang_short_of_its_min_resources_is_refused_after_one_look_at_them(
+    members: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+    look = GroupPreFilter._resources
+
+    def counting(self: GroupPreFilter, group: str) -> Finding:
+        looks.append(group)
+        return look(self, group)
+
+    monkeypatch.setattr(GroupPreFilter, "_resources", counting)
+    world = World()
+    world.add_nodes(make_node("node", cpu="32"))
+    world.add_group("huge", 2, min_resources={"cpu": "1000"})
+    keys = world.add(*(make_member(f"huge-{number}", "huge", cpu="1") for number in range(members)))
+    await world.settle()
+
+    assert looks == ["default/huge"]
+    assert all("map[cpu:968]" in world.conditions[key][1] for key in keys)
