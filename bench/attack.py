@@ -1,4 +1,4 @@
-"""Replays every known attack on a real API server: `python -m bench.attack [--nodes N] [--only WORD]`.
+"""Replays every known attack on a real API server: `python -m bench.attack [--nodes N] [--only WORD] [-o json]`.
 
 While each goes on, pods of somebody else are created and the pages are asked. For each it prints:
 
@@ -13,12 +13,14 @@ late, the memory has grown since before the first attack, or the lease is lost.
 """
 
 import asyncio
+import json
 import re
 import ssl
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -55,15 +57,35 @@ _BUCKET = re.compile(r'^muster_event_loop_held_seconds_bucket\{le="([^"]+)"\} ([
 @click.command(context_settings={"show_default": True})
 @click.option("--nodes", type=click.IntRange(1), default=5000, help="Nodes in the cluster.")
 @click.option("--only", default="", help="Replay the attacks alone whose names have this in them.")
-def main(nodes: int, only: str) -> None:
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
+def main(nodes: int, only: str, output: str) -> None:
     """Attack Muster in every known way and print what others noticed."""
     attacks = [attack for attack in ATTACKS if only in attack.name]
     with failures_told() as bars, control_plane(_MUSTER, bars) as plane:
         plane.kubectl("apply", f"--filename={CRD}")
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             borne = runner.run(_replay(attacks, nodes, plane, bars))
-    table = Table("Attack", "Loop held", "/livez", "Others bound within", "RSS before, highest, after", "Faults")
     found = verdicts([(each, attack.bounds) for each, attack in zip(borne, attacks, strict=True)])
+    if output == "json":
+        print(json.dumps(document(nodes, borne, found), indent=2))
+    else:
+        _print_table(borne, found)
+    sys.exit(any(found))
+
+
+def document(nodes: int, borne: Sequence[Borne], found: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """What others noticed of each attack on so many nodes, and the faults in that, for programs."""
+    return {
+        "nodes": nodes,
+        "attacks": [
+            {**asdict(each), "bound": max(each.bound, default=None), "faults": [*faults]}
+            for each, faults in zip(borne, found, strict=True)
+        ],
+    }
+
+
+def _print_table(borne: Sequence[Borne], found: Sequence[Sequence[str]]) -> None:
+    table = Table("Attack", "Loop held", "/livez", "Others bound within", "RSS before, highest, after", "Faults")
     for each, faults in zip(borne, found, strict=True):
         memory = ", ".join(f"{size / MIB:.0f}" for size in (each.before, each.highest, each.after))
         within = f"{max(each.bound, default=0.0):.3f} s" + (f", {each.unbound} not" if each.unbound else "")
@@ -76,7 +98,6 @@ def main(nodes: int, only: str) -> None:
             "; ".join(faults) or "none",
         )
     Console(width=160).print(table)
-    sys.exit(any(found))
 
 
 def _command(plane: ControlPlane) -> list[str]:

@@ -28,6 +28,7 @@ BENCHMARKS: Mapping[str, tuple[str, ...]] = {
     "preemption": ("--nodes=500",),
     "storm": ("--nodes=1000", "--pods=10000", "--events=200"),
     "pages": ("--nodes=5000", "--groups=500", "--pods=10000"),
+    "attack": ("--nodes=5000",),
     "soak": ("--minutes=30", "--rate=120"),
 }
 """By name, the arguments that the pages' results are measured with."""

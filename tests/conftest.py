@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
 
 from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
@@ -27,12 +28,12 @@ settings.load_profile("muster")
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config) -> Units | None:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Units | None:
     """Workers share units out where the command line says no more than how many workers there are."""
     if config.getoption("dist") != "load":
         return None
     config.option.loadscopereorder = False
-    return Units(config)
+    return Units(config, log)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -6,7 +6,8 @@ function of results: the same results give the same text.
 
 from bench.tables.block import Block, render
 from bench.tables.clusters import FULL, RUNNING, STORM
-from bench.tables.endurance import SOAK, WEB
+from bench.tables.comparison import PARITY, PARITY_GROUPS, PARITY_PREEMPTION, PARITY_TREES
+from bench.tables.endurance import ATTACK, SOAK, WEB
 from bench.tables.speed import GANGS, GROUPS, SHAPES, SINGLE_PODS
 
 BLOCKS = {
@@ -18,7 +19,12 @@ BLOCKS = {
     "full": FULL,
     "storm": STORM,
     "web": WEB,
+    "attack": ATTACK,
     "soak": SOAK,
+    "parity": PARITY,
+    "parity-preemption": PARITY_PREEMPTION,
+    "parity-groups": PARITY_GROUPS,
+    "parity-trees": PARITY_TREES,
 }
 """By the names that pages call them by."""
 

@@ -1,10 +1,10 @@
-"""What is measured beside rates: how a process fares in half an hour of churn, and how long web pages take to draw."""
+"""What is measured beside rates: half an hour of churn, what attacks do to others, how long web pages take to draw."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from bench.tables.block import Block
-from bench.tables.markdown import figure, table
+from bench.tables.markdown import MEBIBYTE, figure, table
 
 _PAGES = {
     "/": "queue",
@@ -45,5 +45,22 @@ def _web(data: Mapping[str, Any]) -> str:
     return f"{size}\n\n{table(['page', 's until it is drawn', 'CPU s', 'KiB transferred'], rows)}"
 
 
+def _attack(data: Mapping[str, Any]) -> str:
+    header = ["attack", "loop held, ms", "`/livez`, ms", "other pods bound within, s", "memory left, MiB", "faults"]
+    rows = [
+        [
+            each["name"],
+            figure(1e3 * each["held"]),
+            figure(1e3 * each["livez"]),
+            figure(each["bound"], 2),
+            figure((each["after"] - each["before"]) / MEBIBYTE),
+            "; ".join(each["faults"]) or "none",
+        ]
+        for each in data["attacks"]
+    ]
+    return f"On {figure(data['nodes'])} nodes, the longest of each:\n\n{table(header, rows)}"
+
+
+ATTACK = Block(("attack",), _attack)
 SOAK = Block(("soak",), _soak)
 WEB = Block(("pages",), _web)

@@ -1,13 +1,16 @@
 """What pages show of results: figures, ratios, failures, and where results come from."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
 
+from bench.attack import document as document_of_attacks
 from bench.backlog import Found as BacklogFound
+from bench.bearing import MIB, Borne
 from bench.pages import Drawn
 from bench.pages import Found as Page
 from bench.preemption import Found as PreemptionFound
@@ -22,6 +25,7 @@ from bench.storm import Found as StormFound
 from bench.tables import BLOCKS, render
 from bench.tables.markdown import figure, ratio, table
 from bench.trial import Result
+from tests.gangscheduling.parity.comparison import Tally as GroupTally
 
 MACHINE = Machine(2, 23, "AMD EPYC", "Linux")
 BY_HAND = Run()
@@ -207,6 +211,39 @@ def test_a_soak_is_shown_with_what_it_left() -> None:
     assert lines[0] == "216,321 pods came and went in 30 minutes, 120 a second. When all had gone, x is 1."
     assert "| resident memory, MiB | 119.8 | 19.7 | climbs |" in lines
     assert "| tasks | 20.0 | 0.0 | flat |" in lines
+
+
+def test_attacks_are_shown_with_what_others_noticed_and_the_faults() -> None:
+    borne = Borne(
+        "a stall", held=0.05, livez=0.9, bound=[0.2, 0.91], before=200 * MIB, highest=400 * MIB, after=219 * MIB
+    )
+    silent = replace(borne, name="a flood", bound=[])
+
+    lines = shown(
+        "attack", kept("attack", document_of_attacks(5000, [borne, silent], [[], ["no other pod was bound"]]))
+    )
+
+    assert lines[0] == "On 5,000 nodes, the longest of each:"
+    assert lines[4:6] == [
+        "| a stall | 50 | 900 | 0.91 | 19 | none |",
+        "| a flood | 50 | 900 | \N{EN DASH} | 19 | no other pod was bound |",
+    ]
+
+
+def test_a_comparison_is_shown_by_its_counts() -> None:
+    tally = GroupTally(situations=150, excused=Counter({"other victims": 6}))
+
+    assert shown("parity-groups", kept("parity-groups", tally.data))[:9] == [
+        "| | number |",
+        "| --- | ---: |",
+        "| situations | 150 |",
+        "| parted | 0 |",
+        "| broken | 0 |",
+        "| differences | 0 |",
+        "",
+        "| excused | number |",
+        "| --- | ---: |",
+    ]
 
 
 def test_results_of_different_commits_are_told_apart(sides: dict[str, Any]) -> None:
