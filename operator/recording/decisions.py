@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from cachetools import LRUCache
 
 from muster.framework.contract import DecisionFollower
 from muster.framework.scheduler.node_choice import pick_best
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from .events import Decision
 
 
+_MOST_PODS = 65_536
+"""Pods whose choices are kept: also those that somebody only asked about, which are never decided."""
+
+
 class DecisionListener(DecisionFollower[None]):
     """Tells each decision of an engine."""
 
@@ -34,7 +39,7 @@ class DecisionListener(DecisionFollower[None]):
     def __init__(self, engine: Engine, tell: Callable[[Decision], None]) -> None:
         self._tell = tell
         self._names = engine.cache.snapshot.names
-        self._rankings: dict[tuple[str, str], Ranking] = {}
+        self._rankings: LRUCache[str, dict[str, Ranking]] = LRUCache(_MOST_PODS)
         for algorithm in engine.algorithms.values():
             algorithm.pick = self.pick
             plugins = algorithm.framework.plugins
@@ -48,16 +53,16 @@ class DecisionListener(DecisionFollower[None]):
 
     def keep(self, pod: PodInfo, rows: Rows, scored: Scored, chosen: int) -> None:
         """Keep how good the node at this position is. It may be one of several choices for the pod."""
-        self._rankings[pod.uid, self._names[rows[chosen]]] = ranking(scored, chosen)
+        self._rankings.setdefault(pod.uid, {})[self._names[rows[chosen]]] = ranking(scored, chosen)
 
     def keeps(self, pod: PodInfo, rows: Rows, position: int) -> bool:
         """Whether it is kept of a choice of the node at this position."""
-        return (pod.uid, self._names[rows[position]]) in self._rankings
+        return self._names[rows[position]] in self._rankings.get(pod.uid, ())
 
     def on_pod_decision(self, decision: PodDecision) -> None:
-        """A pod by itself."""
+        """A pod by itself. Others may have been chosen nodes for in the same step that are told of after it."""
         self._tell(self._told(decision))
-        self._rankings.clear()
+        self._rankings.pop(decision.pod.uid, None)
 
     def on_pod_released(self, decision: PodDecision) -> None:
         """A pod that lost its node again."""
@@ -79,7 +84,7 @@ class DecisionListener(DecisionFollower[None]):
             pod=pod.key,
             uid=pod.uid,
             node=node,
-            ranking=self._rankings.get((pod.uid, node)),
+            ranking=self._rankings.get(pod.uid, {}).get(node),
             code=code,
             message=message,
             plugin=plugin,
