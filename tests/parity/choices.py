@@ -136,7 +136,7 @@ class Recorded:
             if '"event":"decided"' not in line:
                 continue
             decided = json.loads(line)
-            if node := decided.get("node"):
+            if (node := decided.get("node")) and not decided.get("given_back"):
                 ranking = decided.get("ranking")
                 self._choices[decided["pod"], node] = ranking and Choice(
                     ranking["total"], ranking["among"], ranking["equals"]

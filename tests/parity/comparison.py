@@ -125,18 +125,19 @@ class Worlds:
         return self.both(lambda world: world.outcome(pod))
 
     def agreed(self, pod: PodDict, agree: Callable[[Outcome, Outcome], bool]) -> tuple[Outcome, Outcome]:
-        """What both sides say when they agree, or in the end where they never do."""
+        """What both sides say when they agree, or in the end where they never do.
+
+        Of a pod that waits for a claim to be made neither ever says anything.
+        """
         last: list[Outcome] = []
 
         def do_agree() -> bool:
             theirs, ours = self.outcomes(pod)
-            if theirs is None or ours is None:
-                return False
-            last[:] = theirs, ours
-            return agree(theirs, ours)
+            last[:] = theirs or Outcome(), ours or Outcome()
+            return theirs is not None and ours is not None and agree(theirs, ours)
 
         settled(do_agree, within=_AGREE_WITHIN_SECONDS)
-        return (last[0], last[1]) if last else (Outcome(note="one side says nothing"), Outcome(note="nor the other"))
+        return last[0], last[1]
 
 
 class Comparison:

@@ -57,6 +57,7 @@ def test_a_recording_tells_the_score_of_each_decision(tmp_path: Path) -> None:
         '{"event":"stepped","at":1.0}\n'
         '{"event":"decided","pod":"ns/one","uid":"u","node":"a",'
         '"ranking":{"total":310,"by_plugin":{},"among":3,"equals":2}}\n'
+        '{"event":"decided","pod":"ns/one","uid":"u","node":"a","given_back":true}\n'
         '{"event":"decided","pod":"ns/alone","uid":"v","node":"b"}\n'
         '{"event":"decided","pod":"ns/none","uid":"w","code":"Unschedulable"}\n'
     )

@@ -100,6 +100,8 @@ class Outcome:
         """What it comes to, in a word."""
         if self.node or self.nominated:
             return "placed" if self.node else "made room"
+        if not self.conditions:
+            return "silent"
         return "gated" if self.reason == "SchedulingGated" else "refused"
 
 

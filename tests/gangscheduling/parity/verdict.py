@@ -84,11 +84,12 @@ def compare(theirs: Seen, ours: Seen, scope: Scope) -> Verdict:
 
 
 def _compare_victims(theirs: Seen, ours: Seen, scope: Scope, verdict: Verdict) -> None:
-    by_chance = any(theirs.groups[name].constrained for name in scope.evictors)
+    evictors = scope.evictors & theirs.groups.keys()
+    by_chance = any(theirs.groups[name].constrained for name in evictors)
     fewer = len(ours.evicted) <= len(theirs.evicted) or (by_chance and bool(ours.evicted))
     if not (theirs.evicted and ours.evicted and fewer):
         verdict.differs("evicted", sorted(theirs.evicted), sorted(ours.evicted))
-    for name in scope.evictors & theirs.groups.keys():
+    for name in sorted(evictors):
         mine, other = theirs.groups[name], ours.groups[name]
         if mine.bound != other.bound or len(mine.domains) != len(other.domains):
             verdict.differs(f"{name} bound", sorted(mine.bound), sorted(other.bound))
