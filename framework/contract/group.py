@@ -150,7 +150,7 @@ class DisruptionPlugin(Plugin[Args]):
     def disruption(self, pod: PodInfo) -> Disruption | None:
         """The pod's group, as far as it runs; None for a pod that may be evicted by itself. Pure, and fast.
 
-        Asked about pods of all profiles.
+        Asked about pods of all profiles. A pod about which it fails is not evicted.
         """
 
 

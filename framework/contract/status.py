@@ -9,12 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
+LONGEST = 1 << 12
+"""Characters of a text that are told: a pod may ask for thousands of things that no node has."""
+
+
+def cut(text: str) -> str:
+    """The text, or its beginning where it is too long to be told."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+
 
 def text_of(error: BaseException) -> str:
-    """Its text, or its type where it has none. Raises nothing."""
+    """Its text, or its type where it has none; what is too long is cut. Raises nothing but KeyboardInterrupt."""
     try:
-        return str(error) or type(error).__name__
-    except Exception:
+        return cut(str(error)) or type(error).__name__
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return type(error).__name__
 
 
@@ -107,12 +117,27 @@ class Status:
     @property
     def message(self) -> str:
         """The error's text and the reasons, joined by a comma and a space."""
-        texts = self.reasons if self.error is None else (str(self.error), *self.reasons)
+        texts = self.reasons if self.error is None else (text_of(self.error), *self.reasons)
         return ", ".join(texts)
 
     def by(self, plugin: str) -> Status:
         """The same status stamped with the plugin that gave it."""
         return self if self.plugin == plugin else replace(self, plugin=plugin)
+
+    def checked(self) -> Status:
+        """The same status, each reason cut where it is too long to be told.
+
+        Raises TypeError for one that was made of anything but a code, texts and an exception.
+        """
+        if not isinstance(self.code, Code):
+            raise TypeError(f"its status has code {self.code!r}, which is no Code")
+        if type(self.reasons) is not tuple or not all(isinstance(reason, str) for reason in self.reasons):
+            raise TypeError("its status has reasons that are no tuple of texts")
+        if not isinstance(self.error, BaseException | None):
+            raise TypeError("its status has an error that is no exception")
+        if all(len(reason) <= LONGEST for reason in self.reasons):
+            return self
+        return replace(self, reasons=tuple(map(cut, self.reasons)))
 
 
 SKIP = Status(Code.SKIP)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .status import Code, Status
+from .status import Code, Status, cut
 
 Codes = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
@@ -41,8 +41,14 @@ class StatusTable:
             self.number(status)
 
     def number(self, status: Status) -> int:
-        """The number of `status`; a status not seen before gets the next one."""
+        """The number of `status`; a status not seen before gets the next one.
+
+        Raises TypeError for one that is made of anything but a code, texts and an exception.
+        """
         known = self._numbers.get(status)
+        if known is None:
+            status = status.checked()
+            known = self._numbers.get(status)
         if known is None and len(self._statuses) >= _ROOM and status not in _ANONYMOUS:
             return self.number(next(each for each in _ANONYMOUS if each.code is status.code))
         if known is None:
@@ -222,15 +228,13 @@ class Diagnosis:
 
 
 NO_NODES = "no nodes available to schedule pods"
-LONGEST = 1 << 12
-"""Characters of the reasons that are told; a pod may ask for thousands of things that no node has."""
 
 
 def fit_error(diagnosis: Diagnosis) -> str:
     """kube-scheduler's FitError: `0/5 nodes are available: 1 Insufficient cpu, 4 node(s) had untolerated taint(s).`"""
     text = f"0/{len(diagnosis.node_names)} nodes are available:"
     if diagnosis.prefilter_message:
-        text += f" {_cut(diagnosis.prefilter_message)}."
+        text += f" {cut(diagnosis.prefilter_message)}."
     else:
         reasons: dict[str, int] = {}
         for status, count in diagnosis.counts().items():
@@ -238,17 +242,13 @@ def fit_error(diagnosis: Diagnosis) -> str:
                 reasons[reason] = reasons.get(reason, 0) + count
         parts = sorted(f"{count} {reason}" for reason, count in reasons.items())
         if parts:
-            text += f" {_cut(', '.join(parts))}."
+            text += f" {cut(', '.join(parts))}."
     return with_post_filter(text, diagnosis.postfilter_message)
 
 
 def with_post_filter(text: str, message: str) -> str:
     """The text of a diagnosis with what PostFilter said after it was written."""
     return f"{text} {message}" if message else text
-
-
-def _cut(reasons: str) -> str:
-    return reasons if len(reasons) <= LONGEST else f"{reasons[:LONGEST]} ..."
 
 
 def fit_error_of_one(status: Status) -> str:

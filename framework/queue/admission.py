@@ -11,7 +11,7 @@ from numbers import Real
 from typing import NamedTuple
 
 from ..contract.plugin import QueuedPod
-from ..contract.status import Code, Status, text_of
+from ..contract.status import Code, Status, cut, text_of
 from ..model.pod_info import PodInfo
 from .hints import ErrorLog
 from .rules import QueueRules
@@ -44,6 +44,9 @@ class Admission:
             raise
         except BaseException as error:
             return Answer(None, self._failure(pod, "group_of", "", text_of(error), error))
+        if isinstance(group, Status):
+            self._log("group_of", pod, group)
+            return Answer(None, group)
         try:
             status: object = self._rules.pre_enqueue(pod, first)
         except KeyboardInterrupt:
@@ -56,17 +59,18 @@ class Admission:
             text = f"answered {type(status).__name__} instead of a Status"
             return Answer(group, self._failure(pod, "PreEnqueue", "", text))
         if status.code is Code.ERROR:
-            self._log("PreEnqueue", pod, status, status.error)
+            self._log("PreEnqueue", pod, status)
         return Answer(group, status)
 
     def group_of(self, pod: PodInfo) -> str | None:
         """The group that a waiting pod belongs to by now; an error, which `ask` tells, leaves the pod by itself."""
         try:
-            return self._rules.group_of(pod)
+            group = self._rules.group_of(pod)
         except KeyboardInterrupt:
             raise
         except BaseException:
             return None
+        return None if isinstance(group, Status) else group
 
     def sort_key(self, pods: Iterable[QueuedPod]) -> Key | Status:
         """The smallest key of these pods, at least one. An ERROR when none has a key that can be compared."""
@@ -101,6 +105,9 @@ class Admission:
     def _key_of(self, pod: QueuedPod) -> Key | Status:
         try:
             key = self._rules.sort_key(pod)
+            if isinstance(key, Status):
+                self._log("QueueSort", pod.info, key)
+                return key
             problem = self._problem(key)
         except KeyboardInterrupt:
             raise
@@ -126,13 +133,14 @@ class Admission:
 
     def _failure(self, pod: PodInfo, point: str, plugin: str, text: str, error: BaseException | None = None) -> Status:
         named = f'running {point} plugin "{plugin}"' if plugin else f"running {point} plugins"
-        status = Status(Code.ERROR, (f"{named}: {text}",), plugin)
+        status = Status(Code.ERROR, (f"{named}: {cut(text)}",), plugin)
         self._log(point, pod, status, error)
         return status
 
-    def _log(self, point: str, pod: PodInfo, status: Status, error: BaseException | None) -> None:
+    def _log(self, point: str, pod: PodInfo, status: Status, error: BaseException | None = None) -> None:
         pairs = {"pod": pod.key, "plugin": status.plugin, "reason": status.message}
-        self._errors.error("A plugin failed at queue entry", cause=(status.plugin, point), error=error, pairs=pairs)
+        cause, error = (status.plugin, point), error or status.error
+        self._errors.error("A plugin failed at queue entry", cause=cause, error=error, pairs=pairs)
 
 
 def _kind(element: type) -> str:

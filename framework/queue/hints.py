@@ -7,7 +7,6 @@ here changes anything.
 from __future__ import annotations
 
 import logging
-from asyncio import CancelledError
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 
@@ -201,7 +200,9 @@ class QueueingHints:
     def _ask(self, hint: HintFunction, pod: PodInfo, plugin: str, event: ObjectEvent) -> bool:
         try:
             return hint(pod, event.old, event.new) is not Hint.SKIP
-        except (Exception, CancelledError) as error:  # a pod must not be stuck because a hint is broken
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a pod must not be stuck because a hint is broken
             label = event.event.label
             pairs = {"event": label, "plugin": plugin, "pod": pod.key}
             self._errors.error("QueueingHintFn returns error", cause=(plugin, label), error=error, pairs=pairs)

@@ -11,7 +11,7 @@ from ..model.pod_info import PodInfo
 from .backoff_queue import BackoffPolicy
 from .hints import Registrations
 
-SortKey = Callable[[QueuedPod], tuple[Hashable, ...]]
+SortKey = Callable[[QueuedPod], tuple[Hashable, ...] | Status]
 PreEnqueue = Callable[[PodInfo, str], Status | None]
 HasRoom = Callable[[str | None, Collection[PodInfo], frozenset[str], bool], bool]
 
@@ -20,7 +20,7 @@ HasRoom = Callable[[str | None, Collection[PodInfo], frozenset[str], bool], bool
 class QueueRules:
     """What the profiles' plugins say about the queue. None of the functions may call the queue.
 
-    A function that raises, or answers something else than is asked for, keeps its pod out: see `Admission`.
+    A function that raises, or answers an ERROR or something else than is asked for, keeps its pod out: see `Admission`.
 
     Attributes:
         sort_key: the QueueSort plugin's key: smaller goes first. Keys are tuples of numbers and strings, and at one
@@ -43,7 +43,7 @@ class QueueRules:
 
     sort_key: SortKey
     pre_enqueue: PreEnqueue
-    group_of: Callable[[PodInfo], str | None]
+    group_of: Callable[[PodInfo], str | Status | None]
     registrations: Registrations
     has_room: HasRoom = lambda group, pods, rejectors, may_evict: True
     awaits_victims: Callable[[Iterable[PodInfo]], bool] = lambda pods: False

@@ -29,7 +29,7 @@ Hints, PreEnqueue and `on_ready` are called from within and must not call the qu
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ..contract.events import (
@@ -42,6 +42,7 @@ from ..contract.events import (
 from ..contract.handle import Clock
 from ..contract.observer import EntityType, Observer
 from ..contract.plugin import QueuedPod
+from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from .admission import Admission
 from .batch import Batch
@@ -316,6 +317,10 @@ class SchedulingQueue:
             return Place.IN_FLIGHT
         entity = self._places.entity_of.get(uid)
         return None if entity is None else entity.place
+
+    def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...] | Status:
+        """The place that the pod has among those that are tried: smaller goes first. An ERROR when it has none."""
+        return self._admission.sort_key((pod,))
 
     def was_never_let_in(self, uid: str) -> bool:
         """Whether PreEnqueue plugins have kept the pod out ever since it came."""

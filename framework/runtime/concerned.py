@@ -10,7 +10,8 @@ from weakref import WeakKeyDictionary
 
 from ..contract.plugin import Plugin
 from ..model.pod_info import PodInfo, PodSignature
-from .plugin_calls import CONCERNS, PluginCalls
+from .plugin_calls import PluginCalls
+from .points import CONCERNS
 
 Names = frozenset[str]
 
@@ -36,5 +37,5 @@ class ConcernedPlugins:
     def _is_concerned(self, plugin: Plugin, pod: PodInfo) -> bool:
         """Of one that fails here, yes: it is asked at its points, where its failure counts."""
         answer = self._calls.call(CONCERNS, plugin, pod, False, plugin.concerns, pod)
-        self._calls.log_failure(plugin, pod, answer)
+        self._calls.log_failure(CONCERNS, plugin, pod, answer)
         return answer is not False

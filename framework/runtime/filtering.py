@@ -12,19 +12,24 @@ import numpy as np
 import numpy.typing as npt
 
 from ..contract.cycle_state import CycleState
-from ..contract.plugin import FilterPlugin
+from ..contract.plugin import CapacityPlugin, FilterPlugin
 from ..contract.status import Status
 from ..contract.verdicts import Codes, Diagnosis, Mask, Rejection, StatusTable, Verdicts
 from ..model.pod_info import PodInfo
 from ..snapshot.journal import DependsOn
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
+from .answers import Failed, error_in, failure, hashable, integers, is_long_work, verdicts
 from .crowds_cache import CrowdsCache
 from .nominator import PodNominator
-from .plugin_calls import ADD_POD, CAPACITY, FILTER, REMOVE_POD, Failed, PluginCalls, Point, error_in, failure
+from .plugin_calls import ALL_NODES, PluginCalls
 from .plugin_set import PluginSet
+from .points import ADD_POD, CAPACITY, FILTER, FILTER_EPOCH, REMOVE_POD, Point
 from .results import Filtered, PreFiltered
 from .results_cache import ResultsCache
+
+_MOST_ON_A_NODE = 1 << 31
+"""More pods fit on no node, whatever a plugin says: the sum over all nodes stays exact."""
 
 
 class Filtering:
@@ -39,6 +44,9 @@ class Filtering:
         self._snapshot = snapshot
         self._nominator = nominator
         self._crowds = CrowdsCache()
+        self._epochal = [
+            plugin for plugin in plugins.filter if type(plugin).filter_epoch is not FilterPlugin.filter_epoch
+        ]
 
     def run_on_all(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
         """Ask the Filter plugins about every node that PreFilter left in, nominated pods considered.
@@ -60,7 +68,11 @@ class Filtering:
         results = self._cache.filter_results(pod.signature, state.skip_filter_plugins)
         self._calls.evaluated(results.names, FILTER)
         if only is None:
-            results.refresh(snapshot, lambda plugin, view: self._verdicts(plugin, state, pod, view))
+            results.refresh(
+                snapshot,
+                lambda plugin, view: self._verdicts(plugin, state, pod, view),
+                self._epoch_of,
+            )
             passing, rows, leading = results.mask, results.rows, results.leading
         else:
             passing, leading = _mask(snapshot, only), 0
@@ -76,8 +88,8 @@ class Filtering:
             else:
                 found = np.zeros(snapshot.height, np.int32)
                 if len(rows):
-                    verdicts = self._verdicts(plugin, state, pod, NodeView.ascending(snapshot, rows))
-                    found[rows], tables[plugin.name] = verdicts.codes, verdicts.table
+                    answer = self._verdicts(plugin, state, pod, NodeView.ascending(snapshot, rows))
+                    found[rows], tables[plugin.name] = answer.codes, answer.table
             codes.append(found)
             if found.any():  # else the rows stay the same array, by which scores are remembered
                 passing = passing & (found == 0)
@@ -134,13 +146,13 @@ class Filtering:
             if plugin.name in state.skip_filter_plugins or not len(left):
                 continue
             view = nodes if len(left) == len(rows) else NodeView(self._snapshot, rows[left])
-            verdicts = self._verdicts(plugin, state, pod, view)
+            found = self._verdicts(plugin, state, pod, view)
             names.append(plugin.name)
-            tables.append(_told(plugin, verdicts.table))
-            rejected = verdicts.codes != 0
+            tables.append(_told(plugin, found.table))
+            rejected = found.codes != 0
             if rejected.any():
                 turned_away = left[rejected]
-                rejector[turned_away], codes[turned_away] = len(names), verdicts.codes[rejected]
+                rejector[turned_away], codes[turned_away] = len(names), found.codes[rejected]
                 left = left[~rejected]
         return Diagnosis(nodes.names(), rejector, codes, names, tables)
 
@@ -160,16 +172,27 @@ class Filtering:
         return diagnosis
 
     def capacity(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> npt.NDArray[np.int64]:
-        """How many pods like this one each node could take, by the plugins that count room. Raises Failed."""
-        least: npt.NDArray[np.int64] | None = None
+        """How many pods like this one each node could take, by the plugins that count room.
+
+        Raises Failed when one of them fails, which is logged: a group is tried all the same.
+        """
+        least = np.full(len(nodes), _MOST_ON_A_NODE, np.int64)
         for plugin in self._plugins.capacity:
-            answer = self._calls.call(CAPACITY, plugin, pod, state.sampled, plugin.capacity, pod, nodes)
-            if getattr(answer, "shape", None) != (len(nodes),):
-                raise Failed(
-                    failure(CAPACITY, plugin, ValueError(f"it is not one number for each of {len(nodes)} nodes"))
-                )
-            least = answer if least is None else np.minimum(least, answer)
-        return np.full(len(nodes), np.iinfo(np.int64).max) if least is None else least
+            try:
+                least = np.minimum(least, self._counted(plugin, state, pod, nodes))
+            except Failed as failed:
+                self._calls.log_failure(CAPACITY, plugin, pod, failed.status)
+                raise
+        return least
+
+    def _counted(
+        self, plugin: CapacityPlugin, state: CycleState, pod: PodInfo, nodes: NodeView
+    ) -> npt.NDArray[np.int64]:
+        answer = self._calls.call(CAPACITY, plugin, pod, state.sampled, plugin.capacity, pod, nodes)
+        found = integers(CAPACITY, plugin, answer, len(nodes))
+        if len(found) and found.min() < 0:
+            raise Failed(failure(CAPACITY, plugin, ValueError("it has a number below 0")))
+        return found
 
     def _crowded(self, state: CycleState, pod: PodInfo, among: Mask) -> dict[int, Rejection]:
         """Rows of `among` that turn the pod away when the pods nominated there are counted, each with its rejection.
@@ -250,20 +273,21 @@ class Filtering:
         )
 
     def epoch(self, state: CycleState) -> Hashable:
-        """Changes with what the Filter plugins go by besides the pod, the node and the pods on it."""
-        return tuple(
-            plugin.filter_epoch(self._snapshot)
-            for plugin in self._plugins.filter
-            if plugin.name not in state.skip_filter_plugins
-        )
+        """Changes with what the Filter plugins go by besides the pod, the node and the pods on it. Raises Failed."""
+        return tuple(self._epoch_of(plugin) for plugin in self._epochal if plugin.name not in state.skip_filter_plugins)
+
+    def _epoch_of(self, plugin: FilterPlugin) -> Hashable:
+        return self._calls.ask(FILTER_EPOCH, plugin, ALL_NODES, hashable, plugin.filter_epoch, self._snapshot)
 
     def _verdicts(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo, view: NodeView) -> Verdicts:
+        left_before = state.long_work.left
         answer = self._calls.call(FILTER, plugin, pod, state.sampled, plugin.filter, state, pod, view)
-        if isinstance(answer, Verdicts) and getattr(answer.codes, "shape", None) == (len(view),):
-            return answer
-        if isinstance(answer, Status):
-            raise Failed(answer)
-        raise Failed(failure(FILTER, plugin, ValueError(f"it is not one verdict for each of {len(view)} nodes")))
+        left = state.long_work.left
+        if left is not None and left is not left_before and not is_long_work(left, plugin):
+            state.long_work.left = None
+            wrong = TypeError("what it left to be worked out is not its name and steps")
+            raise Failed(failure(FILTER, plugin, wrong))
+        return verdicts(FILTER, plugin, answer, len(view))
 
     def _error_among(self, plugins: Sequence[FilterPlugin], found: Filtered) -> Status | None:
         """The first ERROR of a plugin on a listed node that passed the plugins before it, and the first pass."""

@@ -8,6 +8,8 @@ Deciding (everything up to Score) changes nothing but what is remembered to answ
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +17,11 @@ import numpy.typing as npt
 from ..config import ResolvedProfile
 from ..contract.cycle_state import CycleState
 from ..contract.decision import GroupDecision, PodDecision
+from ..contract.events import EventRegistration
 from ..contract.group import GroupPlugin
 from ..contract.handle import Clock, Handle
 from ..contract.observer import Observer
-from ..contract.plugin import PreBindPlugin
+from ..contract.plugin import PreBindPlugin, ReservePlugin
 from ..contract.pod_group import Steps
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
@@ -26,11 +29,13 @@ from ..model.pod_info import PodInfo
 from ..snapshot.partitions import Partition
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
-from . import plugin_calls as points
+from . import points
+from .answers import Failed, by_topic, error_in, not_cleared, permitted
 from .concerned import ConcernedPlugins
 from .filtering import Filtering
+from .group_calls import Groups
 from .nominator import PodNominator
-from .plugin_calls import PluginCalls, Watch, error_in, not_cleared, permitted, post_filtered
+from .plugin_calls import PluginCalls, Watch
 from .plugin_set import PluginSet, Registry
 from .pre_filtering import PreFiltering
 from .results import Filtered, PreFiltered, Scored
@@ -49,6 +54,7 @@ class Framework:
         plugins: the plugins by extension point.
         percentage_of_nodes_to_score: None for all nodes; 0 for kube-scheduler's adaptive share; else per cent.
         calls: of its plugins.
+        groups: what its plugins say of groups.
     """
 
     def __init__(
@@ -72,6 +78,7 @@ class Framework:
         self._clock = clock
         self._observer = observer
         self.calls = self._calls = PluginCalls(self.name, clock.now, observer, watch)
+        self.groups = Groups(self.plugins.groups, self._calls)
         self._concerned = ConcernedPlugins(self.plugins.plugins.values(), self._calls)
         cache = ResultsCache(self.plugins.filter, self.plugins.score, self.plugins.weights)
         self._pre_filtering = PreFiltering(self.plugins, self._calls, self._concerned)
@@ -79,6 +86,18 @@ class Framework:
         self._scoring = Scoring(self.plugins, self._calls, cache, snapshot, self._concerned)
 
     # The queue.
+
+    def registrations(self) -> Mapping[str, Sequence[EventRegistration]]:
+        """Events by name of each plugin that may reject a pod, with guarded hints. Raises ConfigurationError."""
+        return {
+            name: tuple(
+                each
+                if each.hint is None
+                else replace(each, hint=self._calls.hint(self.plugins.plugins[name], each.hint))
+                for each in registered
+            )
+            for name, registered in self.plugins.registrations().items()
+        }
 
     def run_pre_enqueue_plugins(self, pod: PodInfo, first: str = "") -> Status | None:
         """None when the pod may enter the queue, else the first rejection. Plugin `first` is asked before others.
@@ -197,10 +216,7 @@ class Framework:
         for plugin in self.plugins.post_filter:
             if kept_back and not isinstance(plugin, GroupPlugin):
                 continue  # room for one member is of no use to a group that waits
-            answer = yield from self._calls.call_in_steps(
-                points.POST_FILTER, plugin, pod, state.sampled, plugin.post_filter, state, pod, diagnosis
-            )
-            node_name, status = post_filtered(plugin, answer)
+            node_name, status = yield from self._calls.help_pod(plugin, state, pod, diagnosis)
             if node_name is not None:
                 nominated = node_name
             if status is None or status.code is not Code.UNSCHEDULABLE:
@@ -312,6 +328,25 @@ class Framework:
                 return not_cleared(status)
         state.pre_bind_plugins = frozenset(plugin.name for plugin in todo)
         return None if todo else Status.skip()
+
+    def planned(self, plugin: PreBindPlugin, state: CycleState, pod: PodInfo, node_name: str) -> Mapping[str, Any]:
+        """What the plugin would write before the pod is bound to the node: reserved for the question, then given back.
+
+        Nothing where it refuses to reserve; where it breaks, the ERROR by its name.
+        """
+        calls = self._calls
+        status: Status | None = None
+        planned: Mapping[str, Any] = {}
+        if isinstance(plugin, ReservePlugin):
+            status = calls.call(points.RESERVE, plugin, pod, False, plugin.reserve, state, pod, node_name)
+        if status is None:
+            try:
+                planned = calls.ask(points.PLANNED, plugin, pod, by_topic, plugin.planned, state, pod, node_name)
+            except Failed as failed:
+                status = failed.status
+        if isinstance(plugin, ReservePlugin):
+            calls.undo(points.UNRESERVE, plugin, pod, False, plugin.unreserve, state, pod, node_name)
+        return {plugin.name: status.message} if status is not None and status.code is Code.ERROR else planned
 
     async def run_pre_bind_plugins(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """Let the plugins that `run_pre_bind_pre_flights` found work for do it. The first failure ends it."""

@@ -35,7 +35,6 @@ from ..contract.plugin import (
     ScorePlugin,
 )
 from ..contract.status import text_of
-from ..model.pod_info import PodInfo
 from ..snapshot.journal import DependsOn
 
 _LONGEST_TEXT = 512
@@ -50,10 +49,12 @@ def in_a_line(error: BaseException) -> str:
 
 @contextmanager
 def built(profile: str, plugin: str, *, calling: str) -> Iterator[None]:
-    """Around a call of a plugin at start. Raises ConfigurationError for all that it raises, SystemExit included."""
+    """Around a call of a plugin at start. Raises ConfigurationError for all that it raises but KeyboardInterrupt."""
     try:
         yield
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         text = f'profile "{profile}": plugin "{plugin}" failed in {calling}: {in_a_line(error)}'
         raise ConfigurationError([Problem("profiles", text)]) from error
 
@@ -122,7 +123,6 @@ class PluginSet:
         self.bind = at("bind", BindPlugin)
         self.post_bind = at("postBind", PostBindPlugin)
         self.groups = self.of(GroupPlugin)
-        self._groups = {plugin.name: plugin for plugin in self.groups}
         self.pod_group_post_filter = at("podGroupPostFilter", PodGroupPostFilterPlugin)
         self.capacity = self.of(CapacityPlugin)
         self.capacity_names = frozenset(plugin.name for plugin in self.capacity)
@@ -141,34 +141,6 @@ class PluginSet:
         self.pre_filter_extensions: tuple[PreFilterExtensions, ...] = tuple(
             plugin for plugin in self.pre_filter if isinstance(plugin, PreFilterExtensions)
         )
-
-    def group_of(self, pod: PodInfo) -> str | None:
-        """The key of the group that `pod` is to be tried with, `<plugin>/<id>`: of the first plugin that claims it."""
-        claimed = self._claimed(pod)
-        return None if claimed is None else f"{claimed[0].name}/{claimed[1]}"
-
-    def group_priority(self, pod: PodInfo) -> int | None:
-        """The priority that the group of `pod` queues with; None for the pod's own."""
-        claimed = self._claimed(pod)
-        return None if claimed is None else claimed[0].priority(claimed[1])
-
-    def preemption_priority(self, pod: PodInfo) -> int:
-        """What pods must be below to be evicted for `pod`: that of the group it is to be tried with, else its own."""
-        claimed = self._claimed(pod)
-        return pod.priority if claimed is None else claimed[0].preemption_priority(claimed[1], (pod,))
-
-    def _claimed(self, pod: PodInfo) -> tuple[GroupPlugin, str] | None:
-        """The first plugin that claims the pod, and the id of its group."""
-        for plugin in self.groups:
-            group = plugin.group_of(pod)
-            if group is not None:
-                return plugin, group
-        return None
-
-    def group(self, key: str) -> tuple[GroupPlugin, str]:
-        """The plugin that named a group, and the group's id. Raises KeyError for a key that `group_of` never gave."""
-        name, _, group = key.partition("/")
-        return self._groups[name], group
 
     def of(self, base: type[P]) -> tuple[P, ...]:
         """The plugins that derive from `base`."""

@@ -14,8 +14,9 @@ from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from ..snapshot.view import NodeView
 from .concerned import ConcernedPlugins
-from .plugin_calls import PRE_FILTER, PluginCalls
+from .plugin_calls import PluginCalls
 from .plugin_set import PluginSet
+from .points import PRE_FILTER
 from .results import PreFiltered
 
 

@@ -138,9 +138,9 @@ class FilterResults:
         self.mask: Mask = np.zeros(0, np.bool_)
         self.rows: Rows = np.zeros(0, np.intp)
 
-    def refresh(self, snapshot: Snapshot, ask: AskFilter) -> None:
-        """Bring everything up to date. What `ask` raises ends it; the next refresh then begins where this one did."""
-        epochs = [plugin.filter_epoch(snapshot) for plugin in self._epochal]
+    def refresh(self, snapshot: Snapshot, ask: AskFilter, epoch_of: Callable[[FilterPlugin], Hashable]) -> None:
+        """Bring everything up to date. What is raised ends it; the next refresh then begins where this one did."""
+        epochs = [epoch_of(plugin) for plugin in self._epochal]
         anew = epochs != self._epochs
         if not anew and not self._changes.unseen(snapshot):
             return
@@ -198,6 +198,7 @@ class ScoreResults:
 
     __slots__ = (
         "_changes",
+        "_epochal",
         "_epochs",
         "_feasible",
         "_normalized",
@@ -216,6 +217,7 @@ class ScoreResults:
         self._weights = weights
         self._plain = {each.name for each in self._plugins if type(each).normalize_score is ScorePlugin.normalize_score}
         self._changes = _Changes()
+        self._epochal = {each.name for each in self._plugins if type(each).score_epoch is not ScorePlugin.score_epoch}
         self._epochs: dict[str, Hashable] = {}
         self._raw: dict[str, Scores] = {}
         self._unsound: set[str] = set()
@@ -225,7 +227,14 @@ class ScoreResults:
         self._normalized_sum: Scores = np.zeros(0, np.int64)
         self.totals: Scores = np.zeros(0, np.int64)
 
-    def refresh(self, snapshot: Snapshot, feasible: Rows, ask: AskScore, weigh: Weigh) -> None:
+    def refresh(
+        self,
+        snapshot: Snapshot,
+        feasible: Rows,
+        ask: AskScore,
+        weigh: Weigh,
+        epoch_of: Callable[[ScorePlugin], Hashable],
+    ) -> None:
         """Bring everything up to date for the rows `feasible`. What the functions raise ends it.
 
         `weigh` makes weighted scores, from 0 to 100 times the weight, of a plugin's raw ones.
@@ -233,7 +242,7 @@ class ScoreResults:
         before = self._feasible
         same = before is feasible or (before is not None and np.array_equal(before, feasible))
         self._feasible = None
-        changed = self._refresh_raw(snapshot, ask)
+        changed = self._refresh_raw(snapshot, ask, epoch_of)
         if not same:
             self._normalized = {}
         compared = self._compare(feasible, changed, weigh)
@@ -253,7 +262,9 @@ class ScoreResults:
         weighted: Scores = self._raw[plugin.name][self._feasible] * self._weights[plugin.name]
         return weighted
 
-    def _refresh_raw(self, snapshot: Snapshot, ask: AskScore) -> Mapping[str, Changed]:
+    def _refresh_raw(
+        self, snapshot: Snapshot, ask: AskScore, epoch_of: Callable[[ScorePlugin], Hashable]
+    ) -> Mapping[str, Changed]:
         """Which rows of which plugin's raw scores are others now."""
         by_node, by_usage = self._changes.look(snapshot) if self._changes.unseen(snapshot) else (_NOTHING, _NOTHING)
         of_node, of_usage = _view_of(snapshot, by_node), _view_of(snapshot, by_usage)
@@ -261,7 +272,7 @@ class ScoreResults:
             self._raw, self._row_sums = {}, np.zeros(snapshot.height, np.int64)
         found: dict[str, Changed] = {}
         for plugin in self._plugins:
-            epoch = plugin.score_epoch(snapshot)
+            epoch = epoch_of(plugin) if plugin.name in self._epochal else None
             of_its_own = plugin.score_depends_on is DependsOn.NODE
             changed, view = (by_node, of_node) if of_its_own else (by_usage, of_usage)
             if plugin.name not in self._raw or epoch != self._epochs.get(plugin.name):

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 
 import numpy as np
 
 from ..contract.cycle_state import CycleState
-from ..contract.plugin import MAX_NODE_SCORE, Plugin, ScorePlugin, Scores
+from ..contract.plugin import MAX_NODE_SCORE, ScorePlugin, Scores
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from ..snapshot.journal import DependsOn
 from ..snapshot.partitions import Partition
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
+from .answers import Failed, error_in, failure, hashable, integers
 from .concerned import ConcernedPlugins
-from .plugin_calls import NORMALIZE, PLACEMENT_SCORE, PRE_SCORE, SCORE, Failed, PluginCalls, Point, error_in, failure
+from .plugin_calls import ALL_NODES, PluginCalls
 from .plugin_set import PluginSet
+from .points import NORMALIZE, PLACEMENT_SCORE, PRE_SCORE, SCORE, SCORE_EPOCH
 from .results import ByPlugin, Scored
 from .results_cache import ResultsCache
 
@@ -88,7 +90,7 @@ class Scoring:
             answer = self._calls.call(
                 PLACEMENT_SCORE, plugin, pods[0], False, plugin.score_placements, pods, domains, self._snapshot
             )
-            scores = _numbers(PLACEMENT_SCORE, plugin, answer, len(domains))
+            scores = integers(PLACEMENT_SCORE, plugin, answer, len(domains))
             if (wrong := _invalid_score(scores)) is not None:
                 raise Failed(failure(PLACEMENT_SCORE, plugin, ValueError(wrong)))
             totals += scores * self._plugins.placement_weights[plugin.name]
@@ -103,7 +105,7 @@ class Scoring:
 
         others = self._concerned.others(pod)
         results = self._cache.score_results(pod.signature, state.skip_score_plugins | others)
-        results.refresh(self._snapshot, feasible, ask, weigh)
+        results.refresh(self._snapshot, feasible, ask, weigh, self._epoch_of)
         by_plugin: dict[str, Scores | Callable[[], Scores]] = {}
         totals = results.totals
         for plugin in self._plugins.score:
@@ -120,9 +122,12 @@ class Scoring:
         self._calls.evaluated(tuple(by_plugin), SCORE)
         return Scored(ByPlugin(by_plugin), totals)
 
+    def _epoch_of(self, plugin: ScorePlugin) -> Hashable:
+        return self._calls.ask(SCORE_EPOCH, plugin, ALL_NODES, hashable, plugin.score_epoch, self._snapshot)
+
     def _scores(self, plugin: ScorePlugin, state: CycleState, pod: PodInfo, view: NodeView) -> Scores:
         answer = self._calls.call(SCORE, plugin, pod, state.sampled, plugin.score, state, pod, view)
-        return _numbers(SCORE, plugin, answer, len(view))
+        return integers(SCORE, plugin, answer, len(view))
 
     def _weighted(self, plugin: ScorePlugin, state: CycleState, pod: PodInfo, raw: Scores) -> Scores:
         scores = raw
@@ -130,7 +135,7 @@ class Scoring:
             given = raw.view()  # what is remembered must not change
             given.flags.writeable = False
             answer = self._calls.call(NORMALIZE, plugin, pod, False, plugin.normalize_score, state, pod, given)
-            scores = _numbers(NORMALIZE, plugin, answer, len(raw))
+            scores = integers(NORMALIZE, plugin, answer, len(raw))
         if (wrong := _invalid_score(scores)) is not None:
             raise Failed(_out_of_range(plugin, wrong))
         weighted: Scores = scores * self._plugins.weights[plugin.name]
@@ -139,15 +144,6 @@ class Scoring:
 
 def _zeros(nodes: int) -> Scores:
     return np.zeros(nodes, np.int64)
-
-
-def _numbers(point: Point, plugin: Plugin, answer: object, nodes: int) -> Scores:
-    """An answer as int64 of shape (nodes,). Raises Failed when it is not that."""
-    if isinstance(answer, Status):
-        raise Failed(answer)
-    if isinstance(answer, np.ndarray) and answer.shape == (nodes,) and answer.dtype.kind in "iu":
-        return answer if answer.dtype == np.int64 else answer.astype(np.int64)
-    raise Failed(failure(point, plugin, ValueError(f"it is not one integer for each of {nodes} nodes")))
 
 
 def _invalid_score(scores: Scores) -> str | None:

@@ -17,16 +17,15 @@ from ..contract.pod_group import Steps
 from ..contract.status import Code, Status
 from ..contract.verdicts import NO_NODES, Diagnosis, fit_error, with_post_filter
 from ..model.pod_info import PodInfo
+from ..runtime.answers import Failed
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
-from ..runtime.plugin_calls import Failed
 from ..runtime.results import Filtered, PreFiltered, Scored
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 from . import decision_log
 from .node_choice import Choose, Pick, feasible_nodes_to_find, first_from, pick_best
 
-_UNFINISHED = Status.failure("a Filter plugin has not come to an end")
 OUTDATED = "node(s) were taken while extenders were asked about them"
 
 
@@ -83,7 +82,9 @@ class Algorithm:
         """
         found = self._find(state, pod, nominated_first, of_groups)
         if state.long_work.left is not None:
-            return Feasible(found.pre_filtered, found.rows[:0], status=_UNFINISHED, next_start=self.next_start)
+            plugin, _ = state.long_work.left
+            status = Status.failure(f'running "{plugin}" filter plugin: it has not come to an end').by(plugin)
+            return Feasible(found.pre_filtered, found.rows[:0], status=status, next_start=self.next_start)
         if found.status is None and state.consultation is not None:
             self._heed(state, pod, state.consultation, found)
         return found

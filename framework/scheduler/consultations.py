@@ -19,6 +19,7 @@ from itertools import count
 from ..contract.extender import Consultation, Extender
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
+from ..queue.rules import SortKey
 from .algorithm import Algorithm
 from .attempt import Attempt
 from .extenders import consult, interested, process_preemption
@@ -41,10 +42,14 @@ class Consulted:
 
 
 class Consultations:
-    """Pods of all profiles that extenders are asked about. `algorithms` gives each profile's, by schedulerName."""
+    """Pods of all profiles that extenders are asked about. `algorithms` gives each profile's, by schedulerName.
 
-    def __init__(self, algorithms: Mapping[str, Algorithm], ports: Ports) -> None:
+    They are asked about in the order of `sort_key`: last, those for which it answers an ERROR.
+    """
+
+    def __init__(self, algorithms: Mapping[str, Algorithm], sort_key: SortKey, ports: Ports) -> None:
         self._algorithms = algorithms
+        self._sort_key = sort_key
         self._ports = ports
         self._extenders: Sequence[Extender] = [each for each in ports.extenders if _decides(each)]
         self._waiting: list[tuple[object, int, Consulted]] = []
@@ -58,9 +63,9 @@ class Consultations:
 
     def add(self, consulted: Consulted) -> None:
         """Put these pods aside until their extenders have been heard."""
-        first = consulted.attempts[0]
-        key = first.framework.plugins.queue_sort.sort_key(first.queued)
-        heapq.heappush(self._waiting, (key, next(self._numbers), consulted))
+        key = self._sort_key(consulted.attempts[0].queued)
+        place = (1,) if isinstance(key, Status) else (0, *((isinstance(each, str), each) for each in key))
+        heapq.heappush(self._waiting, (place, next(self._numbers), consulted))
 
     def next(self) -> Consulted | None:
         """The next pods that may be decided now; None when there are none. Asks about those whose turn has come."""

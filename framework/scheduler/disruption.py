@@ -5,38 +5,60 @@ Handles give it to plugins that look for victims.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..contract.group import Disruption, DisruptionPlugin
 from ..contract.pod_group import DisruptionUnit, Placed
 from ..model.pod_info import PodInfo
+from ..runtime.answers import Failed, all_of, int32, of_type
+from ..runtime.plugin_calls import PluginCalls
+from ..runtime.points import DISRUPTION
 
-log = logging.getLogger(__name__)
+_HIGHEST = 1 << 31
+"""Higher than any pod's priority."""
 
 
 class DisruptionUnits:
-    """Asks `plugins`, which are set once all profiles are built. `node_of` gives a pod's node by its UID."""
+    """Asks `plugins`, which are set once all profiles are built. `node_of` gives a pod's node by its UID.
+
+    The plugins of one name in several profiles know the same groups: one of them is asked.
+    """
 
     def __init__(self, node_of: Callable[[str], str | None]) -> None:
-        self.plugins: Sequence[DisruptionPlugin] = ()
+        self._plugins: dict[str, tuple[DisruptionPlugin, PluginCalls]] = {}
         self._node_of = node_of
 
+    def ask(self, plugins: Sequence[tuple[DisruptionPlugin, PluginCalls]]) -> None:
+        """From now on these are asked."""
+        self._plugins = {plugin.name: (plugin, calls) for plugin, calls in plugins}
+
     def of(self, pod: PodInfo) -> DisruptionUnit | None:
-        """The pod's unit, by the first plugin that knows one."""
-        for plugin in self.plugins:
-            found = self._ask(plugin, pod)
+        """The pod's unit, by the first plugin that knows one.
+
+        Where a plugin breaks, nobody knows who needs the pod: then it is a unit that no preemptor may evict.
+        """
+        for plugin, calls in self._plugins.values():
+            try:
+                found = calls.ask(DISRUPTION, plugin, pod, _disruption, plugin.disruption, pod)
+            except Failed as failed:
+                calls.log_failure(DISRUPTION, plugin, pod, failed.status)
+                return DisruptionUnit(f"{plugin.name}/{pod.uid}", self._placed((pod,)), _HIGHEST, 0)
             if found is not None:
-                placed = [
-                    Placed(each, node) for each in found.pods if (node := self._node_of(each.uid) or each.node_name)
-                ]
-                key = f"{plugin.name}/{found.group}"
+                key, placed = f"{plugin.name}/{found.group}", self._placed(found.pods)
                 return DisruptionUnit(key, placed, found.priority, found.spare, found.composite)
         return None
 
-    def _ask(self, plugin: DisruptionPlugin, pod: PodInfo) -> Disruption | None:
-        try:
-            return plugin.disruption(pod)
-        except Exception:  # a plugin's bug must not stop others from scheduling
-            log.exception("A plugin failed to tell who needs a pod", extra={"pairs": {"plugin": plugin.name}})
-            return None
+    def _placed(self, pods: Sequence[PodInfo]) -> list[Placed]:
+        return [Placed(pod, node) for pod in pods if (node := self._node_of(pod.uid) or pod.node_name)]
+
+
+def _disruption(answer: Any) -> Disruption | None:
+    if answer is None:
+        return None
+    found: Disruption = of_type(answer, Disruption)
+    of_type(found.group, str)
+    all_of(of_type(found.pods, Sequence), PodInfo)
+    int32(found.priority)
+    int32(found.spare)
+    return found

@@ -21,7 +21,7 @@ from ..contract.pod_group import Steps
 from ..contract.status import Status
 from ..contract.topology import Favour, NoDomain, Topology, rank
 from ..model.pod_info import PodInfo
-from ..runtime.plugin_calls import Failed
+from ..runtime.answers import Failed
 from ..snapshot.partitions import NONE, Partition, Partitions
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
@@ -71,7 +71,7 @@ class _InDomain(Generic[T]):
     @property
     def placed(self) -> Sequence[PodInfo]:
         """The members that fit."""
-        return [attempt.pod for attempt in self.trial.placed]
+        return tuple(attempt.pod for attempt in self.trial.placed)
 
     def resume(self, attempts: Sequence[Attempt]) -> Steps[T]:
         """Have the attempts say again what they said after this trial."""
@@ -362,7 +362,7 @@ class DomainSearch:
         def score(pods: Sequence[PodInfo]) -> Counts:
             return framework.run_placement_score_plugins(pods, partition)
 
-        pods = [attempt.pod for attempt in attempts]
+        pods = tuple(attempt.pod for attempt in attempts)
         return ByPlacementScore(room, pods, len(asked.placed), score, self._choose)
 
     def _room_in(self, asked: _Asked[T], partition: Partition) -> DomainRoom | None:

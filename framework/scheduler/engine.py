@@ -5,8 +5,9 @@ The operator builds one and feeds it; tests and tools build one with ports of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ..cache.cache import Cache
 from ..config import KubeSchedulerConfiguration, ResolvedProfile
@@ -18,9 +19,10 @@ from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from ..queue.entity import Place
 from ..queue.scheduling_queue import SchedulingQueue
+from ..runtime.answers import Failed
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
-from ..runtime.plugin_calls import Watch
+from ..runtime.plugin_calls import PluginCalls, Watch
 from ..runtime.standstill import Standstill
 from ..runtime.waiting import WaitingPods
 from ..snapshot.snapshot import Snapshot
@@ -43,6 +45,8 @@ from .schedule_tree import TreeCycle
 from .scheduler import Scheduler
 from .scheduling_cycle import SchedulingCycle
 from .tree_trial import TreeTrials
+
+P = TypeVar("P", bound=Plugin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +103,8 @@ def build_engine(
     def priority_of(pod: PodInfo) -> int:
         framework = frameworks.get(pod.pod.spec.scheduler_name)
         try:
-            return pod.priority if framework is None else framework.plugins.preemption_priority(pod)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # the queue tells of it
+            return pod.priority if framework is None else framework.groups.preemption_priority(pod)
+        except Failed:  # the queue tells of it
             return pod.priority
 
     nominator = PodNominator(priority_of, lambda pod: queue.was_never_let_in(pod.uid))
@@ -142,8 +144,8 @@ def build_engine(
     room = GroupRoom(snapshot)
     queue = build_queue(configuration, frameworks, snapshot, room, nominator, ports, kept_out)
     plugins = [plugin for framework in frameworks.values() for plugin in framework.plugins.plugins.values()]
-    followers = [plugin for plugin in plugins if isinstance(plugin, PodFollower)]
-    units.plugins = _one_of_each(plugin for plugin in plugins if isinstance(plugin, DisruptionPlugin))
+    followers = _with_calls(frameworks, PodFollower)
+    units.ask(_with_calls(frameworks, DisruptionPlugin))
     pods = PodEventHandler(cache, queue, waiting, nominator, tuple(frameworks), followers)
     extended = any(extender.is_filter or extender.is_prioritizer for extender in ports.extenders)
     algorithms = {
@@ -162,7 +164,7 @@ def build_engine(
     failures.begin_review = review.begin
     bindings = BindingCycle(cycle, cache, queue, failures, reports, measured, observer, ports.wake, ports.extenders)
     domains = DomainSearch(snapshot, room, cache.node_of, ports.choose, measured, observer)
-    consultations = Consultations(algorithms, ports)
+    consultations = Consultations(algorithms, queue.sort_key, ports)
     trials = GroupTrials(cycle, snapshot, room)
     trees = TreeCycle(TreeTrials(trials, domains, snapshot), trials.alone)
     groups = GroupCycle(cycle, trials, domains, trees, bindings, failures, reports, pods, nominator, ports)
@@ -174,7 +176,11 @@ def build_engine(
         pods=pods,
         nodes=NodeEventHandler(cache, queue),
         objects={
-            kind: ObjectEventHandler(queue, kind.resource, _watchers(plugins, kind))
+            kind: ObjectEventHandler(
+                queue,
+                kind.resource,
+                [(each, calls) for each, calls in _with_calls(frameworks, ObjectFollower) if kind in each.watches],
+            )
             for kind in dict.fromkeys(kind for plugin in plugins for kind in plugin.watches)
         },
         algorithms=algorithms,
@@ -187,10 +193,6 @@ def build_engine(
     )
 
 
-def _one_of_each(plugins: Iterable[DisruptionPlugin]) -> list[DisruptionPlugin]:
-    """The plugins of one name in several profiles know the same groups."""
-    return [*{plugin.name: plugin for plugin in plugins}.values()]
-
-
-def _watchers(plugins: Iterable[Plugin], kind: WatchedKind) -> list[ObjectFollower]:
-    return [plugin for plugin in plugins if isinstance(plugin, ObjectFollower) and kind in plugin.watches]
+def _with_calls(frameworks: Mapping[str, Framework], base: type[P]) -> list[tuple[P, PluginCalls]]:
+    """The plugins of all profiles that derive from `base`, each with its profile's calls."""
+    return [(plugin, framework.calls) for framework in frameworks.values() for plugin in framework.plugins.of(base)]

@@ -7,7 +7,6 @@ its attempt has ended.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection
 
 from ..cache.cache import Cache
@@ -30,9 +29,8 @@ from ..model.pod import Pod
 from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.nominator import PodNominator
+from ..runtime.plugin_calls import Named, PluginCalls
 from ..runtime.waiting import WaitingPods
-
-log = logging.getLogger(__name__)
 
 
 class PodEventHandler:
@@ -49,8 +47,9 @@ class PodEventHandler:
         waiting: WaitingPods,
         nominator: PodNominator,
         scheduler_names: Collection[str],
-        followers: Collection[PodFollower],
+        followers: Collection[tuple[PodFollower, PluginCalls]],
     ) -> None:
+        """`followers` are told of all pods, each by its profile's calls."""
         self._cache = cache
         self._queue = queue
         self._waiting = waiting
@@ -131,13 +130,8 @@ class PodEventHandler:
     def expire(self, now: float) -> None:
         """Forget assumed pods whose time to live is over at `now`, seconds on the cache's clock."""
         for info in self._cache.expire(now):
-            for follower in self._followers:
-                try:
-                    follower.on_assumed_pod_expired(info)
-                except KeyboardInterrupt:
-                    raise
-                except BaseException:  # a plugin's bug must not keep others from hearing of it
-                    log.exception("A plugin failed to follow a pod", extra={"pairs": {"plugin": follower.name}})
+            for follower, calls in self._followers:
+                calls.tell(follower, info, follower.on_assumed_pod_expired, info)
             self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
 
     def _nominated(self, old: Pod | None, new: Pod, info: PodInfo) -> None:
@@ -155,13 +149,10 @@ class PodEventHandler:
             self._nominator.nominate(info, node_name)
 
     def _tell(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        for follower in self._followers:
-            try:
-                follower.on_pod(old, new)
-            except KeyboardInterrupt:
-                raise
-            except BaseException:  # a plugin's bug must not lose the pod
-                log.exception("A plugin failed to follow a pod", extra={"pairs": {"plugin": follower.name}})
+        pod = new or old
+        if pod is not None:
+            for follower, calls in self._followers:
+                calls.tell(follower, pod, follower.on_pod, old, new)
 
     def _assigned(self, info: PodInfo) -> None:
         self._cache.add_pod(info)
@@ -208,7 +199,9 @@ class NodeEventHandler:
 class ObjectEventHandler:
     """The informer handler of a kind that only plugins read: what happens to its objects may wake pods."""
 
-    def __init__(self, queue: SchedulingQueue, resource: str, followers: Collection[ObjectFollower]) -> None:
+    def __init__(
+        self, queue: SchedulingQueue, resource: str, followers: Collection[tuple[ObjectFollower, PluginCalls]]
+    ) -> None:
         self._queue = queue
         self._resource = resource
         self._followers = tuple(followers)
@@ -229,11 +222,6 @@ class ObjectEventHandler:
         self._happened(self._delete, obj, None)
 
     def _happened(self, event: ClusterEvent, old: object | None, new: object | None) -> None:
-        for follower in self._followers:
-            try:
-                follower.on_object(self._resource, old, new)
-            except KeyboardInterrupt:
-                raise
-            except BaseException:  # a plugin's bug must not lose the event
-                log.exception("A plugin failed to follow an object", extra={"pairs": {"plugin": follower.name}})
+        for follower, calls in self._followers:
+            calls.tell(follower, Named(self._resource), follower.on_object, self._resource, old, new)
         self._queue.move_all(event, old, new)

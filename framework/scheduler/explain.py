@@ -12,7 +12,7 @@ from typing import Any
 
 from ..contract.cycle_state import CycleState
 from ..contract.decision import Evictions
-from ..contract.plugin import PreBindPlugin, ReservePlugin
+from ..contract.plugin import PreBindPlugin
 from ..contract.pod_group import at_once
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
@@ -93,16 +93,11 @@ def explain(algorithm: Algorithm, pod: PodInfo) -> Explanation:
 
 
 def _planned(framework: Framework, state: CycleState, pod: PodInfo, node_name: str) -> dict[str, Any]:
-    """Reserve with the plugins that describe what they write, ask them, and undo it."""
+    """What those plugins would write that describe it."""
     planned: dict[str, Any] = {}
     for plugin in framework.plugins.pre_bind:
-        if type(plugin).planned is PreBindPlugin.planned:
-            continue
-        if isinstance(plugin, ReservePlugin) and plugin.reserve(state, pod, node_name) is not None:
-            continue
-        planned.update(plugin.planned(state, pod, node_name))
-        if isinstance(plugin, ReservePlugin):
-            plugin.unreserve(state, pod, node_name)
+        if type(plugin).planned is not PreBindPlugin.planned:
+            planned.update(framework.planned(plugin, state, pod, node_name))
     return planned
 
 

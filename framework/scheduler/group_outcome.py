@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..contract.decision import GroupDecision
-from ..contract.group import GroupPlugin
 from ..contract.observer import GroupResult
 from ..contract.status import Status
+from ..runtime.group_calls import GroupCalls
 from .attempt import Attempt
 
 
@@ -40,7 +40,7 @@ class GroupOutcome:
 
     @classmethod
     def at_fault(
-        cls, plugin: GroupPlugin, group: str, missing: int, attempts: Sequence[Attempt], status: Status
+        cls, plugin: GroupCalls, group: str, missing: int, attempts: Sequence[Attempt], status: Status
     ) -> GroupOutcome:
         """It is an error of the group: all members get this status."""
         for attempt in attempts:
@@ -51,7 +51,7 @@ class GroupOutcome:
 
     @classmethod
     def unheard(
-        cls, plugin: GroupPlugin, group: str, missing: int, attempts: Sequence[Attempt], status: Status
+        cls, plugin: GroupCalls, group: str, missing: int, attempts: Sequence[Attempt], status: Status
     ) -> GroupOutcome:
         """Extenders have to be asked before the group can be decided, or one of them failed."""
         if status.rejected:

@@ -16,9 +16,9 @@ from ..contract.extender import Victims
 from ..contract.pod_group import Placed, PodGroupInfo, Steps, TrialFailed
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
+from ..runtime.answers import Failed
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
-from ..runtime.plugin_calls import Failed
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 from .algorithm import Algorithm

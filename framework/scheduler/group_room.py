@@ -21,8 +21,8 @@ from ..contract.cycle_state import CycleState
 from ..contract.pod_group import Steps
 from ..model.latest_signatures import LatestSignatures
 from ..model.pod_info import PodInfo, PodSignature
+from ..runtime.answers import Failed
 from ..runtime.framework import Framework
-from ..runtime.plugin_calls import Failed
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 from .attempt import Attempt

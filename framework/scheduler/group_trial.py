@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..contract.decision import REFUSED_AS_ONE, PodDecision
-from ..contract.group import GroupPlugin
 from ..contract.pod_group import Steps
 from ..contract.status import Status
 from ..model.pod_info import PodSignature
+from ..runtime.group_calls import GroupCalls
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
 from .attempt import Attempt
@@ -59,7 +59,7 @@ class GroupTrials:
         self._snapshot = snapshot
         self._room = room
 
-    def run(self, plugin: GroupPlugin, attempts: Sequence[Attempt], missing: int) -> Steps[Trial]:
+    def run(self, plugin: GroupCalls, attempts: Sequence[Attempt], missing: int) -> Steps[Trial]:
         """The trial of the first order in which enough members fit; where there is none, that of the order given."""
         first = yield from self._try(attempts, missing)
         if len(first.placed) >= missing or first.hopeless or not _order_matters(plugin, attempts, first):
@@ -196,7 +196,7 @@ def _unreserve(attempt: Attempt) -> None:
     attempt.framework.run_reserve_plugins_unreserve(attempt.state, attempt.pod, attempt.node_name)
 
 
-def _order_matters(plugin: GroupPlugin, attempts: Sequence[Attempt], trial: Trial) -> bool:
+def _order_matters(plugin: GroupCalls, attempts: Sequence[Attempt], trial: Trial) -> bool:
     """Whether members differ, and it was nodes that refused them."""
     by_nodes = all(
         attempt.status is not None and attempt.status.rejected and plugin.name not in attempt.rejectors

@@ -15,9 +15,11 @@ from ..model.pod_info import PodInfo
 from ..queue.backoff_queue import BackoffPolicy
 from ..queue.rules import QueueRules, QueueSettings
 from ..queue.scheduling_queue import SchedulingQueue
+from ..runtime.answers import Failed
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
 from ..runtime.plugin_set import EVERYTHING
+from ..runtime.points import QUEUE_SORT
 from ..snapshot.snapshot import Snapshot
 from .group_room import GroupRoom
 from .profile_handle import Ports
@@ -40,14 +42,23 @@ def build_queue(
         framework.tell_pre_enqueue(pod, status)
         return status
 
-    def group_of(pod: PodInfo) -> str | None:
-        return frameworks[pod.pod.spec.scheduler_name].plugins.group_of(pod)
+    def group_of(pod: PodInfo) -> str | Status | None:
+        try:
+            return frameworks[pod.pod.spec.scheduler_name].groups.of(pod)
+        except Failed as failed:
+            return failed.status
 
-    queue_sort = next(iter(frameworks.values())).plugins.queue_sort
+    first = next(iter(frameworks.values()))
+    queue_sort, calls = first.plugins.queue_sort, first.calls
 
-    def sort_key(queued: QueuedPod) -> tuple[Hashable, ...]:
-        queued.group_priority = frameworks[queued.info.pod.spec.scheduler_name].plugins.group_priority(queued.info)
-        return queue_sort.sort_key(queued)
+    def sort_key(queued: QueuedPod) -> tuple[Hashable, ...] | Status:
+        pod = queued.info
+        try:
+            queued.group_priority = frameworks[pod.pod.spec.scheduler_name].groups.priority(pod)
+        except Failed as failed:
+            return failed.status
+        key: tuple[Hashable, ...] | Status = calls.call(QUEUE_SORT, queue_sort, pod, False, queue_sort.sort_key, queued)
+        return key
 
     def has_room(group: str | None, pods: Collection[PodInfo], rejectors: frozenset[str], may_evict: bool) -> bool:
         framework = frameworks[next(iter(pods)).pod.spec.scheduler_name]
@@ -56,10 +67,13 @@ def build_queue(
         if group is None:
             priority = max(pod.priority for pod in pods)
             return room.enough(framework, pods, 1) or (may_evict and room.may_be_made(priority))
-        plugin, own_id = framework.plugins.group(group)
-        if room.enough(framework, pods, max(1, plugin.missing(own_id))):
+        plugin, own_id = framework.groups.named(group)
+        try:
+            if room.enough(framework, pods, max(1, plugin.missing(own_id))):
+                return True
+            return may_evict and room.may_be_made(plugin.preemption_priority(own_id, tuple(pods)))
+        except Failed:  # the attempt will tell
             return True
-        return may_evict and room.may_be_made(plugin.preemption_priority(own_id, tuple(pods)))
 
     def awaits_victims(pods: Iterable[PodInfo]) -> bool:
         return bool(len(nominator)) and any(
@@ -73,7 +87,7 @@ def build_queue(
         own = nominator.nominated_node(pod.uid)
         return own not in ("", node_name) and bool(nominator.nominated_pods(node_name))
 
-    registrations = {name: dict(framework.plugins.registrations()) for name, framework in frameworks.items()}
+    registrations = {name: dict(framework.registrations()) for name, framework in frameworks.items()}
     if ports.extenders:
         for each in registrations.values():
             each[EXTENDER] = EVERYTHING

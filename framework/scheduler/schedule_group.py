@@ -18,13 +18,16 @@ from typing import Any
 
 from ..contract.cycle_state import CycleState
 from ..contract.decision import GroupDecision, PodDecision
-from ..contract.group import GroupPlugin
 from ..contract.group_tree import Part
 from ..contract.pod_group import PodGroupInfo, Steps, with_preemption
 from ..contract.status import Code, Status
 from ..contract.topology import Topology
 from ..model.pod_info import PodInfo
+from ..runtime.answers import Failed
+from ..runtime.group_calls import GroupCalls
 from ..runtime.nominator import PodNominator
+from ..runtime.points import MISSING, REJECT_TRIAL
+from ..snapshot.view import Rows
 from .attempt import Attempt
 from .binding_cycle import BindingCycle
 from .domain_search import DomainSearch, Searched
@@ -70,11 +73,11 @@ class GroupCycle:
         self._pods = pods
         self._ports = ports
 
-    def run(self, plugin: GroupPlugin, group: str, attempts: Sequence[Attempt]) -> Steps[bool]:
+    def run(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> Steps[bool]:
         """Decide for the waiting members of `group`; False if extenders have to be asked first."""
         now = self._ports.measured.now
         began, attempts = now(), (yield from as_queued(attempts))
-        outcome = yield from self.decide(plugin, group, attempts)
+        outcome = yield from self._decide_unless_it_fails(plugin, group, attempts)
         if outcome.asks:
             return False
         if outcome.decision is not None:
@@ -85,7 +88,7 @@ class GroupCycle:
             yield False
         seconds = now() - began
         self._ports.observer.group_algorithm_seconds(seconds)
-        result = "scheduled" if outcome.placed and plugin.missing(group) <= 0 else outcome.failure()
+        result = "scheduled" if outcome.placed and _has_quorum(plugin, group) else outcome.failure()
         self._ports.observer.group_attempt(result, profile=attempts[0].profile, seconds=seconds)
         if outcome.together:
             yield from self._failures.failed_together(outcome.failed)
@@ -101,8 +104,17 @@ class GroupCycle:
             self._ports.spawn(self._bind(plugin, group, outcome))
         return True
 
-    def decide(self, plugin: GroupPlugin, group: str, attempts: Sequence[Attempt]) -> Steps[GroupOutcome]:
-        """Place the members, or say why not."""
+    def _decide_unless_it_fails(
+        self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]
+    ) -> Steps[GroupOutcome]:
+        """The same; what its plugin breaks at is an error of the group. Nothing is reserved where Failed is raised."""
+        try:
+            return (yield from self.decide(plugin, group, attempts))
+        except Failed as failed:
+            return GroupOutcome.at_fault(plugin, group, len(attempts), attempts, failed.status)
+
+    def decide(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> Steps[GroupOutcome]:
+        """Place the members, or say why not. Raises Failed."""
         missing, topology = plugin.missing(group), plugin.topology(group)
         for attempt in attempts:
             attempt.state.group = f"{plugin.name}/{group}"
@@ -123,7 +135,7 @@ class GroupCycle:
         for attempt in (*trial.placed, *trial.refused):
             members.append(attempt.decision())
             yield True
-        waiting, placed = [attempt.pod for attempt in attempts], len(trial.placed)
+        waiting, placed = tuple(attempt.pod for attempt in attempts), len(trial.placed)
         if placed >= missing:
             outcome.decision = GroupDecision(plugin.name, group, None, None, placed, missing, members, waiting)
             yield from self._place(trial.placed, missing, outcome)
@@ -147,7 +159,13 @@ class GroupCycle:
                 if fitting >= missing:
                     return found.placed[:missing]
                 cause = found.refusal or Status.unschedulable()
-                return plugin.reject_trial(group, cause, placed=fitting, missing=missing, no_domain=searched.no_domain)
+                try:
+                    return plugin.reject_trial(
+                        group, cause, placed=fitting, missing=missing, no_domain=searched.no_domain
+                    )
+                except Failed as failed:
+                    plugin.told(REJECT_TRIAL, group, failed.status)
+                    return failed.status
 
             helped = yield from self._post_filter(plugin, group, attempts, missing, notes, place)
             if helped.unheard is not None:
@@ -177,7 +195,7 @@ class GroupCycle:
         return outcome
 
     def _decide_tree(
-        self, plugin: GroupPlugin, group: str, tree: Part, attempts: Sequence[Attempt], outcome: GroupOutcome
+        self, plugin: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], outcome: GroupOutcome
     ) -> Steps[GroupOutcome]:
         """Place what fits of a tree as one."""
         unheard: list[Status] = []
@@ -202,7 +220,7 @@ class GroupCycle:
 
     def _post_filter(
         self,
-        plugin: GroupPlugin,
+        plugin: GroupCalls,
         group: str,
         attempts: Sequence[Attempt],
         missing: int,
@@ -210,7 +228,7 @@ class GroupCycle:
         place: Place,
     ) -> Steps[PostFiltered]:
         """What PodGroupPostFilter makes of the refusal."""
-        waiting = [attempt.pod for attempt in attempts]
+        waiting = tuple(attempt.pod for attempt in attempts)
         info = PodGroupInfo(
             key=group,
             uid=plugin.uid(group),
@@ -230,7 +248,7 @@ class GroupCycle:
 
     def _each_by_itself(
         self,
-        plugin: GroupPlugin,
+        plugin: GroupCalls,
         group: str,
         topology: Topology | None,
         attempts: Sequence[Attempt],
@@ -238,7 +256,7 @@ class GroupCycle:
     ) -> Steps[GroupOutcome]:
         outcome.alone += attempts
         for attempt in attempts:
-            within = None if topology is None else self._domains.within(topology, plugin.placed_members(group))
+            within = self._within(plugin, group, topology)
             if isinstance(within, Status):
                 attempt.fail(within)
                 outcome.failed.append(attempt)
@@ -253,9 +271,18 @@ class GroupCycle:
             yield False
         return outcome
 
+    def _within(self, plugin: GroupCalls, group: str, topology: Topology | None) -> Rows | Status | None:
+        """Where a member that comes later may go; None for anywhere, a Status when nobody can tell."""
+        if topology is None:
+            return None
+        try:
+            return self._domains.within(topology, plugin.placed_members(group))
+        except Failed as failed:
+            return failed.status
+
     def _search(
         self,
-        plugin: GroupPlugin,
+        plugin: GroupCalls,
         group: str,
         topology: Topology | None,
         attempts: Sequence[Attempt],
@@ -307,7 +334,7 @@ class GroupCycle:
 
     def _reject(
         self,
-        plugin: GroupPlugin,
+        plugin: GroupCalls,
         status: Status,
         untried: Status,
         trial: Trial,
@@ -328,7 +355,7 @@ class GroupCycle:
         tried = (*trial.refused, *trial.placed)
         for place, attempt in enumerate((*tried, *trial.untried)):
             told = status if place < len(tried) else untried
-            attempt.status = plugin.reject_member(told, attempt.status, placed=bool(attempt.node_name))
+            attempt.status = plugin.reject_member(attempt.pod, told, attempt.status, placed=bool(attempt.node_name))
             attempt.node_name = ""
             attempt.rejectors = set(rejectors)
             attempt.pending = set(pending)
@@ -340,7 +367,7 @@ class GroupCycle:
 
     # Binding.
 
-    async def _bind(self, plugin: GroupPlugin, group: str, outcome: GroupOutcome) -> None:
+    async def _bind(self, plugin: GroupCalls, group: str, outcome: GroupOutcome) -> None:
         """Bind members that were placed in one transaction; when that loses the quorum meanwhile, none is bound."""
         with self._bindings.counted():
             attempts = outcome.placed
@@ -350,16 +377,14 @@ class GroupCycle:
                 await self._ports.standstill.in_slices(self._give_back(plugin, group, outcome, gone))
             await self._each(self._bindings.bind, [attempt for attempt in attempts if attempt.status is None])
 
-    def _give_back(
-        self, plugin: GroupPlugin, group: str, outcome: GroupOutcome, gone: Sequence[Attempt]
-    ) -> Steps[None]:
+    def _give_back(self, plugin: GroupCalls, group: str, outcome: GroupOutcome, gone: Sequence[Attempt]) -> Steps[None]:
         """The places of those who lost theirs since, or are gone; of all if too few are left."""
         for attempt in gone:
             self._bindings.removed(attempt)
             yield False
         lost = [attempt for attempt in outcome.placed if attempt.status is not None]
         first_lost = outcome.first_lost or next(iter(lost), None)
-        if first_lost is None or not (outcome.whole or plugin.missing(group) > 0):
+        if first_lost is None or (not outcome.whole and _has_quorum(plugin, group)):
             for attempt in lost:
                 yield from self._failures.released_together([attempt])
             return
@@ -386,3 +411,12 @@ class GroupCycle:
         """Whether the pod has not been deleted."""
         current = self._pods.mine(pod.key)
         return current is not None and current.uid == pod.uid and not current.terminating
+
+
+def _has_quorum(plugin: GroupCalls, group: str) -> bool:
+    """Whether the group has its quorum; not where its plugin cannot tell: better none is bound than too few."""
+    try:
+        return plugin.missing(group) <= 0
+    except Failed as failed:
+        plugin.told(MISSING, group, failed.status)
+        return False

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from ..contract.cycle_state import CycleState
 from ..contract.decision import GroupDecision, PodDecision
-from ..contract.group import GroupPlugin
 from ..contract.group_tree import Part
 from ..contract.pod_group import Steps, with_preemption
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
+from ..runtime.group_calls import GroupCalls
 from .attempt import Attempt
 from .group_post_filter import Place, PostFiltered, Tried
 from .tree_trial import PartTrial, TreeTrials
@@ -51,7 +51,7 @@ class TreeCycle:
         self._alone = alone
 
     def decide(
-        self, plugin: GroupPlugin, group: str, tree: Part, attempts: Sequence[Attempt], help_: Help
+        self, plugin: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], help_: Help
     ) -> Steps[TreeOutcome]:
         """Try the tree, and others' eviction where it does not fit for want of room."""
         trial = yield from self._trials.run(plugin, tree, attempts)
@@ -75,7 +75,7 @@ class TreeCycle:
         told: dict[str, Status | None] = {}
         _tell(plugin, tree, trial, refused, told)
         parts = {key: _with_help(status, helped) for key, status in told.items()}
-        waiting = [attempt.pod for attempt in attempts]
+        waiting = tuple(attempt.pod for attempt in attempts)
         waiting_in: defaultdict[str, list[PodInfo]] = defaultdict(list)
         for pod in waiting:
             waiting_in[plugin.part_of(pod)].append(pod)
@@ -104,7 +104,7 @@ class TreeCycle:
 
     def _fail(
         self,
-        plugin: GroupPlugin,
+        plugin: GroupCalls,
         trial: PartTrial,
         told: Mapping[str, Status | None],
         to_untried: Mapping[str, Status | None],
@@ -125,7 +125,9 @@ class TreeCycle:
             had_node = bool(attempt.node_name) and attempt.pod.uid in unfit.get(key, ())
             status = (told if had_node or attempt.status is not None else to_untried).get(key)
             if status is not None:
-                attempt.status = plugin.reject_member(status.by(plugin.name), attempt.status, placed=had_node)
+                attempt.status = plugin.reject_member(
+                    attempt.pod, status.by(plugin.name), attempt.status, placed=had_node
+                )
             attempt.node_name = ""
             attempt.rejectors, attempt.pending = set(rejectors), set(pending)
             if helped.nominations is not None:
@@ -134,7 +136,7 @@ class TreeCycle:
         return failed
 
 
-def _refused(plugin: GroupPlugin, trial: PartTrial, *, anyone: bool) -> Status | None:
+def _refused(plugin: GroupCalls, trial: PartTrial, *, anyone: bool) -> Status | None:
     """Why the tree is not placed; also one that has what it needs is not, when none of those that wait found a node."""
     if trial.shortage is not None:
         return plugin.reject_part(trial.part, trial.shortage)
@@ -142,7 +144,7 @@ def _refused(plugin: GroupPlugin, trial: PartTrial, *, anyone: bool) -> Status |
 
 
 def _tell(
-    plugin: GroupPlugin, part: Part, trial: PartTrial | None, above: Status | None, told: dict[str, Status | None]
+    plugin: GroupCalls, part: Part, trial: PartTrial | None, above: Status | None, told: dict[str, Status | None]
 ) -> None:
     """What a part is told, and those in it: what it lacks itself, else what the group that it belongs to lacks."""
     status = above

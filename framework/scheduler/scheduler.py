@@ -183,7 +183,7 @@ class Scheduler:
 
     def _decide(self, profile: str, entity_group: str | None, attempts: Sequence[Attempt]) -> Steps[None]:
         if attempts and entity_group is not None:
-            plugin, group = self._frameworks[profile].plugins.group(entity_group)
+            plugin, group = self._frameworks[profile].groups.named(entity_group)
             if (yield from self._groups.run(plugin, group, attempts)):
                 yield from self._review.note(entity_group, attempts)
             else:

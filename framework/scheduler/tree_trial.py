@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..contract.group import GroupPlugin
 from ..contract.group_tree import Part, Shortage
 from ..contract.pod_group import Steps
 from ..contract.status import Status
+from ..runtime.group_calls import GroupCalls
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
 from .attempt import Attempt
@@ -59,7 +59,7 @@ class PartTrial:
 class _Ground:
     """What is tried: the waiting members of each leaf, by its key."""
 
-    plugin: GroupPlugin
+    plugin: GroupCalls
     waiting: Mapping[str, Sequence[Attempt]]
 
     def of(self, part: Part) -> list[Attempt]:
@@ -75,7 +75,7 @@ class TreeTrials:
         self._domains = domains
         self._snapshot = snapshot
 
-    def run(self, plugin: GroupPlugin, tree: Part, attempts: Sequence[Attempt]) -> Steps[PartTrial]:
+    def run(self, plugin: GroupCalls, tree: Part, attempts: Sequence[Attempt]) -> Steps[PartTrial]:
         """Try the waiting members of a tree, in each leaf in the order given."""
         waiting: dict[str, list[Attempt]] = {}
         for attempt in attempts:

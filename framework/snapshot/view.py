@@ -6,6 +6,7 @@ The runtime makes views; vector plugins read columns through them, per-node plug
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
@@ -104,12 +105,12 @@ class NodeInfo:
     @property
     def labels(self) -> Mapping[str, str]:
         """Its labels."""
-        return self.node.metadata.labels
+        return MappingProxyType(self.node.metadata.labels)
 
     @property
     def pods(self) -> Mapping[str, PodInfo]:
         """Pods on it by UID, assumed ones included."""
-        return self._snapshot.pods[self._row]
+        return MappingProxyType(self._snapshot.pods[self._row])
 
     def allocatable(self, resource: str) -> int:
         """What it offers: milli-cores for cpu, whole units otherwise."""

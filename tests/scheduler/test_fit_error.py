@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from muster.framework.contract import Diagnosis, Status, StatusTable
-from muster.framework.contract.verdicts import LONGEST, fit_error, fit_error_of_one
+from muster.framework.contract.status import LONGEST
+from muster.framework.contract.verdicts import fit_error, fit_error_of_one
 
 CPU, MEMORY = Status.unschedulable("Insufficient cpu"), Status.unschedulable("Insufficient memory")
 BOTH = Status.unschedulable("Insufficient cpu", "Insufficient memory")

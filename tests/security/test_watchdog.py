@@ -13,7 +13,8 @@ import pytest
 from muster.framework.contract import CycleState, NodeView, Plugin, PreFilterPlugin, Status
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.runtime.plugin_calls import SCORE, Watch
+from muster.framework.runtime.plugin_calls import Watch
+from muster.framework.runtime.points import SCORE
 from muster.operator.process.watchdog import Watchdog
 from tests.builders import make_node, make_pod
 from tests.scheduler.stage import Stage

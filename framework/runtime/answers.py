@@ -1,0 +1,218 @@
+"""What plugins answer, checked: an answer as it counts, or the ERROR that takes its place.
+
+`PluginCalls`, `GroupCalls` and those that run the extension points ask here. What is let through is made of the types,
+shapes and numbers that the contract names, so nobody behind has to look again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..contract.plugin import Plugin, PreFilterResult
+from ..contract.status import LONGEST, Code, Status, cut, text_of
+from ..contract.verdicts import Codes, StatusTable, Verdicts
+from .points import PERMIT, POD_GROUP_POST_FILTER, POST_FILTER, Point
+
+T = TypeVar("T")
+_INT32 = np.iinfo(np.int32)
+_FEW = 8
+_MOST_OF_REASONS = 4 * LONGEST
+"""Characters of all reasons of a status together."""
+
+
+class PluginError(Exception):
+    """What a plugin did wrong, with its name and point in front. The plugin's own exception is the cause."""
+
+
+class Failed(Exception):
+    """Ends what asked a plugin at its ERROR, `status`."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.message)
+        self.status = status
+
+
+def failure(point: Point, plugin: Plugin, error: BaseException) -> Status:
+    """The ERROR for an exception that a plugin raised."""
+    told = PluginError(f"{point.words.format(plugin.name)}: {text_of(error)}")
+    told.__cause__ = error
+    return Status(Code.ERROR, (), plugin.name, told)
+
+
+def error_in(context: str, status: Status) -> Status:
+    """An ERROR with the text of `status` behind `context`, by the same plugin."""
+    text = f"{context}: {cut(status.message)}"
+    if status.error is None:
+        return Status(Code.ERROR, (text,), status.plugin)
+    told = PluginError(text)
+    told.__cause__ = status.error
+    return Status(Code.ERROR, (), status.plugin, told)
+
+
+def judged(point: Point, plugin: Plugin, answer: Status) -> Status | None:
+    """A plugin's status as it counts: None for success, an ERROR in kube-scheduler's words for no answer at all.
+
+    Raises TypeError for a status that is none.
+    """
+    status = _bounded(answer.checked())
+    code = status.code
+    if code is Code.SUCCESS:
+        return None
+    if code in point.codes:
+        return status if code is Code.SKIP else status.by(plugin.name)
+    if status.rejected and point.rejects:
+        return status.by(plugin.name)
+    return error_in(point.words.format(plugin.name), status.by(plugin.name))
+
+
+def checked(point: Point, plugin: Plugin, answer: object) -> object:
+    """An answer as it counts. Raises TypeError for one that has no meaning at the point."""
+    if not isinstance(answer, point.answers):
+        of_type(answer, *point.answers)
+    if isinstance(answer, PreFilterResult):
+        of_type(answer.node_names, frozenset)
+    return judged(point, plugin, answer) if isinstance(answer, Status) else answer
+
+
+def of_type(answer: Any, *types: type) -> Any:
+    """The answer. Raises TypeError unless it is of one of the types."""
+    if isinstance(answer, types):
+        return answer
+    raise TypeError(f"it answered {type(answer).__name__}, not {' or '.join(each.__name__ for each in types)}")
+
+
+def int32(answer: object) -> int:
+    """A number as the API has them. Raises TypeError, or ValueError for one that is out of range."""
+    number: int = of_type(answer, int)
+    if not _INT32.min <= number <= _INT32.max:
+        raise ValueError("it answered a number that is out of the range of int32")
+    return number
+
+
+def hashable(answer: Hashable) -> Hashable:
+    """An answer to be compared with. Raises TypeError when it cannot be told from others by its hash."""
+    hash(answer)
+    return answer
+
+
+def by_topic(answer: Any) -> Mapping[str, Any]:
+    """A mapping by texts. Raises TypeError for anything else."""
+    found = dict(of_type(answer, Mapping))
+    all_of(found, str)
+    return found
+
+
+def all_of(answer: Iterable[Any], kind: type[T]) -> Sequence[T]:
+    """Everything that is iterated over. Raises TypeError when it cannot be, or has anything but `kind`."""
+    found = tuple(answer)
+    if not all(isinstance(each, kind) for each in found):
+        raise TypeError(f"it answered something besides {kind.__name__}")
+    return found
+
+
+def rejection(answer: object) -> Status:
+    """A status that turns somebody away. Raises TypeError, or ValueError for one that does not."""
+    status: Status = of_type(answer, Status).checked()
+    if not (status.rejected or status.code is Code.ERROR):
+        raise ValueError(f"it answered {status.code.wire_name} where it was asked for a rejection")
+    return _bounded(status)
+
+
+def _bounded(status: Status) -> Status:
+    """The same, its reasons made one where there are too many to be told."""
+    if len(status.reasons) <= 1 or sum(map(len, status.reasons)) <= _MOST_OF_REASONS:
+        return status
+    return Status(status.code, (cut(", ".join(status.reasons)),), status.plugin, status.error)
+
+
+def post_filtered(plugin: Plugin, answer: object) -> tuple[str | None, Status | None]:
+    """`(nominated node, status)`, as PostFilter answers it."""
+    match answer:
+        case (None | str() as node_name, None | Status() as status):
+            return node_name, _ending_round(POST_FILTER, plugin, status)
+    return None, failure(POST_FILTER, plugin, TypeError("it is not a node's name or None, and a Status or None"))
+
+
+def pod_group_post_filtered(plugin: Plugin, answer: object) -> tuple[Mapping[str, str] | None, Status | None]:
+    """`(node by UID, status)`, as PodGroupPostFilter answers it."""
+    match answer:
+        case Status():
+            return None, _ending_round(POD_GROUP_POST_FILTER, plugin, answer)
+        case (None | Mapping() as promised, None | Status() as status):
+            if promised is None or all(isinstance(each, str) for pair in promised.items() for each in pair):
+                return promised, _ending_round(POD_GROUP_POST_FILTER, plugin, status)
+    wrong = TypeError("it is not nodes by UID or None, and a Status or None")
+    return None, failure(POD_GROUP_POST_FILTER, plugin, wrong)
+
+
+def _ending_round(point: Point, plugin: Plugin, status: Status | None) -> Status | None:
+    """A status as it counts there: in case of success its reasons say what is done, and PostFilter words its errors."""
+    if status is None:
+        return None
+    try:
+        spoken = status.code is Code.SUCCESS or (status.code is Code.ERROR and point is POST_FILTER)
+        return _bounded(status.checked()).by(plugin.name) if spoken else judged(point, plugin, status)
+    except TypeError as error:
+        return failure(point, plugin, error)
+
+
+def permitted(plugin: Plugin, answer: object) -> tuple[Status | None, float]:
+    """`(status, seconds)`, as Permit answers it."""
+    try:
+        match answer:
+            case Status():
+                return answer, 0.0
+            case (None | Status() as status, int() | float() as seconds) if seconds == seconds:
+                return status and judged(PERMIT, plugin, status), float(seconds)
+    except (TypeError, OverflowError) as error:
+        return failure(PERMIT, plugin, error), 0.0
+    return failure(PERMIT, plugin, TypeError("it is not a Status or None, and seconds")), 0.0
+
+
+def not_cleared(status: Status) -> Status:
+    """What becomes of a pre-flight answer that is neither success nor SKIP."""
+    if status.code is Code.ERROR:
+        return status
+    wrong = f'PreBindPreFlight {status.plugin} returned "{status.code.wire_name}", which is unsupported'
+    return Status.failure(f"{wrong}. It is supposed to return Success, Skip, or Error status").by(status.plugin)
+
+
+def is_long_work(left: object, plugin: Plugin) -> bool:
+    """Whether that is what a Filter may leave in `LongWork.left`."""
+    match left:
+        case (str() as name, Generator()):
+            return name == plugin.name
+    return False
+
+
+def verdicts(point: Point, plugin: Plugin, answer: object, nodes: int) -> Verdicts:
+    """One verdict for each of `nodes` nodes. Raises Failed when it is not that."""
+    if isinstance(answer, Status):
+        raise Failed(answer)
+    if isinstance(answer, Verdicts) and isinstance(answer.table, StatusTable):
+        codes = answer.codes
+        if isinstance(codes, np.ndarray) and codes.shape == (nodes,) and codes.dtype.kind in "iu":
+            if _are_in(answer.table, codes):
+                return answer
+            raise Failed(failure(point, plugin, ValueError("it has verdicts with a number that its table lacks")))
+    raise Failed(failure(point, plugin, ValueError(f"it is not one verdict for each of {nodes} nodes")))
+
+
+def _are_in(table: StatusTable, codes: Codes) -> bool:
+    """Whether the table has all these numbers. Mostly there is one: the node that the pod before was put on."""
+    if len(codes) > _FEW:
+        return int(codes.min()) >= 0 and int(codes.max()) <= len(table)
+    return all(0 <= number <= len(table) for number in codes.tolist())
+
+
+def integers(point: Point, plugin: Plugin, answer: object, nodes: int) -> npt.NDArray[np.int64]:
+    """int64, shape (nodes,). Raises Failed for an answer that is not one integer for each of `nodes` nodes."""
+    if isinstance(answer, Status):
+        raise Failed(answer)
+    if isinstance(answer, np.ndarray) and answer.shape == (nodes,) and answer.dtype.kind in "iu":
+        return np.asarray(answer, np.int64)
+    raise Failed(failure(point, plugin, ValueError(f"it is not one integer for each of {nodes} nodes")))

@@ -1,0 +1,216 @@
+"""What plugins say of groups: every question that the engine has for a `GroupPlugin`, guarded.
+
+The queue, the group cycle and the nominator ask here. An answer is of the type and in the range that the contract
+names, or Failed is raised with an ERROR that names the plugin and the method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from ..contract.group import GroupPlugin
+from ..contract.group_tree import Part, Shortage
+from ..contract.status import Status
+from ..contract.topology import Favour, NoDomain, Topology
+from ..model.pod_info import PodInfo
+from . import points
+from .answers import Failed, all_of, int32, of_type, rejection
+from .plugin_calls import Named, PluginCalls
+from .points import Point
+
+T = TypeVar("T")
+_MOST_LEVELS = 64
+"""A tree of groups that is deeper has itself among its parts."""
+
+
+class GroupCalls:
+    """One plugin's calls. Each method asks `GroupPlugin`'s of the same name, and raises Failed when it breaks.
+
+    Attributes:
+        name: the plugin's.
+        terse: see `GroupPlugin.terse`.
+    """
+
+    def __init__(self, plugin: GroupPlugin, calls: PluginCalls) -> None:
+        self.name = plugin.name
+        self.terse = plugin.terse
+        self._plugin = plugin
+        self._calls = calls
+
+    def group_of(self, pod: PodInfo) -> str | None:
+        """The id of the pod's group; None where the plugin does not claim it."""
+        return self._calls.ask(points.GROUP_OF, self._plugin, pod, _text_or_none, self._plugin.group_of, pod)
+
+    def priority(self, group: str) -> int | None:
+        """The priority that the group queues with; None for that of its pods."""
+        return self._of(group, points.PRIORITY, _int32_or_none, self._plugin.priority, group)
+
+    def missing(self, group: str) -> int:
+        """How many more members must get a place."""
+        return self._of(group, points.MISSING, int32, self._plugin.missing, group)
+
+    def fault(self, group: str) -> str | None:
+        """Why the group's pods cannot be one group."""
+        return self._of(group, points.FAULT, _text_or_none, self._plugin.fault, group)
+
+    def reject_group(
+        self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
+    ) -> Status:
+        """What members are told when too few of them fit."""
+        return self._of(
+            group,
+            points.REJECT_GROUP,
+            rejection,
+            lambda: self._plugin.reject_group(group, cause, placed=placed, missing=missing, no_domain=no_domain),
+        )
+
+    def reject_trial(
+        self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
+    ) -> Status:
+        """The same of a trial without pods that may be evicted."""
+        return self._of(
+            group,
+            points.REJECT_TRIAL,
+            rejection,
+            lambda: self._plugin.reject_trial(group, cause, placed=placed, missing=missing, no_domain=no_domain),
+        )
+
+    def topology(self, group: str) -> Topology | None:
+        """Where members have to be together."""
+        return self._of(group, points.TOPOLOGY, _topology, self._plugin.topology, group)
+
+    def placed_members(self, group: str) -> Sequence[PodInfo]:
+        """Members that hold a node."""
+        return self._of(group, points.PLACED_MEMBERS, _pods, self._plugin.placed_members, group)
+
+    def reject_member(self, pod: PodInfo, status: Status, own: Status | None, *, placed: bool) -> Status:
+        """What one member, `pod`, is told when its group is rejected; where that fails, the ERROR."""
+        method = self._plugin.reject_member
+        try:
+            return self._calls.ask(
+                points.REJECT_MEMBER, self._plugin, pod, rejection, lambda: method(status, own, placed=placed)
+            )
+        except Failed as failed:
+            return failed.status
+
+    def tree(self, group: str) -> Part | None:
+        """The groups that the group consists of."""
+        return self._of(group, points.TREE, _tree, self._plugin.tree, group)
+
+    def part_of(self, pod: PodInfo) -> str:
+        """The key of the leaf that the pod is a member of."""
+        return self._calls.ask(points.PART_OF, self._plugin, pod, _text, self._plugin.part_of, pod)
+
+    def reject_part(self, part: Part, cause: Shortage | Status | None) -> Status:
+        """What a part is told that did not fit."""
+        return self._of(part.key, points.REJECT_PART, rejection, self._plugin.reject_part, part, cause)
+
+    def preemption_priority(self, group: str, waiting: Sequence[PodInfo]) -> int:
+        """What pods must be below for the group to evict them."""
+        method = self._plugin.preemption_priority
+        return self._of(group, points.PREEMPTION_PRIORITY, int32, method, group, waiting)
+
+    def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
+        """Whether the group may evict pods."""
+        return self._of(group, points.MAY_PREEMPT, _bool, self._plugin.may_preempt, group, waiting)
+
+    def uid(self, group: str) -> str:
+        """The UID of the group's object."""
+        return self._of(group, points.UID, _text, self._plugin.uid, group)
+
+    def told(self, point: Point, group: str, status: Status) -> None:
+        """Log an ERROR of the plugin at a point where it fails no pod."""
+        self._calls.log_failure(point, self._plugin, Named(group), status)
+
+    def _of(self, group: str, point: Point, sound: Callable[[Any], T], method: Callable[..., Any], *args: Any) -> T:
+        return self._calls.ask(point, self._plugin, Named(group), sound, method, *args)
+
+
+class Groups:
+    """The groups of one profile's pods, by the plugins that know them. Keys of groups are `<plugin>/<id>`.
+
+    All methods raise Failed when a plugin breaks.
+    """
+
+    def __init__(self, plugins: Sequence[GroupPlugin], calls: PluginCalls) -> None:
+        self._plugins = {plugin.name: GroupCalls(plugin, calls) for plugin in plugins}
+
+    def of(self, pod: PodInfo) -> str | None:
+        """The key of the group that `pod` is to be tried with: of the first plugin that claims it."""
+        claimed = self._claimed(pod)
+        return None if claimed is None else f"{claimed[0].name}/{claimed[1]}"
+
+    def priority(self, pod: PodInfo) -> int | None:
+        """The priority that the group of `pod` queues with; None for the pod's own."""
+        claimed = self._claimed(pod)
+        return None if claimed is None else claimed[0].priority(claimed[1])
+
+    def preemption_priority(self, pod: PodInfo) -> int:
+        """What pods must be below to be evicted for `pod`: that of the group it is to be tried with, else its own."""
+        claimed = self._claimed(pod)
+        return pod.priority if claimed is None else claimed[0].preemption_priority(claimed[1], (pod,))
+
+    def named(self, key: str) -> tuple[GroupCalls, str]:
+        """The plugin that named a group, and the group's id. Raises KeyError for a key that `of` never gave."""
+        name, _, group = key.partition("/")
+        return self._plugins[name], group
+
+    def _claimed(self, pod: PodInfo) -> tuple[GroupCalls, str] | None:
+        """The first plugin that claims the pod, and the id of its group."""
+        for plugin in self._plugins.values():
+            group = plugin.group_of(pod)
+            if group is not None:
+                return plugin, group
+        return None
+
+
+def _text(answer: object) -> str:
+    text: str = of_type(answer, str)
+    return text
+
+
+def _bool(answer: object) -> bool:
+    found: bool = of_type(answer, bool)
+    return found
+
+
+def _text_or_none(answer: object) -> str | None:
+    return None if answer is None else _text(answer)
+
+
+def _int32_or_none(answer: object) -> int | None:
+    return None if answer is None else int32(answer)
+
+
+def _pods(answer: Any) -> Sequence[PodInfo]:
+    return all_of(answer, PodInfo)
+
+
+def _topology(answer: object) -> Topology | None:
+    if answer is None:
+        return None
+    found: Topology = of_type(answer, Topology)
+    all_of(of_type(found.levels, tuple), str)
+    of_type(found.slice_level, str)
+    of_type(found.favour, Favour)
+    if not 0 <= int32(found.required) <= len(found.levels):
+        raise ValueError("its topology requires more levels than it has, or fewer than none")
+    if int32(found.slice_size) < 0:
+        raise ValueError("its topology has slices of fewer members than none")
+    return found
+
+
+def _tree(answer: object, depth: int = 0) -> Part | None:
+    if answer is None and not depth:
+        return None
+    part: Part = of_type(answer, Part)
+    if depth > _MOST_LEVELS:
+        raise ValueError("its tree has a part that is among its own parts")
+    _text(part.key)
+    int32(part.needed)
+    _pods(of_type(part.holding, Sequence))
+    _topology(part.topology)
+    for each in of_type(part.parts or (), Sequence):
+        _tree(each, depth + 1)
+    return part

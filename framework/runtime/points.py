@@ -1,0 +1,105 @@
+"""The points at which plugins are called: what each is called in metrics and messages, and what may be answered there.
+
+`PluginCalls` is given one with every call. The extension points have kube-scheduler's names and words; the others, such
+as those of a `GroupPlugin`, are named after the method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..contract.plugin import PreFilterResult
+from ..contract.status import Code, Status
+from ..contract.verdicts import Verdicts
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A point at which plugins are called.
+
+    Attributes:
+        name: as in metrics.
+        words: what stands in front of an error there; `{}` is the plugin's name.
+        codes: what a plugin may answer besides success and a rejection. Any other code is an error.
+        answers: the types of answers besides None.
+        rejects: whether a plugin may turn the pod away there.
+    """
+
+    name: str
+    words: str
+    codes: Collection[Code] = ()
+    answers: tuple[type, ...] = (Status,)
+    rejects: bool = True
+
+    @cached_property
+    def skips(self) -> bool:
+        """Whether a plugin may say that it has nothing to do there."""
+        return Code.SKIP in self.codes
+
+
+def _asked(name: str, words: str) -> Point:
+    """A point where an answer of the plugin's stands in a tuple, checked by then: see `PluginCalls.ask`."""
+    return Point(name, words, (), (tuple,))
+
+
+def _of_group(method: str) -> Point:
+    """A method of `GroupPlugin`."""
+    return _asked(method, f'running {method} on group plugin "{{}}"')
+
+
+# The queue.
+CONCERNS = Point("Concerns", 'asking plugin "{}" whether the pod concerns it', (), (bool,))
+PRE_ENQUEUE = Point("PreEnqueue", 'running PreEnqueue plugin "{}"')
+QUEUE_SORT = Point("QueueSort", 'running QueueSort plugin "{}"', (), (object,))
+QUEUEING_HINT = _asked("QueueingHint", 'running QueueingHintFn of plugin "{}"')
+
+# The scheduling cycle.
+PRE_FILTER = Point("PreFilter", 'running PreFilter plugin "{}"', (Code.SKIP,), (Status, PreFilterResult))
+ADD_POD = Point("PreFilterExtensionAddPod", 'running AddPod on PreFilter plugin "{}"', rejects=False)
+REMOVE_POD = Point("PreFilterExtensionRemovePod", 'running RemovePod on PreFilter plugin "{}"', rejects=False)
+FILTER = Point("Filter", 'running "{}" filter plugin', (), (Verdicts,))
+FILTER_WORK = Point(FILTER.name, FILTER.words, (), (tuple,))
+FILTER_EPOCH = _asked("FilterEpoch", 'running FilterEpoch on filter plugin "{}"')
+CAPACITY = Point("Capacity", 'running Capacity of filter plugin "{}"', (), (np.ndarray,))
+POST_FILTER = Point("PostFilter", 'running PostFilter plugin "{}"', (), (tuple,))
+PRE_SCORE = Point("PreScore", 'running PreScore plugin "{}"', (Code.SKIP,))
+SCORE = Point("Score", 'running Score plugins: plugin "{}" failed with', (), (object,))
+SCORE_EPOCH = _asked("ScoreEpoch", 'running ScoreEpoch on score plugin "{}"')
+NORMALIZE = Point("NormalizeScore", 'running Normalize on Score plugins: plugin "{}" failed with', (), (object,))
+RESERVE = Point("Reserve", 'running Reserve plugin "{}"')
+UNRESERVE = Point("Unreserve", 'running Unreserve plugin "{}"')
+PERMIT = Point("Permit", 'running Permit plugin "{}"', (Code.WAIT,), (tuple,))
+
+# The binding cycle.
+PRE_BIND_PRE_FLIGHT = Point("PreBindPreFlight", 'running PreBindPreFlight "{}"', (Code.SKIP,))
+PRE_BIND = Point("PreBind", 'running PreBind plugin "{}"')
+PLANNED = _asked("Planned", 'running Planned on PreBind plugin "{}"')
+BIND = Point("Bind", 'running Bind plugin "{}"', (Code.SKIP,))
+POST_BIND = Point("PostBind", 'running PostBind plugin "{}"')
+
+# Groups.
+GROUP_OF = _of_group("GroupOf")
+PRIORITY = _of_group("Priority")
+MISSING = _of_group("Missing")
+FAULT = _of_group("Fault")
+REJECT_GROUP = _of_group("RejectGroup")
+REJECT_TRIAL = _of_group("RejectTrial")
+REJECT_MEMBER = _of_group("RejectMember")
+REJECT_PART = _of_group("RejectPart")
+TOPOLOGY = _of_group("Topology")
+PLACED_MEMBERS = _of_group("PlacedMembers")
+TREE = _of_group("Tree")
+PART_OF = _of_group("PartOf")
+PREEMPTION_PRIORITY = _of_group("PreemptionPriority")
+MAY_PREEMPT = _of_group("MayPreempt")
+UID = _of_group("UID")
+DISRUPTION = _asked("Disruption", 'running Disruption plugin "{}"')
+POD_GROUP_POST_FILTER = Point("PodGroupPostFilter", 'running PodGroupPostFilter plugin "{}"', (), (tuple,))
+PLACEMENT_SCORE = Point("PlacementScore", 'running PlacementScore plugins: plugin "{}" failed with', (), (np.ndarray,))
+
+# What plugins are told.
+FOLLOW = Point("Follow", 'telling plugin "{}"', (), (object,))
