@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from random import Random
+from typing import Protocol
 
 import msgspec
 
@@ -22,8 +23,14 @@ from .loop import Owner, SimulatedLoop
 from .server import Answer, Request, SimulatedServer
 from .streams import SimulatedStream
 
-Record = Callable[[str], None]
 CarryOut = Callable[[Request], Answer]
+
+
+class Record(Protocol):
+    """Is told of all that has to be the same with the same seed."""
+
+    def __call__(self, line: str, *bodies: bytes) -> None:
+        """`line` is for people, too; `bodies` are what was sent with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +179,8 @@ class SimulatedTransport:
         """The server is reached, whether anybody still waits or not."""
         refuses = self._befalls(request, self.weather.refusals)
         answer = self._refusal(request) if refuses else carry_out(request)
-        self.record(f"{request.sender} {request.method} {request.url} {answer.status}")
+        told = f"{request.sender} {request.method} {request.url} {answer.status}"
+        self.record(told, request.data or b"", answer.body)
         if self.silent or self._befalls(request, self.weather.unanswered):
             self._lose(waits)
         else:

@@ -1,7 +1,7 @@
 """One run: a cluster with its processes, a history, and what came of it.
 
 `simulate` plays a seed. The same seed gives the same run to the byte: its digest is over every request, answer and
-watch event, with their times, and the objects that are left.
+watch event, with their times and bodies, and the objects that are left.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def simulate(
 
     `history` is played instead of the seed's own; everything else is chosen by the seed all the same. `assembly` is
     what the processes run, by default Muster's own configuration with leader election. `tell` is given each line that
-    the digest is made of.
+    the digest is made of, without the bodies.
     """
     seed = str(seed)
     scale = scale_of(seed)

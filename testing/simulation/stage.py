@@ -37,7 +37,7 @@ class Stage:
         replicas: the processes.
         world: everybody else.
         judge: who says what does not hold.
-        digest: of everything that was recorded.
+        digest: of everything that was recorded, bodies included.
         began: when, in seconds on the loop's clock.
         most_steps: how many callbacks may run.
     """
@@ -63,10 +63,12 @@ class Stage:
         self.world = World(self.server, self.replicas, self.loop, self.record)
         self.judge = Judge(self.server, self.replicas, self.world)
 
-    def record(self, line: str) -> None:
-        """Something happened now that has to be the same with the same seed."""
+    def record(self, line: str, *bodies: bytes) -> None:
+        """Something happened now that has to be the same with the same seed; only `line` is told."""
         whole = f"{self.loop.time() - self.began:.6f} {line}"
-        self.digest.update(whole.encode())
+        for part in (whole.encode(), *bodies):
+            self.digest.update(b"%d " % len(part))
+            self.digest.update(part)
         self._tell(whole)
 
     def go_on(self, seconds: float) -> None:

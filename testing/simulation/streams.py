@@ -164,7 +164,7 @@ class SimulatedStream:
         if self._muted or self._broken:
             return
         if chunk:
-            self._transport.record(f"{self._request.sender} sees {self._request.path} {len(chunk)}")
+            self._transport.record(f"{self._request.sender} sees {self._request.path} {len(chunk)}", chunk)
             self._chunks.append(chunk)
         else:
             self._ended = True

@@ -3,8 +3,16 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 
-from muster.testing.simulation import simulate
+import pytest
+from msgspec.json import encode
+
+from muster.sandbox.kinds import NODES
+from muster.sandbox.objects import Object
+from muster.testing import make_node
+from muster.testing.simulation import simulate, standard
+from muster.testing.simulation.stage import Stage
 
 SEEDS = ("22", "24", "30")
 PROGRAM = """
@@ -38,3 +46,42 @@ def test_what_is_left_out_of_a_history_changes_only_what_depends_on_it() -> None
     whole = simulate("12")
     assert simulate("12", history=whole.history).digest == whole.digest
     assert simulate("12", history=whole.history[:-1]).digest != whole.digest
+
+
+def asked(stage: Stage, node: Object) -> None:
+    """A process writes the node."""
+
+    async def send() -> None:
+        await stage.replicas[0].transport.request("PUT", "/api/v1/nodes/node", body=encode(node), within=5.0)
+
+    owner = stage.loop.owner("somebody")
+    stage.loop.call_soon(lambda: stage.loop.create_task(send()) and None, context=owner.context)
+
+
+def answered(stage: Stage, node: Object) -> None:
+    """A process lists the node when it starts."""
+    stage.server.store.replace_stored(NODES, node)
+    stage.replicas[0].kill()
+
+
+def watched(stage: Stage, node: Object) -> None:
+    """Somebody else writes the node, and processes see it."""
+    stage.server.store.replace_stored(NODES, node)
+
+
+@pytest.mark.parametrize("happens", [asked, answered, watched])
+def test_bodies_of_one_length_are_told_apart(happens: Callable[[Stage, Object], None]) -> None:
+    """Nothing that Muster does follows from a node's address."""
+
+    def digest(address: str) -> str:
+        stage = Stage("bodies", 1, standard())
+        stage.server.store.create(NODES, make_node("node"))
+        stage.go_on(1.0)
+        node = stage.server.store.get(NODES, "node").obj
+        happens(stage, node | {"spec": {"podCIDR": address}})
+        stage.go_on(10.0)
+        stage.end()
+        return stage.digest.hexdigest()
+
+    assert digest("10.0.0.0/24") == digest("10.0.0.0/24")
+    assert digest("10.0.0.0/24") != digest("10.1.0.0/24")
