@@ -1,23 +1,27 @@
 """The whole of a decision, for people and for comparison: every node's rejection and every score.
 
 `muster explain` and the simulator call it. It decides through the same `Algorithm` as the scheduling cycle
-and changes nothing.
+and changes nothing. Extenders are asked before, and their answers given to it; they are asked about all nodes that fit,
+as a scheduler asks them that does not stop at some.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..contract.cycle_state import CycleState
 from ..contract.decision import Evictions
+from ..contract.extender import EXTENDER, Consultation, Extender
+from ..contract.observer import NullObserver
 from ..contract.plugin import PreBindPlugin
 from ..contract.pod_group import at_once
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from ..runtime.framework import Framework
 from .algorithm import Algorithm, Feasible
+from .extenders import consult, interested, process_preemption
 from .profile_handle import first_of_equals
 
 
@@ -52,9 +56,33 @@ class Explanation:
         return sorted(self.totals, key=lambda name: (-self.totals[name], name != self.chosen, name))
 
 
-def explain(algorithm: Algorithm, pod: PodInfo) -> Explanation:
+async def explain_with(extenders: Sequence[Extender], algorithm: Algorithm, pod: PodInfo) -> Explanation:
+    """`explain`, once the extenders have said what there is to ask them."""
+    consultation = await heard(extenders, algorithm, pod)
+    explanation = explain(algorithm, pod, consultation)
+    while consultation is not None and consultation.preemption is not None and consultation.evictions is None:
+        consultation.evictions = await process_preemption(extenders, pod, consultation.preemption)
+        explanation = explain(algorithm, pod, consultation)
+    return explanation
+
+
+async def heard(extenders: Sequence[Extender], algorithm: Algorithm, pod: PodInfo) -> Consultation | None:
+    """What extenders say of all nodes that fit the pod now; None if none is interested in it."""
+    concerned = interested(extenders, pod)
+    if not concerned:
+        return None
+    found = at_once(algorithm.find_in_steps(CycleState(), pod, nominated_first=False))
+    rows = found.rows if found.filtered is None or found.status is not None else found.filtered.feasible
+    asked = frozenset(algorithm.snapshot.names_of(rows))
+    consultation = Consultation(nominated_first=False, asked=asked)
+    await consult(concerned, pod, consultation, NullObserver())
+    return consultation
+
+
+def explain(algorithm: Algorithm, pod: PodInfo, consultation: Consultation | None = None) -> Explanation:
     """Decide for `pod` and keep everything that was found out. Of equally good nodes the first is chosen."""
     state, snapshot = CycleState(), algorithm.snapshot
+    state.consultation = consultation
     found = at_once(algorithm.find_in_steps(state, pod, nominated_first=False))
     if found.status is not None:
         _, message = at_once(algorithm.post_filter(state, pod, found))
@@ -66,10 +94,10 @@ def explain(algorithm: Algorithm, pod: PodInfo) -> Explanation:
             evictions=evictions if isinstance(evictions, Evictions) else None,
         )
     rejected = _rejections(algorithm, state, pod, found)
-    rows = found.rows if found.filtered is None else found.filtered.feasible
+    rows = found.rows if found.filtered is None or consultation is not None else found.filtered.feasible
     names = [snapshot.names[row] for row in rows.tolist()]
     nominated = algorithm.nominated_node(state, pod)
-    if nominated is not None:
+    if nominated is not None and nominated[0] in rows:
         found.rows = nominated
     chosen = algorithm.select_host(state, pod, found, first_of_equals)
     if isinstance(chosen, Status):
@@ -106,4 +134,9 @@ def _rejections(algorithm: Algorithm, state: CycleState, pod: PodInfo, found: Fe
         return {}
     diagnosis = algorithm.diagnose(state, pod, found.pre_filtered, found.filtered)
     passing = {algorithm.snapshot.names[row] for row in found.filtered.feasible.tolist()}
-    return {name: status for name, status in diagnosis.statuses() if status is not None and name not in passing}
+    rejected = {name: status for name, status in diagnosis.statuses() if status is not None and name not in passing}
+    consultation = state.consultation
+    if consultation is not None and consultation.error is None:
+        for name in sorted(consultation.asked - consultation.node_names):
+            rejected[name] = consultation.statuses.get(name, Status.unschedulable()).by(EXTENDER)
+    return rejected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,11 @@ config_option = click.option(
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="A KubeSchedulerConfiguration (v1), as YAML or JSON.",
+)
+_no_extenders_option = click.option(
+    "--no-extenders",
+    is_flag=True,
+    help="Do not ask the configuration's extenders: leave out what they refuse or prefer.",
 )
 
 
@@ -123,12 +128,29 @@ def target_options(command: Callable[..., None]) -> Callable[..., None]:
     return decorated
 
 
-def assembly_to_ask(config: Path | None) -> Assembly:
-    """The configuration in the file put together, for commands that decide by themselves.
+def rules_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that decides by itself the options that say by which rules; it gets them as `rules`."""
 
-    Raises ConfigurationError, and OSError when the file cannot be read.
-    """
-    assembly = assemble(read_configuration(config))
-    if assembly.configuration.extenders:
-        click.echo("Warning: extenders are not asked; what they would refuse or prefer is left out", err=True)
-    return assembly
+    @wraps(command)
+    def called(config: Path | None, no_extenders: bool, **rest: Any) -> None:
+        command(rules=Rules(config, no_extenders), **rest)
+
+    return config_option(_no_extenders_option(called))
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a command that decides by itself goes by: the configuration in a file, maybe without its extenders."""
+
+    config: Path | None = None
+    no_extenders: bool = False
+
+    def assembly(self) -> Assembly:
+        """The configuration put together.
+
+        Raises ConfigurationError, and OSError when the file cannot be read.
+        """
+        assembly = assemble(read_configuration(self.config))
+        if not self.no_extenders:
+            return assembly
+        return replace(assembly, configuration=assembly.configuration.model_copy(update={"extenders": ()}))

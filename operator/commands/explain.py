@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from pathlib import Path
 from typing import IO
 
 import click
@@ -20,7 +19,7 @@ from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError, Forbidden
 
 from . import candidates
-from .common import BadInputError, Target, assembly_to_ask, bad_input, config_option, leader_options, target_options
+from .common import BadInputError, Rules, Target, bad_input, leader_options, rules_options, target_options
 from .output import Output, emit, emit_lines, output_option
 
 
@@ -40,7 +39,7 @@ from .output import Output, emit, emit_lines, output_option
     metavar="FILE",
     help="Decide recorded cases instead, one JSON object a line; - is stdin.",
 )
-@config_option
+@rules_options
 @target_options
 @leader_options
 def command(
@@ -50,7 +49,7 @@ def command(
     namespace: str | None,
     output: Output,
     batch: IO[bytes] | None,
-    config: Path | None,
+    rules: Rules,
 ) -> None:
     """Show why POD goes where it goes, or nowhere.
 
@@ -64,7 +63,7 @@ def command(
     if batch is not None:
         _decide_cases(batch)
     elif pod is not None:
-        explain_pod(target, leader, pod, namespace, output, config)
+        explain_pod(target, leader, pod, namespace, output, rules)
 
 
 def _decide_cases(batch: IO[bytes]) -> None:
@@ -77,11 +76,11 @@ def _decide_cases(batch: IO[bytes]) -> None:
 
 
 def explain_pod(
-    target: Target, leader: Leader | None, pod: str, namespace: str | None, output: Output, config: Path | None
+    target: Target, leader: Leader | None, pod: str, namespace: str | None, output: Output, rules: Rules
 ) -> None:
     """Explain one pod of the cluster; where that may not be read, tell what the leader decided about the pod last."""
     with bad_input():
-        assembly = assembly_to_ask(config)
+        assembly = rules.assembly()
         connection = target.connection()
         space = target.namespace(namespace)
     try:

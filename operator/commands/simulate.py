@@ -20,14 +20,14 @@ from muster.operator.process.settings import Assembly
 from muster.operator.simulate import evictions, starts
 from muster.operator.simulate.admission import Admission
 from muster.operator.simulate.evictions import Evicted
-from muster.operator.simulate.live import read_admission, read_cluster
+from muster.operator.simulate.live import hearing_about, read_admission, read_cluster
 from muster.operator.simulate.manifests import ManifestError, Objects, read
 from muster.operator.simulate.rehearsal import Placement, Rehearsal
 from muster.operator.simulate.shortfall import Shortfall, shortfall
 from muster.operator.simulate.sources import texts
 from muster.operator.simulate.starts import Start
 
-from .common import BadInputError, Target, assembly_to_ask, bad_input, config_option, target_options
+from .common import BadInputError, Rules, Target, bad_input, rules_options, target_options
 from .output import Output, emit, emit_lines, output_option
 
 _DOES_NOT_FIT = 1
@@ -67,10 +67,10 @@ class _Source(click.ParamType[str]):
     "Default: the live one.",
 )
 @output_option(Output.WIDE, Output.YAML, Output.JSON)
-@config_option
+@rules_options
 @target_options
 def command(
-    target: Target, files: Sequence[str], recursive: bool, dump: Path | None, output: Output, config: Path | None
+    target: Target, files: Sequence[str], recursive: bool, dump: Path | None, output: Output, rules: Rules
 ) -> None:
     """Tell whether pods and PodGroups would fit, where each would go, and what is missing if they do not.
 
@@ -79,7 +79,7 @@ def command(
     Decides by Muster's default profile: give --config the file of a `muster run` that has one.
     """
     with bad_input():
-        assembly = assembly_to_ask(config)
+        assembly = rules.assembly()
         source = target.connection() if dump is None else _read(assembly, str(dump))
         wanted = _read(assembly, *files, recursive=recursive, admission=_admission(source))
         if not wanted.pods:
@@ -122,11 +122,11 @@ def _admission(source: Connection | Objects) -> Admission:
 
 
 def _read(assembly: Assembly, *names: str, recursive: bool = False, admission: Admission | None = None) -> Objects:
-    found = Objects(admission=admission or Admission())
+    found, whole = Objects(admission=admission or Admission()), bool(assembly.configuration.extenders)
     try:
         for name in names:
             for source, text in texts(name, recursive=recursive):
-                found.extend(read(text, source, assembly.watched(), found.admission))
+                found.extend(read(text, source, assembly.watched(), found.admission, whole=whole))
     except ManifestError as error:
         raise BadInputError(str(error)) from error
     for kind, count in sorted(found.skipped.items()):
@@ -146,7 +146,10 @@ class _Outcome:
 
 async def _simulate(assembly: Assembly, source: Connection | Objects, wanted: Objects) -> _Outcome:
     cluster = source if isinstance(source, Objects) else await read_cluster(source, assembly.watched())
-    async with Rehearsal(assembly, cluster, wanted, wall=time.time()) as rehearsal:
+    async with (
+        hearing_about(cluster, assembly.configuration, source, wanted) as hearing,
+        Rehearsal(assembly, cluster, wanted, wall=time.time(), hearing=hearing) as rehearsal,
+    ):
         placements = await rehearsal.place(rehearsal.pods)
         evicted, foretold = rehearsal.evicted, rehearsal.starts
         return _Outcome(placements, evicted, foretold, await shortfall(rehearsal, placements))

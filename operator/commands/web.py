@@ -8,10 +8,10 @@ import signal
 import sys
 import time
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 import click
 
+from muster.framework.config import ConfigurationError
 from muster.operator import logs
 from muster.operator.explain.served import Leader
 from muster.operator.kube.client import ApiClient
@@ -22,7 +22,7 @@ from muster.operator.web.routes import Pages, Time
 from muster.operator.web.safety import KEY, only_with
 
 from . import candidates
-from .common import BadInputError, Target, assembly_to_ask, bad_input, config_option, leader_options, target_options
+from .common import BadInputError, Rules, Target, bad_input, leader_options, rules_options, target_options
 
 _HOST = "127.0.0.1"
 _KEY_BYTES = 16
@@ -37,10 +37,10 @@ _KEY_BYTES = 16
     shell_complete=candidates.namespaces,
     help="Read pods and groups of this namespace alone. Default: of all.",
 )
-@config_option
+@rules_options
 @target_options
 @leader_options
-def command(target: Target, leader: Leader | None, port: int, namespace: str | None, config: Path | None) -> None:
+def command(target: Target, leader: Leader | None, port: int, namespace: str | None, rules: Rules) -> None:
     """Serve pages on 127.0.0.1 until Ctrl-C: who waits and why, where there is room, what changed.
 
     They show what your kubeconfig may read, and follow it. Nothing is written. Open the address that is printed: its
@@ -51,10 +51,10 @@ def command(target: Target, leader: Leader | None, port: int, namespace: str | N
     logs.configure(verbosity=0, style="text", stream=sys.stderr)
     with bad_input():
         connection = target.connection()
-        asked = Asked(connection=connection, assembly=assembly_to_ask(config), namespace=namespace or "", leader=leader)
+        asked = Asked(connection=connection, assembly=rules.assembly(), namespace=namespace or "", leader=leader)
     try:
         asyncio.run(_serve(asked, port))
-    except ListenError as error:
+    except (ConfigurationError, ListenError) as error:
         raise BadInputError(str(error)) from error
     click.echo("\nended")
 

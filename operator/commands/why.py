@@ -5,25 +5,25 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
+from muster.framework.config import ConfigurationError
 from muster.operator.explain.group_trial import TriedGroup, try_group, try_tree
 from muster.operator.explain.groups import as_json, render_group, resource_name
 from muster.operator.explain.reading import read_group
 from muster.operator.explain.served import Leader
 from muster.operator.explain.standing import Group
-from muster.operator.explain.trees import render_tree, report_tree, tree_as_json
+from muster.operator.explain.trees import TreeReport, render_tree, report_tree, tree_as_json
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError, Forbidden, NotFound
 from muster.operator.process.settings import Assembly
-from muster.operator.simulate.live import read_cluster
+from muster.operator.simulate.live import hearing_about, read_cluster
 from muster.plugins.coscheduling.api import GROUP
 from muster.plugins.gangscheduling.api import GROUP as NATIVE_GROUP
 
 from . import candidates
-from .common import Target, assembly_to_ask, bad_input, config_option, leader_options, target_options
+from .common import BadInputError, Rules, Target, bad_input, leader_options, rules_options, target_options
 from .explain import explain_pod
 from .output import Output, emit, emit_lines, output_option
 
@@ -51,7 +51,7 @@ _KIND_AND_NAME = 2
     help="Where it is. Default: the context's namespace.",
 )
 @output_option(Output.WIDE, Output.YAML, Output.JSON, Output.NAME)
-@config_option
+@rules_options
 @target_options
 @leader_options
 def command(
@@ -60,7 +60,7 @@ def command(
     words: Sequence[str],
     namespace: str | None,
     output: Output,
-    config: Path | None,
+    rules: Rules,
 ) -> None:
     """Show what a pod, a PodGroup or a CompositePodGroup waits for.
 
@@ -74,9 +74,9 @@ def command(
         connection = target.connection()
         space = target.namespace(namespace)
     if kind in _TREE:
-        _tell_of_tree(connection, space, name, output, config)
-    elif kind in _POD or not _tell_of_group(connection, space, kind, name, output, config):
-        explain_pod(target, leader, name, space, output, config)
+        _tell_of_tree(connection, space, name, output, rules)
+    elif kind in _POD or not _tell_of_group(connection, space, kind, name, output, rules):
+        explain_pod(target, leader, name, space, output, rules)
 
 
 def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
@@ -89,21 +89,21 @@ def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
     return kind, name
 
 
-def _tell_of_group(
-    connection: Connection, namespace: str, kind: str, name: str, output: Output, config: Path | None
-) -> bool:
+def _tell_of_group(connection: Connection, namespace: str, kind: str, name: str, output: Output, rules: Rules) -> bool:
     """Whether there is such a PodGroup; if so, it was told of.
 
     Raises ClickException when there is none and `kind` says that one is meant.
     """
     with bad_input():
-        assembly = assembly_to_ask(config)
+        assembly = rules.assembly()
     try:
         group, trial = asyncio.run(_look(assembly, connection, namespace, name, native=kind in _NATIVE_GROUP))
     except NotFound as error:
         if kind:
             raise click.ClickException(str(error)) from error
         return False
+    except ConfigurationError as error:
+        raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
     if output.document:
@@ -115,19 +115,18 @@ def _tell_of_group(
     return True
 
 
-def _tell_of_tree(connection: Connection, namespace: str, name: str, output: Output, config: Path | None) -> None:
+def _tell_of_tree(connection: Connection, namespace: str, name: str, output: Output, rules: Rules) -> None:
     """Raises ClickException when there is no such CompositePodGroup."""
     with bad_input():
-        assembly = assembly_to_ask(config)
+        assembly = rules.assembly()
     try:
-        cluster = asyncio.run(read_cluster(connection, assembly.watched()))
+        report, trial = asyncio.run(_look_at_tree(assembly, connection, f"{namespace}/{name}"))
+    except ConfigurationError as error:
+        raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
-    report = report_tree(cluster, f"{namespace}/{name}")
     if report is None:
         raise click.ClickException(f'{_COMPOSITE}s.{NATIVE_GROUP} "{name}" not found')
-    groups = [each.group.key for each in report.groups]
-    trial = asyncio.run(try_tree(assembly, cluster, groups, now=time.time()))
     if output.document:
         emit(tree_as_json(report, trial), output)
     elif output is Output.NAME:
@@ -148,4 +147,19 @@ async def _look(
     except Forbidden as error:
         click.echo(f"the cluster cannot be read, so nothing is tried: {error}", err=True)
         return group, None
-    return group, await try_group(assembly, cluster, group.group.key, native=group.native, now=time.time())
+    async with hearing_about(cluster, assembly.configuration, connection) as hearing:
+        key, native = group.group.key, group.native
+        return group, await try_group(assembly, cluster, key, native=native, now=time.time(), hearing=hearing)
+
+
+async def _look_at_tree(
+    assembly: Assembly, connection: Connection, key: str
+) -> tuple[TreeReport | None, TriedGroup | None]:
+    """The CompositePodGroup, None where there is none, and what a trial of its groups comes to."""
+    cluster = await read_cluster(connection, assembly.watched())
+    report = report_tree(cluster, key)
+    if report is None:
+        return None, None
+    groups = [each.group.key for each in report.groups]
+    async with hearing_about(cluster, assembly.configuration, connection) as hearing:
+        return report, await try_tree(assembly, cluster, groups, now=time.time(), hearing=hearing)

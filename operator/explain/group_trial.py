@@ -18,6 +18,7 @@ from muster.operator.simulate import evictions, starts
 from muster.operator.simulate.endings import Ending, endings
 from muster.operator.simulate.endings import told as endings_told
 from muster.operator.simulate.evictions import Evicted
+from muster.operator.simulate.extenders import NOBODY, Hearing
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Placement, Rehearsal, Tried
 from muster.operator.simulate.shortfall import Shortfall, shortfall
@@ -103,25 +104,32 @@ class TriedGroup:
 
 
 async def try_group(
-    assembly: Assembly, cluster: Objects, group: str, *, native: bool = False, now: float = 0.0
+    assembly: Assembly,
+    cluster: Objects,
+    group: str,
+    *,
+    native: bool = False,
+    now: float = 0.0,
+    hearing: Hearing = NOBODY,
 ) -> TriedGroup | None:
     """Try the members of `group` that have no node; None where none of them waits.
 
-    `native` says of which kind it is, `now` is in seconds since the epoch.
+    `native` says of which kind it is, `now` is in seconds since the epoch. The extenders of `hearing` are asked.
 
     Raises ConfigurationError when a plugin cannot be made.
     """
     together = decided_with(cluster, group) if native else {group}
-    return await _try(assembly, cluster, _Asked({group}, together, native), now)
+    return await _try(assembly, cluster, _Asked({group}, together, native), now, hearing)
 
 
 async def try_tree(
-    assembly: Assembly, cluster: Objects, groups: Collection[str], *, now: float = 0.0
+    assembly: Assembly, cluster: Objects, groups: Collection[str], *, now: float = 0.0, hearing: Hearing = NOBODY
 ) -> TriedGroup | None:
     """The same for a CompositePodGroup, of which these are all PodGroups, with those that are decided with it."""
     if not groups:
         return None
-    return await _try(assembly, cluster, _Asked({*groups}, decided_with(cluster, min(groups)), native=True), now)
+    asked = _Asked({*groups}, decided_with(cluster, min(groups)), native=True)
+    return await _try(assembly, cluster, asked, now, hearing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +141,7 @@ class _Asked:
     native: bool
 
 
-async def _try(assembly: Assembly, cluster: Objects, asked: _Asked, now: float) -> TriedGroup | None:
+async def _try(assembly: Assembly, cluster: Objects, asked: _Asked, now: float, hearing: Hearing) -> TriedGroup | None:
     members = [
         pod
         for pod in cluster.pods
@@ -148,7 +156,7 @@ async def _try(assembly: Assembly, cluster: Objects, asked: _Asked, now: float) 
     own = [each for each in everyone if each.native is asked.native and each.group.key in asked.groups]
     order = [each for each in everyone if each.place]
     place = min((each.place for each in own if each.place), default=len(order) + 1)
-    async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now) as rehearsal:
+    async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, hearing=hearing) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
         evicted, foretold = rehearsal.evicted, rehearsal.starts
         without_node = [each for each in placements if not each.node]
@@ -159,7 +167,7 @@ async def _try(assembly: Assembly, cluster: Objects, asked: _Asked, now: float) 
         else:
             wanted = _fewest(tree, asked.groups, without_node) or []
             missing = len(wanted)
-        tried = rehearsal.one_after_another(each.pod for each in wanted)
+        tried = await rehearsal.one_after_another([each.pod for each in wanted])
         help_ = await shortfall(rehearsal, placements)
         lacking = [each.pod for each in wanted if each.lacks_nodes]
         ending = await endings(rehearsal, lacking, tried, missing, asked.together)

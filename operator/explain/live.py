@@ -10,14 +10,15 @@ import msgspec
 
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.scheduler.explain import Explanation, explain
+from muster.framework.scheduler.explain import Explanation, explain_with
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.transport import Transport
 from muster.operator.podgroups.membership import group_key, group_of, is_native
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.evictions import Evicted, evicted_for
-from muster.operator.simulate.live import read_cluster
+from muster.operator.simulate.extenders import NOBODY, Hearing
+from muster.operator.simulate.live import hearing_about, read_cluster
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import GATED, Rehearsal, as_new
 from muster.operator.simulate.starts import Start
@@ -56,44 +57,52 @@ class Explained:
 async def explain_live(assembly: Assembly, connection: Connection, namespace: str, name: str) -> Explained:
     """Explain the pod as things are now.
 
-    Raises ApiError when the cluster cannot be read or has no such pod.
+    Raises ApiError when the cluster cannot be read or has no such pod, ConfigurationError for what cannot be used.
     """
     async with Transport(connection) as transport:
         client = ApiClient(transport)
         reply = await client.get(f"/api/v1/namespaces/{namespace}/pods/{name}")
         pod = PodInfo(msgspec.json.decode(reply.body, type=Pod))
-    return await explain_among(assembly, await read_cluster(connection, assembly.watched()), pod, now=time.time())
+    cluster = await read_cluster(connection, assembly.watched())
+    async with hearing_about(cluster, assembly.configuration, connection) as hearing:
+        return await explain_among(assembly, cluster, pod, now=time.time(), hearing=hearing)
 
 
-async def explain_among(assembly: Assembly, cluster: Objects, pod: PodInfo, *, now: float = 0.0) -> Explained:
-    """Explain the pod in a cluster that was read; nothing of it is changed. `now` is in seconds since the epoch."""
+async def explain_among(
+    assembly: Assembly, cluster: Objects, pod: PodInfo, *, now: float = 0.0, hearing: Hearing = NOBODY
+) -> Explained:
+    """Explain the pod in a cluster that was read; nothing of it is changed. `now` is in seconds since the epoch.
+
+    The extenders of `hearing` are asked.
+    """
     names = [profile.scheduler_name for profile in assembly.profiles]
     wanted = pod.pod.spec.scheduler_name
     profile = wanted if wanted in names else names[0]
     waiting = PodInfo(as_new(pod.pod, profile))
     pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), waiting.pod]
     cluster = replace(cluster, pods=pods)
-    engine = picture(assembly, cluster.nodes, cluster.pods, {**cluster.watched, POD_GROUPS: cluster.groups})
+    objects = {**cluster.watched, POD_GROUPS: cluster.groups}
+    engine = picture(assembly, cluster.nodes, cluster.pods, objects, hearing.extenders)
     nominated = pod.pod.status.nominated_node_name
     if nominated and not pod.node_name and group_key(pod) is None:
         engine.nominator.nominate(waiting, nominated)
-    explanation = explain(engine.algorithms[profile], waiting)
+    explanation = await explain_with(hearing.extenders, engine.algorithms[profile], waiting)
     gated = GATED if pod.pod.spec.scheduling_gates else ""
     group, evicted = "", evicted_for(explanation.evictions, pod.key)
     starts: Sequence[Start] = ()
     makes_room = explanation.evictions is not None
     waits = not pod.node_name and not gated
     if group_key(pod) is not None and waits and (explanation.chosen or makes_room):
-        group, evicted, starts = await _rehearsed(assembly, cluster, pod, now)
+        group, evicted, starts = await _rehearsed(assembly, cluster, pod, now, hearing)
         if makes_room:  # not for this pod alone
             explanation = replace(explanation, message="", evictions=None)
     elif waits and not explanation.chosen and any(says_its_end(each) for each in cluster.pods):
-        *_, starts = await _rehearsed(assembly, cluster, pod, now)
+        *_, starts = await _rehearsed(assembly, cluster, pod, now, hearing)
     return Explained(pod, profile, len(cluster.nodes), explanation, gated, group, evicted, starts)
 
 
 async def _rehearsed(
-    assembly: Assembly, cluster: Objects, pod: PodInfo, now: float
+    assembly: Assembly, cluster: Objects, pod: PodInfo, now: float, hearing: Hearing
 ) -> tuple[str, Sequence[Evicted], Sequence[Start]]:
     """What comes of it when the pod is tried, as a whole with all that wait in its group, and in the tree of that.
 
@@ -107,7 +116,7 @@ async def _rehearsed(
         if each.metadata.uid == pod.uid
         or (is_native(each) is native and group_of(each) in together and not each.spec.node_name)
     ]
-    async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now) as rehearsal:
+    async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, hearing=hearing) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
         evicted, starts = rehearsal.evicted, rehearsal.starts
     return next(placement.reason for placement in placements if placement.pod.uid == pod.uid), evicted, starts

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
 from muster.framework.contract import Status, Timer, WatchedKind
+from muster.framework.contract.extender import Extender
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
@@ -21,8 +22,11 @@ def picture(
     nodes: Iterable[Node],
     pods: Iterable[Pod],
     objects: Mapping[WatchedKind, Iterable[Any]] | None = None,
+    extenders: Sequence[Extender] = (),
 ) -> Engine:
     """An engine that has seen these nodes, pods and objects of the kinds that its plugins watch.
+
+    It has these extenders, which it does not ask by itself: see `explain_with`.
 
     Raises QuantityError when an amount in one of them cannot be parsed.
     """
@@ -37,6 +41,7 @@ def picture(
         conditions=still,
         events=lambda _: still,
         listers=listers,
+        extenders=extenders,
     )
     engine = build_engine(assembly.configuration, assembly.profiles, assembly.registry, ports)
     for node in nodes:

@@ -21,9 +21,11 @@ from .informer import Informer, Listed, Timing
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from muster.framework.config import Extender
     from muster.framework.model.pod_info import PodInfo
 
     from .client import ApiClient
+    from .transport import Reply
 
 _READS = 16
 _encode = msgspec.json.Encoder().encode
@@ -72,15 +74,28 @@ def whole_nodes(client: ApiClient, timing: Timing | None = None) -> Informer[Who
 class NodeSource(Protocol):
     """Where whole nodes are, e.g. an informer."""
 
-    def get(self, key: str) -> Whole | None:
+    def get(self, key: str, /) -> Whole | None:
         """The node of this name."""
         ...
+
+
+class Reader(Protocol):
+    """Where pods are read, e.g. a client of the API."""
+
+    async def get(self, path: str, /) -> Reply:
+        """Read an object. Raises ApiError."""
+        ...
+
+
+def is_sent_nodes(extender: Extender) -> bool:
+    """Whether whole nodes are needed to ask it."""
+    return not extender.node_cache_capable and bool(extender.filter_verb or extender.prioritize_verb)
 
 
 class WholeObjects:
     """Whole pods and nodes by name, as JSON. `nodes` is None where no extender is sent any."""
 
-    def __init__(self, client: ApiClient, nodes: NodeSource | None) -> None:
+    def __init__(self, client: Reader, nodes: NodeSource | None) -> None:
         self._client = client
         self._nodes = nodes
         self._reads = asyncio.Semaphore(_READS)

@@ -6,10 +6,10 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from muster.operator.kube.extender import HttpExtender, Surroundings
-from muster.operator.kube.whole import WholeObjects, whole_nodes
+from muster.operator.kube.whole import WholeObjects, is_sent_nodes, whole_nodes
 
 if TYPE_CHECKING:
-    from muster.framework.config import Extender, KubeSchedulerConfiguration
+    from muster.framework.config import KubeSchedulerConfiguration
     from muster.operator.kube.informer import Informer, Timing
 
     from .writers import Writers
@@ -25,7 +25,7 @@ class Extenders:
 
     def __init__(self, configuration: KubeSchedulerConfiguration, writers: Writers, timing: Timing) -> None:
         """`timing` is that of informers."""
-        nodes = whole_nodes(writers.client, timing) if any(map(_is_sent_nodes, configuration.extenders)) else None
+        nodes = whole_nodes(writers.client, timing) if any(map(is_sent_nodes, configuration.extenders)) else None
         surroundings = Surroundings(
             objects=WholeObjects(writers.client, nodes),
             may_write=writers.client.may_write,
@@ -38,7 +38,3 @@ class Extenders:
     async def close(self) -> None:
         """Close their connections."""
         await asyncio.gather(*(extender.close() for extender in self.all))
-
-
-def _is_sent_nodes(extender: Extender) -> bool:
-    return not extender.node_cache_capable and bool(extender.filter_verb or extender.prioritize_verb)

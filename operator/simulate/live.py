@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import msgspec
 
+from muster.framework.config import KubeSchedulerConfiguration
 from muster.framework.contract import WatchedKind
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
@@ -19,7 +21,9 @@ from muster.operator.process.watches import NODES, PODS
 from muster.plugins.coscheduling.api import POD_GROUPS
 
 from .admission import KINDS, Admission
+from .extenders import Hearing, TrialExtenders
 from .manifests import Objects
+from .whole import TrialObjects, Written
 
 
 async def read_cluster(connection: Connection, watched: Iterable[WatchedKind] = ()) -> Objects:
@@ -33,6 +37,26 @@ async def read_cluster(connection: Connection, watched: Iterable[WatchedKind] = 
             list_all(client, NODES), list_all(client, PODS), read_kinds(client, (POD_GROUPS, *watched))
         )
     return Objects(nodes, pods, found.pop(POD_GROUPS), watched=found)
+
+
+@asynccontextmanager
+async def hearing_about(
+    cluster: Objects, configuration: KubeSchedulerConfiguration, source: Connection | Objects, *wanted: Objects
+) -> AsyncIterator[Hearing]:
+    """The extenders of a configuration, to be asked in one trial on a cluster that was read of `source`.
+
+    `wanted` holds pods that are not there yet. Raises ApiError, and ConfigurationError for what cannot be used.
+    """
+    written = Written()
+    for files in (*wanted, source):
+        if isinstance(files, Objects) and files.written is not None:
+            written.extend(files.written)
+    async with AsyncExitStack() as stack:
+        client = None
+        if isinstance(source, Connection):
+            client = ApiClient(await stack.enter_async_context(Transport(source)))
+        extenders = TrialExtenders(configuration, TrialObjects(client, written))
+        yield await (await stack.enter_async_context(extenders)).hearing(cluster.nodes)
 
 
 async def read_kinds(client: ApiClient, kinds: Iterable[WatchedKind]) -> dict[WatchedKind, list[Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,15 +26,9 @@ from . import admission as admitting
 from .admission import Admission
 from .controllers import claim_from
 from .defaults import with_defaults
+from .replicas import REPLICAS, replicas, shown
 from .strict import unknown_fields
-
-_REPLICAS = {
-    "Deployment": ("replicas",),
-    "ReplicaSet": ("replicas",),
-    "StatefulSet": ("replicas",),
-    "Job": ("parallelism", "completions"),
-}
-"""Kinds with a pod template, and the fields of which the least says how many pods run at once; 1 without any."""
+from .whole import Written
 
 _API_GROUPS = {
     "Node": "",
@@ -64,8 +57,6 @@ _CLUSTER_SCOPED = frozenset(
 )
 """Resources that plugins look at and whose objects have no namespace."""
 
-_LONGEST_SHOWN = 60
-
 
 class ManifestError(ValueError):
     """A manifest that cannot be used; the message names source, object and field."""
@@ -80,6 +71,7 @@ class Objects:
         watched: objects of further kinds that plugins look at.
         skipped: how many objects there were of each other kind, by `apiVersion kind`.
         admission: what new pods are completed by.
+        written: nodes and pods as they were written, to be sent to extenders; None where nobody is.
     """
 
     nodes: list[Node] = field(default_factory=list)
@@ -88,6 +80,7 @@ class Objects:
     watched: dict[WatchedKind, list[Any]] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
     admission: Admission = field(default_factory=Admission)
+    written: Written | None = None
 
     def extend(self, more: Objects) -> None:
         """Take in what was read elsewhere."""
@@ -97,10 +90,18 @@ class Objects:
         for kind, objects in more.watched.items():
             self.watched.setdefault(kind, []).extend(objects)
         self.skipped += more.skipped
+        if more.written is not None:
+            self.written = self.written or Written()
+            self.written.extend(more.written)
 
 
 def read(
-    text: str | bytes, source: str, watched: Iterable[WatchedKind] = (), admission: Admission | None = None
+    text: str | bytes,
+    source: str,
+    watched: Iterable[WatchedKind] = (),
+    admission: Admission | None = None,
+    *,
+    whole: bool = False,
 ) -> Objects:
     """The objects of a YAML stream or JSON text, lists taken apart and templates filled in.
 
@@ -109,10 +110,15 @@ def read(
         source: what to call it in errors.
         watched: further kinds that count, because plugins look at them.
         admission: what new pods are completed by, besides the objects for it that the text holds, which are added.
+        whole: whether to keep nodes and pods as they were written, too.
 
     Raises ManifestError for what is not a manifest, and for what the API server would refuse.
     """
-    found = Objects(watched={kind: [] for kind in watched if kind != POD_GROUPS}, admission=admission or Admission())
+    found = Objects(
+        watched={kind: [] for kind in watched if kind != POD_GROUPS},
+        admission=admission or Admission(),
+        written=Written() if whole else None,
+    )
     documents = [*_documents(text, source)]
     for document in documents:
         _take_for_admission(document, source, found.admission)
@@ -160,12 +166,12 @@ def _take_stored(document: msgspec.Raw, found: Objects) -> bool:
         if not _counts(found_type.api_version, found_type.kind):
             return False
         if found_type.kind == "Node" and WHOLE_NODES not in found.watched:
-            found.nodes.append(_checked_node(msgspec.json.decode(document, type=Node)))
+            _add_node(_checked_node(msgspec.json.decode(document, type=Node)), document, found)
             return True
         if found_type.kind == "Pod":
             pod = msgspec.json.decode(document, type=Pod)
             if pod.spec.node_name and pod.metadata.uid and pod.metadata.namespace:
-                found.pods.append(_checked_pod(pod))
+                _add_pod(_checked_pod(pod), document, found)
                 return True
     except (msgspec.ValidationError, QuantityError):
         pass
@@ -196,7 +202,7 @@ def _flat(documents: Iterable[Any], source: str) -> Iterator[Mapping[str, Any]]:
         if document is None:
             continue
         if not isinstance(document, Mapping):
-            raise ManifestError(f"{source}: not a Kubernetes object: {_shown(document)}")
+            raise ManifestError(f"{source}: not a Kubernetes object: {shown(document)}")
         items = document.get("items")
         if isinstance(items, list):
             yield from _flat((_typed(item, document) for item in items), source)
@@ -221,7 +227,7 @@ def _counts(api_version: str, kind: str) -> bool:
 def _take(document: Mapping[str, Any], source: str, found: Objects) -> None:
     api_version, kind = (str(document.get(part) or "") for part in ("apiVersion", "kind"))
     if not kind:
-        raise ManifestError(f"{source}: Object 'Kind' is missing in {_shown(document)}")
+        raise ManifestError(f"{source}: Object 'Kind' is missing in {shown(document)}")
     if kind in admitting.KINDS:
         return
     its_kind = next((each for each in found.watched if each.describes(api_version, kind)), None)
@@ -232,7 +238,7 @@ def _take(document: Mapping[str, Any], source: str, found: Objects) -> None:
         return
     metadata = document.get("metadata") or {}
     if not isinstance(metadata, Mapping):
-        raise ManifestError(f"{source}: {kind}: metadata: must be of type object: {_shown(metadata)}")
+        raise ManifestError(f"{source}: {kind}: metadata: must be of type object: {shown(metadata)}")
     name = metadata.get("name") or f"{metadata.get('generateName') or ''}{len(found.pods)}"
     unknown = [] if metadata.get("uid") else unknown_fields(document)
     if unknown:
@@ -242,24 +248,18 @@ def _take(document: Mapping[str, Any], source: str, found: Objects) -> None:
         if its_kind is not None:
             found.watched[its_kind].append(_watched(_with_priority(document, its_kind, found.admission), its_kind))
         if kind == "Node":
-            found.nodes.append(_checked_node(from_plain(document, Node)))
+            _add_node(_checked_node(from_plain(document, Node)), document, found)
         elif kind == "PodGroup" and its_kind is None:
             found.groups.append(_pod_group(document))
         elif kind == "Pod":
             _take_pod(document, name, found)
-        elif kind in _REPLICAS:
+        elif kind in REPLICAS:
             if kind == "Job":
                 _take_group_of_job(document, name, found)
-            for replica in _replicas(document, kind, name):
+            for replica in replicas(document, kind, name):
                 _take_pod(replica, replica["metadata"]["name"], found)
     except (ValueError, LookupError, AttributeError, TypeError) as error:
         raise ManifestError(f"{source}: {kind} {name}: {error}") from error
-
-
-def _shown(value: object) -> str:
-    """A value of a manifest as JSON, cut where it gets long."""
-    text = json.dumps(value, default=str)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 def _pod_group(document: Mapping[str, Any]) -> PodGroup:
@@ -269,6 +269,24 @@ def _pod_group(document: Mapping[str, Any]) -> PodGroup:
     if wrong:
         raise ValueError("; ".join(wrong))
     return from_plain(named, PodGroup)
+
+
+def _add_node(node: Node, document: object, found: Objects) -> None:
+    found.nodes.append(node)
+    if found.written is not None:
+        found.written.nodes[node.metadata.name] = _as_raw(document)
+
+
+def _add_pod(pod: Pod, document: object, found: Objects) -> None:
+    found.pods.append(pod)
+    if found.written is not None:
+        found.written.pods[pod.metadata.key] = _as_raw(document)
+
+
+def _as_raw(document: object) -> msgspec.Raw:
+    if isinstance(document, msgspec.Raw):
+        return document
+    return msgspec.Raw(msgspec.json.encode(from_plain(document, dict)))
 
 
 def _checked_node(node: Node) -> Node:
@@ -300,8 +318,9 @@ def _watched(document: Mapping[str, Any], kind: WatchedKind) -> Any:
 
 def _take_pod(document: Mapping[str, Any], name: str, found: Objects) -> None:
     """Take a pod, with the claims that controllers make for it: those of its set and of its ephemeral volumes."""
-    pod = _pod(document, name, found.admission)
-    found.pods.append(pod)
+    completed = _completed(document, name, found.admission)
+    pod = _checked_pod(from_plain(completed, Pod))
+    _add_pod(pod, completed, found)
     if CLAIMS not in found.watched:
         return
     meta, claims = pod.metadata, found.watched[CLAIMS]
@@ -328,45 +347,15 @@ def _take_group_of_job(document: Mapping[str, Any], name: str, found: Objects) -
     spec["template"]["spec"]["schedulingGroup"] = {"podGroupName": name}
 
 
-def _replicas(document: Mapping[str, Any], kind: str, name: str) -> Iterator[dict[str, Any]]:
-    """The pods of a controller as plain values, those of a set with the templates of the claims that they mount."""
-    spec = document.get("spec") or {}
-    template = spec.get("template") or {}
-    namespace = (document.get("metadata") or {}).get("namespace")
-    numbers = [_count(spec[field], field) for field in _REPLICAS[kind] if spec.get(field) is not None]
-    claims = (spec.get("volumeClaimTemplates") or ()) if kind == "StatefulSet" else ()
-    for index in range(min(numbers, default=1)):
-        own = f"{name}-{index}"
-        metadata = {**(template.get("metadata") or {}), "namespace": namespace, "name": own}
-        pod = dict(template.get("spec") or {})
-        if claims:
-            pod["volumes"] = [
-                *(pod.get("volumes") or ()),
-                *(_mounted(claim["metadata"]["name"], own) for claim in claims),
-            ]
-        yield {"metadata": metadata, "spec": pod, "volumeClaimTemplates": claims}
-
-
-def _mounted(template: str, pod: str) -> dict[str, Any]:
-    return {"name": template, "persistentVolumeClaim": {"claimName": f"{template}-{pod}"}}
-
-
-def _count(value: object, field: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"spec.{field}: Invalid value: {_shown(value)}: must be an integer")
-    if value < 0:
-        raise ValueError(f"spec.{field}: Invalid value: {value}: must be greater than or equal to 0")
-    return value
-
-
-def _pod(document: Mapping[str, Any], name: str, admission: Admission) -> Pod:
+def _completed(document: Mapping[str, Any], name: str, admission: Admission) -> dict[str, Any]:
+    """A pod as the API server would have it."""
     named = _namespaced(document)
     metadata = named["metadata"]
     uid = metadata.get("uid") or f"{metadata['namespace']}/{name}"
     spec = with_defaults(document.get("spec") or {})
     if not metadata.get("uid"):
         spec = admission.pod(metadata["namespace"], name, spec)
-    return _checked_pod(from_plain({**named, "metadata": {**metadata, "name": name, "uid": uid}, "spec": spec}, Pod))
+    return {**named, "metadata": {**metadata, "name": name, "uid": uid}, "spec": spec}
 
 
 def _namespaced(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,14 +14,15 @@ from typing import Self
 
 import msgspec
 
-from muster.framework.contract import MERGE_PATCH, ApiError, Code, CycleState, Part, Status
-from muster.framework.contract.api import NoApi
+from muster.framework.contract import Code, CycleState, Part, Status
+from muster.framework.contract.extender import Consultation
 from muster.framework.contract.pod_group import at_once
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.algorithm import Feasible
 from muster.framework.scheduler.engine import build_engine
+from muster.framework.scheduler.explain import heard
 from muster.framework.scheduler.permit_reports import waits_on_permit
 from muster.framework.scheduler.profile_handle import Ports, first_of_equals
 from muster.operator.podgroups.membership import group_key
@@ -34,7 +35,9 @@ from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
 from .clock import RehearsalClock
 from .controllers import bind_volumes
 from .evictions import Evicted, Spectator, evicted_in, followed_by
+from .extenders import NOBODY, Hearing
 from .manifests import Objects
+from .stage import Stage
 from .starts import Foreteller, Start, starts_in
 from .stored import StoredObjects
 
@@ -44,7 +47,6 @@ _QUIET_SECONDS = 1.0
 _HOPS = 10
 """Turns of the event loop after which every binding that can go on has ended."""
 
-_NOT_FOUND = 404
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
 _WAITS = "waits for its siblings"
 _UNSCHEDULABLE = (Code.UNSCHEDULABLE.wire_name, Code.UNSCHEDULABLE_AND_UNRESOLVABLE.wire_name)
@@ -88,16 +90,25 @@ class Rehearsal:
     """A cluster with the scheduler at work on it. To be used as an async context manager.
 
     Pods that wait in the cluster itself are not tried, but keep the nodes that they are nominated to. Those that are to
-    be placed anew are left out of it. `wall` is the time of day, seconds since the epoch. Raises QuantityError when an
-    amount cannot be parsed.
+    be placed anew are left out of it. `wall` is the time of day, seconds since the epoch. Extenders are asked as in
+    `hearing`; time stands still meanwhile. Raises QuantityError when an amount cannot be parsed.
     """
 
-    def __init__(self, assembly: Assembly, cluster: Objects, wanted: Objects, *, wall: float = 0.0) -> None:
+    def __init__(
+        self,
+        assembly: Assembly,
+        cluster: Objects,
+        wanted: Objects,
+        *,
+        wall: float = 0.0,
+        hearing: Hearing = NOBODY,
+    ) -> None:
         self._names = [profile.scheduler_name for profile in assembly.profiles]
         self._clock = RehearsalClock(wall)
         self._quiet = _QUIET_SECONDS + assembly.configuration.pod_max_backoff_seconds
         self._bindings = TaskSet()
-        self._stage = _Stage()
+        self._stage = Stage()
+        self._hearing = hearing
         self._stored = StoredObjects(assembly.watched(), bind_volumes, otherwise=self._stage)
         ports = Ports(
             clock=self._clock,
@@ -109,6 +120,7 @@ class Rehearsal:
             events=lambda _: self._stage,
             listers=self._stored.listers,
             api=self._stored,
+            extenders=hearing.extenders,
         )
         followed = followed_by(assembly, Spectator, Foreteller)
         self._engine = build_engine(followed.configuration, followed.profiles, followed.registry, ports)
@@ -173,26 +185,37 @@ class Rehearsal:
             self._engine.pods.on_delete(_on(node, pod) if node else pod)
         await self._settle()
 
-    def misfits(self, pods: Iterable[PodInfo]) -> list[PodInfo]:
+    async def misfits(self, pods: Sequence[PodInfo]) -> list[PodInfo]:
         """Those of `pods`, which wait, that find no node when all are tried one after another; nothing changes."""
+        heard_of = await self._heard(pods)
         with self._engine.cache.snapshot.trial():
-            return [pod for pod in pods if not self._add_in_trial(pod)[0]]
+            return [pod for pod in pods if not self._add_in_trial(pod, heard_of)[0]]
 
-    def one_after_another(self, pods: Iterable[PodInfo]) -> Tried:
+    async def one_after_another(self, pods: Sequence[PodInfo]) -> Tried:
         """Try `pods`, which wait, each with those before it on their nodes, up to the first that finds none.
 
         Nothing changes.
         """
         tried = Tried({}, "", {})
+        heard_of = await self._heard(pods)
         with self._engine.cache.snapshot.trial():
             for pod in pods:
-                node, found = self._add_in_trial(pod)
+                node, found = self._add_in_trial(pod, heard_of)
                 if not node:
                     return Tried(tried.placed, pod.key, _reasons(found))
                 tried.placed[pod.key] = node
         return tried
 
-    def _add_in_trial(self, pod: PodInfo) -> tuple[str, Feasible | None]:
+    async def _heard(self, pods: Sequence[PodInfo]) -> dict[str, Consultation | None]:
+        """What extenders say of nodes as they are, by the UIDs of the pods that they let have these."""
+        extenders, algorithms = self._hearing.extenders, self._engine.algorithms
+        asked = [pod for pod in pods if extenders and self._engine.waiting.get(pod.uid) is None]
+        answers = await asyncio.gather(
+            *(heard(extenders, algorithms[pod.pod.spec.scheduler_name], pod) for pod in asked)
+        )
+        return {pod.uid: answer for pod, answer in zip(asked, answers, strict=True)}
+
+    def _add_in_trial(self, pod: PodInfo, heard_of: Mapping[str, Consultation | None]) -> tuple[str, Feasible | None]:
         """The node that the pod was put on, "" for none, and what filtering came to.
 
         A pod that Permit holds is counted on its node already.
@@ -202,7 +225,7 @@ class Rehearsal:
             return held.node_name, None
         snapshot, algorithm = self._engine.cache.snapshot, self._engine.algorithms[pod.pod.spec.scheduler_name]
         state = CycleState()
-        state.group = group_key(pod) or ""
+        state.group, state.consultation = group_key(pod) or "", heard_of.get(pod.uid)
         found = at_once(algorithm.find_in_steps(state, pod))
         row = algorithm.select_host(state, pod, found, first_of_equals) if len(found.rows) else None
         if not isinstance(row, int):
@@ -267,8 +290,10 @@ class Rehearsal:
             self._engine.queue.flush(self._clock.now())
             while self._engine.scheduler.step():
                 busy = True
-            for _ in range(_HOPS):
-                await asyncio.sleep(0)
+            await _hop()
+            while await self._hearing.answered():
+                busy = True
+                await _hop()
             for pod, node in self._stage.news():
                 busy = True
                 self._engine.pods.on_update(pod, _on(node, pod))
@@ -295,6 +320,11 @@ class Rehearsal:
         return _WAITS if status is None else status.message
 
 
+async def _hop() -> None:
+    for _ in range(_HOPS):
+        await asyncio.sleep(0)
+
+
 def _reasons(found: Feasible | None) -> dict[str, Status]:
     """Why each node was turned down; nothing where the pod was turned away before any was looked at."""
     if found is None or found.diagnosis is None or found.diagnosis.prefilter_message:
@@ -310,64 +340,3 @@ def as_new(pod: Pod, scheduler_name: str) -> Pod:
 
 def _on(node: str, pod: Pod) -> Pod:
     return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=node))
-
-
-class _Stage(NoApi):
-    """The API of a rehearsal.
-
-    Attributes:
-        bound: the node of each pod that was bound, by UID.
-        told: the last that was said about each pod.
-        running: pods that run in the cluster, by `namespace/name`.
-    """
-
-    def __init__(self) -> None:
-        self.bound: dict[str, str] = {}
-        self.told: dict[str, str] = {}
-        self.running: dict[str, Pod] = {}
-        self._news: list[tuple[Pod, str]] = []
-        self._deleted: list[Pod] = []
-
-    def news(self) -> Sequence[tuple[Pod, str]]:
-        """What was bound since this was last asked for."""
-        news, self._news = self._news, []
-        return news
-
-    def deletions(self) -> Sequence[Pod]:
-        """The pods that were deleted through the API since this was last asked for."""
-        deleted, self._deleted = self._deleted, []
-        return deleted
-
-    def forget(self, uid: str) -> str:
-        """The pod is deleted. Returns its node."""
-        self.told.pop(uid, None)
-        return self.bound.pop(uid, "")
-
-    async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
-        self.bound[pod.uid] = node_name
-        self._news.append((pod.pod, node_name))
-        return None
-
-    def event(
-        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
-    ) -> None:
-        self.told[regarding.uid] = note
-
-    async def delete(self, path: str, body: bytes | None = None) -> bytes:
-        """Deletes a pod that runs in the cluster; one that was placed in the rehearsal is only to wait again."""
-        *_, namespace, _, name = path.split("/")
-        pod = self.running.pop(f"{namespace}/{name}", None)
-        if pod is None:
-            raise ApiError(f'pods "{name}" not found', status=_NOT_FOUND, reason="NotFound")
-        self._deleted.append(pod)
-        return b"{}"
-
-    async def patch(self, path: str, body: bytes, *, content_type: str = MERGE_PATCH) -> bytes:
-        """Accepts what is said of an object, and changes nothing."""
-        return b"{}"
-
-    def nominated(self, pod: PodInfo, node_name: str) -> None:
-        pass
-
-    def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
-        self.told[pod.uid] = message

@@ -64,7 +64,7 @@ async def shortfall(rehearsal: Rehearsal, placements: Sequence[Placement]) -> Sh
     Ends the rehearsal as far as those pods are concerned.
     """
     lacking = [placement for placement in placements if placement.lacks_nodes]
-    misfits = rehearsal.misfits([each.pod for each in lacking])
+    misfits = await rehearsal.misfits([each.pod for each in lacking])
     await rehearsal.remove([each.pod.pod for each in lacking])
     best: _Found | None = None
     for shape in _shapes(rehearsal.nodes) if lacking else ():

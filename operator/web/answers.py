@@ -1,7 +1,7 @@
 """Answers that take long to find, kept for a moment and never sought twice at once.
 
 Explaining a pod of a large cluster takes seconds of a core: many viewers of one page, or one who reloads it, must not
-cost more than one.
+cost more than one. Where extenders are asked an answer is kept for longer: an open page looks again and again.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ T = TypeVar("T")
 
 _KEPT = 64
 _KEPT_SECONDS = 4.0
+_KEPT_SECONDS_OF_EXTENDERS = 30.0
 _AT_ONCE = 1
 
 
 class Answers:
-    """Answers by what was asked; `timer` gives seconds."""
+    """Answers by what was asked; `timer` gives seconds, `of_extenders` says that they take part in all of them."""
 
-    def __init__(self, timer: Callable[[], float]) -> None:
-        self._found: TTLCache[Hashable, Any] = TTLCache(_KEPT, _KEPT_SECONDS, timer)
+    def __init__(self, timer: Callable[[], float], *, of_extenders: bool) -> None:
+        seconds = _KEPT_SECONDS_OF_EXTENDERS if of_extenders else _KEPT_SECONDS
+        self._found: TTLCache[Hashable, Any] = TTLCache(_KEPT, seconds, timer)
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     async def get(self, question: Hashable, ask: Callable[[], Awaitable[T]]) -> T:

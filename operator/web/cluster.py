@@ -85,6 +85,11 @@ class Cluster(Protocol):
         """The groups of those."""
         ...
 
+    @property
+    def asks_extenders(self) -> bool:
+        """Whether explaining asks extenders, whom pages that look again and again are not to keep busy."""
+        ...
+
     def missing(self) -> Sequence[str]:
         """What is not known, and why: a sentence each."""
         ...

@@ -11,6 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from muster.framework.cache.cache import Cache
@@ -30,8 +31,10 @@ from muster.operator.kube.errors import Forbidden, NotFound
 from muster.operator.kube.informer import Informer, Listed
 from muster.operator.process.settings import Assembly
 from muster.operator.process.watches import NODES, PODS
+from muster.operator.simulate.extenders import Hearing, TrialExtenders
 from muster.operator.simulate.live import read_kinds
 from muster.operator.simulate.manifests import Objects
+from muster.operator.simulate.whole import TrialObjects
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
 from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
 from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
@@ -80,6 +83,7 @@ class Following:
             "native podgroups": self._native,
             "composite podgroups": self._composites,
         }
+        self._extenders = TrialExtenders(asked.assembly.configuration, TrialObjects(client))
         self._tasks: list[asyncio.Task[None]] = []
 
     def _informer(self, path: str, kind: type[Any]) -> Informer[Any]:
@@ -89,7 +93,11 @@ class Following:
         )
 
     async def start(self) -> None:
-        """Follow, and return when everything was read once or is known to be out of reach, after seconds at most."""
+        """Follow, and return when everything was read once or is known to be out of reach, after seconds at most.
+
+        Raises ConfigurationError for extenders that cannot be used.
+        """
+        await self._extenders.__aenter__()
         self._tasks = [asyncio.create_task(informer.run()) for informer in self._informers.values()]
         with suppress(TimeoutError):
             async with asyncio.timeout(_FIRST_LOOK_SECONDS):
@@ -100,6 +108,12 @@ class Following:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._extenders.__aexit__()
+
+    @property
+    def asks_extenders(self) -> bool:
+        """See `Cluster`."""
+        return bool(self._extenders)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -142,25 +156,26 @@ class Following:
         """See `Cluster`."""
         if not self._whole():
             return await self._told_by_leader(pod)
-        return await self._decide(lambda cluster: explain_among(self._asked.assembly, cluster, PodInfo(pod)))
+        return await self._decide(partial(_explain, self._asked.assembly, pod))
 
     async def try_group(self, key: str, *, native: bool) -> TriedGroup | Unanswered | None:
         """See `Cluster`."""
         if not self._whole():
             return Unanswered("Nothing is tried: not all of the cluster is read.")
-        return await self._decide(lambda cluster: try_group(self._asked.assembly, cluster, key, native=native))
+        return await self._decide(partial(_try_group, self._asked.assembly, key, native))
 
     def _whole(self) -> bool:
         """Whether enough is known to decide."""
         return not self._asked.namespace and self._nodes.synced.is_set() and self._pods.synced.is_set()
 
-    async def _decide(self, ask: Callable[[Objects], Awaitable[T]]) -> T | Unanswered:
+    async def _decide(self, ask: Callable[[Objects, Hearing], Awaitable[T]]) -> T | Unanswered:
         """What is decided in a picture of all that is known."""
         try:
             others = await read_kinds(self._client, (POD_GROUPS, *self._asked.assembly.watched()))
             groups = others.pop(POD_GROUPS)
             cluster = Objects(list(self._nodes.list()), list(self._pods.list()), groups, watched=others)
-            return await asyncio.to_thread(_run, ask, cluster)
+            hearing = await self._extenders.hearing(cluster.nodes)
+            return await asyncio.to_thread(_run, partial(ask, cluster, hearing))
         except (ApiError, ConfigurationError, QuantityError) as error:
             return Unanswered(f"Nothing is decided: {error}")
 
@@ -176,11 +191,21 @@ class Following:
         return Told(said.message, said.node, said.wall)
 
 
-def _run(ask: Callable[[Objects], Awaitable[T]], cluster: Objects) -> T:
+def _run(ask: Callable[[], Awaitable[T]]) -> T:
     async def answered() -> T:
-        return await ask(cluster)
+        return await ask()
 
     return asyncio.run(answered())
+
+
+async def _explain(assembly: Assembly, pod: Pod, cluster: Objects, hearing: Hearing) -> Explained:
+    return await explain_among(assembly, cluster, PodInfo(pod), hearing=hearing)
+
+
+async def _try_group(
+    assembly: Assembly, key: str, native: bool, cluster: Objects, hearing: Hearing
+) -> TriedGroup | None:
+    return await try_group(assembly, cluster, key, native=native, hearing=hearing)
 
 
 def _within(listed: Listed[Any], prefix: str, namespace: str) -> Listed[Any]:

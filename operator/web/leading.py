@@ -35,6 +35,8 @@ _LOOK_SECONDS = 2.0
 class Leading:
     """Implements `Cluster` by a process."""
 
+    asks_extenders = False
+
     def __init__(self, process: Process) -> None:
         self._process = process
 

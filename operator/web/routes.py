@@ -60,7 +60,7 @@ class Pages:
         self._about = about
         self._wall = time.wall
         self._changes = ChangeLog()
-        self._answers = Answers(time.timer)
+        self._answers = Answers(time.timer, of_extenders=cluster.asks_extenders)
         self._templates = Templates()
         self._files = static_files()
         self._census: tuple[Known, Census] | None = None
@@ -123,7 +123,7 @@ class Pages:
             return await self._not_found(f"There is no group {key}.")
         trial = None
         if group.place:
-            question = (native, key, self.ticker.version)
+            question = (native, key, self._version())
             trial = await self._answers.get(question, lambda: self._cluster.try_group(key, native=native))
         view = group_view(group, trial, self._cluster.snapshot, self._wall())
         return await self._page("group", view, page="Queue")
@@ -133,9 +133,14 @@ class Pages:
         pod = self._cluster.pod(key)
         if pod is None:
             return await self._not_found(f"There is no pod {key}, or it has ended.")
-        answer = await self._answers.get((pod.metadata.uid, self.ticker.version), lambda: self._cluster.explain(pod))
+        question = (pod.metadata.uid, pod.metadata.resource_version, self._version())
+        answer = await self._answers.get(question, lambda: self._cluster.explain(pod))
         view = pod_view(pod, await self._counted(), answer, self._wall())
         return await self._page("pod", view, page="Queue")
+
+    def _version(self) -> int:
+        """Until when an answer counts: for extenders' sake that does not end with each change of the cluster."""
+        return 0 if self._cluster.asks_extenders else self.ticker.version
 
     async def _latest(self, request: web.Request) -> web.StreamResponse:
         now = self._wall()

@@ -1,18 +1,164 @@
-"""Commands that decide by themselves say that they leave extenders out."""
+"""`why`, `explain` and `simulate` ask the extenders of the configuration, over HTTP as the scheduler does."""
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from muster.operator.commands.common import assembly_to_ask
+from muster.operator.podgroups.definition import definition
+from muster.sandbox import NodeShape, Sandbox
+from tests.builders import make_node, make_pod
+from tests.controlplane.ports import free_port
+from tests.e2e.extender_process import ExtenderProcess
+from tests.sandboxes import served
+from tests.simulate.rehearsing import member, pod_group
+
+from .asking import ask
+
+VERBS = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "preemptVerb": "preempt", "bindVerb": "bind"}
+GANG = [pod_group("gang", 3), *(member(f"m-{number}", "gang").requests(cpu="1") for number in range(3))]
+REFUSED = "the extender does not like"
 
 
-def test_extenders_are_left_out_with_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config = tmp_path / "config.yaml"
-    head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-    config.write_text(head)
-    assembly_to_ask(config)
-    assert capsys.readouterr().err == ""
-    config.write_text(f"{head}extenders: [{{urlPrefix: 'http://127.0.0.1/x', filterVerb: filter}}]\n")
-    assembly_to_ask(config)
-    assert capsys.readouterr().err == "Warning: extenders are not asked; what they would refuse or prefer is left out\n"
+@pytest.fixture(scope="module")
+def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    sandbox = Sandbox([definition()], stand_ins=False)
+    sandbox.nodes(3, shape=NodeShape(cpu="2"))
+    pods = [make_pod("web").requests(cpu="1"), make_pod("placed").requests(cpu="1").node("node-2")]
+    with served(sandbox, [*GANG, *pods], tmp_path_factory.mktemp("extenders")) as kubeconfig:
+        yield kubeconfig
+
+
+@pytest.fixture
+def extender(tmp_path: Path) -> Iterator[ExtenderProcess]:
+    process = ExtenderProcess(tmp_path)
+    yield process
+    process.stop()
+
+
+def configured(folder: Path, url: str, **options: object) -> str:
+    """A file with Muster's usual profile and one extender."""
+    profile = {
+        "schedulerName": "muster",
+        "plugins": {
+            "multiPoint": {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "PrioritySort"}]},
+        },
+    }
+    path = folder / "config.json"
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    extender = {"urlPrefix": url, "weight": 5, **VERBS, **options}
+    path.write_text(json.dumps({**head, "profiles": [profile], "extenders": [extender]}))
+    return str(path)
+
+
+def asked(kubeconfig: Path, config: str, *words: str) -> Any:
+    told = ask(*words, "-o", "json", "--kubeconfig", str(kubeconfig), "--config", config)
+    assert not told.stderr
+    return json.loads(told.stdout)
+
+
+@pytest.mark.parametrize("command", ["why", "explain"])
+@pytest.mark.parametrize("cached", [False, True], ids=["whole nodes", "nodeCacheCapable"])
+def test_a_pod_is_explained_as_extenders_have_it(
+    command: str, cached: bool, kubeconfig: Path, extender: ExtenderProcess, tmp_path: Path
+) -> None:
+    extender.rules(nodes=["node-1", "node-3"], scores={"node-3": 10})
+    config = configured(tmp_path, extender.url, nodeCacheCapable=cached)
+    told = asked(kubeconfig, config, command, "web")
+    assert told["feasible"] == ["node-1", "node-3"]
+    assert told["rejected"]["node-2"] == {
+        "code": "Unschedulable",
+        "plugin": "Extender",
+        "reasons": [f"{REFUSED} node-2"],
+    }
+    assert told["scores"]["node-3"][extender.url] == 10 * 5 * 10
+    [question] = extender.asked("filter")
+    assert question["Pod"]["metadata"]["name"] == "web"
+    assert extender.asked("bind") == []
+    table = ask(command, "web", "--kubeconfig", str(kubeconfig), "--config", config).output
+    assert f"{REFUSED} node-2" in table
+
+
+def test_without_extenders_nobody_is_asked(kubeconfig: Path, extender: ExtenderProcess, tmp_path: Path) -> None:
+    extender.rules(nodes=[])
+    config = configured(tmp_path, extender.url)
+    assert len(asked(kubeconfig, config, "why", "web", "--no-extenders")["feasible"]) == 3
+    assert asked(kubeconfig, config, "why", "pg/gang", "--no-extenders")["now"]["reason"] == ""
+    assert extender.asked("filter") == []
+
+
+def test_a_pod_that_has_a_node_is_shown_to_extenders_without_it(
+    kubeconfig: Path, extender: ExtenderProcess, tmp_path: Path
+) -> None:
+    asked(kubeconfig, configured(tmp_path, extender.url), "why", "pod/placed")
+    [question] = extender.asked("filter")
+    assert "nodeName" not in question["Pod"]["spec"]
+
+
+@pytest.mark.parametrize("ignorable", [False, True])
+def test_an_extender_that_cannot_be_reached_is_told_of_as_the_scheduler_does(
+    ignorable: bool, kubeconfig: Path, tmp_path: Path
+) -> None:
+    port = free_port()
+    config = configured(tmp_path, f"http://127.0.0.1:{port}", ignorable=ignorable)
+    told = asked(kubeconfig, config, "why", "web")
+    message = f'Post "http://127.0.0.1:{port}/filter": dial tcp 127.0.0.1:{port}: connect: connection refused'
+    assert told.get("message") == (None if ignorable else message)
+    assert len(told["feasible"]) == (3 if ignorable else 0)
+
+
+def test_an_extender_that_takes_too_long_has_its_timeout(
+    kubeconfig: Path, extender: ExtenderProcess, tmp_path: Path
+) -> None:
+    extender.rules(seconds=30)
+    told = asked(kubeconfig, configured(tmp_path, extender.url, httpTimeout="100ms"), "why", "web")
+    assert told["message"].endswith("context deadline exceeded (Client.Timeout exceeded while awaiting headers)")
+
+
+def test_a_group_is_tried_as_extenders_have_it(kubeconfig: Path, extender: ExtenderProcess, tmp_path: Path) -> None:
+    extender.rules(nodes=["node-1"])
+    told = asked(kubeconfig, configured(tmp_path, extender.url), "why", "pg/gang")
+    assert "2 of the 3 members that it needs fit" in told["now"]["reason"]
+    assert {each["plugin"] for each in told["now"]["nodes"]} == {"NodeResourcesFit", "Extender"}
+    assert len(extender.asked("filter")) == 3
+    assert extender.asked("bind") == []
+
+
+@pytest.mark.parametrize("dumped", [False, True], ids=["live", "--from"])
+def test_a_simulation_asks_about_pods_and_nodes_as_they_are_written(
+    dumped: bool, kubeconfig: Path, extender: ExtenderProcess, tmp_path: Path
+) -> None:
+    extender.rules(nodes=["node-3"])
+    pod = make_pod("new").requests(cpu="1")
+    pod["metadata"]["annotations"] = {"example.com/licence": "big", "example.com/none": None}
+    manifest, dump = tmp_path / "pod.json", tmp_path / "dump.json"
+    manifest.write_text(json.dumps(pod))
+    nodes = [make_node(f"node-{number}", cpu="2") for number in range(1, 4)]
+    for node in nodes:
+        node["metadata"]["annotations"] = {"example.com/from": "dump"}
+    dump.write_text(json.dumps({"kind": "List", "items": nodes}))
+    source = ("--from", str(dump)) if dumped else ()
+    config = configured(tmp_path, extender.url)
+    told = asked(kubeconfig, config, "simulate", "-f", str(manifest), *source)
+    assert [each["node"] for each in told["pods"]] == ["node-3"]
+    [question] = extender.asked("filter")
+    assert question["Pod"]["metadata"]["annotations"] == {"example.com/licence": "big", "example.com/none": ""}
+    items = question["Nodes"]["items"]
+    assert [each["metadata"]["name"] for each in items] == ["node-1", "node-2", "node-3"]
+    assert [each["metadata"].get("annotations") for each in items] == (
+        [{"example.com/from": "dump"}] * 3 if dumped else [None] * 3
+    )
+    assert extender.asked("bind") == []
+
+
+@pytest.mark.parametrize("words", [("why", "web"), ("why", "pg/gang"), ("simulate", "-f", "pod.json")])
+def test_an_extender_whose_files_are_missing_is_bad_input(
+    words: tuple[str, ...], kubeconfig: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "pod.json").write_text(json.dumps(make_pod("new")))
+    config = configured(tmp_path, "https://127.0.0.1", tlsConfig={"caFile": "/nowhere"})
+    words = tuple(str(tmp_path / each) if each == "pod.json" else each for each in words)
+    told = ask(*words, "--kubeconfig", str(kubeconfig), "--config", config)
+    assert (told.exit_code, "extenders[0].tlsConfig.caFile: open /nowhere" in told.output) == (2, True)

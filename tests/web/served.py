@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from aiohttp import web
 
+from muster.framework.config import Extender
 from muster.framework.model.pod import Pod
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import load_connection
@@ -120,13 +121,15 @@ async def shown(
     base: str = "",
     every: float = _LOOK_SECONDS,
     stand_ins: bool = False,
+    extenders: Sequence[Extender] = (),
 ) -> AsyncIterator[Shown]:
     """A cluster without a scheduler, without kubelets unless there are `stand_ins`, followed by pages below `base`."""
     sandbox = Sandbox([definition()], stand_ins=stand_ins)
     sandbox.nodes(nodes, shape=shape)
     async with sandbox:
         connection = load_connection(sandbox.kubeconfig(folder / "kubeconfig"))
-        asked = Asked(connection=connection, assembly=assemble(muster_configuration()))
+        configuration = muster_configuration().model_copy(update={"extenders": tuple(extenders)})
+        asked = Asked(connection=connection, assembly=assemble(configuration))
         async with Transport(connection) as transport:
             cluster = Following(asked, ApiClient(transport))
             clocks = Time(wall=time.time, timer=time.monotonic)

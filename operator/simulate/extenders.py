@@ -1,0 +1,178 @@
+"""Extenders in trials: asked what a scheduler would ask them, by its client and with its timeouts, and never to bind.
+
+`why`, `explain`, `simulate` and `muster web` keep one `TrialExtenders` and begin a `Hearing` for each answer that they
+give. A hearing puts the same question once, so that retries in a rehearsal cost extenders nothing. Extenders know the
+cluster as it is: about nodes that a trial makes up they are not asked, and so let them through.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Any, Self, TypeVar
+
+from muster.framework.config import ConfigurationError, KubeSchedulerConfiguration
+from muster.framework.contract.extender import Extender, ExtenderError, ExtenderFilterResult, MetaVictims, Victims
+from muster.framework.model.node import Node
+from muster.framework.model.pod_info import PodInfo
+from muster.operator.kube.extender import HttpExtender, Surroundings
+from muster.operator.kube.whole import is_sent_nodes
+
+from .whole import TrialObjects
+
+T = TypeVar("T")
+
+_AT_ONCE = 16
+
+
+class Hearing:
+    """What extenders say while one answer is found, on one event loop.
+
+    Attributes:
+        extenders: the extenders as the engine may ask them.
+    """
+
+    def __init__(
+        self, extenders: Iterable[Extender], nodes: Iterable[Node], home: asyncio.AbstractEventLoop | None = None
+    ) -> None:
+        """`nodes` are those that the cluster has; `home` is the extenders' own loop where that is another."""
+        self._names = frozenset(node.metadata.name for node in nodes)
+        self._home = home
+        self._turns = asyncio.Semaphore(_AT_ONCE)
+        self._answers: dict[Hashable, asyncio.Future[Any]] = {}
+        self._awaited: set[asyncio.Future[Any]] = set()
+        self.extenders: Sequence[Extender] = [_Heard(each, self) for each in extenders]
+
+    def exists(self, node_name: str) -> bool:
+        """Whether the cluster has the node."""
+        return node_name in self._names
+
+    async def ask(self, question: Hashable, put: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The answer to a question, which is put unless it was before. Raises what `put` does."""
+        answer = self._answers.get(question)
+        if answer is None:
+            home = self._home or asyncio.get_running_loop()
+            answer = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._in_turn(put), home))
+            self._answers[question] = answer
+            self._awaited.add(answer)
+            answer.add_done_callback(self._awaited.discard)
+        found: T = await asyncio.shield(answer)
+        return found
+
+    async def _in_turn(self, put: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        async with self._turns:
+            return await put()
+
+    async def answered(self) -> bool:
+        """Wait for what is being asked; whether there was anything."""
+        if not self._awaited:
+            return False
+        await asyncio.wait(self._awaited)
+        return True
+
+
+NOBODY = Hearing((), ())
+"""For a configuration without extenders."""
+
+
+class _Heard:
+    """Implements `contract.Extender` by another, in a hearing."""
+
+    is_binder = False
+
+    def __init__(self, extender: Extender, hearing: Hearing) -> None:
+        self.name = extender.name
+        self.weight = extender.weight
+        self.ignorable = extender.ignorable
+        self.is_filter = extender.is_filter
+        self.is_prioritizer = extender.is_prioritizer
+        self.supports_preemption = extender.supports_preemption
+        self.is_interested = extender.is_interested
+        self._extender = extender
+        self._hearing = hearing
+
+    async def filter(self, pod: PodInfo, node_names: Sequence[str]) -> ExtenderFilterResult:
+        """See `contract.Extender`."""
+        known = [name for name in node_names if self._hearing.exists(name)]
+        made_up = [name for name in node_names if not self._hearing.exists(name)]
+        if not known:
+            return ExtenderFilterResult(made_up)
+        question = (self, "filter", pod.uid, tuple(known))
+        found = await self._hearing.ask(question, lambda: self._extender.filter(pod, known))
+        return replace(found, node_names=[*found.node_names, *made_up])
+
+    async def prioritize(self, pod: PodInfo, node_names: Sequence[str]) -> Mapping[str, int]:
+        """See `contract.Extender`."""
+        known = [name for name in node_names if self._hearing.exists(name)]
+        if not known:
+            return {}
+        question = (self, "prioritize", pod.uid, tuple(known))
+        return await self._hearing.ask(question, lambda: self._extender.prioritize(pod, known))
+
+    async def process_preemption(self, pod: PodInfo, victims: Mapping[str, Victims]) -> Mapping[str, MetaVictims]:
+        """See `contract.Extender`."""
+        known = {name: each for name, each in victims.items() if self._hearing.exists(name)}
+        agreed = {
+            name: MetaVictims([victim.uid for victim in each.pods], each.violations)
+            for name, each in victims.items()
+            if name not in known
+        }
+        if not known:
+            return agreed
+        named = tuple((name, tuple(victim.uid for victim in each.pods)) for name, each in sorted(known.items()))
+        question = (self, "preempt", pod.uid, named)
+        found = await self._hearing.ask(question, lambda: self._extender.process_preemption(pod, known))
+        return {**found, **agreed}
+
+    async def bind(self, pod: PodInfo, node_name: str) -> None:
+        """Raises ExtenderError: a trial changes nothing."""
+        raise ExtenderError("nothing is bound in a trial")
+
+
+class TrialExtenders:
+    """The extenders of a configuration with what they are sent. An async context manager, for one event loop.
+
+    Raises ConfigurationError for TLS files that cannot be used.
+    """
+
+    def __init__(self, configuration: KubeSchedulerConfiguration, objects: TrialObjects) -> None:
+        self._configuration = configuration
+        self._objects = objects
+        self._stack = AsyncExitStack()
+        self._all: list[HttpExtender] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._configuration.extenders)
+
+    async def __aenter__(self) -> Self:
+        surroundings = Surroundings(objects=self._objects, may_write=lambda: False, before_bind=_nothing)
+        paths = {id(each): f"extenders[{index}]" for index, each in enumerate(self._configuration.extenders)}
+        try:
+            for each in self._configuration.ordered_extenders:
+                extender = HttpExtender(each, surroundings, paths[id(each)])
+                self._stack.push_async_callback(extender.close)
+                self._all.append(extender)
+        except ConfigurationError:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    async def hearing(self, nodes: Iterable[Node]) -> Hearing:
+        """A new one about a cluster that has these nodes; may take part in a trial on another loop.
+
+        Raises ApiError when nodes cannot be read whole that an extender is to be sent.
+        """
+        if not self:
+            return NOBODY
+        if any(map(is_sent_nodes, self._configuration.extenders)):
+            await self._objects.read_nodes()
+        return Hearing(self._all, nodes, asyncio.get_running_loop())
+
+
+async def _nothing(uid: str) -> None:
+    """Before a binding, of which there are none."""

@@ -1,0 +1,57 @@
+"""Pods that a controller makes of a template, as far as a manifest says how many run at once.
+
+`manifests` reads them; in the API controllers would make them in time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+REPLICAS = {
+    "Deployment": ("replicas",),
+    "ReplicaSet": ("replicas",),
+    "StatefulSet": ("replicas",),
+    "Job": ("parallelism", "completions"),
+}
+"""Kinds with a pod template, and the fields of which the least says how many pods run at once; 1 without any."""
+
+_LONGEST_SHOWN = 60
+
+
+def replicas(document: Mapping[str, Any], kind: str, name: str) -> Iterator[dict[str, Any]]:
+    """The pods of a controller as plain values, those of a set with the templates of the claims that they mount."""
+    spec = document.get("spec") or {}
+    template = spec.get("template") or {}
+    namespace = (document.get("metadata") or {}).get("namespace")
+    numbers = [_count(spec[field], field) for field in REPLICAS[kind] if spec.get(field) is not None]
+    claims = (spec.get("volumeClaimTemplates") or ()) if kind == "StatefulSet" else ()
+    for index in range(min(numbers, default=1)):
+        own = f"{name}-{index}"
+        metadata = {**(template.get("metadata") or {}), "namespace": namespace, "name": own}
+        pod = dict(template.get("spec") or {})
+        if claims:
+            pod["volumes"] = [
+                *(pod.get("volumes") or ()),
+                *(_mounted(claim["metadata"]["name"], own) for claim in claims),
+            ]
+        yield {"metadata": metadata, "spec": pod, "volumeClaimTemplates": claims}
+
+
+def _mounted(template: str, pod: str) -> dict[str, Any]:
+    return {"name": template, "persistentVolumeClaim": {"claimName": f"{template}-{pod}"}}
+
+
+def _count(value: object, field: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"spec.{field}: Invalid value: {shown(value)}: must be an integer")
+    if value < 0:
+        raise ValueError(f"spec.{field}: Invalid value: {value}: must be greater than or equal to 0")
+    return value
+
+
+def shown(value: object) -> str:
+    """A value of a manifest as JSON, cut where it gets long."""
+    text = json.dumps(value, default=str)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"

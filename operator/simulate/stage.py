@@ -1,0 +1,73 @@
+"""The API of a rehearsal: it accepts every binding, eviction and word of the scheduler's, and keeps none beyond it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from muster.framework.contract import MERGE_PATCH, ApiError, Status
+from muster.framework.contract.api import NoApi
+from muster.framework.model.pod import Pod
+from muster.framework.model.pod_info import PodInfo
+
+_NOT_FOUND = 404
+
+
+class Stage(NoApi):
+    """The API of a rehearsal.
+
+    Attributes:
+        bound: the node of each pod that was bound, by UID.
+        told: the last that was said about each pod.
+        running: pods that run in the cluster, by `namespace/name`.
+    """
+
+    def __init__(self) -> None:
+        self.bound: dict[str, str] = {}
+        self.told: dict[str, str] = {}
+        self.running: dict[str, Pod] = {}
+        self._news: list[tuple[Pod, str]] = []
+        self._deleted: list[Pod] = []
+
+    def news(self) -> Sequence[tuple[Pod, str]]:
+        """What was bound since this was last asked for."""
+        news, self._news = self._news, []
+        return news
+
+    def deletions(self) -> Sequence[Pod]:
+        """The pods that were deleted through the API since this was last asked for."""
+        deleted, self._deleted = self._deleted, []
+        return deleted
+
+    def forget(self, uid: str) -> str:
+        """The pod is deleted. Returns its node."""
+        self.told.pop(uid, None)
+        return self.bound.pop(uid, "")
+
+    async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
+        self.bound[pod.uid] = node_name
+        self._news.append((pod.pod, node_name))
+        return None
+
+    def event(
+        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
+    ) -> None:
+        self.told[regarding.uid] = note
+
+    async def delete(self, path: str, body: bytes | None = None) -> bytes:
+        """Deletes a pod that runs in the cluster; one that was placed in the rehearsal is only to wait again."""
+        *_, namespace, _, name = path.split("/")
+        pod = self.running.pop(f"{namespace}/{name}", None)
+        if pod is None:
+            raise ApiError(f'pods "{name}" not found', status=_NOT_FOUND, reason="NotFound")
+        self._deleted.append(pod)
+        return b"{}"
+
+    async def patch(self, path: str, body: bytes, *, content_type: str = MERGE_PATCH) -> bytes:
+        """Accepts what is said of an object, and changes nothing."""
+        return b"{}"
+
+    def nominated(self, pod: PodInfo, node_name: str) -> None:
+        pass
+
+    def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
+        self.told[pod.uid] = message
