@@ -1,37 +1,29 @@
 """What is going to happen in a simulation, from its seed: a list of acts, each at a time of its own.
 
-An act is plain data and means the same whatever else happens, so a history can be printed, cut down to the acts that
-matter, and played again. Whom an act concerns is a number in [0, 1) where it depends on who is there by then.
+`scale_of` says how much, and `history_of` what; `crowd` adds what takes long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
+from muster.plugins.reservation.rounds import starts_within
+
+from .acts import NODE_CPU, Act
+from .crowd import SETTLED_SECONDS, Crowd, acts_of, after_seconds_of, crowd_of
+
+__all__ = ["CPUS", "NODE_CPU", "ZONES", "Act", "Scale", "history_of", "scale_of"]
+
 CPUS = (500, 1000, 1500, 2000)
 ZONES = ("east", "west")
-NODE_CPU = 4000
 _URGENT = 0.1
 _NATIVE = 0.3
 """The shares of pods of high priority, and of groups that are Kubernetes' own."""
 _PLAIN = 0.5
 """Of histories without anything rare."""
-
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """Something that happens. `what` is the name of a method of `world.World`, `given` its arguments."""
-
-    at: float
-    what: str
-    given: tuple[Any, ...] = ()
-
-    def __str__(self) -> str:
-        given = ", ".join(f"{value:.3g}" if isinstance(value, float) else str(value) for value in self.given)
-        return f"{self.at:7.3f} s  {self.what}({given})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +36,8 @@ class Scale:
         troubles: faults of machines and networks.
         nodes, pods, gangs: that come; `pods` in groups of one to four.
         changes: nodes and pods that change, end or go, and what others do.
+        after_seconds: how long somebody waits before room is reserved for them.
+        crowd: what comes and ends all the time, if anything does.
     """
 
     replicas: int
@@ -53,19 +47,36 @@ class Scale:
     pods: int = 8
     gangs: int = 2
     changes: int = 12
+    after_seconds: int = 300
+    crowd: Crowd | None = None
+
+    @property
+    def quiet_at(self) -> float:
+        """When nothing happens any more."""
+        return self.seconds if self.crowd is None else max(self.seconds, self.crowd.seconds + self.crowd.longest)
+
+    @property
+    def decided_at(self) -> float:
+        """When room has been reserved for whoever can be helped, and for nobody else."""
+        return SETTLED_SECONDS + starts_within(self.after_seconds, SETTLED_SECONDS)
 
 
 def scale_of(seed: str) -> Scale:
     """How much happens with this seed: anything from a quiet day to a very bad one."""
-    random = Random(f"{seed}/scale")
-    return Scale(
+    random, after_seconds = Random(f"{seed}/scale"), after_seconds_of(seed)
+    scale = Scale(
         replicas=random.choice((1, 2, 2, 3)),
         troubles=random.choice((0, 2, 6, 12)),
         nodes=random.choice((1, 2, 2, 3, 5)),
         pods=random.randint(1, 14),
         gangs=random.choice((0, 0, 1, 2, 4)),
         changes=random.choice((0, 6, 12, 24)),
+        after_seconds=after_seconds,
     )
+    crowd = crowd_of(seed, after_seconds)
+    if crowd is None:
+        return scale
+    return replace(scale, crowd=crowd, nodes=min(scale.nodes + 1, 4), pods=random.randint(0, 1), gangs=0)
 
 
 def history_of(seed: str, scale: Scale) -> list[Act]:
@@ -80,6 +91,8 @@ def history_of(seed: str, scale: Scale) -> list[Act]:
         for number in range(many):
             what, draw = random.choice(kinds)
             acts.append(Act(random.uniform(0.0, scale.seconds), what, draw(random, number)))
+    if scale.crowd is not None:
+        acts += acts_of(seed, scale.crowd, scale.nodes)
     return sorted([*acts, *_rarities(seed, scale.seconds)], key=lambda act: act.at)
 
 

@@ -17,10 +17,12 @@ from muster.framework.queue.entity import Place
 from muster.operator.process.process import Process
 from muster.sandbox.kinds import NATIVE_POD_GROUPS, NODES, PODS
 
+from .amounts import Devices, allocatable, cpu, on_node
 from .reasons import Reasons
 from .replica import Replica
-from .rest import Devices, Rest, allocatable, cpu, leftovers, on_node
-from .server import Answer, Request, SimulatedServer
+from .rest import Rest, leftovers
+from .server import EPOCH, Answer, Request, SimulatedServer
+from .starvation import Patience, Starvation
 from .trials import watch_trials
 from .world import World
 
@@ -46,6 +48,7 @@ class Judge:
         self._replicas = replicas
         self._world = world
         self._looks = 0
+        self._starvation: Starvation | None = None
         self._looked_at: dict[str, int] = {}
         self._scheduled: set[str] = set()
         self._known: set[str] = set()
@@ -57,6 +60,10 @@ class Judge:
             replica.on_start = partial(self._started, replica)
             if replica.process is not None:
                 self._started(replica, replica.process)
+
+    def troubles_end(self, patience: Patience) -> None:
+        """From now on whoever can be helped has to start within the bound that follows from this."""
+        self._starvation = Starvation(self._server, self._replicas, patience, self._server.wall() - EPOCH)
 
     def look(self) -> None:
         """Every few steps: what each process counts is what it would count anew, and each pod is in one place alone.
@@ -77,6 +84,8 @@ class Judge:
             if self._looked_at.get(replica.identity) != engine.cache.generation or self._looks % _ALWAYS_LOOK == 0:
                 self._looked_at[replica.identity] = engine.cache.generation
                 self._blame(replica, differences(engine.cache))
+        if self._starvation is not None:
+            self.wrong += self._starvation.look(self._server.wall() - EPOCH)
 
     def at_rest(self) -> None:
         """When nothing has happened for long, and everything works."""

@@ -10,16 +10,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from muster.framework.config.model import PluginConfig
 from muster.operator.process.settings import LEASE, Assembly, assemble, muster_configuration
+from muster.plugins.reservation.args import NAME, ReservationArgs
 from muster.sandbox.kinds import NODES, PODS
 
 from .history import Act, history_of, scale_of
 from .stage import EndlessError, Stage
+from .starvation import Patience
 
 _REST_SECONDS = 180.0
 """Longer than anything is put off, the two and a half minutes included after which a half-open watch is noticed.
 
-With all that happened before still less than the five minutes after which everything is tried again anyway.
+With all that happened before still less than the five minutes after which everything is tried again anyway, but for a
+crowd. The cluster at rest is looked at again when room has been reserved for whoever can be helped.
 """
 _REMEDY_SECONDS = 15.0
 _END_SECONDS = 60.0
@@ -69,17 +73,23 @@ def simulate(
     seed = str(seed)
     scale = scale_of(seed)
     acts = tuple(history_of(seed, scale) if history is None else history)
-    stage = Stage(seed, scale.replicas, assembly or standard(), tell or _say_nothing)
+    assembly = assembly or standard(scale.after_seconds)
+    stage = Stage(seed, scale.replicas, assembly, tell or _say_nothing)
     world, judge = stage.world, stage.judge
     world.expect(acts)
     try:
         stage.go_on(scale.seconds)
         world.calm_down()
-        stage.go_on(stage.began + scale.seconds + _REST_SECONDS - stage.loop.time())
+        if (after := _reserves_after(assembly)) > 0:
+            judge.troubles_end(Patience(after, scale.crowd.longest if scale.crowd is not None else 0.0))
+        stage.go_on(stage.began + scale.quiet_at + _REST_SECONDS - stage.loop.time())
         for kind in (NODES, PODS):
             for obj in stage.server.objects(kind):
                 stage.record(str(obj))
         judge.at_rest()
+        if not judge.wrong:
+            stage.go_on(stage.began + scale.decided_at - stage.loop.time())
+            judge.at_rest()
         if not judge.wrong:
             for _ in judge.remove_reasons():
                 stage.go_on(_REMEDY_SECONDS)
@@ -99,9 +109,17 @@ def _say_nothing(line: str) -> None:
     """Nobody wants to read it."""
 
 
+def _reserves_after(assembly: Assembly) -> int:
+    """How long somebody waits before room is reserved for them; 0 for ever."""
+    given = [profile.args.get(NAME) for profile in assembly.profiles]
+    return next((args.after_seconds for args in given if isinstance(args, ReservationArgs)), 0)
+
+
 @cache
-def standard() -> Assembly:
-    """What processes run by default."""
+def standard(after_seconds: int = 300) -> Assembly:
+    """What processes run by default, but for the time after which room is reserved."""
     configuration = muster_configuration()
     election = configuration.leader_election.model_copy(update={"leader_elect": True, "resource_name": LEASE})
-    return assemble(configuration.model_copy(update={"leader_election": election}))
+    patience = (PluginConfig(name="Reservation", args={"afterSeconds": after_seconds}),)
+    profiles = tuple(profile.model_copy(update={"plugin_config": patience}) for profile in configuration.profiles)
+    return assemble(configuration.model_copy(update={"leader_election": election, "profiles": profiles}))

@@ -21,7 +21,7 @@ from .world import World
 _LOOK_EVERY = 50
 _ALL_STEPS = 0.05
 """The share of seeds at which the judge looks after every single step: it takes some time."""
-_MOST_STEPS = 100_000
+_MOST_STEPS = 300_000
 
 
 class EndlessError(Exception):

@@ -1,6 +1,6 @@
 """What befalls processes, machines and cables: the acts of a history that need no object of the API.
 
-`World` is one of these, and adds what users and other schedulers do.
+`passing` adds pods that come and end, and `World` what users and other schedulers do.
 """
 
 from __future__ import annotations

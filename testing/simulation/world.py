@@ -22,16 +22,15 @@ from muster.sandbox.kinds import (
     RESOURCE_CLAIMS,
     RESOURCE_SLICES,
 )
-from muster.sandbox.lifecycle import DeleteOptions
 from muster.sandbox.objects import Object
 from muster.testing.builders import PodDict, make_node, make_pod
 
-from .history import NODE_CPU, Act
+from .acts import NODE_CPU, Act
 from .loop import SimulatedLoop
 from .network import Record
+from .passing import AT_ONCE, NAMESPACE, Passing
 from .replica import Replica
 from .server import SimulatedServer
-from .troubles import Troubles
 
 T = TypeVar("T")
 
@@ -43,12 +42,10 @@ DEVICE = "device"
 """The class of all devices."""
 STRANGER = "stranger"
 """The schedulerName of pods that are none of Muster's."""
-_NAMESPACE = "default"
-_AT_ONCE = DeleteOptions(grace=0)
 _TOO_LATE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 
 
-class World(Troubles):
+class World(Passing):
     """What acts on a cluster.
 
     Attributes:
@@ -83,10 +80,10 @@ class World(Troubles):
         """Pods and groups are deleted, all of them, and what pods claimed."""
         for kind in (PODS, self._server.pod_groups, NATIVE_POD_GROUPS):
             for obj in self._server.objects(kind):
-                self._store.delete(kind, obj["metadata"]["name"], namespace=_NAMESPACE, options=_AT_ONCE)
+                self._store.delete(kind, obj["metadata"]["name"], namespace=NAMESPACE, options=AT_ONCE)
         for claim in self._server.objects(RESOURCE_CLAIMS):
             self._store.replace_stored(RESOURCE_CLAIMS, claim | {"metadata": claim["metadata"] | {"finalizers": []}})
-            self._store.delete(RESOURCE_CLAIMS, claim["metadata"]["name"], namespace=_NAMESPACE, options=_AT_ONCE)
+            self._store.delete(RESOURCE_CLAIMS, claim["metadata"]["name"], namespace=NAMESPACE, options=AT_ONCE)
 
     # Objects.
 
@@ -98,9 +95,9 @@ class World(Troubles):
         node = _one(self._server.objects(NODES), whom)
         if node is not None:
             name = node["metadata"]["name"]
-            self._store.delete(NODES, name, options=_AT_ONCE)
+            self._store.delete(NODES, name, options=AT_ONCE)
             if self._store.find(RESOURCE_SLICES, name) is not None:
-                self._store.delete(RESOURCE_SLICES, name, options=_AT_ONCE)
+                self._store.delete(RESOURCE_SLICES, name, options=AT_ONCE)
             for pod in self._server.objects(PODS):
                 if pod["spec"].get("nodeName") == name:
                     self._touch(pod)
@@ -148,7 +145,7 @@ class World(Troubles):
             claim = f"{name}-{number}"
             request = {"name": "request", "exactly": {"deviceClassName": DEVICE}}
             made = {"metadata": {"name": claim}, "spec": {"devices": {"requests": [request]}}}
-            self._store.create(RESOURCE_CLAIMS, made, namespace=_NAMESPACE)
+            self._store.create(RESOURCE_CLAIMS, made, namespace=NAMESPACE)
             pod = make_pod(claim).requests(cpu=f"{cpu}m")
             pod["spec"]["resourceClaims"] = [{"name": "claim", "resourceClaimName": claim}]
             self._create(pod)
@@ -180,7 +177,7 @@ class World(Troubles):
         kind = NATIVE_POD_GROUPS if native else self._server.pod_groups
         spec = {"schedulingPolicy": {"gang": {"minCount": minimum}}} if native else {"minMember": minimum}
         group = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}, "spec": spec}
-        self._store.create(kind, group, namespace=_NAMESPACE)
+        self._store.create(kind, group, namespace=NAMESPACE)
 
     def group_changes(self, whom: float, by: int) -> None:
         """A group needs more members than before, or fewer."""
@@ -189,14 +186,14 @@ class World(Troubles):
             name, minimum = group["metadata"]["name"], max(1, group["spec"]["minMember"] + by)
             self.touched.add(name)
             changed = group | {"spec": group["spec"] | {"minMember": minimum}}
-            self._store.update(self._server.pod_groups, name, changed, namespace=_NAMESPACE)
+            self._store.update(self._server.pod_groups, name, changed, namespace=NAMESPACE)
 
     def group_goes(self, whom: float) -> None:
         group = _one(self._server.objects(self._server.pod_groups), whom)
         if group is not None:
             name = group["metadata"]["name"]
             self.touched.add(name)
-            self._store.delete(self._server.pod_groups, name, namespace=_NAMESPACE)
+            self._store.delete(self._server.pod_groups, name, namespace=NAMESPACE)
 
     def member_comes(self, group: str, number: int, cpu: int, native: bool) -> None:
         pod = make_pod(f"{group}-{number}").requests(cpu=f"{cpu}m")
@@ -246,14 +243,14 @@ class World(Troubles):
     # What acts have in common.
 
     def _create(self, pod: PodDict) -> None:
-        self._store.create(PODS, pod, namespace=_NAMESPACE)
+        self._store.create(PODS, pod, namespace=NAMESPACE)
 
     def _delete(self, pod: Object) -> None:
-        self._store.delete(PODS, pod["metadata"]["name"], namespace=_NAMESPACE, options=_AT_ONCE)
+        self._store.delete(PODS, pod["metadata"]["name"], namespace=NAMESPACE, options=AT_ONCE)
 
     def _bind(self, pod: str, node: str) -> None:
         target = {"kind": "Node", "name": node}
-        actions.bind(self._store, pod, {"metadata": {"name": pod}, "target": target}, namespace=_NAMESPACE)
+        actions.bind(self._store, pod, {"metadata": {"name": pod}, "target": target}, namespace=NAMESPACE)
 
     def _cordon(self, whom: float, cordoned: bool | None) -> None:
         node = _one(self._server.objects(NODES), whom)

@@ -1,0 +1,26 @@
+"""Acts: what a history in a simulation consists of.
+
+An act is plain data and means the same whatever else happens, so a history can be printed, cut down to the acts that
+matter, and played again. Whom an act concerns is a number in [0, 1) where it depends on who is there by then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+NODE_CPU = 4000
+"""What a node offers, in thousandths of a CPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Something that happens. `what` is the name of a method of `world.World`, `given` its arguments."""
+
+    at: float
+    what: str
+    given: tuple[Any, ...] = ()
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{value:.3g}" if isinstance(value, float) else str(value) for value in self.given)
+        return f"{self.at:7.3f} s  {self.what}({given})"

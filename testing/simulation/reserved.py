@@ -1,0 +1,34 @@
+"""What a process has reserved for pods and groups that have waited long, as the judge reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from muster.framework.scheduler.engine import Engine
+from muster.plugins.reservation.holds import Hold
+from muster.plugins.reservation.plugin import held_in
+from muster.sandbox.objects import Object
+
+
+class Reserved:
+    """What is reserved at this moment.
+
+    Attributes:
+        holds: one for each pod and group that room is held for; of a tree one for each of its parts.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.holds: Collection[Hold] = held_in(engine.shared)
+        names = engine.cache.snapshot.names
+        self._held = [
+            (hold, dict(zip((names[row] for row in hold.rows.tolist()), hold.amounts["cpu"].tolist(), strict=True)))
+            for hold in self.holds
+        ]
+
+    def against(self, pod: Object, node: str) -> int:
+        """How much of a node is kept from a pod, in thousandths of a CPU."""
+        uid, priority = pod["metadata"]["uid"], pod["spec"].get("priority") or 0
+        own = {hold.holder for hold in self.holds if uid in hold.members}
+        return sum(
+            amounts.get(node, 0) for hold, amounts in self._held if hold.holder not in own and priority <= hold.priority
+        )
