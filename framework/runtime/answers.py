@@ -7,6 +7,7 @@ shapes and numbers that the contract names, so nobody behind has to look again.
 from __future__ import annotations
 
 from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,6 +23,7 @@ _INT32 = np.iinfo(np.int32)
 _FEW = 8
 _MOST_OF_REASONS = 4 * LONGEST
 """Characters of all reasons of a status together."""
+_MOST_ELEMENTS = 1_000_000
 
 
 class PluginError(Exception):
@@ -107,8 +109,13 @@ def by_topic(answer: Any) -> Mapping[str, Any]:
 
 
 def all_of(answer: Iterable[Any], kind: type[T]) -> Sequence[T]:
-    """Everything that is iterated over. Raises TypeError when it cannot be, or has anything but `kind`."""
-    found = tuple(answer)
+    """Everything that is iterated over. Raises TypeError when it cannot be, or has anything but `kind`.
+
+    Raises ValueError when it has no end, or one that is beyond any cluster.
+    """
+    found = tuple(islice(answer, _MOST_ELEMENTS + 1))
+    if len(found) > _MOST_ELEMENTS:
+        raise ValueError(f"it answered more than {_MOST_ELEMENTS:,} of {kind.__name__}")
     if not all(isinstance(each, kind) for each in found):
         raise TypeError(f"it answered something besides {kind.__name__}")
     return found

@@ -128,8 +128,10 @@ class Framework:
 
     def tell_group_decision(self, decision: GroupDecision) -> Steps[None]:
         """Tell them what the trial of a group came to."""
+        waiting = decision.waiting
         for plugin in self.plugins.decision_followers:
-            yield from self._calls.tell_in_steps(plugin, decision.waiting[0], plugin.on_group_decision, decision)
+            tell = plugin.on_group_decision
+            yield from self._calls.tell_in_steps(plugin, waiting[0], tell, decision, members=len(waiting))
 
     # The scheduling cycle: which nodes can run the pod.
 

@@ -1,9 +1,9 @@
 """Every call of a plugin while pods are scheduled goes through here, to be guarded, timed and reported.
 
 Whatever a plugin raises, and an answer that means nothing at its point, becomes an ERROR that names the plugin and the
-point in kube-scheduler's words. So a plugin's bug costs the pod its attempt and never the loop. A call that takes too
-long cannot be stopped, but it is named: afterwards in the log, and while it runs by `Watch.current`, which another
-thread may look at.
+point in kube-scheduler's words. So a plugin's bug costs the pod its attempt and never the loop. Steps end when they
+have used up their budget (`step_budgets`). A single call that takes too long cannot be stopped, but it is named:
+afterwards in the log, and while it runs by `Watch.current`, which another thread may look at.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ..model.pod_info import PodInfo
 from ..queue.hints import ErrorLog
 from .answers import Failed, checked, failure, of_type, pod_group_post_filtered, post_filtered
 from .points import FILTER_WORK, FOLLOW, POD_GROUP_POST_FILTER, POST_FILTER, QUEUEING_HINT, Point
+from .step_budgets import LEAST_STEP_SECONDS, StepBudgets
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -72,13 +73,14 @@ class PluginCalls:
         now: seconds on the engine's clock.
     """
 
-    __slots__ = ("_errors", "_hints", "_observer", "_profile", "_watch", "now")
+    __slots__ = ("_budgets", "_errors", "_hints", "_observer", "_profile", "_watch", "now")
 
     def __init__(self, profile: str, now: Callable[[], float], observer: Observer, watch: Watch) -> None:
         self._profile = profile
         self._observer = observer
         self._watch = watch
         self._errors = ErrorLog(log, now)
+        self._budgets = StepBudgets(now)
         self._hints: dict[HintFunction, HintFunction] = {}
         self.now = now
 
@@ -184,7 +186,8 @@ class PluginCalls:
         def steps() -> Steps[tuple[Mapping[str, str] | None, Status | None]]:
             return pod_group_post_filtered(plugin, (yield from plugin.pod_group_post_filter(state, group, trial)))
 
-        ended = yield from self._in_steps(POD_GROUP_POST_FILTER, plugin, pod, steps(), may_be_closed=True)
+        members = len(group.members)
+        ended = yield from self._in_steps(POD_GROUP_POST_FILTER, plugin, pod, steps(), members, may_be_closed=True)
         found = (None, ended) if isinstance(ended, Status) else ended[0]
         self.log_failure(POD_GROUP_POST_FILTER, plugin, pod, found[1])
         return found
@@ -199,9 +202,13 @@ class PluginCalls:
         self.log_failure(FILTER_WORK, plugin, pod, ended)
 
     def _in_steps(
-        self, point: Point, plugin: Plugin, pod: PodInfo, steps: Steps[T], *, may_be_closed: bool
+        self, point: Point, plugin: Plugin, pod: PodInfo, steps: Steps[T], members: int = 0, *, may_be_closed: bool
     ) -> Steps[tuple[T] | Status]:
-        """Each step as a call. What they answer in the end, as the one element of a tuple, or an ERROR status."""
+        """Each step as a call. What they answer in the end, as the one element of a tuple, or an ERROR status.
+
+        The budget is that of the pod, or of a group with so many `members`.
+        """
+        budget, spent = self._budgets.seconds(point, plugin, pod, members), 0.0
 
         def step() -> tuple[T] | None:
             try:
@@ -210,15 +217,21 @@ class PluginCalls:
                 return (end.value,)
             return None
 
-        ended: tuple[T] | Status | None = self.call(point, plugin, pod, False, step)
-        while ended is None:
+        while True:
+            began = self.now()
+            ended: tuple[T] | Status | None = self.call(point, plugin, pod, False, step)
+            if ended is not None:
+                return ended
+            spent += max(LEAST_STEP_SECONDS, self.now() - began)
+            if spent >= budget:
+                self._budgets.exceeded(point, plugin, pod)
+                self.undo(point, plugin, pod, False, steps.close)
+                return failure(point, plugin, TimeoutError(f"its steps have not come to an end within {budget:.3g} s"))
             try:
                 yield may_be_closed
             except GeneratorExit:
                 self.undo(point, plugin, pod, False, steps.close)
                 raise
-            ended = self.call(point, plugin, pod, False, step)
-        return ended
 
     @types.coroutine
     def _watched(self, running: Running, work: Awaitable[Any]) -> Generator[Any, Any, Any]:
@@ -246,11 +259,13 @@ class PluginCalls:
         """Tell a plugin something that it can change nothing about any more; what it raises is logged."""
         self.undo(FOLLOW, plugin, about, False, method, *args)
 
-    def tell_in_steps(self, plugin: Plugin, pod: PodInfo, method: Callable[..., object], *args: object) -> Steps[None]:
-        """The same for what may take long: the plugin may answer steps."""
+    def tell_in_steps(
+        self, plugin: Plugin, pod: PodInfo, method: Callable[..., object], *args: object, members: int = 0
+    ) -> Steps[None]:
+        """The same for what may take long: the plugin may answer steps. `members` are those of the pod's group."""
         answer = self.call(FOLLOW, plugin, pod, False, method, *args)
         if isinstance(answer, Generator):
-            answer = yield from self._in_steps(FOLLOW, plugin, pod, answer, may_be_closed=False)
+            answer = yield from self._in_steps(FOLLOW, plugin, pod, answer, members, may_be_closed=False)
         self.log_failure(FOLLOW, plugin, pod, answer)
 
     def undo(

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar, cast
 
@@ -36,6 +36,7 @@ from ..contract.plugin import (
 )
 from ..contract.status import text_of
 from ..snapshot.journal import DependsOn
+from .answers import all_of
 
 _LONGEST_TEXT = 512
 
@@ -73,14 +74,6 @@ _REJECTING = (
 )
 EVERYTHING = (EventRegistration(ClusterEvent(EventResource.WILDCARD, Action.ALL)),)
 """What concerns those who do not say what does."""
-
-
-def _all_registrations(answered: Iterable[EventRegistration]) -> tuple[EventRegistration, ...]:
-    registrations = tuple(answered)
-    for each in registrations:
-        if not isinstance(each, EventRegistration):
-            raise TypeError(f"{each!r} is no EventRegistration")
-    return registrations
 
 
 class PluginSet:
@@ -155,7 +148,7 @@ class PluginSet:
         for name, plugin in self.plugins.items():
             if isinstance(plugin, EnqueueExtensions):
                 with built(self.name, name, calling="events_to_register"):
-                    found[name] = _all_registrations(plugin.events_to_register())
+                    found[name] = all_of(plugin.events_to_register(), EventRegistration)
             elif isinstance(plugin, _REJECTING):
                 found[name] = EVERYTHING
         return found

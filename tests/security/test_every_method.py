@@ -119,7 +119,7 @@ ANSWERS: dict[str, Answer] = {
     "answers a status of nothing": lambda call: Status(2, ([],), "", "none"),  # type: ignore[arg-type]
     "answers an error that cannot be told": lambda call: Status.failure(error=Unspeakable()),
     "answers steps that break": half_way,
-    "answers endless pairs": lambda call: zip(repeat(1, 50), repeat(2, 50), strict=True),
+    "answers endless pairs": lambda call: zip(repeat(1), repeat(2), strict=True),
 }
 WRITES: dict[str, Answer] = {"writes to what it was given": writing}
 

@@ -1,6 +1,6 @@
 """A plugin that implements every method of the contract, and a cluster in which each of them is called."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -348,9 +348,9 @@ class World(VirtualScheduler):
         unreported: keys of pods whose binding the API accepts and never tells of.
     """
 
-    def __init__(self, *plugins: type[Plugin]) -> None:
+    def __init__(self, *plugins: type[Plugin], stopwatch: Callable[[], float] = lambda: 0.0) -> None:
         self.unreported: set[str] = set()
-        super().__init__(*plugins, IN_TREE["NodeResourcesFit"], IN_TREE["DefaultPreemption"])
+        super().__init__(*plugins, IN_TREE["NodeResourcesFit"], IN_TREE["DefaultPreemption"], stopwatch=stopwatch)
         self.random = lambda: 1.0
         self.add_nodes(*(make_node(f"node-{zone}", cpu="8").labels(zone=zone) for zone in "xyz"))
 

@@ -1,0 +1,184 @@
+"""Steps that never end cost the pod its attempt, by plugin and point, at whatever point they are answered."""
+
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from muster.framework import contract
+from muster.framework.contract import LongWork, Plugin
+from muster.framework.runtime.step_budgets import (
+    GROUP_SECONDS,
+    LEAST_STEP_SECONDS,
+    MEMBER_SECONDS,
+    POD_SECONDS,
+    REDUCED_FOR_SECONDS,
+)
+from muster.framework.scheduler.engine import Engine
+from muster.framework.scheduler.profile_handle import Ports
+from tests.builders import make_node, make_pod
+from tests.security.test_every_method import CASES, Call, Rogues, make_room, play
+from tests.security.upright import OneByOne, Upright, World
+
+STEP_SECONDS = 0.25
+WHERE = {
+    "DecisionFollower.on_group_decision": POD_SECONDS + 2 * MEMBER_SECONDS,
+    "DecisionFollower.on_pod_decision": POD_SECONDS,
+    "LongWork.left": POD_SECONDS,
+    "PodGroupPostFilterPlugin.pod_group_post_filter": GROUP_SECONDS + 2 * MEMBER_SECONDS,
+    "PostFilterPlugin.post_filter": POD_SECONDS,
+}
+"""Every point where a plugin may answer steps, and the budget there of a pod, or of a group of two."""
+
+
+class Work:
+    """What endless steps have spent, seconds. It passes on the stopwatch alone."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.closed = 0
+
+    def steps(self) -> Iterator[bool]:
+        try:
+            while True:
+                self.seconds += STEP_SECONDS
+                yield True
+        finally:
+            self.closed += 1
+
+    def answer(self, method: str) -> Any:
+        """What a method answers, as `Rogues` wants it."""
+
+        def answer(call: Call) -> Any:
+            return ("Upright", self.steps()) if method == "LongWork.left" else self.steps()
+
+        return answer
+
+
+class TimedWorld(World):
+    """What is done in one step lasts longer than a slice."""
+
+    def __init__(self, work: Work, *plugins: type[Plugin]) -> None:
+        self._work = work
+        super().__init__(*plugins, stopwatch=lambda: work.seconds)
+
+    def build(self, ports: Ports) -> Engine:
+        return super().build(replace(ports, stopwatch=lambda: self.clock.now() + self._work.seconds))
+
+
+def test_every_point_that_may_answer_steps_is_here() -> None:
+    found = set()
+    for module in pkgutil.iter_modules(contract.__path__, f"{contract.__name__}."):
+        for name, kind in vars(import_module(module.name)).items():
+            if inspect.isclass(kind) and kind.__module__ == module.name and issubclass(kind, Plugin):
+                methods = {each: value for each, value in vars(kind).items() if inspect.isfunction(value)}
+                found |= {
+                    f"{name}.{each}"
+                    for each, value in methods.items()
+                    if "Steps[" in str(value.__annotations__.get("return"))
+                }
+    assert found | {"LongWork.left"} == WHERE.keys()
+    assert "left" in LongWork.__slots__
+
+
+@pytest.mark.parametrize("name", WHERE)
+async def test_the_budget_ends_them_by_name_and_the_rest_goes_on(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    case, work = CASES[name], Work()
+    rogues = Rogues(case, name, work.answer(name))
+    plugins = {plugin.name: plugin for plugin in (Upright, OneByOne, rogues.plugin())}
+    world = TimedWorld(work, *plugins.values())
+
+    await play(world, case)
+
+    others = {key for key in world.api.pods if "victim" not in key}
+    assert {key for key in others if world.node_of(key)} == others
+    notes = [note for _, _, note in world.events]
+    told = [*notes, *(message for _, message, _ in world.conditions.values()), caplog.text]
+    words = f"{case.says}: its steps have not come to an end within {WHERE[name]:.3g} s"
+    assert any(words in text for text in told), told
+    assert rogues.calls == work.closed > 0
+    assert WHERE[name] <= work.seconds <= rogues.calls * (WHERE[name] + STEP_SECONDS)
+    assert not world.engine.cache.snapshot.tentative
+
+    rogues.mended = True
+    plugins["Upright"].crowded = False  # type: ignore[attr-defined]
+    await make_room(world)
+    assert {key: world.place(key) for key in world.api.pods if not world.node_of(key)} == {}
+    world.check()
+
+
+class Endless(Upright):
+    """Looks for room for ever, for pods labelled `picky`."""
+
+    spends: Work
+
+    def post_filter(self, state: Any, pod: Any, diagnosis: Any) -> Any:
+        return self.spends.steps()
+
+
+def endless(work: Work) -> type[Plugin]:
+    return type("Upright", (Endless,), {"spends": work, "crowded": True})
+
+
+async def test_whoever_exceeds_it_again_and_again_is_given_less_for_a_while() -> None:
+    work = Work()
+    world = TimedWorld(work, endless(work))
+    world.add(make_pod("alike").requests(cpu="500m").node("node-x"))
+
+    async def attempt(cpu: str = "500m") -> float:
+        """The seconds that an attempt of a pod takes."""
+        before = work.seconds
+        [key] = world.add(make_pod("victim").requests(cpu=cpu).labels(picky="yes"))
+        await world.settle()
+        world.delete(key)
+        return work.seconds - before
+
+    assert [await attempt() for _ in range(6)] == [20.0, 5.0, 1.25, 0.5, 0.25, 0.25]
+    assert await attempt(cpu="501m") == POD_SECONDS
+    await world.run(REDUCED_FOR_SECONDS)
+    assert await attempt() == POD_SECONDS
+    await world.kill()
+
+
+class Instant(Work):
+    """Its steps take no time at all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken = 0
+
+    def steps(self) -> Iterator[bool]:
+        while True:
+            self.taken += 1
+            yield True
+
+
+async def test_where_the_clock_stands_their_number_ends_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.framework.runtime.step_budgets.POD_SECONDS", 1000 * LEAST_STEP_SECONDS)
+    work = Instant()
+    world = World(endless(work))
+    world.add(make_pod("victim").requests(cpu="500m").labels(picky="yes"))
+    await world.settle()
+    assert work.taken == pytest.approx(0.05 / LEAST_STEP_SECONDS, abs=1)
+    await world.kill()
+
+
+async def test_what_informers_bring_meanwhile_is_taken_in_when_the_budget_is_spent() -> None:
+    work = Work()
+    world = TimedWorld(work, endless(work))
+    world.add(make_pod("victim").requests(cpu="500m").labels(picky="yes"))
+    assert world.step()
+
+    world.add_nodes(make_node("late", cpu="8"))
+    world.add(make_pod("other").requests(cpu="250m"))
+    while world.engine.scheduler.under_way:
+        assert world.engine.cache.snapshot.node_count == 3
+        assert world.step()
+    assert (work.seconds, world.engine.cache.snapshot.node_count) == (POD_SECONDS, 4)
+    await world.settle()
+    assert world.node_of("default/other")
+    await world.kill()
