@@ -289,6 +289,11 @@ class Framework:
         self._calls.point_ended(points.PERMIT, status, since)
         return status
 
+    def may_be_held(self, pod: PodInfo) -> bool:
+        """Whether a Permit plugin has a say about the pod by itself; those that know groups hold members of these."""
+        others = self._concerned.others(pod)
+        return any(plugin.name not in others and not isinstance(plugin, GroupPlugin) for plugin in self.plugins.permit)
+
     # The binding cycle.
 
     def held_by(self, pod: PodInfo) -> Mapping[str, str]:

@@ -103,6 +103,8 @@ def explain_pod(
         }
         if explained.group:
             found["group"] = explained.group
+        if explained.held:
+            found["held"] = explained.held
         if explained.evicted:
             found["evicted"] = explained.evicted
         if explained.starts:

@@ -27,6 +27,7 @@ from muster.plugins.reservation.ends import says_its_end
 
 from .native_groups import decided_with
 from .picture import picture
+from .standing import held_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Explained:
         group: why the pod goes nowhere although it alone could: what its PodGroup lacks; else "".
         evicted: whom the pod, or its PodGroup, would evict.
         starts: when it, or its PodGroup, would start at the latest with room reserved; empty where nobody can say.
+        held: why Permit does not let it go to a node that takes it, tried now or as the scheduler reported; else "".
     """
 
     pod: PodInfo
@@ -52,6 +54,7 @@ class Explained:
     group: str
     evicted: Sequence[Evicted]
     starts: Sequence[Start] = ()
+    held: str = ""
 
 
 async def explain_live(assembly: Assembly, connection: Connection, namespace: str, name: str) -> Explained:
@@ -91,14 +94,18 @@ async def explain_among(
     group, evicted = "", evicted_for(explanation.evictions, pod.key)
     starts: Sequence[Start] = ()
     makes_room = explanation.evictions is not None
+    held = held_of(pod.pod)
     waits = not pod.node_name and not gated
     if group_key(pod) is not None and waits and (explanation.chosen or makes_room):
         group, evicted, starts = await _rehearsed(assembly, cluster, pod, now, hearing)
         if makes_room:  # not for this pod alone
             explanation = replace(explanation, message="", evictions=None)
+    elif waits and explanation.chosen and engine.algorithms[profile].framework.may_be_held(waiting):
+        now_held, *_ = await _rehearsed(assembly, cluster, pod, now, hearing)
+        held = now_held or held
     elif waits and not explanation.chosen and any(says_its_end(each) for each in cluster.pods):
         *_, starts = await _rehearsed(assembly, cluster, pod, now, hearing)
-    return Explained(pod, profile, len(cluster.nodes), explanation, gated, group, evicted, starts)
+    return Explained(pod, profile, len(cluster.nodes), explanation, gated, group, evicted, starts, held)
 
 
 async def _rehearsed(

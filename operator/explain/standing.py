@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from muster.framework.model.pod import Pod, PodCondition
+from muster.framework.scheduler.permit_reports import REASON as HELD
 from muster.operator.podgroups.membership import group_of, is_native
 from muster.plugins.coscheduling.api import SCHEDULED, Condition, PodGroup, PodGroupStatus
 from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
@@ -106,7 +107,17 @@ def native_with_members(group: NativeGroup, members: Iterable[Pod]) -> Group:
 
 def said_of(pod: Pod) -> str:
     """What the pod's condition says of why it waits."""
-    return next((each for each in pod.status.conditions if each.type == "PodScheduled"), PodCondition()).message
+    return _scheduled(pod).message
+
+
+def held_of(pod: Pod) -> str:
+    """What its condition says of a pod that Permit holds; "" for any other."""
+    condition = _scheduled(pod)
+    return condition.message if condition.reason == HELD and not pod.spec.node_name else ""
+
+
+def _scheduled(pod: Pod) -> PodCondition:
+    return next((each for each in pod.status.conditions if each.type == "PodScheduled"), PodCondition())
 
 
 def _by_name(members: Iterable[Pod]) -> list[Pod]:

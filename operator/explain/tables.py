@@ -26,6 +26,8 @@ def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
         yield f"{explanation.prefilter.plugin}: {explanation.prefilter.message}"
     if explained.group:
         yield explained.group
+    if explained.held and explained.held != explained.group:
+        yield explained.held
     if explanation.message:
         yield explanation.message
     yield from evictions.told(explained.evicted)

@@ -2,9 +2,12 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from muster.framework.config import PluginRef
+from muster.framework.contract import Plugin
 from muster.framework.model.node import Node
 from muster.operator.process.settings import Assembly, assemble, muster_configuration
 from muster.operator.simulate.manifests import Objects, read
@@ -19,6 +22,14 @@ GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 def muster() -> Assembly:
     """What `muster run` is without a configuration file."""
     return assemble(muster_configuration())
+
+
+def muster_with(plugin: type[Plugin]) -> Assembly:
+    """Muster without a configuration file, but with another package's Permit plugin."""
+    plain = muster()
+    [profile] = plain.profiles
+    points = {**profile.points, "permit": (*profile.points["permit"], PluginRef(plugin.name, 0))}
+    return replace(plain, profiles=(replace(profile, points=points),), registry={**plain.registry, plugin.name: plugin})
 
 
 def objects(*found: Mapping[str, Any]) -> Objects:

@@ -1,14 +1,12 @@
 """Where pods would go, and what is said of those that would go nowhere."""
 
-from dataclasses import replace
-
-from muster.framework.config import PluginRef, load
-from muster.framework.contract import Plugin, Status
+from muster.framework.config import load
+from muster.framework.contract import Status
 from muster.operator.explain.group_trial import try_group
-from muster.operator.process.settings import Assembly, assemble
+from muster.operator.process.settings import assemble
 from tests.builders import make_node, make_pod
 from tests.scheduler.scripted import permitting
-from tests.simulate.rehearsing import GROUP_LABEL, member, muster, objects, place, pod_group, simulate
+from tests.simulate.rehearsing import GROUP_LABEL, member, muster_with, objects, place, pod_group, simulate
 
 FULL = "0/1 nodes are available: 1 Insufficient cpu."
 
@@ -69,7 +67,7 @@ async def test_a_gang_that_does_not_fit_takes_no_room_from_others() -> None:
     single = make_pod("single").requests(cpu="2")
     placements, _ = await simulate(objects(make_node("one", cpu="2")), objects(pod_group("gang", 3), *gang, single))
     assert placements["single"].node == "one"
-    reason = "pod group default/gang is unschedulable, 2 of the 3 members that it needs fit; with those 2 placed: "
+    reason = "pod group default/gang is unschedulable, 0 of the 3 members that it needs fit: "
     assert {each.reason for each in placements.values() if each.group} == {reason + FULL}
 
 
@@ -118,20 +116,12 @@ async def test_members_that_another_plugin_holds_at_permit_have_a_node_and_the_p
     gang = [member(f"m-{number}", "gang").requests(cpu="1") for number in range(2)]
     cluster = objects(make_node("one", cpu="2"), pod_group("gang", 2), *gang)
     wanted = objects(pod_group("gang", 2), *gang)
-    placements, _ = await simulate(objects(make_node("one", cpu="2")), wanted, with_(gate))
+    placements, _ = await simulate(objects(make_node("one", cpu="2")), wanted, muster_with(gate))
     held = "waits on node one for Gate to permit it: closed until noon"
     assert [(each.node, each.reason) for each in placements.values()] == [("", held)] * 2
-    trial = await try_group(with_(gate), cluster, "default/gang")
+    trial = await try_group(muster_with(gate), cluster, "default/gang")
     assert trial is not None
     assert (trial.reason, trial.lack, trial.help) == (held, None, None)
-
-
-def with_(plugin: type[Plugin]) -> Assembly:
-    """Muster without a configuration file, but with another package's Permit plugin."""
-    plain = muster()
-    [profile] = plain.profiles
-    points = {**profile.points, "permit": (*profile.points["permit"], PluginRef(plugin.name, 0))}
-    return replace(plain, profiles=(replace(profile, points=points),), registry={**plain.registry, plugin.name: plugin})
 
 
 async def test_the_configuration_decides() -> None:

@@ -136,6 +136,7 @@ def _sentences(answer: Explained | Told | Unanswered, now: float) -> list[str]:
     turned_away = explanation.prefilter
     found = [
         answer.group,
+        answer.held,
         explanation.message,
         f"{turned_away.plugin}: {turned_away.message}" if turned_away is not None else "",
         f"Alone, it could go to {explanation.chosen}." if answer.group and where else where,
