@@ -173,6 +173,10 @@ class PodSpec(Wire):
             msgspec.structs.force_setattr(self, "volumes", read)
 
 
+POD_SCHEDULED = "PodScheduled"
+"""The type of the condition that says whether a pod has a node."""
+
+
 class PodCondition(Wire):
     """`status.conditions[]`."""
 
@@ -181,6 +185,7 @@ class PodCondition(Wire):
     reason: str = ""
     message: str = ""
     observed_generation: int = 0
+    last_transition_time: str | None = None
 
 
 class ContainerStatus(Wire):
@@ -210,6 +215,10 @@ class PodStatus(Wire):
     resources: ResourceRequirements | None = None
     allocated_resources: dict[str, Quantity] = msgspec.field(default_factory=dict)
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
+
+    def condition(self, type: str) -> PodCondition | None:
+        """The condition of a type, if it is there."""
+        return next((each for each in self.conditions if each.type == type), None)
 
 
 class PodMeta(ObjectMeta):

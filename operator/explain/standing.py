@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from muster.framework.model.pod import Pod, PodCondition
+from muster.framework.model.pod import POD_SCHEDULED, Pod, PodCondition
 from muster.framework.scheduler.permit_reports import REASON as HELD
 from muster.operator.podgroups.membership import group_of, is_native
 from muster.plugins.coscheduling.api import SCHEDULED, Condition, PodGroup, PodGroupStatus
@@ -117,7 +117,7 @@ def held_of(pod: Pod) -> str:
 
 
 def _scheduled(pod: Pod) -> PodCondition:
-    return next((each for each in pod.status.conditions if each.type == "PodScheduled"), PodCondition())
+    return pod.status.condition(POD_SCHEDULED) or PodCondition()
 
 
 def _by_name(members: Iterable[Pod]) -> list[Pod]:

@@ -41,8 +41,9 @@ def plan_patch(
 
     `nominated_node` None leaves the nomination alone, "" clears it; `written_node` is the one that was written last,
     which `pod` need not have yet. `now` is seconds since the epoch; it becomes the
-    transition time only if the condition's status changes. The patch names the pod's UID, so the API turns it down
-    for another pod of the same name.
+    transition time only if the condition's status changes, or if it has none, as the one that the API server gives to
+    a pod with gates: so it says since when a pod has been refused. The patch names the pod's UID, so the API turns it
+    down for another pod of the same name.
     """
     status: dict[str, Any] = {}
     if condition is not None and (changed := _changed_condition(pod, condition, now)) is not None:
@@ -55,7 +56,7 @@ def plan_patch(
 
 
 def _changed_condition(pod: Pod, wanted: PodCondition, now: float) -> dict[str, Any] | None:
-    old = next((condition for condition in pod.status.conditions if condition.type == wanted.type), None)
+    old = pod.status.condition(wanted.type)
     if old is not None and (old.status, old.reason, old.message) == (wanted.status, wanted.reason, wanted.message):
         return None
     patch: dict[str, Any] = {
@@ -66,7 +67,7 @@ def _changed_condition(pod: Pod, wanted: PodCondition, now: float) -> dict[str, 
     }
     if pod.metadata.generation:
         patch["observedGeneration"] = pod.metadata.generation
-    if old is None or old.status != wanted.status:
+    if old is None or old.status != wanted.status or old.last_transition_time is None:
         patch["lastTransitionTime"] = rfc3339(now)
     return patch
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
 
-from muster.framework.model.pod import PodCondition
+from muster.framework.model.pod import POD_SCHEDULED, PodCondition
 from muster.operator.kube.outcome import Result
 from muster.operator.kube.pod_status import plan_patch
 
@@ -55,7 +55,7 @@ class PodConditionWriter:
 
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
         """Set PodScheduled to False."""
-        condition = PodCondition(type="PodScheduled", status="False", reason=reason, message=message)
+        condition = PodCondition(type=POD_SCHEDULED, status="False", reason=reason, message=message)
         self._say(pod, condition, nominated_node)
 
     def nominated(self, pod: PodInfo, node_name: str) -> None:

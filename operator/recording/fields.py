@@ -143,6 +143,7 @@ FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
         "status": _KEPT,
         "reason": Holds.CONDITION,
         "message": Holds.UNREAD,
+        "lastTransitionTime": _KEPT,
     },
     pod_relations.PodAffinityTerm: {"namespaces": _NAME, "topologyKey": _KEY},
     pod_relations.TopologySpreadConstraint: _SPREAD,

@@ -1,8 +1,10 @@
 """Who waits for want of room, since when, and for whom room is to be reserved: those that have waited longest.
 
-One object serves the plugins of all profiles. A pod waits with one holder at a time, the one that it was refused with
-last. One timer is armed, for the waiter whose next round begins first. A waiter that the last plan has found to wait in
-vain leaves its place to others; `looks` has it planned for again when something has changed.
+A wait begins when the condition `PodScheduled` of a pod became False. The API keeps that, so a new leader counts on,
+and reserves when the one before would have. One object serves the plugins of all profiles. A pod waits with one holder
+at a time, the one that it was refused with last. One timer is armed, for the waiter whose next round begins first. A
+waiter that the last plan has found to wait in vain leaves its place to others; `looks` has it planned for again when
+something has changed.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from itertools import count
 from math import inf
 
 from muster.framework.contract import Clock, PodInfo, Timer
+from muster.framework.model.pod import POD_SCHEDULED
+from muster.framework.model.times import parse_time
 
 from .packing import Cost
 from .rounds import begins_after, round_at
@@ -42,7 +46,7 @@ class Waiter:
 
     Attributes:
         holder: the group, as `plugin/id`, or the pod, as `namespace/name`.
-        since: when it was refused first, seconds on the engine's clock.
+        since: when the first of its pods was refused first, by whichever leader, seconds on the engine's clock.
         priority: the highest of its pods'.
         pods: those that wait, by UID.
         chance: what the last plan said.
@@ -115,7 +119,8 @@ class LongWaiters:
         """No node had room for these pods. Whether room is to be reserved for them now."""
         waiter = self._waiters.get(holder)
         if waiter is None:
-            waiter = self._waiters[holder] = Waiter(holder, self._clock.now())
+            pods = [*pods]
+            waiter = self._waiters[holder] = Waiter(holder, self._refused_at(pods))
             self._await_round(waiter)
             self._arm()
         before, waiter.pods = waiter.pods, {pod.uid: pod for pod in pods}
@@ -205,6 +210,13 @@ class LongWaiters:
         waiter = self._waiters.get(holder)
         if waiter is not None:
             self._activate({pod.key: pod for pod in waiter.pods.values()})
+
+    def _refused_at(self, pods: Iterable[PodInfo]) -> float:
+        """When the first of these was refused first, as their conditions say; now where none has been."""
+        now, wall = self._clock.now(), self._clock.wall()
+        refused = (pod.pod.status.condition(POD_SCHEDULED) for pod in pods)
+        times = (each.last_transition_time for each in refused if each is not None and each.status == "False")
+        return min([now, *(now - wall + parse_time(time) for time in times if time)])
 
     def _place(self, waiter: Waiter) -> tuple[Chance, int, bool, float]:
         start = self._start_of(waiter.holder)

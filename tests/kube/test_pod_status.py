@@ -44,7 +44,7 @@ def test_a_new_condition_gets_a_transition_time_and_the_generation_it_is_about()
 
 
 def test_another_message_keeps_the_transition_time() -> None:
-    old = PodCondition("PodScheduled", "False", "Unschedulable", "another reason")
+    old = PodCondition("PodScheduled", "False", "Unschedulable", "another reason", 3, "2027-01-15T07:00:00Z")
     patch = planned(PodStatus(conditions=(old,)), condition=WAITING)
     assert "lastTransitionTime" not in patch["status"]["conditions"][0]
     assert patch["status"]["conditions"][0]["message"] == "0/1 nodes are available."
@@ -53,6 +53,12 @@ def test_another_message_keeps_the_transition_time() -> None:
 def test_a_changed_status_sets_the_transition_time() -> None:
     old = PodCondition("PodScheduled", "True", "", "")
     patch = planned(PodStatus(conditions=(old,)), condition=WAITING)
+    assert patch["status"]["conditions"][0]["lastTransitionTime"] == "2027-01-15T08:00:00Z"
+
+
+def test_a_pod_that_had_gates_says_since_when_it_has_been_refused() -> None:
+    gated = PodCondition("PodScheduled", "False", "SchedulingGated", "Scheduling is blocked due to non-empty gates")
+    patch = planned(PodStatus(conditions=(gated,)), condition=WAITING)
     assert patch["status"]["conditions"][0]["lastTransitionTime"] == "2027-01-15T08:00:00Z"
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from muster.framework.contract import PodInfo
+from muster.framework.model.times import rfc3339
 from muster.plugins.reservation.packing import FREE, Cost
 from muster.plugins.reservation.waiting import Chance, LongWaiters, Waiter
 from muster.testing.clock import VirtualClock
@@ -71,6 +72,32 @@ def test_who_has_waited_long_enough_is_tried_again_by_itself() -> None:
     assert not waiting.refuse("b")
     waiting.wait(50)
     assert waiting.activated[1:] == [["default/a"], ["default/b"]]
+
+
+def test_a_new_leader_counts_on_from_the_condition_of_the_pod_that_has_waited_longest() -> None:
+    waiting = Waiting()
+    waiting.wait(80)
+    members = [
+        make_pod(name) | {"status": {"conditions": [{"type": "PodScheduled", "status": status, **since}]}}
+        for name, status, since in (
+            ("a", "False", {"lastTransitionTime": rfc3339(waiting.clock.wall() - 60)}),
+            ("b", "False", {"lastTransitionTime": rfc3339(waiting.clock.wall() - 20)}),
+            ("c", "False", {}),
+            ("d", "True", {"lastTransitionTime": rfc3339(waiting.clock.wall() - 70)}),
+        )
+    ]
+    assert not waiting.waiters.refused("gang", [typed_pod(pod) for pod in members])
+    assert waiting.waiter("gang").since == waiting.clock.now() - 60
+    waiting.wait(41)
+    assert waiting.activated == [[f"default/{name}" for name in "abcd"]]
+    assert waiting.first() == ["gang"]
+
+
+def test_a_condition_from_a_clock_that_is_ahead_begins_no_wait_in_the_future() -> None:
+    waiting = Waiting()
+    ahead = {"type": "PodScheduled", "status": "False", "lastTransitionTime": rfc3339(waiting.clock.wall() + 90)}
+    waiting.waiters.refused("a", [typed_pod(make_pod("a") | {"status": {"conditions": [ahead]}})])
+    assert waiting.waiter("a").since == waiting.clock.now()
 
 
 def test_who_has_room_already_is_not_tried_because_others_are_due() -> None:
