@@ -99,6 +99,7 @@ def explain_pod(
             "pod": explained.pod.key,
             "schedulerName": explained.pod.pod.spec.scheduler_name,
             "profile": explained.profile,
+            **({"node": explained.pod.node_name} if explained.pod.node_name else {}),
             **({"message": explained.gated} if explained.gated else as_json(explained.explanation)),
         }
         if explained.group:

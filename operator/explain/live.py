@@ -56,6 +56,20 @@ class Explained:
     starts: Sequence[Start] = ()
     held: str = ""
 
+    @property
+    def best(self) -> str:
+        """The node that it would go to, with how many are as good, and how the one compares that it has, if any."""
+        own, chosen, totals = self.pod.node_name, self.explanation.chosen, self.explanation.totals
+        alike = [name for name, total in totals.items() if total == totals[chosen] and name != chosen]
+        more = f" and {len(alike)} more as good" if alike else ""
+        if own in alike:
+            return f"{chosen}{more}, {own}, where it is, among them"
+        if own == chosen:
+            return f"{chosen}, where it is,{more}" if more else f"{chosen}, where it is"
+        if own in totals:
+            return f"{chosen}{more}; {own}, where it is, has {totals[own]} points to {totals[chosen]}"
+        return f"{chosen}{more}; {own}, where it is, could not run it now" if own else f"{chosen}{more}"
+
 
 async def explain_live(assembly: Assembly, connection: Connection, namespace: str, name: str) -> Explained:
     """Explain the pod as things are now.

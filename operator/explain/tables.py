@@ -12,6 +12,7 @@ from .layout import lines, shortened
 from .live import Explained
 
 _BEST_SHOWN = 10
+_AGAIN = "It has its node. If it were to be placed again now:"
 
 
 def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
@@ -22,6 +23,8 @@ def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
     if explained.gated:
         yield explained.gated
         return
+    if pod.node_name:
+        yield _AGAIN
     if explanation.prefilter is not None:
         yield f"{explanation.prefilter.plugin}: {explanation.prefilter.message}"
     if explained.group:
@@ -33,7 +36,7 @@ def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
     yield from evictions.told(explained.evicted)
     yield from starts.told(explained.starts)
     if explanation.totals:
-        on = f"{len(explanation.feasible)} of {explained.nodes} nodes can run the pod; best: {explanation.chosen}"
+        on = f"{len(explanation.feasible)} of {explained.nodes} nodes can run the pod; best: {explained.best}"
         yield f"Alone: {on}" if explained.group else on
     if explanation.rejected:
         yield from ("", *_rejections(explanation, wide=wide))

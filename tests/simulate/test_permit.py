@@ -44,9 +44,8 @@ async def explained(plugin: type[Plugin] | None, *pods: PodDict) -> Explained:
         (permitting("Gate", None), web(), ""),
         (None, held(), HELD),
         (None, held("Unschedulable"), ""),
-        (None, held().node("one"), ""),
     ],
-    ids=["held now", "held without a word", "turned away", "let go", "reported", "waits for a node", "placed"],
+    ids=["held now", "held without a word", "turned away", "let go", "reported", "waits for a node"],
 )
 async def test_a_pod_by_itself(plugin: type[Plugin] | None, pod: PodDict, expected: str) -> None:
     found = await explained(plugin, pod)
@@ -54,6 +53,10 @@ async def test_a_pod_by_itself(plugin: type[Plugin] | None, pod: PodDict, expect
     assert [*render(found)][1:-3] == ([expected] if expected else []) + ["1 of 1 nodes can run the pod; best: one"]
     view = pod_view(objects(pod).pods[0], take(Known((), (), (), ())), found, now=0.0)
     assert [view.heading, *view.told] == ([expected] if expected else []) + ["It can go to one."]
+
+
+async def test_a_pod_that_has_been_let_go_since() -> None:
+    assert (await explained(None, held().node("one"))).held == ""
 
 
 async def test_a_member_of_a_group() -> None:

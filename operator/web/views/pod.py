@@ -132,14 +132,15 @@ def _sentences(answer: Explained | Told | Unanswered, now: float) -> list[str]:
     if answer.gated:
         return [answer.gated]
     explanation = answer.explanation
-    where = f"It can go to {explanation.chosen}." if explanation.chosen else ""
+    can = "could" if answer.pod.node_name else "can"
+    where = f"It {can} go to {answer.best}." if explanation.chosen else ""
     turned_away = explanation.prefilter
     found = [
         answer.group,
         answer.held,
         explanation.message,
         f"{turned_away.plugin}: {turned_away.message}" if turned_away is not None else "",
-        f"Alone, it could go to {explanation.chosen}." if answer.group and where else where,
+        f"Alone, it could go to {answer.best}." if answer.group and where else where,
     ]
     return [sentence for sentence in dict.fromkeys(found) if sentence] or ["Nothing was found out."]
 
