@@ -51,12 +51,14 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     Attributes:
         steps: how many callbacks have run.
+        turn: whose the last of them was; before the first, nobody's of account.
         failures: what callbacks and tasks raised that nobody caught.
     """
 
     def __init__(self, random: Random, *, begin: float = 1000.0) -> None:
         super().__init__()
         self.steps = 0
+        self.turn = Owner("nobody")
         self.failures: list[str] = []
         self._now = begin
         self._random = random
@@ -128,6 +130,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     def _run(self, owner: Owner, handle: asyncio.Handle) -> None:
         self.steps += 1
+        self.turn = owner
         handle._run()
         if owner.pace:
             owner.busy_until = self._now + owner.pace

@@ -1,0 +1,25 @@
+"""The leader goes at every await of its decisions: nothing is lost, bound twice or in part, and nobody evicted in vain."""
+
+import subprocess
+import sys
+
+import pytest
+
+from .every_await import CHANGES, WORKS
+
+pytestmark = pytest.mark.slow
+
+FEWEST = 150
+"""Awaits of either work: fewer are no decisions of all these pods."""
+
+
+@pytest.mark.parametrize("work", WORKS)
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_leader_that_goes_at_any_await_leaves_all_as_promised(change: str, work: str) -> None:
+    """In a process of its own, which forks at each of them."""
+    command = [sys.executable, "-m", "tests.simulation.every_await", work, change]
+    played = subprocess.run(command, capture_output=True, text=True)
+    assert played.returncode == 0, played.stderr
+    *failed, awaits = played.stdout.splitlines()
+    assert failed == []
+    assert int(awaits.partition(" ")[0]) >= FEWEST
