@@ -336,6 +336,11 @@ class SchedulingQueue:
         now, limit = self._clock.now(), self._time_limit
         return standing(entity.pods[uid], entity, waiting, now=now, sweep=self._next_sweep, limit=limit)
 
+    @property
+    def has_ready(self) -> bool:
+        """Whether any pod is ready to be tried."""
+        return bool(len(self._places.active_q))
+
     def counts(self) -> dict[str, int]:
         """Pods by where they wait: active, backoff, unschedulable, gated."""
         return self._places.count_pods()

@@ -38,6 +38,7 @@ class Scheduler:
 
     Attributes:
         reports: what people are told.
+        decided: how many decisions about pods that were ready have ended. It only grows.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Scheduler:
         ports: Ports,
     ) -> None:
         self.reports = reports
+        self.decided = 0
         self._frameworks = frameworks
         self._cache = cache
         self._queue = queue
@@ -160,6 +162,7 @@ class Scheduler:
             self._queue.requeue(pods, Rejection())
             self._queue.activate(queued.info for queued in pods)
             raise
+        self.decided += 1
 
     def _take(self, entity: QueuedEntity) -> Steps[None]:
         attempts: list[Attempt] = []

@@ -25,6 +25,8 @@ _LONGEST_SLEEP_SECONDS = 1.0
 _STANDS_AFTER_SECONDS = 10.0
 _IDLE_AFTER_SECONDS = 60.0
 """Longer than a Binding may take that the API does not answer."""
+_LONG_AFTER_SECONDS = 600.0
+"""Longer than a decision takes, also about a gang of thousands with a plugin that uses up its budget."""
 EXPIRY_PERIOD_SECONDS = 1.0
 """kube-scheduler's, when it still forgot assumed pods."""
 
@@ -49,7 +51,8 @@ class SchedulingLoop:
         self._max_bindings = max_bindings
         self._wake = asyncio.Event()
         self._turned: float | None = None
-        self._decided = 0.0
+        self._progressed = 0.0
+        self._progress = (0, 0)
 
     def stands(self) -> str | None:
         """What is wrong when the loop has begun and does not turn any more: nothing but a new process helps."""
@@ -58,13 +61,22 @@ class SchedulingLoop:
         return f"the scheduling loop has not turned for {since:.0f} s"
 
     def idles(self) -> str | None:
-        """What is wrong when pods are ready to be scheduled and nothing is decided about any."""
-        if self._turned is None or (since := self._clock.now() - self._decided) < _IDLE_AFTER_SECONDS:
+        """What is wrong when pods are ready to be scheduled and, for long, no decision ends and no pod is bound.
+
+        A decision that is under way may take longer. Whoever may not schedule does not idle.
+        """
+        if self._turned is None:
             return None
-        ready, binding = self._engine.queue.counts()["active"], self._engine.scheduler.binding
+        scheduler, since = self._engine.scheduler, self._clock.now() - self._progressed
+        ready = self._engine.queue.counts()["active"] if since >= _IDLE_AFTER_SECONDS else 0
         if not ready:
             return None
-        return f"nothing has been decided for {since:.0f} s while {ready} pods are ready and {binding} are being bound"
+        if not scheduler.under_way:
+            waiting = f"{ready} pods are ready and {scheduler.binding} are being bound"
+            return f"nothing has been decided for {since:.0f} s while {waiting}"
+        if since >= _LONG_AFTER_SECONDS:
+            return f"one decision has been under way for {since:.0f} s while {ready} pods are ready"
+        return None
 
     def wake(self) -> None:
         """There may be something to do."""
@@ -72,10 +84,12 @@ class SchedulingLoop:
 
     async def run(self) -> None:
         """Schedule until cancelled. A decision that is under way then is given up."""
+        self._progressed = self._clock.now()
         try:
             while True:
                 self._wake.clear()
                 busy = self._slice()
+                self._follow_progress()
                 if busy:
                     await asyncio.sleep(0)
                     continue
@@ -89,10 +103,8 @@ class SchedulingLoop:
         began = now()
         self._turned = began
         if not self._may_schedule():
-            self._decided = began
             scheduler.give_up()
         if scheduler.under_way:
-            self._decided = began
             return scheduler.step()
         if self._engine.standstill.crowded:
             return True
@@ -100,12 +112,18 @@ class SchedulingLoop:
         while self._may_schedule():
             if scheduler.binding >= self._max_bindings:
                 return False
-            self._decided = began  # also when there is nothing to decide
             if not scheduler.step():
                 return False
             if scheduler.under_way or now() - began >= _SLICE_SECONDS:
                 return True
         return False
+
+    def _follow_progress(self) -> None:
+        """Note whether anything was decided or bound since the last turn, or there was nothing to decide."""
+        scheduler = self._engine.scheduler
+        progress = scheduler.decided, scheduler.binding
+        if progress != self._progress or not (self._engine.queue.has_ready and self._may_schedule()):
+            self._progress, self._progressed = progress, self._clock.now()
 
     async def _rest(self) -> None:
         """Sleep until woken, or until the queue's next deadline."""
