@@ -10,6 +10,7 @@ Both raise ConfigurationError, whose `errors` name every fault and its place.
 """
 
 from muster.framework.config.args import ARGS_MODELS, decode_plugin_args
+from muster.framework.config.document import read_documents
 from muster.framework.config.durations import format_duration, parse_duration
 from muster.framework.config.extenders import Extender, ExtenderManagedResource, ExtenderTLSConfig
 from muster.framework.config.load import default_configuration, load
@@ -53,5 +54,6 @@ __all__ = [
     "format_duration",
     "load",
     "parse_duration",
+    "read_documents",
     "resolve",
 ]

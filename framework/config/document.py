@@ -1,8 +1,8 @@
-"""Document: a YAML or JSON text as plain Python values, read by the rules of kube-scheduler's YAML reader.
+"""Document: a YAML or JSON text as plain Python values, read by the rules of Kubernetes' YAML reader.
 
-Called by `load`. The rules differ from PyYAML's own: dates and base-60 numbers are text, `1e3` is a number, a whole
-float is an integer, keys are always text, only the first document of a stream counts, and a key that a mapping holds
-twice (merged ones included) is a fault. Only plain values come out: dict, list, str, int, float, bool, None.
+Called by `load`, and by whoever reads manifests. The rules differ from PyYAML's own: dates and base-60 numbers are
+text, `1e3` is a number, a whole float is an integer, keys are always text, and a key that a mapping holds twice (merged
+ones included) is a fault. Only plain values come out: dict, list, str, int, float, bool, None.
 """
 
 import re
@@ -28,12 +28,17 @@ class Document:
 
 def read_document(text: str | bytes, source: str) -> Document:
     """Raises ConfigurationError, naming `source` and the line, for a text that is not YAML."""
+    return next(read_documents(text, source), Document(None, ()))
+
+
+def read_documents(text: str | bytes, source: str) -> Iterator[Document]:
+    """Each document of a stream in turn. Raises ConfigurationError as `read_document` does."""
     try:
         loader = _Loader(text)
-        root = loader.get_node() if loader.check_node() else None
-        reader = _Reader()
-        value = None if root is None else reader.value(root, "")
-        return Document(value, tuple(reader.problems))
+        while loader.check_node() and (root := loader.get_node()) is not None:
+            reader = _Reader()
+            value = reader.value(root, "")
+            yield Document(value, tuple(reader.problems))
     except (yaml.YAMLError, UnicodeError) as error:
         raise ConfigurationError([_malformed(error)], source=source) from error
 
@@ -108,10 +113,11 @@ class _Reader:
             return [self.value(item, f"{path}[{index}]") for index, item in enumerate(node.value)]
         mapping: dict[str, object] = {}
         for key, item in self._entries(node):
-            place = f"{path}.{key.value}" if path else key.value
-            if key.value in mapping:
+            name = _text(key.value)
+            place = f"{path}.{name}" if path else name
+            if name in mapping:
                 self.problems.append(repeated_key(place, key.start_mark.line + 1))
-            mapping[key.value] = self.value(item, place)
+            mapping[name] = self.value(item, place)
         return mapping
 
     def _entries(self, node: yaml.Node) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
@@ -134,6 +140,11 @@ class _Reader:
 def _scalar(node: yaml.ScalarNode) -> object:
     """The value of a scalar; a text that its explicit tag does not fit stays text, which no typed field accepts."""
     try:
-        return _SCALARS.get(node.tag, str)(node.value)
+        return _SCALARS.get(node.tag, _text)(node.value)
     except ValueError:
-        return node.value
+        return _text(node.value)
+
+
+def _text(text: str) -> str:
+    """The text with the halves of characters that JSON escapes (`\\ud83e\\udd80`) put together; no half stays alone."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

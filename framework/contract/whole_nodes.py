@@ -11,6 +11,7 @@ import msgspec
 
 from ..model.meta import ObjectMeta, Wire
 from ..model.quantity import Quantity
+from ..model.times import Time
 from .handle import Handle, WatchedKind
 
 
@@ -27,7 +28,7 @@ class NodeCondition(Wire):
     status: str = ""
     reason: str = ""
     message: str = ""
-    last_transition_time: str | None = None
+    last_transition_time: Time | None = None
 
 
 class WholeNodeStatus(Wire):

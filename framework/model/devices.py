@@ -9,9 +9,11 @@ from typing import Any
 
 import msgspec
 
+from .integers import Int64
 from .meta import ObjectMeta, OwnerReference, Wire
 from .pod import NodeSelector
 from .quantity import Quantity
+from .times import Time
 
 DEVICES_API = "/apis/resource.k8s.io/v1"
 FINALIZER = "resource.kubernetes.io/delete-protection"
@@ -51,7 +53,7 @@ class DeviceToleration(Wire):
     operator: str = ""
     value: str = ""
     effect: str = ""
-    toleration_seconds: int | None = None
+    toleration_seconds: Int64 | None = None
 
 
 class CapacityRequirements(Wire):
@@ -66,7 +68,7 @@ class ExactDeviceRequest(Wire):
     device_class_name: str = ""
     selectors: tuple[DeviceSelector, ...] = ()
     allocation_mode: str = EXACT_COUNT
-    count: int = 1
+    count: Int64 = 1
     admin_access: bool | None = None
     tolerations: tuple[DeviceToleration, ...] = ()
     capacity: CapacityRequirements | None = None
@@ -151,7 +153,7 @@ class AllocationResult(Wire):
 
     devices: DeviceAllocationResult = DeviceAllocationResult()
     node_selector: NodeSelector | None = None
-    allocation_timestamp: str | None = None
+    allocation_timestamp: Time | None = None
 
 
 class ConsumerReference(Wire):
@@ -238,7 +240,7 @@ class DeviceClass(Wire):
 class DeviceAttribute(Wire):
     """A typed value; one field is set."""
 
-    int_: int | None = msgspec.field(default=None, name="int")
+    int_: Int64 | None = msgspec.field(default=None, name="int")
     bool_: bool | None = msgspec.field(default=None, name="bool")
     string: str | None = None
     version: str | None = None
@@ -313,8 +315,8 @@ class ResourcePool(Wire):
     """`spec.pool` of a slice: which pool it is part of, and how many slices that has in this generation."""
 
     name: str = ""
-    generation: int = 0
-    resource_slice_count: int = 0
+    generation: Int64 = 0
+    resource_slice_count: Int64 = 0
 
 
 class ResourceSliceSpec(Wire):

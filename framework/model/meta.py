@@ -10,6 +10,10 @@ from typing import TypeVar, dataclass_transform
 
 import msgspec
 
+from .faults import FieldError, check, fault
+from .integers import Int64
+from .times import Time
+
 
 @dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
 class Wire(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
@@ -46,9 +50,9 @@ class Identity(Wire):
 class ObjectMeta(Identity):
     """`metadata`, without annotations and owners. Timestamps stay RFC 3339 strings; None means absent."""
 
-    generation: int = 0
-    creation_timestamp: str | None = None
-    deletion_timestamp: str | None = None
+    generation: Int64 = 0
+    creation_timestamp: Time | None = None
+    deletion_timestamp: Time | None = None
     labels: dict[str, str] = {}
 
 
@@ -61,9 +65,14 @@ def from_plain(plain: object, kind: type[T]) -> T:
     """The struct that plain dicts and lists stand for, as the API server would read them.
 
     Null is the same as absent, or "" within a map of strings.
-    Raises msgspec.ValidationError when they do not fit the struct.
+    Raises FieldError when they do not fit the struct, or hold a malformed quantity or time.
     """
-    return msgspec.convert(_without_nulls(plain), kind)
+    try:
+        found = msgspec.convert(_without_nulls(plain), kind)
+    except msgspec.ValidationError as error:
+        raise FieldError(fault(error)) from error
+    check(found)
+    return found
 
 
 def _without_nulls(value: object) -> object:

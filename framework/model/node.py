@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from .integers import Int64
 from .meta import ObjectMeta, Wire
 from .pod import Toleration
 from .quantity import Quantity
@@ -30,7 +31,7 @@ class ContainerImage(Wire):
     """`status.images[]`: one image under all its names; `size_bytes` is its size on disk."""
 
     names: tuple[str, ...] | None = ()
-    size_bytes: int = 0
+    size_bytes: Int64 = 0
 
 
 class NodeStatus(Wire):

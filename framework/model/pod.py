@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+from .integers import Int32, Int64
 from .meta import ObjectMeta, OwnerReference, Wire
 from .pod_relations import PodAffinity, TopologySpreadConstraint
 from .quantity import Quantity
+from .times import Time
 from .volume_sources import ISCSI, RBD, Sources, Unread
 
 
@@ -20,7 +22,7 @@ class ResourceRequirements(Wire):
 class ContainerPort(Wire):
     """A port of a container; only those with a `host_port` above 0 claim something of the node."""
 
-    host_port: int = 0
+    host_port: Int32 = 0
     protocol: str = "TCP"
     host_ip: str = msgspec.field(default="", name="hostIP")
 
@@ -82,7 +84,7 @@ class NodeSelector(Wire):
 class PreferredSchedulingTerm(Wire):
     """A term that adds `weight` to a node's score."""
 
-    weight: int = 0
+    weight: Int32 = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
@@ -149,9 +151,9 @@ class PodSpec(Wire):
 
     node_name: str = ""
     scheduler_name: str = ""
-    priority: int | None = None
+    priority: Int32 | None = None
     preemption_policy: str | None = None
-    active_deadline_seconds: int | None = None
+    active_deadline_seconds: Int64 | None = None
     node_selector: dict[str, str] = msgspec.field(default_factory=dict)
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] = ()
@@ -184,8 +186,8 @@ class PodCondition(Wire):
     status: str = ""
     reason: str = ""
     message: str = ""
-    observed_generation: int = 0
-    last_transition_time: str | None = None
+    observed_generation: Int64 = 0
+    last_transition_time: Time | None = None
 
 
 class ContainerStatus(Wire):
@@ -207,7 +209,7 @@ class PodStatus(Wire):
     """`status`. Its resources are what the kubelet has given to the pod as a whole."""
 
     phase: str = ""
-    start_time: str | None = None
+    start_time: Time | None = None
     nominated_node_name: str = ""
     conditions: tuple[PodCondition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()

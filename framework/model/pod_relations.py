@@ -5,6 +5,7 @@ The rules over them are in `label_selector` and in the plugins.
 
 from __future__ import annotations
 
+from .integers import Int32
 from .label_selector import LabelSelector
 from .meta import Wire
 
@@ -25,7 +26,7 @@ class PodAffinityTerm(Wire):
 class WeightedPodAffinityTerm(Wire):
     """A term that adds `weight` to a node's score, or takes it off."""
 
-    weight: int = 0
+    weight: Int32 = 0
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
 
 
@@ -39,11 +40,11 @@ class PodAffinity(Wire):
 class TopologySpreadConstraint(Wire):
     """`spec.topologySpreadConstraints[]`: how evenly matching pods are to lie over the domains of a node label."""
 
-    max_skew: int = 0
+    max_skew: Int32 = 0
     topology_key: str = ""
     when_unsatisfiable: str = ""
     label_selector: LabelSelector | None = None
-    min_domains: int | None = None
+    min_domains: Int32 | None = None
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
     match_label_keys: tuple[str, ...] = ()

@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TypeAlias, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
-Quantity: TypeAlias = str | int | float
-"""A quantity in an object. The API server always writes strings; manifests written by people hold numbers as well."""
+from msgspec import Meta
+
+from .faults import READ
+from .integers import Int64
 
 MAX_VALUE = 2**63 - 1
 LONGEST = 256
@@ -45,6 +47,10 @@ def nanos(quantity: Quantity) -> int:
     if isinstance(quantity, str) and len(quantity) <= _PLAIN_DIGITS and quantity.isascii() and quantity.isdecimal():
         return int(quantity) * NANO_PER_UNIT
     return _parsed(quantity)
+
+
+Quantity: TypeAlias = Annotated[str | Int64 | float, Meta(extra={READ: nanos})]
+"""A quantity in an object. The API server always writes strings; manifests written by people hold numbers as well."""
 
 
 @lru_cache(maxsize=8192)

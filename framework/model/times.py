@@ -6,7 +6,16 @@ since the epoch; nothing here reads a clock.
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import UTC, datetime
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta
+
+from .faults import READ
+
+_RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 
 def rfc3339(wall: float) -> str:
@@ -17,6 +26,19 @@ def rfc3339(wall: float) -> str:
 def parse_time(text: str) -> float:
     """Seconds since the epoch of a `metav1.Time` or `metav1.MicroTime`; raises ValueError on anything else."""
     return datetime.fromisoformat(text).timestamp()
+
+
+def _read_time(text: str) -> float:
+    try:
+        if _RFC3339.fullmatch(text):
+            return parse_time(text)
+    except ValueError:  # a month 13, or a day that its month does not have
+        pass
+    raise ValueError(f"must be a time as RFC 3339 has it: {json.dumps(text)}")
+
+
+Time: TypeAlias = Annotated[str, Meta(extra={READ: _read_time})]
+"""A time in an object."""
 
 
 def age(text: str | None, now: float) -> str:

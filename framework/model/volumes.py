@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from .integers import Int32
 from .label_selector import LabelSelector
 from .meta import ObjectMeta, OwnerReference, Wire
 from .pod import NodeSelector
@@ -112,7 +113,7 @@ class StorageClass(Wire):
 class VolumeNodeResources(Wire):
     """How many volumes a driver can have on a node; None for any number."""
 
-    count: int | None = None
+    count: Int32 | None = None
 
 
 class CSINodeDriver(Wire):

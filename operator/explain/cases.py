@@ -6,14 +6,16 @@ recorded decisions are compared with these, so the wire names are kube-scheduler
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from muster.framework.config import default_configuration, load
 from muster.framework.contract import Status
+from muster.framework.model.faults import FieldError, check, fault
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
@@ -22,6 +24,9 @@ from muster.operator.process.settings import Assembly, assemble
 
 from .picture import picture
 
+T = TypeVar("T")
+
+_FIELD = re.compile(r"[a-zA-Z]\w*[^ ]*: ")
 _ENDED = frozenset({"Succeeded", "Failed"})
 """Phases of pods that a scheduler never lists: what they asked for is free again."""
 
@@ -50,24 +55,25 @@ def decide(lines: Iterable[bytes], source: str) -> Iterator[bytes]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                case = msgspec.json.decode(line, type=_Case)
+                case = _decoded(line, _Case)
                 decision = _decide(case)
-            except msgspec.MsgspecError as error:
+            except FieldError as error:
                 raise CaseError(f"{source}: line {number}: {error}") from error
             yield msgspec.json.encode(decision) + b"\n"
 
 
 def _decide(case: _Case) -> dict[str, Any]:
     assembly = _assembly(bytes(case.config))
-    found = [(msgspec.json.decode(raw, type=_Type), raw) for raw in case.objects]
-    nodes = [msgspec.json.decode(raw, type=Node) for type_, raw in found if type_.kind == "Node"]
-    pods = [msgspec.json.decode(raw, type=Pod) for type_, raw in found if type_.kind == "Pod"]
+    numbered = [(raw, f"objects[{index}]") for index, raw in enumerate(case.objects)]
+    found = [(_decoded(raw, _Type, path), raw, path) for raw, path in numbered]
+    nodes = [_decoded(raw, Node, path) for type_, raw, path in found if type_.kind == "Node"]
+    pods = [_decoded(raw, Pod, path) for type_, raw, path in found if type_.kind == "Pod"]
     running = [pod for pod in pods if pod.status.phase not in _ENDED]
     _refuse_twins(running)
     others = {
         kind: [
-            msgspec.json.decode(raw, type=kind.type)
-            for type_, raw in found
+            _decoded(raw, kind.type, path)
+            for type_, raw, path in found
             if kind.describes(type_.api_version, type_.kind)
         ]
         for kind in assembly.watched()
@@ -80,13 +86,30 @@ def _decide(case: _Case) -> dict[str, Any]:
     return {"id": case.id, **as_json(explain(algorithm, pod))}
 
 
+def _decoded(text: bytes | msgspec.Raw, kind: type[T], path: str = "") -> T:
+    """An object of a case, or the case itself. Raises FieldError, `path` before the field."""
+    try:
+        found = msgspec.json.decode(text, type=kind)
+        check(found)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise FieldError(_under(path, fault(error))) from error
+    except FieldError as error:
+        raise FieldError(_under(path, str(error))) from error
+    return found
+
+
+def _under(path: str, problem: str) -> str:
+    names_field = _FIELD.match(problem)
+    return f"{path}{'.' if names_field else ': '}{problem}" if path else problem
+
+
 def _refuse_twins(pods: Iterable[Pod]) -> None:
-    """Raises ValidationError for two pods of one UID, which no cluster has."""
+    """Raises FieldError for two pods of one UID, which no cluster has."""
     names: dict[str, str] = {}
     for pod in pods:
         uid, name = pod.metadata.uid, pod.metadata.name
         if uid and names.setdefault(uid, name) != name:
-            raise msgspec.ValidationError(f"objects: pods {names[uid]} and {name} have the same metadata.uid: {uid}")
+            raise FieldError(f"objects: pods {names[uid]} and {name} have the same metadata.uid: {uid}")
 
 
 @lru_cache(maxsize=64)

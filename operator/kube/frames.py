@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from muster.framework.contract.handle import HasMetadata
+from muster.framework.model.faults import fault
 from muster.framework.model.meta import Identity
 
 from .errors import ApiError, StatusBody, error_from_status
@@ -145,11 +146,13 @@ class Decoder(Generic[T]):
         try:
             return self._object(raw)
         except msgspec.ValidationError as error:
-            unreadable.append(Unreadable("ADDED", _decode_bare(raw).metadata, str(error)))
+            unreadable.append(Unreadable("ADDED", _decode_bare(raw).metadata, fault(error)))
             return None
 
 
-def _second_look(line: bytes, problem: Exception | None) -> Bookmark | StreamError | Unreadable:
+def _second_look(
+    line: bytes, problem: msgspec.DecodeError | UnicodeDecodeError | None
+) -> Bookmark | StreamError | Unreadable:
     try:
         raw = _decode_raw_frame(line)
         if raw.type == "ERROR":
@@ -159,6 +162,6 @@ def _second_look(line: bytes, problem: Exception | None) -> Bookmark | StreamErr
         raise GarbageError(f"not a watch event: {error}") from error
     if raw.type == "BOOKMARK":
         return Bookmark(identity.resource_version)
-    if raw.type not in _CHANGES:
+    if raw.type not in _CHANGES or problem is None:
         raise GarbageError(f"watch event of unknown type {raw.type!r}")
-    return Unreadable(raw.type, identity, str(problem))
+    return Unreadable(raw.type, identity, fault(problem, under="object"))

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import yaml
 
+from muster.framework.model.faults import fault
+
 from .errors import CredentialsError
 
 if TYPE_CHECKING:
@@ -219,7 +221,7 @@ def _read(path: Path) -> _File:
     try:
         return msgspec.convert(_without_nulls(document) or {}, _File)
     except msgspec.ValidationError as error:
-        raise CredentialsError(f"{path}: {error}") from None
+        raise CredentialsError(f"{path}: {fault(error)}") from None
 
 
 def _position(error: Exception) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from muster.framework.model.faults import fault
 from muster.framework.model.times import parse_time
 
 from .auth import Headers, Issued, with_bearer
@@ -75,7 +76,7 @@ class ExecIssuer:
         try:
             given = msgspec.convert(status, _Given)
         except msgspec.ValidationError as error:
-            raise self._complaint(f"answered nonsense: {error}") from error
+            raise self._complaint(f"answered nonsense: {fault(error)}") from error
         if given.token and not given.token.isprintable():
             raise self._complaint("gave a token that is no header")
         return given

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from muster.framework.model.faults import needed
+
 PRIORITY_CLASSES = "PriorityClass"
 RUNTIME_CLASSES = "RuntimeClass"
 LIMIT_RANGES = "LimitRange"
@@ -69,10 +71,10 @@ class Admission:
                 raise ValueError(f"{where}no PriorityClass with name {named} was found")
         else:
             defaults = [each for each in known if each.get("globalDefault")]
-            chosen = min(defaults, key=lambda each: int(each["value"]), default=None)
+            chosen = min(defaults, key=_value, default=None)
         if chosen is None:
             return {}
-        return {"priority": chosen["value"], "preemptionPolicy": chosen.get("preemptionPolicy") or _PREEMPT}
+        return {"priority": _value(chosen), "preemptionPolicy": chosen.get("preemptionPolicy") or _PREEMPT}
 
     def _with_overhead(self, where: str, spec: Document) -> dict[str, Any]:
         named = spec.get("runtimeClassName")
@@ -107,6 +109,10 @@ class Admission:
             if spec.get(part):
                 limited[part] = [_within(each, of_containers) for each in spec[part]]
         return limited
+
+
+def _value(priority_class: Document) -> int:
+    return int(needed(priority_class, "value", f"PriorityClass {_key(priority_class)[1]}"))
 
 
 def _within(container: Document, limits: Sequence[Document]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from muster.framework.contract import EventResource
-from muster.framework.model.meta import OwnerReference
+from muster.framework.model.meta import OwnerReference, from_plain
 from muster.framework.model.volume_sources import CSISource
 from muster.framework.model.volumes import (
     ClaimReference,
@@ -43,11 +43,11 @@ def bind_volumes(written: Any, listers: Mapping[str, KnownObjects]) -> Iterator[
 def claim_from(template: Mapping[str, Any], name: str, namespace: str, owner: str = "") -> PersistentVolumeClaim:
     """The claim that a controller makes of a template, for the pod with UID `owner` if it is to be that pod's own.
 
-    Raises msgspec.ValidationError when the template is not one.
+    Raises FieldError when the template is not one.
     """
     metadata = template.get("metadata") or {}
     plain = {**template, "metadata": {**metadata, "name": name, "namespace": namespace, "uid": f"{namespace}/{name}"}}
-    claim = msgspec.convert(plain, PersistentVolumeClaim)
+    claim = from_plain(plain, PersistentVolumeClaim)
     owners = (OwnerReference(kind="Pod", uid=owner, controller=True),) if owner else ()
     return _replace(claim, metadata=_replace(claim.metadata, owner_references=owners))
 

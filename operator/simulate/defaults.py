@@ -9,32 +9,38 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from muster.framework.model.faults import needed
+
 _POD_LEVEL = ("cpu", "memory")
 _HUGE_PAGES = "hugepages-"
 
 
 def with_defaults(spec: Mapping[str, Any]) -> dict[str, Any]:
     """A pod's spec with its defaults: requests are the limits where only those are given, and with host network every
-    port is a host port.
+    port is a host port. Raises FieldError for a port without a number.
     """
     filled = dict(spec)
     for field in ("containers", "initContainers"):
         if spec.get(field):
-            filled[field] = [_container(each, host_network=bool(spec.get("hostNetwork"))) for each in spec[field]]
+            filled[field] = [
+                _container(each, f"{field}[{index}]", host_network=bool(spec.get("hostNetwork")))
+                for index, each in enumerate(spec[field])
+            ]
     if spec.get("resources"):
         asked = _asked([*(filled.get("containers") or ()), *(filled.get("initContainers") or ())])
         filled["resources"] = _pod_level(spec["resources"], asked)
     return filled
 
 
-def _container(container: Mapping[str, Any], *, host_network: bool) -> dict[str, Any]:
+def _container(container: Mapping[str, Any], part: str, *, host_network: bool) -> dict[str, Any]:
     filled = dict(container)
     resources = container.get("resources") or {}
     if resources.get("limits"):
         filled["resources"] = {**resources, "requests": {**resources["limits"], **(resources.get("requests") or {})}}
     if host_network and container.get("ports"):
         filled["ports"] = [
-            {**port, "hostPort": port.get("hostPort") or port["containerPort"]} for port in filled["ports"]
+            {**port, "hostPort": port.get("hostPort") or needed(port, "containerPort", f"spec.{part}.ports[{index}]")}
+            for index, port in enumerate(filled["ports"])
         ]
     return filled
 

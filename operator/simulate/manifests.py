@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
-import yaml
 
+from muster.framework.config import ConfigurationError, read_documents
 from muster.framework.contract import WHOLE_NODES, WatchedKind
+from muster.framework.model.faults import FieldError, check, needed
 from muster.framework.model.meta import from_plain
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.model.quantity import QuantityError
 from muster.framework.model.requests import amounts
 from muster.plugins.coscheduling.api import GROUP, POD_GROUPS, PodGroup, problems
 from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
@@ -26,8 +26,8 @@ from . import admission as admitting
 from .admission import Admission
 from .controllers import claim_from
 from .defaults import with_defaults
-from .replicas import REPLICAS, replicas, shown
-from .strict import unknown_fields
+from .replicas import REPLICAS, replicas, shown, template_name
+from .strict import misshapen, unknown_fields
 from .whole import Written
 
 _API_GROUPS = {
@@ -146,14 +146,19 @@ def _documents(text: str | bytes, source: str) -> Iterator[Any]:
     JSON is YAML, but a large dump is read as JSON in a hundredth of the time.
     """
     try:
-        yield from msgspec.json.decode(text, type=_List).items
-    except msgspec.ValidationError:
-        yield msgspec.json.decode(text)
-    except msgspec.DecodeError:
+        yield from _json_documents(text)
+    except (msgspec.DecodeError, UnicodeError):
         try:
-            yield from yaml.safe_load_all(text)
-        except (yaml.YAMLError, ValueError) as error:  # ValueError for what looks like a time and is none
-            raise ManifestError(f"{source}: {' '.join(str(error).split())}") from error
+            yield from (document.value for document in read_documents(text, source))
+        except ConfigurationError as error:
+            raise ManifestError(str(error)) from error
+
+
+def _json_documents(text: str | bytes) -> list[Any]:
+    try:
+        return [*msgspec.json.decode(text, type=_List).items]
+    except msgspec.ValidationError:
+        return [msgspec.json.decode(text)]
 
 
 def _take_stored(document: msgspec.Raw, found: Objects) -> bool:
@@ -166,14 +171,17 @@ def _take_stored(document: msgspec.Raw, found: Objects) -> bool:
         if not _counts(found_type.api_version, found_type.kind):
             return False
         if found_type.kind == "Node" and WHOLE_NODES not in found.watched:
-            _add_node(_checked_node(msgspec.json.decode(document, type=Node)), document, found)
+            node = msgspec.json.decode(document, type=Node)
+            check(node)
+            _add_node(_checked_node(node), document, found)
             return True
         if found_type.kind == "Pod":
             pod = msgspec.json.decode(document, type=Pod)
             if pod.spec.node_name and pod.metadata.uid and pod.metadata.namespace:
+                check(pod)
                 _add_pod(_checked_pod(pod), document, found)
                 return True
-    except (msgspec.ValidationError, QuantityError):
+    except (msgspec.ValidationError, FieldError):
         pass
     return False
 
@@ -207,7 +215,16 @@ def _flat(documents: Iterable[Any], source: str) -> Iterator[Mapping[str, Any]]:
         if isinstance(items, list):
             yield from _flat((_typed(item, document) for item in items), source)
         else:
+            _check_form(document, source)
             yield document
+
+
+def _check_form(document: Mapping[str, Any], source: str) -> None:
+    if problem := misshapen(document):
+        kind, metadata = document.get("kind"), document.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, Mapping) else None
+        named = [part for part in (kind, name) if isinstance(part, str)]
+        raise ManifestError(": ".join((source, *([" ".join(named)] if named else []), problem)))
 
 
 def _typed(item: Any, its_list: Mapping[str, Any]) -> Any:
@@ -237,8 +254,6 @@ def _take(document: Mapping[str, Any], source: str, found: Objects) -> None:
         found.skipped[f"{api_version} {kind}".strip()] += 1
         return
     metadata = document.get("metadata") or {}
-    if not isinstance(metadata, Mapping):
-        raise ManifestError(f"{source}: {kind}: metadata: must be of type object: {shown(metadata)}")
     name = metadata.get("name") or f"{metadata.get('generateName') or ''}{len(found.pods)}"
     unknown = [] if metadata.get("uid") else unknown_fields(document)
     if unknown:
@@ -258,7 +273,7 @@ def _take(document: Mapping[str, Any], source: str, found: Objects) -> None:
                 _take_group_of_job(document, name, found)
             for replica in replicas(document, kind, name):
                 _take_pod(replica, replica["metadata"]["name"], found)
-    except (ValueError, LookupError, AttributeError, TypeError) as error:
+    except ValueError as error:
         raise ManifestError(f"{source}: {kind} {name}: {error}") from error
 
 
@@ -325,11 +340,12 @@ def _take_pod(document: Mapping[str, Any], name: str, found: Objects) -> None:
         return
     meta, claims = pod.metadata, found.watched[CLAIMS]
     for template in document.get("volumeClaimTemplates") or ():
-        claims.append(claim_from(template, f"{template['metadata']['name']}-{name}", meta.namespace))
-    for volume in (document.get("spec") or {}).get("volumes") or ():
+        claims.append(claim_from(template, f"{template_name(template)}-{name}", meta.namespace))
+    for index, volume in enumerate((document.get("spec") or {}).get("volumes") or ()):
         if "ephemeral" in volume:
             template = (volume["ephemeral"] or {}).get("volumeClaimTemplate") or {}
-            claims.append(claim_from(template, f"{name}-{volume['name']}", meta.namespace, owner=meta.uid))
+            own = f"{name}-{needed(volume, 'name', f'spec.volumes[{index}]')}"
+            claims.append(claim_from(template, own, meta.namespace, owner=meta.uid))
 
 
 def _take_group_of_job(document: Mapping[str, Any], name: str, found: Objects) -> None:
@@ -344,7 +360,8 @@ def _take_group_of_job(document: Mapping[str, Any], name: str, found: Objects) -
         policy["gang"] = {"minCount": spec.get("parallelism", 1), **(policy["gang"] or {})}
     group = {"metadata": {"namespace": namespace, "name": name}, "spec": {**asked, "schedulingPolicy": policy}}
     found.watched[NATIVE_GROUPS].append(_watched(group, NATIVE_GROUPS))
-    spec["template"]["spec"]["schedulingGroup"] = {"podGroupName": name}
+    template = needed(spec, "template", "spec")
+    needed(template, "spec", "spec.template")["schedulingGroup"] = {"podGroupName": name}
 
 
 def _completed(document: Mapping[str, Any], name: str, admission: Admission) -> dict[str, Any]:

@@ -9,6 +9,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from muster.framework.model.faults import needed
+
 REPLICAS = {
     "Deployment": ("replicas",),
     "ReplicaSet": ("replicas",),
@@ -34,18 +36,21 @@ def replicas(document: Mapping[str, Any], kind: str, name: str) -> Iterator[dict
         if claims:
             pod["volumes"] = [
                 *(pod.get("volumes") or ()),
-                *(_mounted(claim["metadata"]["name"], own) for claim in claims),
+                *(_mounted(template_name(claim), own) for claim in claims),
             ]
         yield {"metadata": metadata, "spec": pod, "volumeClaimTemplates": claims}
+
+
+def template_name(claim: Mapping[str, Any]) -> str:
+    """The name of a template of claims. Raises FieldError for one without."""
+    return str(needed(claim.get("metadata"), "name", "spec.volumeClaimTemplates[].metadata"))
 
 
 def _mounted(template: str, pod: str) -> dict[str, Any]:
     return {"name": template, "persistentVolumeClaim": {"claimName": f"{template}-{pod}"}}
 
 
-def _count(value: object, field: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"spec.{field}: Invalid value: {shown(value)}: must be an integer")
+def _count(value: int, field: str) -> int:
     if value < 0:
         raise ValueError(f"spec.{field}: Invalid value: {value}: must be greater than or equal to 0")
     return value

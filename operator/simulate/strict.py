@@ -1,33 +1,123 @@
-"""Fields of a manifest that its kind does not have, as kubectl's strict validation finds them.
+"""What is wrong with the form of a manifest, by the path of the field, as kubectl's strict validation finds it.
 
-A mistyped field would be ignored and change the answer, so `manifests` refuses it. The fields of Kubernetes' own kinds
-are those of the official client's models; kinds that neither the client nor Muster knows are not judged.
+A mistyped field would be ignored and change the answer, and nobody could read a list where an object belongs, so
+`manifests` refuses both. The fields of Kubernetes' own kinds are those of the official client's models; of kinds that
+the client does not know only metadata is judged, and that spec and status are objects.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import msgspec
 
+from muster.framework.model.faults import type_of
 from muster.plugins.coscheduling.api import API_VERSION, KIND, PodGroupSpec, PodGroupStatus
 
 _GROUPS = frozenset(
     {"", "apps", "batch", "node.k8s.io", "policy", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io"}
 )
-_CONTAINED = re.compile(r"(List|Dict)\[(?:str, )?(\w+)\]")
+_VERSIONS = {
+    "Deployment": "apps/v1",
+    "Job": "batch/v1",
+    "LimitRange": "v1",
+    "Node": "v1",
+    "Pod": "v1",
+    "PriorityClass": "scheduling.k8s.io/v1",
+    "ReplicaSet": "apps/v1",
+    "RuntimeClass": "node.k8s.io/v1",
+    "StatefulSet": "apps/v1",
+}
+"""What an object is taken for that does not say its API version, or says one that the client does not know."""
+_PARTS = {"metadata": "V1ObjectMeta", "spec": "Struct", "status": "Struct"}
+_SCALARS = {
+    "int": ("integer", ("integer",)),
+    "float": ("number", ("integer", "number")),
+    "bool": ("boolean", ("boolean",)),
+    "str": ("string", ("string", "integer", "number", "boolean")),
+    "datetime": ("string", ("string",)),
+}
+"""Each scalar type of the models with its name for people, and what may stand there: a quantity is a `str` that may be
+a number."""
+_CONTAINED = re.compile(r"(List|Dict)\[(?:str, )?(.+)\]")
 
 
 def unknown_fields(document: Mapping[str, Any]) -> list[str]:
     """The paths of fields that the object's kind does not have, such as `spec.template.spec.schedulerNam`."""
-    api_version, kind = str(document.get("apiVersion") or ""), str(document.get("kind") or "")
-    if (api_version, kind) == (API_VERSION, KIND):
+    if _type(document) == (API_VERSION, KIND):
         return [*_of_pod_group(document)]
-    group, _, version = api_version.rpartition("/")
-    model = _model(f"{version[:1].upper()}{version[1:]}{kind}") if version and group in _GROUPS else None
+    model = _model_of(document)
     return [] if model is None else [*_unknown(document, model, "")]
+
+
+def misshapen(document: Mapping[str, Any]) -> str | None:
+    """The first field that holds another type than it should, in words: `spec.containers: must be of type array, …`."""
+    for part in ("apiVersion", "kind"):
+        if not isinstance(document.get(part, ""), str | None):
+            return _not("string", document[part], part)
+    group, default = _type(document)[0].rpartition("/")[0], _VERSIONS.get(_type(document)[1], "")
+    model = _model_of(document)
+    if model is None and group in ("", default.rpartition("/")[0]):
+        model = _model_of({**document, "apiVersion": default})
+    if model is not None:
+        return next(_ill_typed(document, model, ""), None)
+    parts = (_fits(document[part], type_, part) for part, type_ in _PARTS.items() if document.get(part) is not None)
+    return next(chain.from_iterable(parts), None)
+
+
+def _type(document: Mapping[str, Any]) -> tuple[str, str]:
+    return str(document.get("apiVersion") or ""), str(document.get("kind") or "")
+
+
+def _model_of(document: Mapping[str, Any]) -> Any:
+    api_version, kind = _type(document)
+    group, _, version = api_version.rpartition("/")
+    return _model(f"{version[:1].upper()}{version[1:]}{kind}") if version and group in _GROUPS else None
+
+
+def _ill_typed(value: Mapping[str, Any], model: Any, path: str) -> Iterator[str]:
+    types = {model.attribute_map[name]: type_ for name, type_ in model.openapi_types.items()}
+    for name, item in value.items():
+        if name in types and item is not None:
+            yield from _fits(item, types[name], f"{path}.{name}" if path else str(name))
+
+
+def _fits(value: Any, type_: str, path: str) -> Iterator[str]:
+    """What is wrong with a value of this type, in words."""
+    contained = _CONTAINED.fullmatch(type_)
+    if contained is not None:
+        yield from _container_fits(value, contained[1], contained[2], path)
+    elif type_ in _SCALARS:
+        name, fitting = _SCALARS[type_]
+        if type_of(value) not in fitting:
+            yield _not(name, value, path)
+    elif type_ == "Struct" or (model := _model(type_)) is not None:
+        if not isinstance(value, Mapping):
+            yield _not("object", value, path)
+        elif type_ != "Struct":
+            yield from _ill_typed(value, model, path)
+
+
+def _container_fits(value: Any, container: str, type_: str, path: str) -> Iterator[str]:
+    """The same for a list or a map; only texts and numbers may be null in one."""
+    items: Iterable[tuple[Any, Any]]
+    if container == "List" and isinstance(value, list):
+        items = enumerate(value)
+    elif container == "Dict" and isinstance(value, Mapping):
+        items = value.items()
+    else:
+        yield _not("array" if container == "List" else "object", value, path)
+        return
+    for key, each in items:
+        if each is not None or type_ not in _SCALARS:
+            yield from _fits(each, type_, f"{path}[{key}]")
+
+
+def _not(wanted: str, value: Any, path: str) -> str:
+    return f"{path}: must be of type {wanted}, not {type_of(value)}"
 
 
 def _of_pod_group(document: Mapping[str, Any]) -> Iterator[str]:

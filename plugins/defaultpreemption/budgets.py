@@ -12,6 +12,7 @@ from itertools import groupby
 import msgspec
 
 from muster.framework.contract import EventResource, WatchedKind
+from muster.framework.model.integers import Int32
 from muster.framework.model.label_selector import LabelSelector, LabelSet, Selector, SelectorError, read_selector
 from muster.framework.model.meta import ObjectMeta, Wire
 from muster.framework.model.pod_info import PodInfo
@@ -26,7 +27,7 @@ class PodDisruptionBudgetSpec(Wire):
 class PodDisruptionBudgetStatus(Wire):
     """What the disruption controller allows now. `disrupted_pods` (by name) are on their way out and counted."""
 
-    disruptions_allowed: int = 0
+    disruptions_allowed: Int32 = 0
     disrupted_pods: dict[str, str] = msgspec.field(default_factory=dict)
 
 

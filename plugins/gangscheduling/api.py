@@ -12,9 +12,11 @@ import msgspec
 
 from muster.framework.contract import EventResource, WatchedKind
 from muster.framework.contract.annotations import AnnotatedMeta
+from muster.framework.model.integers import Int32, Int64
 from muster.framework.model.meta import Wire
 from muster.framework.model.pod import PodResourceClaim, PodSchedulingGroup
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.times import Time
 
 NAME = "GangScheduling"
 """The plugin's name."""
@@ -37,7 +39,7 @@ NEVER = "Never"
 class GangPolicy(Wire):
     """`spec.schedulingPolicy.gang`: at least so many pods are scheduled at once."""
 
-    min_count: int = 1
+    min_count: Int32 = 1
 
 
 class SchedulingPolicy(Wire):
@@ -72,7 +74,7 @@ class GroupSpec(Wire):
 
     scheduling_constraints: SchedulingConstraints | None = None
     disruption_mode: DisruptionMode | None = None
-    priority: int | None = None
+    priority: Int32 | None = None
     preemption_policy: str | None = None
     parent_composite_pod_group_name: str | None = None
 
@@ -102,8 +104,8 @@ class Condition(Wire, omit_defaults=False):
     status: str
     reason: str = ""
     message: str = ""
-    last_transition_time: str | None = None
-    observed_generation: int = 0
+    last_transition_time: Time | None = None
+    observed_generation: Int64 = 0
 
 
 class PodGroupStatus(Wire):

@@ -10,6 +10,7 @@ import msgspec
 
 from muster.framework.contract import WatchedKind
 from muster.framework.contract.annotations import AnnotatedMeta
+from muster.framework.model.integers import Int32
 from muster.framework.model.meta import Wire
 
 from .api import GROUP, GroupSpec
@@ -22,7 +23,7 @@ KIND = "CompositePodGroup"
 class CompositeGangPolicy(Wire):
     """`spec.schedulingPolicy.gang`: at least so many parts are scheduled at once."""
 
-    min_group_count: int = 1
+    min_group_count: Int32 = 1
 
 
 class CompositeSchedulingPolicy(Wire):

@@ -57,7 +57,7 @@ def test_an_object_that_does_not_fit_the_type_is_named_with_the_reason() -> None
     said = decoder.frame(frame("MODIFIED", {**thing("a", 7), "size": "large"}))
     assert isinstance(said, Unreadable)
     assert (said.type, said.identity.name, said.identity.resource_version) == ("MODIFIED", "a", "7")
-    assert said.problem == "Expected `int`, got `str` - at `$.object.size`"
+    assert said.problem == "size: must be of type integer, not string"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_one_unreadable_item_does_not_spoil_the_page() -> None:
     got = decoder.page(json.dumps(page([thing("a"), {**thing("b", 5), "size": []}, thing("c")], 9)).encode())
     assert [item.metadata.name for item in got.items] == ["a", "c"]
     assert [(item.identity.name, item.problem) for item in got.unreadable] == [
-        ("b", "Expected `int`, got `array` - at `$.size`")
+        ("b", "size: must be of type integer, not array")
     ]
 
 

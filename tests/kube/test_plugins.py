@@ -129,15 +129,15 @@ async def test_a_new_client_certificate_comes_with_a_new_tls_context(plugin: Plu
         (r"printf '\377'", "exec plugin './plugin' failed: "),
         (
             f"echo '{answer('oops')}'",
-            "exec plugin './plugin' answered nonsense: Expected `object`, got `str`",
+            "exec plugin './plugin' answered nonsense: must be of type object, not string",
         ),
         (
             f"echo '{credential(token='t', expirationTimestamp=17)}'",
-            "exec plugin './plugin' answered nonsense: Expected `str | null`, got `int` - at `$.expirationTimestamp`",
+            "exec plugin './plugin' answered nonsense: expirationTimestamp: must be of type string, not integer",
         ),
         (
             f"echo '{credential(token=['t'])}'",
-            "exec plugin './plugin' answered nonsense: Expected `str | null`, got `array` - at `$.token`",
+            "exec plugin './plugin' answered nonsense: token: must be of type string, not array",
         ),
         (
             f"printf '%s' '{credential(token=chr(10))}'",

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from muster.framework.model.faults import FieldError
 from muster.framework.model.meta import from_plain
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
@@ -127,12 +128,12 @@ def test_plain_objects_of_a_manifest_are_converted_alike() -> None:
 def test_what_the_api_server_would_refuse_is_refused(part: str, field: str, value: object) -> None:
     plain = make_pod("web")
     plain[part][field] = value
-    with pytest.raises(msgspec.ValidationError):
+    with pytest.raises(FieldError):
         pod(plain)
 
 
 def test_a_boolean_is_no_quantity() -> None:
     plain = make_pod("web")
     plain["spec"]["containers"][0]["resources"] = {"requests": {"cpu": True}}
-    with pytest.raises(msgspec.ValidationError):
+    with pytest.raises(FieldError):
         pod(plain)
