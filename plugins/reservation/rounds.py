@@ -33,11 +33,19 @@ def long_lived_before(since: float, number: int, after_seconds: float) -> float:
     return -inf if number < 1 else since + begins_after(number - 1, after_seconds)
 
 
-def starts_within(after_seconds: float, longest: float) -> float:
+def starts_within(after_seconds: float, longest: float, leader_every: float = inf) -> float:
     """Within how many seconds of its first refusal a pod or group starts that can be helped.
 
     It can be helped when there are nodes, in one domain if it needs one, on which it fits as soon as pods have ended
     that run for `longest` seconds at most: pods that stay are not in its way. It holds for those that have one of the
     `mostReservations`, and while nobody more important takes the room.
+
+    Leaders that live for `leader_every` seconds at least leave the rounds as they are, for these follow from the first
+    refusal. But each chooses the nodes of the round again, and pods may have just begun on them. Where pods run for
+    less than leaders live these end before the leader changes once more, so they are waited for once more at most.
+    Where they do not, the answer is infinity: nodes may be chosen again and again.
     """
-    return max(2 * after_seconds, 4 * longest) + longest + SLACK_SECONDS
+    chosen_again = 0.0 if leader_every == inf else longest
+    if leader_every <= longest + SLACK_SECONDS:
+        return inf
+    return max(2 * after_seconds, 4 * longest) + longest + chosen_again + SLACK_SECONDS

@@ -4,37 +4,68 @@ Everything is drawn from a seed. None of the pods says when it ends.
 """
 
 import asyncio
+from dataclasses import dataclass
+from math import inf
 from random import Random
 
 from muster.plugins.reservation.rounds import SLACK_SECONDS, starts_within
-from muster.testing import VirtualScheduler, configuration_of
+from muster.testing import configuration_of
 from tests.builders import PodDict, make_node, make_pod
 from tests.coscheduling.objects import make_group, make_members
+from tests.reservation.leaders import WITHOUT_LEADER, Leaders
 
-AFTER, LONGEST, STEP = 40, 30, 5
-WITHIN = starts_within(AFTER, LONGEST) - SLACK_SECONDS + 2 * STEP
-"""The bound, with less slack: nothing fails here, and pods end at once."""
 POOL = "example.com/pool"
 RACK = "example.com/rack"
 _HOPS, _WAITING = 8, 4
 
 
-class Crowd(VirtualScheduler):
+@dataclass(frozen=True)
+class Pace:
+    """How long things take, in seconds.
+
+    Attributes:
+        after: how long somebody waits until there is a reservation.
+        longest: how long small pods run at most.
+        step: how much time passes at once.
+        leader_every: how long a leader lives.
+    """
+
+    after: int
+    longest: int
+    step: int
+    leader_every: float = inf
+
+    @property
+    def within(self) -> float:
+        """The bound, with less slack: nothing fails here but leaders, and pods end at once."""
+        slack = 2 * self.step + (WITHOUT_LEADER if self.leader_every < inf else 0.0)
+        return starts_within(self.after, self.longest, self.leader_every) - SLACK_SECONDS + slack
+
+
+ONE_LEADER = Pace(after=40, longest=30, step=5)
+MANY_LEADERS = Pace(after=300, longest=120, step=15, leader_every=300.0)
+
+
+class Crowd(Leaders):
     """Nodes of 4 cores, of which small pods take whatever comes free.
 
     Attributes:
+        pace: how long things take.
         draw: what is drawn from the seed.
         size: how many members the gang has; each of them needs a node of its own.
     """
 
-    def __init__(self, seed: int) -> None:
-        args = {"Reservation": {"afterSeconds": AFTER}}
+    def __init__(self, seed: int, pace: Pace = ONE_LEADER) -> None:
+        args = {"Reservation": {"afterSeconds": pace.after}}
         super().__init__(configuration=configuration_of(["Coscheduling", "Reservation"], args=args))
+        self.pace = pace
         self.draw = Random(seed)
         self.size = 0
         self._until: dict[str, float] = {}
         self._made = 0
         self._came = 0.0
+        if pace.leader_every < inf:
+            self.change_leader_every(pace.leader_every, self.clock.now() + self.draw.uniform(0, pace.leader_every))
 
     async def breathe(self) -> None:
         """Let everything happen but decisions and time; nothing here takes more turns of the event loop."""
@@ -70,7 +101,7 @@ class Crowd(VirtualScheduler):
 
     async def waited(self) -> float:
         """How long the gang waits until it starts, in seconds; far more than it may, if it does not."""
-        while not self.gang_runs() and self.clock.now() < self._came + 2 * WITHIN:
+        while not self.gang_runs() and self.clock.now() < self._came + 2 * self.pace.within:
             await self.step_on()
         return self.clock.now() - self._came
 
@@ -82,11 +113,11 @@ class Crowd(VirtualScheduler):
                 continue
             if not pod["spec"].get("nodeName"):
                 waiting += 1
-            elif self._until.setdefault(key, now + self.draw.randint(STEP, LONGEST)) <= now:
+            elif self._until.setdefault(key, now + self.draw.randint(self.pace.step, self.pace.longest)) <= now:
                 del self._until[key]
                 self.delete(key)
         self.add(*(self._small() for _ in range(_WAITING - waiting)))
-        await self.run(STEP)
+        await self.pass_time(self.pace.step)
 
     def _small(self, most: int = 2) -> PodDict:
         self._made += 1

@@ -48,9 +48,13 @@ class Leaders(VirtualScheduler):
             await self.run(self.leader_until - self.clock.now())
             await self.kill()
             self.clock.move_to(self.clock.now() + WITHOUT_LEADER)
+            self.end_pods()
             self.leader_until += self.leader_every
             self.start()
         await self.run(max(0.0, end - self.clock.now()))
+
+    def end_pods(self) -> None:
+        """Pods end whose time has come, whether there is a leader or not; overridden where they do."""
 
     def _start_pods(self) -> None:
         stamp = rfc3339(self.clock.wall())

@@ -1,18 +1,20 @@
 """Whoever can be helped starts within the bound that is promised, whatever is in the way: each with random examples."""
 
 from collections.abc import Callable
+from math import inf
 
 import pytest
 
+from muster.plugins.reservation.rounds import starts_within
 from tests.builders import PodDict, make_pod
-from tests.reservation.crowd import POOL, RACK, WITHIN, Crowd
+from tests.reservation.crowd import MANY_LEADERS, ONE_LEADER, POOL, RACK, Crowd, Pace
 
 EXAMPLES = 200
 
 
-def among_long_lived_pods(seed: int) -> Crowd:
+def among_long_lived_pods(seed: int, pace: Pace) -> Crowd:
     """As many nodes as the gang needs have none of them; on the others they may take little or much."""
-    crowd = Crowd(seed)
+    crowd = Crowd(seed, pace)
     size, others = crowd.draw.randint(1, 3), crowd.draw.randint(1, 2)
     nodes = [0] * size + [crowd.draw.randint(1, 2) for _ in range(others)]
     crowd.draw.shuffle(nodes)
@@ -22,9 +24,9 @@ def among_long_lived_pods(seed: int) -> Crowd:
     return crowd
 
 
-def beside_a_busy_rack(seed: int) -> Crowd:
+def beside_a_busy_rack(seed: int, pace: Pace) -> Crowd:
     """In each rack but one some node has a pod that never ends, and the gang needs all of a rack."""
-    crowd = Crowd(seed)
+    crowd = Crowd(seed, pace)
     racks = crowd.draw.randint(2, 3)
     free = crowd.draw.randrange(racks)
     for rack in range(racks):
@@ -43,9 +45,9 @@ class InPools(Crowd):
         return pod.node_selector({POOL: "b"})
 
 
-def behind_stuck_pods(seed: int) -> Crowd:
+def behind_stuck_pods(seed: int, pace: Pace) -> Crowd:
     """Pods that no node of their pool can take have waited for longer, more of them than there are reservations."""
-    crowd = InPools(seed)
+    crowd = InPools(seed, pace)
     for number in range(4):
         crowd.add_node(f"a{number}", services=1, pool="a")
     for number in range(3):
@@ -57,13 +59,25 @@ def behind_stuck_pods(seed: int) -> Crowd:
     return crowd
 
 
-@pytest.mark.parametrize("situation", [among_long_lived_pods, beside_a_busy_rack, behind_stuck_pods])
-async def test_a_gang_that_can_be_helped_starts_within_its_bound(situation: Callable[[int], Crowd]) -> None:
+SITUATIONS = (among_long_lived_pods, beside_a_busy_rack, behind_stuck_pods)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pace", [ONE_LEADER, MANY_LEADERS], ids=["one leader", "another leader every five minutes"])
+@pytest.mark.parametrize("situation", SITUATIONS)
+async def test_a_gang_that_can_be_helped_starts_within_its_bound(
+    situation: Callable[[int, Pace], Crowd], pace: Pace
+) -> None:
     late = {}
     for seed in range(EXAMPLES):
-        crowd = situation(seed)
+        crowd = situation(seed, pace)
         waited = await crowd.waited()
-        if waited > WITHIN:
+        if waited > pace.within:
             late[seed] = waited
         await crowd.kill()
     assert late == {}
+
+
+def test_there_is_no_bound_where_pods_outlive_leaders() -> None:
+    assert starts_within(300, 120, leader_every=300) == starts_within(300, 120) + 120
+    assert starts_within(300, 240, leader_every=300) == inf

@@ -1,7 +1,8 @@
 """Reservations when the leader changes: a new one knows since when everybody has waited, and keeps what was said."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
+from math import inf
 from random import Random
 
 import pytest
@@ -23,19 +24,18 @@ class Stream(Leaders):
     """Nodes of 4 cores on which pods run that say when they end; as many as have ended come again.
 
     Attributes:
-        published: the times that were said in conditions and Events, seconds on the clock.
-        waiting: those that are to wait long.
+        draw: what is drawn from the seed.
     """
 
     def __init__(self, seed: int) -> None:
         args = {"Reservation": {"afterSeconds": AFTER}}
         super().__init__(configuration=configuration_of(["Coscheduling", "Reservation"], args=args))
         self.draw = Random(seed)
-        self.published: list[float] = []
-        self._until: dict[str, float] = {}
+        self._published: dict[str, float] = {}
+        self._started: dict[str, float] = {}
+        self._members: dict[str, list[str]] = {}
         self._made = 0
         self.add_nodes(*(make_node(f"n{number}", cpu="4") for number in range(SIZE)))
-        self.waiting: list[str] = []
 
     def small(self) -> PodDict:
         """One more pod of the stream; its name may come before all others, or after them."""
@@ -44,63 +44,52 @@ class Stream(Leaders):
         pod = make_pod(name).requests(cpu=str(self.draw.randint(1, 2)))
         return pod.annotations({"muster-scheduler.io/run-seconds": str(self.draw.randint(30, 120))})
 
-    def come(self, *pods: PodDict) -> None:
-        """Those come that are to wait long."""
-        self.waiting += self.add(*pods)
+    def gang_comes(self, name: str, size: int) -> None:
+        """A gang comes that needs whole nodes."""
+        self.api.put("podgroups", make_group(name, size))
+        self._members[name] = self.add(*make_members(name, size, cpu="4"))
 
-    @property
-    def all_run(self) -> bool:
-        """Whether those have started."""
-        return all(map(self.node_of, self.waiting))
+    def times(self) -> dict[str, tuple[float, float]]:
+        """When each gang was to start as published first, and when it did; infinity for never."""
+        return {gang: (self._published[gang], self._started.get(gang, inf)) for gang in self._members}
 
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
         super().unscheduled(pod, reason=reason, message=message, nominated_node=nominated_node)
-        self._read(message)
-
-    def event(
-        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
-    ) -> None:
-        super().event(regarding, kind=kind, reason=reason, action=action, note=note, related=related)
-        self._read(note)
-
-    def _read(self, text: str) -> None:
-        found = _BY.search(text)
-        if found:
-            self.published.append(parse_time(found[1]) - self.clock.EPOCH)
+        if found := _BY.search(message):
+            gang = pod.name.rpartition("-")[0]
+            self._published.setdefault(gang, parse_time(found[1]) - self.clock.EPOCH)
 
     async def flow(self, seconds: float) -> None:
-        """Time passes, until those that wait have started."""
+        """Time passes, until all gangs that came have started."""
         end = self.clock.now() + seconds
-        while self.clock.now() < end and not (self.waiting and self.all_run):
-            now, short = self.clock.now(), 4
-            for key, pod in [*self.api.pods.items()]:
-                if "-small-" not in key:
-                    continue
-                if not pod["spec"].get("nodeName"):
-                    short -= 1
-                elif "startTime" in pod.get("status", {}):
-                    runs = float(pod["metadata"]["annotations"]["muster-scheduler.io/run-seconds"])
-                    if parse_time(pod["status"]["startTime"]) - self.clock.EPOCH + runs <= now + STEP:
-                        self.delete(key)
-            self.add(*(self.small() for _ in range(short)))
+        while self.clock.now() < end and not (self._members and self._started.keys() == self._members.keys()):
+            self.end_pods()
+            nodeless = sum("-small-" in key and not pod["spec"].get("nodeName") for key, pod in self.api.pods.items())
+            self.add(*(self.small() for _ in range(4 - nodeless)))
             await self.pass_time(STEP)
+            for gang, members in self._members.items():
+                if all(map(self.node_of, members)):
+                    self._started.setdefault(gang, self.clock.now())
+
+    def end_pods(self) -> None:
+        for key, pod in [*self.api.pods.items()]:
+            if "-small-" in key and "startTime" in pod.get("status", {}):
+                runs = float(pod["metadata"]["annotations"]["muster-scheduler.io/run-seconds"])
+                if parse_time(pod["status"]["startTime"]) - self.clock.EPOCH + runs <= self.clock.now() + STEP:
+                    self.delete(key)
 
 
-def gang(stream: Stream) -> None:
-    stream.api.put("podgroups", make_group("gang", SIZE))
-    stream.come(*make_members("gang", SIZE, cpu="4"))
-
-
-@pytest.mark.parametrize("kind", [gang])
-async def test_who_waits_long_starts_as_was_published_whoever_leads(kind: Callable[[Stream], None]) -> None:
-    wrong = {}
+@pytest.mark.parametrize("sizes", [(4,), (2, 2)], ids=["one gang", "two gangs"])
+async def test_a_gang_starts_as_was_published_whoever_leads(sizes: Sequence[int]) -> None:
+    late: dict[tuple[int, str], tuple[float, float]] = {}
     for seed in range(EXAMPLES):
         stream = Stream(seed)
         await stream.flow(60)
-        kind(stream)
         stream.change_leader_every(EVERY, stream.clock.now() + stream.draw.uniform(100, EVERY))
+        for number, size in enumerate(sizes):
+            stream.gang_comes(f"gang-{number}", size)
+            await stream.flow(stream.draw.randint(STEP, 60))
         await stream.flow(3600)
-        if not stream.all_run or stream.clock.now() > min(stream.published) + LATE:
-            wrong[seed] = (stream.clock.now(), stream.published)
+        late |= {(seed, gang): times for gang, times in stream.times().items() if times[1] > times[0] + LATE}
         await stream.kill()
-    assert wrong == {}
+    assert late == {}
