@@ -11,7 +11,7 @@ from math import inf
 from typing import NamedTuple
 
 from muster.framework.contract import Clock, PodInfo
-from muster.framework.model.pod import Pod
+from muster.framework.model.pod import POD_SCHEDULED, Pod
 from muster.framework.model.times import parse_time
 
 RUN_SECONDS = "muster-scheduler.io/run-seconds"
@@ -43,6 +43,13 @@ def says_its_end(pod: Pod) -> bool:
     return bool(pod.spec.node_name) and run_seconds(pod) < inf
 
 
+def _bound_at(pod: Pod) -> str | None:
+    """When the pod got its node; when it was created, where nothing says it."""
+    condition = pod.status.condition(POD_SCHEDULED)
+    bound = condition.last_transition_time if condition is not None and condition.status == "True" else None
+    return bound or pod.metadata.creation_timestamp
+
+
 class KnownEnds:
     """Pods on nodes: when they began, and the end of those that say it."""
 
@@ -61,9 +68,7 @@ class KnownEnds:
         if new.pod.status.start_time is not None:
             self._came.pop(new.uid, None)
         elif new.uid not in self._came:
-            self._came[new.uid] = (
-                self._clock.now() if old is not None else self._at(new.pod.metadata.creation_timestamp)
-            )
+            self._came[new.uid] = self._clock.now() if old is not None else self._at(_bound_at(new.pod))
         seconds = run_seconds(new.pod)
         if seconds == inf:
             self._endings.pop(new.uid, None)
@@ -79,7 +84,7 @@ class KnownEnds:
         return uid in self._endings
 
     def began(self, pod: PodInfo) -> float:
-        """When the pod started; one that has not was placed when it was first seen on its node, or now."""
+        """When the pod started; one that has not, when it got its node, or now where that is not known."""
         stamp = pod.pod.status.start_time
         return self._came.get(pod.uid, self._clock.now()) if stamp is None else self._at(stamp)
 

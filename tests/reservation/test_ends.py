@@ -1,0 +1,37 @@
+"""Since when pods run, as a leader knows it that was not there when they were placed."""
+
+from muster.framework.model.times import rfc3339
+from muster.plugins.reservation.ends import KnownEnds
+from muster.testing.clock import VirtualClock
+from tests.builders import PodDict, make_pod
+from tests.coscheduling.objects import typed_pod
+
+
+def placed(clock: VirtualClock, *, created: float, bound: float | None = None, status: str = "True") -> PodDict:
+    """A pod with a node that the kubelet has not started; times are so many seconds ago."""
+    pod = make_pod("a").node("n")
+    pod["metadata"]["creationTimestamp"] = rfc3339(clock.wall() - created)
+    if bound is not None:
+        since = rfc3339(clock.wall() - bound)
+        pod["status"] = {"conditions": [{"type": "PodScheduled", "status": status, "lastTransitionTime": since}]}
+    return pod
+
+
+def test_a_pod_that_has_not_started_began_when_it_was_bound_however_long_it_waited() -> None:
+    clock = VirtualClock(5000.0)
+    ends = KnownEnds(clock)
+    pod = typed_pod(placed(clock, created=3600, bound=10))
+    ends.follow(None, pod)
+    assert ends.began(pod) == clock.now() - 10
+
+
+def test_a_pod_of_which_nothing_says_when_it_was_bound_began_when_it_was_created() -> None:
+    clock = VirtualClock(5000.0)
+    ends = KnownEnds(clock)
+    for pod in (
+        typed_pod(placed(clock, created=3600)),
+        typed_pod(placed(clock, created=3600, bound=20, status="False")),
+    ):
+        ends.follow(None, pod)
+        assert ends.began(pod) == clock.now() - 3600
+        ends.follow(pod, None)
