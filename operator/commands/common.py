@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from muster.framework.config import ConfigurationError
 from muster.operator.explain.served import Leader
 from muster.operator.kube.credentials import Connection, Impersonated, current_namespace, load_connection
 from muster.operator.kube.errors import CredentialsError
-from muster.operator.process.settings import Assembly, assemble, read_configuration
 
 from .candidates import contexts
 
@@ -32,11 +31,6 @@ config_option = click.option(
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="A KubeSchedulerConfiguration (v1), as YAML or JSON.",
-)
-_no_extenders_option = click.option(
-    "--no-extenders",
-    is_flag=True,
-    help="Do not ask the configuration's extenders: leave out what they refuse or prefer.",
 )
 
 
@@ -88,7 +82,8 @@ def leader_options(command: Callable[..., None]) -> Callable[..., None]:
             "--muster-url",
             envvar="MUSTER_URL",
             metavar="URL",
-            help="Where Muster serves: it is asked about a pod when the cluster may not be read.",
+            help="Where Muster serves: the leader is asked for its configuration where no --config is given, and "
+            "about a pod when the cluster may not be read.",
         ),
         click.option(
             "--muster-ca",
@@ -126,31 +121,3 @@ def target_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(options):
         decorated = option(decorated)
     return decorated
-
-
-def rules_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command that decides by itself the options that say by which rules; it gets them as `rules`."""
-
-    @wraps(command)
-    def called(config: Path | None, no_extenders: bool, **rest: Any) -> None:
-        command(rules=Rules(config, no_extenders), **rest)
-
-    return config_option(_no_extenders_option(called))
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What a command that decides by itself goes by: the configuration in a file, maybe without its extenders."""
-
-    config: Path | None = None
-    no_extenders: bool = False
-
-    def assembly(self) -> Assembly:
-        """The configuration put together.
-
-        Raises ConfigurationError, and OSError when the file cannot be read.
-        """
-        assembly = assemble(read_configuration(self.config))
-        if not self.no_extenders:
-            return assembly
-        return replace(assembly, configuration=assembly.configuration.model_copy(update={"extenders": ()}))

@@ -19,8 +19,9 @@ from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError, Forbidden
 
 from . import candidates
-from .common import BadInputError, Rules, Target, bad_input, leader_options, rules_options, target_options
+from .common import BadInputError, Target, bad_input, leader_options, target_options
 from .output import Output, emit, emit_lines, output_option
+from .rules import Choice, Rules, rules_options
 
 
 @click.command("explain")
@@ -49,21 +50,25 @@ def command(
     namespace: str | None,
     output: Output,
     batch: IO[bytes] | None,
-    rules: Rules,
+    choice: Choice,
 ) -> None:
     """Show why POD goes where it goes, or nowhere.
 
     Reads the live cluster, decides for the pod exactly as `muster run` would, and shows why each group of nodes is
     rejected and how the best nodes score. Nothing is written.
 
-    Decides by Muster's default profile: give --config the file of a `muster run` that has one.
+    Decides by the configuration of --config, or of the leader at --muster-url; else by Muster's default profile.
     """
     if (pod is None) == (batch is None):
         raise click.UsageError("give either a POD or --batch FILE")
     if batch is not None:
         _decide_cases(batch)
     elif pod is not None:
-        explain_pod(target, leader, pod, namespace, output, rules)
+        with bad_input():
+            connection = target.connection()
+            space = target.namespace(namespace)
+            rules = choice.rules(leader, connection)
+        explain_pod(connection, leader, pod, space, output, rules)
 
 
 def _decide_cases(batch: IO[bytes]) -> None:
@@ -76,24 +81,22 @@ def _decide_cases(batch: IO[bytes]) -> None:
 
 
 def explain_pod(
-    target: Target, leader: Leader | None, pod: str, namespace: str | None, output: Output, rules: Rules
+    connection: Connection, leader: Leader | None, pod: str, namespace: str, output: Output, rules: Rules
 ) -> None:
     """Explain one pod of the cluster; where that may not be read, tell what the leader decided about the pod last."""
-    with bad_input():
-        assembly = rules.assembly()
-        connection = target.connection()
-        space = target.namespace(namespace)
     try:
-        explained = asyncio.run(explain_live(assembly, connection, space, pod))
+        explained = asyncio.run(explain_live(rules.assembly, connection, namespace, pod))
     except ConfigurationError as error:
         raise BadInputError(str(error)) from error
     except Forbidden as error:
         if leader is None:
             raise click.ClickException(f"{error}; with --muster-url the leader is asked") from error
-        _tell_served(leader, connection, space, pod, output)
+        _tell_served(leader, connection, namespace, pod, output)
         return
     except ApiError as error:
         raise click.ClickException(str(error)) from error
+    if not explained.gated and output is not Output.NAME:
+        rules.warn()
     if output.document:
         found: dict[str, object] = {
             "pod": explained.pod.key,

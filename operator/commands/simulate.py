@@ -14,6 +14,7 @@ from click.shell_completion import CompletionItem
 
 from muster.framework.config import ConfigurationError
 from muster.operator.explain.layout import NONE, lines, printable
+from muster.operator.explain.served import Leader
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
 from muster.operator.process.settings import Assembly
@@ -27,8 +28,9 @@ from muster.operator.simulate.shortfall import Shortfall, shortfall
 from muster.operator.simulate.sources import texts
 from muster.operator.simulate.starts import Start
 
-from .common import BadInputError, Rules, Target, bad_input, rules_options, target_options
+from .common import BadInputError, Target, bad_input, leader_options, target_options
 from .output import Output, emit, emit_lines, output_option
+from .rules import Choice, rules_options
 
 _DOES_NOT_FIT = 1
 _KUBERNETES_OWN = "default-scheduler"
@@ -69,17 +71,25 @@ class _Source(click.ParamType[str]):
 @output_option(Output.WIDE, Output.YAML, Output.JSON)
 @rules_options
 @target_options
+@leader_options
 def command(
-    target: Target, files: Sequence[str], recursive: bool, dump: Path | None, output: Output, rules: Rules
+    target: Target,
+    leader: Leader | None,
+    files: Sequence[str],
+    recursive: bool,
+    dump: Path | None,
+    output: Output,
+    choice: Choice,
 ) -> None:
     """Tell whether pods and PodGroups would fit, where each would go, and what is missing if they do not.
 
     Decides exactly as `muster run` would. Nothing is written to any cluster. Exit code 1 when something does not fit.
 
-    Decides by Muster's default profile: give --config the file of a `muster run` that has one.
+    Decides by the configuration of --config, or of the leader at --muster-url; else by Muster's default profile.
     """
     with bad_input():
-        assembly = rules.assembly()
+        rules = choice.rules(leader, None if leader is None else target.connection())
+        assembly = rules.assembly
         source = target.connection() if dump is None else _read(assembly, str(dump))
         wanted = _read(assembly, *files, recursive=recursive, admission=_admission(source))
         if not wanted.pods:
@@ -95,6 +105,7 @@ def command(
         raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
+    rules.warn()
     if output.document:
         emit(_as_json(outcome), output)
     else:

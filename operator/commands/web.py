@@ -22,7 +22,8 @@ from muster.operator.web.routes import Pages, Time
 from muster.operator.web.safety import KEY, only_with
 
 from . import candidates
-from .common import BadInputError, Rules, Target, bad_input, leader_options, rules_options, target_options
+from .common import BadInputError, Target, bad_input, leader_options, target_options
+from .rules import Choice, rules_options
 
 _HOST = "127.0.0.1"
 _KEY_BYTES = 16
@@ -40,18 +41,20 @@ _KEY_BYTES = 16
 @rules_options
 @target_options
 @leader_options
-def command(target: Target, leader: Leader | None, port: int, namespace: str | None, rules: Rules) -> None:
+def command(target: Target, leader: Leader | None, port: int, namespace: str | None, choice: Choice) -> None:
     """Serve pages on 127.0.0.1 until Ctrl-C: who waits and why, where there is room, what changed.
 
     They show what your kubeconfig may read, and follow it. Nothing is written. Open the address that is printed: its
     key keeps other users of this machine out.
 
-    Decides about pods by Muster's default profile: give --config the file of a `muster run` that has one.
+    Decides by the configuration of --config, or of the leader at --muster-url; else by Muster's default profile.
     """
     logs.configure(verbosity=0, style="text", stream=sys.stderr)
     with bad_input():
         connection = target.connection()
-        asked = Asked(connection=connection, assembly=rules.assembly(), namespace=namespace or "", leader=leader)
+        rules = choice.rules(leader, connection)
+        asked = Asked(connection=connection, assembly=rules.assembly, namespace=namespace or "", leader=leader)
+    rules.warn()
     try:
         asyncio.run(_serve(asked, port))
     except (ConfigurationError, ListenError) as error:

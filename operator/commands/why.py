@@ -23,9 +23,10 @@ from muster.plugins.coscheduling.api import GROUP
 from muster.plugins.gangscheduling.api import GROUP as NATIVE_GROUP
 
 from . import candidates
-from .common import BadInputError, Rules, Target, bad_input, leader_options, rules_options, target_options
+from .common import BadInputError, Target, bad_input, leader_options, target_options
 from .explain import explain_pod
 from .output import Output, emit, emit_lines, output_option
+from .rules import Choice, Rules, rules_options
 
 _COMPOSITE = "compositepodgroup"
 _POD = ("po", "pod", "pods")
@@ -60,23 +61,24 @@ def command(
     words: Sequence[str],
     namespace: str | None,
     output: Output,
-    rules: Rules,
+    choice: Choice,
 ) -> None:
     """Show what a pod, a PodGroup or a CompositePodGroup waits for.
 
     Takes a name, or a kind and a name as kubectl does: pod NAME, pod/NAME, pg NAME, pg/NAME. A bare name is a PodGroup
     if there is one, and never a CompositePodGroup.
 
-    Decides about pods by Muster's default profile: give --config the file of a `muster run` that has one.
+    Decides by the configuration of --config, or of the leader at --muster-url; else by Muster's default profile.
     """
     kind, name = _kind_and_name(words)
     with bad_input():
         connection = target.connection()
         space = target.namespace(namespace)
+        rules = choice.rules(leader, connection)
     if kind in _TREE:
         _tell_of_tree(connection, space, name, output, rules)
     elif kind in _POD or not _tell_of_group(connection, space, kind, name, output, rules):
-        explain_pod(target, leader, name, space, output, rules)
+        explain_pod(connection, leader, name, space, output, rules)
 
 
 def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
@@ -94,10 +96,8 @@ def _tell_of_group(connection: Connection, namespace: str, kind: str, name: str,
 
     Raises ClickException when there is none and `kind` says that one is meant.
     """
-    with bad_input():
-        assembly = rules.assembly()
     try:
-        group, trial = asyncio.run(_look(assembly, connection, namespace, name, native=kind in _NATIVE_GROUP))
+        group, trial = asyncio.run(_look(rules.assembly, connection, namespace, name, native=kind in _NATIVE_GROUP))
     except NotFound as error:
         if kind:
             raise click.ClickException(str(error)) from error
@@ -106,6 +106,8 @@ def _tell_of_group(connection: Connection, namespace: str, kind: str, name: str,
         raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
+    if trial is not None and output is not Output.NAME:
+        rules.warn()
     if output.document:
         emit(as_json(group, trial), output)
     elif output is Output.NAME:
@@ -117,16 +119,16 @@ def _tell_of_group(connection: Connection, namespace: str, kind: str, name: str,
 
 def _tell_of_tree(connection: Connection, namespace: str, name: str, output: Output, rules: Rules) -> None:
     """Raises ClickException when there is no such CompositePodGroup."""
-    with bad_input():
-        assembly = rules.assembly()
     try:
-        report, trial = asyncio.run(_look_at_tree(assembly, connection, f"{namespace}/{name}"))
+        report, trial = asyncio.run(_look_at_tree(rules.assembly, connection, f"{namespace}/{name}"))
     except ConfigurationError as error:
         raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
     if report is None:
         raise click.ClickException(f'{_COMPOSITE}s.{NATIVE_GROUP} "{name}" not found')
+    if trial is not None and output is not Output.NAME:
+        rules.warn()
     if output.document:
         emit(tree_as_json(report, trial), output)
     elif output is Output.NAME:

@@ -1,7 +1,8 @@
-"""Why a pod waits, asked of the leader: for those who may see the pod and not the cluster.
+"""What the leader is asked: why a pod waits, for those who may see the pod and not the cluster; and by what it decides.
 
-The leader answers with its last decision on the pod, and asks the API server whether the caller may `get` that pod. The
-caller is known by the bearer token of the kubeconfig; client certificates say nothing to the leader.
+The leader answers with its last decision on the pod, and asks the API server whether the caller may `get` that pod, or
+`/configz` for the configuration. The caller is known by the bearer token of the kubeconfig; client certificates say
+nothing to the leader.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from muster.framework.config import ConfigurationError, KubeSchedulerConfiguration, Problem, load
 from muster.framework.model.times import human_duration
 from muster.framework.queue.standing import Standing
 from muster.operator.kube.client import ApiClient
@@ -26,6 +28,9 @@ from .layout import printable
 _TRIES = 8
 """A Service sends each connection to any replica, and one of them leads."""
 _NOT_LEADING = 503
+_CONFIGURATION = "/configz"
+_GROUP = "kubescheduler.config.k8s.io"
+"""Under which name the page has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +60,8 @@ class ServedDecision(msgspec.Struct):
 
 async def ask_leader(leader: Leader, connection: Connection, namespace: str, name: str) -> ServedDecision:
     """What the leader decided about the pod last. Raises ApiError; OSError for a file that cannot be read."""
-    tls = None
-    if leader.url.startswith("https://"):
-        pem = leader.authority.read_bytes() if leader.authority is not None else None
-        tls = ClientTls(authority=pem, insecure=False, origin=str(leader.authority))
     path = f"/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}/why"
-    there = Connection(leader.url.rstrip("/"), auth=connection.auth, tls=tls)
+    there = _there(leader, connection)
     for left in reversed(range(_TRIES)):
         async with Transport(there) as transport:  # a new one each time: a connection stays with its replica
             try:
@@ -69,6 +70,29 @@ async def ask_leader(leader: Leader, connection: Connection, namespace: str, nam
                 if error.status != _NOT_LEADING or not left:
                     raise
     raise AssertionError("the last try returns or raises")
+
+
+async def ask_configuration(leader: Leader, connection: Connection) -> KubeSchedulerConfiguration:
+    """The configuration that Muster runs with. Its standbys have the same, so any replica may answer.
+
+    Raises ApiError; ConfigurationError for an answer that is none; OSError for a file that cannot be read.
+    """
+    async with Transport(_there(leader, connection)) as transport:
+        body = (await ApiClient(transport).get(_CONFIGURATION)).body
+    origin = f"{leader.url.rstrip('/')}{_CONFIGURATION}"
+    try:
+        found = msgspec.json.decode(body, type=dict[str, msgspec.Raw])[_GROUP]
+    except (msgspec.MsgspecError, KeyError) as error:
+        raise ConfigurationError([Problem(origin, f"{origin} is not Muster's")]) from error
+    return load(bytes(found), origin)
+
+
+def _there(leader: Leader, connection: Connection) -> Connection:
+    tls = None
+    if leader.url.startswith("https://"):
+        pem = leader.authority.read_bytes() if leader.authority is not None else None
+        tls = ClientTls(authority=pem, insecure=False, origin=str(leader.authority))
+    return Connection(leader.url.rstrip("/"), auth=connection.auth, tls=tls)
 
 
 def render_served(decision: ServedDecision, *, now: float) -> Iterator[str]:

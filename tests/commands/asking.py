@@ -13,6 +13,11 @@ from click.testing import CliRunner, Result
 from muster.operator.cli import main
 
 MUSTER = Path(sys.executable).with_name("muster")
+BY_DEFAULT = (
+    "Warning: decided by Muster's default profile, which may not be the scheduler's: "
+    "give --config, or --muster-url to ask the leader\n"
+)
+"""What is said where nobody says by what is to be decided."""
 _END_SECONDS = 60.0
 """How long a watch may take to end. None takes so long: the limit keeps a broken one from hanging the suite."""
 

@@ -71,7 +71,7 @@ def _renamed(group: str) -> list[PodDict]:
 
 
 def _wide(kubeconfig: Path, *words: str) -> list[dict[str, str]]:
-    head, *lines = ask("groups", "-o", "wide", *words, "--kubeconfig", str(kubeconfig)).output.splitlines()
+    head, *lines = ask("groups", "-o", "wide", *words, "--kubeconfig", str(kubeconfig)).stdout.splitlines()
     starts = [found.start() for found in re.finditer(r"\S+", head)]
     cuts = [slice(start, end) for start, end in zip(starts, [*starts[1:], None], strict=True)]
     return [{head[cut].strip(): line[cut].strip() for cut in cuts} for line in lines]
@@ -96,7 +96,7 @@ def test_groups_of_both_kinds_wait_in_one_queue_and_parts_name_their_parent(kube
 
 def test_why_says_the_same_place_as_groups(kubeconfig: Path) -> None:
     def place(*words: str) -> Any:
-        told = json.loads(ask("why", *words, "-o", "json", "--kubeconfig", str(kubeconfig)).output)["now"]
+        told = json.loads(ask("why", *words, "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)["now"]
         return told["place"], told["ahead"], told["waiting"]
 
     assert place("podgroup.scheduling.x-k8s.io", "alike") == (2, ["default/begun"], 5)
@@ -105,7 +105,7 @@ def test_why_says_the_same_place_as_groups(kubeconfig: Path) -> None:
 
 
 def test_programs_get_each_kind_as_the_api_has_it_with_its_parent(kubeconfig: Path) -> None:
-    told = json.loads(ask("groups", "-A", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
+    told = json.loads(ask("groups", "-A", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)
     found = [
         (each["apiVersion"], each["kind"], each["metadata"]["name"], each["spec"].get("parentCompositePodGroupName"))
         for each in told["items"]
@@ -118,18 +118,18 @@ def test_programs_get_each_kind_as_the_api_has_it_with_its_parent(kubeconfig: Pa
         ("scheduling.k8s.io/v1beta1", "PodGroup", "right", "job"),
     ]
     assert told["items"][1]["spec"]["schedulingPolicy"] == {"gang": {"minCount": 2}}
-    assert yaml.safe_load(ask("groups", "-A", "-o", "yaml", "--kubeconfig", str(kubeconfig)).output) == told
+    assert yaml.safe_load(ask("groups", "-A", "-o", "yaml", "--kubeconfig", str(kubeconfig)).stdout) == told
 
 
 def test_groups_are_named_as_kubectl_names_their_kind(kubeconfig: Path) -> None:
-    both = ask("groups", "begun", "alike", "-o", "name", "--kubeconfig", str(kubeconfig)).output.split()
+    both = ask("groups", "begun", "alike", "-o", "name", "--kubeconfig", str(kubeconfig)).stdout.split()
     assert both == [
         "podgroup.scheduling.k8s.io/begun",
         "podgroup.scheduling.x-k8s.io/alike",
         "podgroup.scheduling.k8s.io/alike",
     ]
     for name in both:
-        assert ask("why", name, "-o", "name", "--kubeconfig", str(kubeconfig)).output.split() == [name]
+        assert ask("why", name, "-o", "name", "--kubeconfig", str(kubeconfig)).stdout.split() == [name]
 
 
 @pytest.mark.parametrize("form", [(), ("-o", "wide")])
@@ -183,7 +183,7 @@ def test_a_watch_prints_a_group_whose_place_another_one_changes(kubeconfig: Path
 def test_counts_that_are_zero_are_not_left_out(kubeconfig: Path) -> None:
     status = {"phase": "Pending", "scheduled": 0, "running": 0, "succeeded": 0, "failed": 0}
     _patch_status(kubeconfig, "podgroup.scheduling.x-k8s.io", "alike", status)
-    told = json.loads(ask("groups", "alike", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
+    told = json.loads(ask("groups", "alike", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)
     assert told["items"][0]["status"] == status
 
 
@@ -191,7 +191,7 @@ def test_why_tells_programs_the_phase_and_the_message_of_each_member(kubeconfig:
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": WHY}
     _patch_status(kubeconfig, "pod", "alike-0", {"phase": "Pending", "conditions": [condition]})
     _patch_status(kubeconfig, "pod", "alike-1", {"phase": "Failed"})
-    told = json.loads(ask("why", "podgroup", "alike", "-o", "json", "--kubeconfig", str(kubeconfig)).output)
+    told = json.loads(ask("why", "podgroup", "alike", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)
     assert told["members"] == [
         {"pod": "alike-0", "phase": "Pending", "node": "", "message": WHY},
         {"pod": "alike-1", "phase": "Failed", "node": "", "message": ""},
@@ -204,7 +204,7 @@ def test_why_counts_no_pod_that_carries_a_groups_label_and_is_in_another(tmp_pat
     objects = [_labelled("alike", 3), _native("native", 1), *_members("alike", 2), stray]
     with served(Sandbox([definition()], native_groups=True, stand_ins=False), objects, tmp_path) as kubeconfig:
         told = [
-            json.loads(ask("why", f"podgroup.{group}", "-o", "json", "--kubeconfig", str(kubeconfig)).output)["members"]
+            json.loads(ask("why", f"podgroup.{group}", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)["members"]
             for group in ("scheduling.x-k8s.io/alike", "scheduling.k8s.io/native")
         ]
     assert [[member["pod"] for member in members] for members in told] == [["alike-0", "alike-1"], ["native-0"]]

@@ -204,13 +204,13 @@ def test_why_shows_a_tree_with_its_groups(tmp_path: Path) -> None:
     old = make_pod("old").requests(cpu="3").node("node-1")
     with served(sandbox, [old, *JOB_OF_TWO], tmp_path) as kubeconfig:
         asked = ["compositepodgroup/job", "--kubeconfig", str(kubeconfig)]
-        lines = ask("why", *asked).output.splitlines()
+        lines = ask("why", *asked).stdout.splitlines()
         assert lines[0] == "default/job needs 2 of its 2 groups, 0 of the 2 PodGroups in it have their pods on nodes"
         assert "The group would fit if pod default/old ended." in lines
         titles, left, right = (line.split()[:5] for line in lines[-3:])
         assert titles == ["PODGROUP", "PARENT", "NEEDS", "EXIST", "NODES"]
         assert (left, right) == (["left", "job", "2", "2", "0"], ["right", "job", "2", "2", "0"])
-        found = json.loads(ask("why", *asked, "-o", "json").output)
+        found = json.loads(ask("why", *asked, "-o", "json").stdout)
         assert (found["compositePodGroup"], found["minGroupCount"]) == ("default/job", 2)
         assert [each["podGroup"] for each in found["groups"]] == ["default/left", "default/right"]
         assert [each["name"] for each in found["now"]["ending"]] == ["default/old"]

@@ -14,6 +14,7 @@ import yaml
 from muster.sandbox import Sandbox
 from muster.sandbox.contents import NodeShape
 from tests.builders import make_node, make_pod
+from tests.commands.asking import BY_DEFAULT
 from tests.sandboxes import served
 from tests.security.packages import install
 
@@ -122,7 +123,7 @@ def test_broken_packages_that_no_profile_enables_change_nothing(
     broken_packages: Path, kubeconfig: Path, tmp_path: Path, command: str
 ) -> None:
     ended = run(broken_packages, *commands(kubeconfig, tmp_path)[command])
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (ended.returncode, ended.stderr) == (0, BY_DEFAULT)
 
 
 @pytest.mark.parametrize("command", ["run", "explain", "why", "simulate"])

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from muster.operator.cli import main
 from muster.operator.simulate.manifests import ManifestError, read
 from tests.builders import PodDict, make_node, make_pod
+from tests.commands.asking import BY_DEFAULT
 from tests.controlplane.api import Api
 
 HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100}
@@ -60,7 +61,7 @@ def test_a_class_of_which_nothing_is_known_is_said_not_to_be(tmp_path: Path) -> 
     told = simulate(tmp_path, listed(make_node("one", cpu="4")), pods)
     assert told.stderr == (
         "PriorityClass high is not known: pods that name it count with priority 0\n"
-        "RuntimeClass sandboxed is not known: pods that name it count without its overhead\n"
+        "RuntimeClass sandboxed is not known: pods that name it count without its overhead\n" + BY_DEFAULT
     )
 
 

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from muster.operator.cli import main
 from tests.builders import PodDict, make_node, make_pod
+from tests.commands.asking import BY_DEFAULT
 from tests.controlplane.api import Api
 from tests.simulate.rehearsing import member, pod_group
 
@@ -176,6 +177,7 @@ def test_pods_of_other_schedulers_are_named(dump: Path) -> None:
     assert result.stderr.splitlines() == [
         "1 pod names scheduler b; decided as if by profile muster",
         "2 pods name scheduler default-scheduler; decided as if by profile muster",
+        *BY_DEFAULT.splitlines(),
     ]
 
 
@@ -185,7 +187,7 @@ CRON_JOB = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "n
 def test_what_was_left_out_is_told(dump: Path) -> None:
     result = simulate("-f", "-", "--from", dump, stdin=listed(CRON_JOB, CRON_JOB, make_pod("web")))
     assert result.exit_code == 0
-    assert result.stderr == "left out: 2 of batch/v1 CronJob\n"
+    assert result.stderr == f"left out: 2 of batch/v1 CronJob\n{BY_DEFAULT}"
 
 
 @pytest.mark.parametrize("content", ["", "---\n", json.dumps(CRON_JOB), json.dumps(pod_group("gang", 3))])

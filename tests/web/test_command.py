@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.request import HTTPCookieProcessor, build_opener
 
 from muster.sandbox import Sandbox
+from tests.commands.asking import BY_DEFAULT
 
 MUSTER = Path(sys.executable).with_name("muster")
 
@@ -20,6 +21,7 @@ async def test_a_port_that_is_taken_is_bad_input(tmp_path: Path) -> None:
         words = [str(MUSTER), "web", "--port", port, "--kubeconfig", str(other.kubeconfig(tmp_path / "config"))]
         ended = await asyncio.to_thread(subprocess.run, words, capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith(BY_DEFAULT)
     assert f"failed to listen on 127.0.0.1:{port}: Address already in use" in ended.stderr
 
 

@@ -1,0 +1,82 @@
+"""By which configuration a command decides that decides by itself: a file's, the leader's, or Muster's default.
+
+`why`, `explain`, `simulate` and `web` get it from here. Where nobody says what the scheduler goes by, the answer is
+given with a caution: the scheduler's may be another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from muster.framework.config import ConfigurationError, KubeSchedulerConfiguration
+from muster.operator.explain.served import Leader, ask_configuration
+from muster.operator.kube.credentials import Connection
+from muster.operator.kube.errors import ApiError
+from muster.operator.process.settings import Assembly, assemble, read_configuration
+
+from .common import config_option
+
+_BY_DEFAULT = "Warning: decided by Muster's default profile, which may not be the scheduler's"
+_no_extenders_option = click.option(
+    "--no-extenders", is_flag=True, help="Do not ask the configuration's extenders, whatever they would say."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is decided by, and why that may be another thing than the scheduler's own, "" where it is known to be."""
+
+    assembly: Assembly
+    caution: str = ""
+
+    def warn(self) -> None:
+        """Say the caution. To be called when something has been decided."""
+        if self.caution:
+            click.echo(self.caution, err=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the user asked for: the configuration in a file, maybe without its extenders."""
+
+    config: Path | None = None
+    no_extenders: bool = False
+
+    def rules(self, leader: Leader | None = None, connection: Connection | None = None) -> Rules:
+        """The rules. The leader is asked where no file is named; `connection` says as whom.
+
+        Raises ConfigurationError for a file that is wrong, and OSError for one that cannot be read.
+        """
+        if self.config is not None:
+            return Rules(self._assembled(read_configuration(self.config)))
+        if leader is None or connection is None:
+            caution = f"{_BY_DEFAULT}: give --config, or --muster-url to ask the leader"
+            return Rules(self._assembled(read_configuration(None)), caution)
+        try:
+            return Rules(self._assembled(asyncio.run(ask_configuration(leader, connection))))
+        except (ApiError, ConfigurationError) as error:
+            caution = f"{_BY_DEFAULT}; the leader's cannot be used: {error}"
+            return Rules(self._assembled(read_configuration(None)), caution)
+
+    def _assembled(self, configuration: KubeSchedulerConfiguration) -> Assembly:
+        assembly = assemble(configuration)
+        if not self.no_extenders:
+            return assembly
+        return replace(assembly, configuration=assembly.configuration.model_copy(update={"extenders": ()}))
+
+
+def rules_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say by what it decides; it gets them as `choice`."""
+
+    @wraps(command)
+    def called(config: Path | None, no_extenders: bool, **rest: Any) -> None:
+        command(choice=Choice(config, no_extenders), **rest)
+
+    return config_option(_no_extenders_option(called))
