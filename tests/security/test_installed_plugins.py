@@ -69,8 +69,8 @@ FAULTS = {
     "Failing": 'profile "muster": plugin "Failing" failed in __init__: RuntimeError: no database',
     "Unfinished": 'profile "muster": plugin "Unfinished" failed in __init__: TypeError: Can\'t instantiate abstract'
     " class Unfinished with abstract methods reserve, unreserve",
-    "OddEvents": 'profile "muster": plugin "OddEvents" failed in events_to_register: TypeError: \'Node/Add\' is no'
-    " EventRegistration",
+    "OddEvents": 'profile "muster": plugin "OddEvents" failed in events_to_register: TypeError: it answered something'
+    " besides EventRegistration",
 }
 """What is said of a plugin that a profile enables."""
 
