@@ -16,6 +16,8 @@ from muster.framework.model.times import parse_time
 
 RUN_SECONDS = "muster-scheduler.io/run-seconds"
 """Annotation of a pod: it runs for so many seconds at most."""
+OVERDUE_SECONDS = 30.0
+"""Pods take a while to end, by default as long as their grace period is."""
 _LONGEST = 10
 """Digits of a number of seconds. More are centuries, at whose end no date can be named: that is never."""
 
@@ -76,8 +78,12 @@ class KnownEnds:
             self._endings[new.uid] = Ending(new, new.node_name, self._began(new) + seconds)
 
     def later_than(self, moment: float) -> Iterator[Ending]:
-        """Those that end after this moment; who should have ended already may stay for ever."""
-        return (ending for ending in self._endings.values() if ending.at > moment)
+        """Those that end after this moment; who should have ended a while ago may stay for ever."""
+        for ending in self._endings.values():
+            if ending.at > moment:
+                yield ending
+            elif ending.at + OVERDUE_SECONDS > moment:
+                yield ending._replace(at=ending.at + OVERDUE_SECONDS)
 
     def ends(self, uid: str) -> bool:
         """Whether this pod says when it ends."""

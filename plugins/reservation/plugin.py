@@ -39,7 +39,7 @@ from muster.framework.contract import (
 from muster.framework.model.times import rfc3339
 
 from .args import NAME, ReservationArgs
-from .ends import KnownEnds, run_seconds
+from .ends import OVERDUE_SECONDS, KnownEnds, run_seconds
 from .holds import Hold, Holds
 from .looks import Looks
 from .planning import Outlook, plan_for
@@ -49,8 +49,6 @@ from .wanted import Wanted, lacks_room, wanted_by_group, wanted_by_pod
 
 REASON = "node(s) had their room reserved for pods that have waited longer"
 _SKIP = Status.skip()
-_OVERDUE_SECONDS = 30.0
-"""So long after its moment a promise stands: pods take a while to end, by default as long as their grace period is."""
 
 
 class _Shared:
@@ -84,7 +82,7 @@ class _Shared:
         clock, holder = self._handle.clock, hold.holder
         self._handle.observer.reservations(1)
         if hold.start < inf:
-            seconds = hold.start + _OVERDUE_SECONDS - clock.now() + SLACK_SECONDS
+            seconds = hold.start + OVERDUE_SECONDS - clock.now() + SLACK_SECONDS
             self._overdue[holder] = clock.call_later(seconds, partial(self.waiters.try_again, holder))
 
     def _hold_ended(self, holder: str) -> None:
@@ -315,7 +313,7 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
 
     def _stands(self, holds: Sequence[Hold], pods: int, now: float) -> bool:
         """Whether it is for so many pods, its moment is not long past, and all of its nodes are there."""
-        if not holds or holds[0].start + _OVERDUE_SECONDS <= now or sum(len(hold.members) for hold in holds) < pods:
+        if not holds or holds[0].start + OVERDUE_SECONDS <= now or sum(len(hold.members) for hold in holds) < pods:
             return False
         live = self.handle.snapshot.live
         return all(live[hold.rows].all() for hold in holds)

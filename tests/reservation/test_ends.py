@@ -1,7 +1,7 @@
-"""Since when pods run, as a leader knows it that was not there when they were placed."""
+"""Since when pods run, and when they end, as a leader knows it that was not there when they were placed."""
 
 from muster.framework.model.times import rfc3339
-from muster.plugins.reservation.ends import KnownEnds
+from muster.plugins.reservation.ends import RUN_SECONDS, KnownEnds
 from muster.testing.clock import VirtualClock
 from tests.builders import PodDict, make_pod
 from tests.coscheduling.objects import typed_pod
@@ -35,3 +35,13 @@ def test_a_pod_of_which_nothing_says_when_it_was_bound_began_when_it_was_created
         ends.follow(None, pod)
         assert ends.began(pod) == clock.now() - 3600
         ends.follow(pod, None)
+
+
+def test_a_pod_that_is_late_ends_a_while_after_its_time_and_one_that_is_very_late_may_stay() -> None:
+    clock = VirtualClock(5000.0)
+    ends, pod = KnownEnds(clock), make_pod("a").node("n").annotations({RUN_SECONDS: "60"})
+    pod["status"] = {"startTime": rfc3339(clock.wall() - 70)}
+    ends.follow(None, typed_pod(pod))
+    assert [ending.at - clock.now() for ending in ends.later_than(clock.now())] == [20.0]
+    clock.move_to(clock.now() + 20)
+    assert [*ends.later_than(clock.now())] == []
