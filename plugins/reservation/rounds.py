@@ -15,22 +15,22 @@ SLACK_SECONDS = 60.0
 """What the bound leaves for all but the waiting for pods: their grace period, pauses between attempts, a failover."""
 
 
-def round_at(waited: float, after_seconds: float) -> int:
-    """The round of a reservation whose holder has waited this long, from 0 on; negative while it has none."""
-    number, end = -1, after_seconds
-    while waited >= end:
-        number, end = number + 1, end * 2
+def round_at(now: float, since: float, after_seconds: float) -> int:
+    """The round of a reservation whose holder has waited since then, from 0 on; negative while it has none."""
+    number = -1
+    while now >= begins_at(number + 1, since, after_seconds):
+        number += 1
     return number
 
 
-def begins_after(number: int, after_seconds: float) -> float:
-    """After how long a wait a round begins."""
-    return float(after_seconds * 2**number)
+def begins_at(number: int, since: float, after_seconds: float) -> float:
+    """When a round begins. Who compares a moment with this has the answer of `round_at`: one sum, rounded once."""
+    return since + float(after_seconds * 2**number)
 
 
 def long_lived_before(since: float, number: int, after_seconds: float) -> float:
     """In a round, pods that began before this moment are long-lived; in the first one no pod is."""
-    return -inf if number < 1 else since + begins_after(number - 1, after_seconds)
+    return -inf if number < 1 else begins_at(number - 1, since, after_seconds)
 
 
 def starts_within(after_seconds: float, longest: float, leader_every: float = inf) -> float:

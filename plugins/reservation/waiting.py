@@ -21,7 +21,7 @@ from muster.framework.model.pod import POD_SCHEDULED
 from muster.framework.model.times import parse_time
 
 from .packing import Cost
-from .rounds import begins_after, round_at
+from .rounds import begins_at, round_at
 
 SLACK_SECONDS = 0.01
 """Timers may fire a little early."""
@@ -158,7 +158,7 @@ class LongWaiters:
 
     def round_of(self, waiter: Waiter) -> int:
         """The round that the waiter is in now."""
-        return round_at(self._clock.now() - waiter.since, self._after_seconds)
+        return round_at(self._clock.now(), waiter.since, self._after_seconds)
 
     def lately_planned(self, waiter: Waiter) -> bool:
         """Whether a plan for it would come to the same as the last one."""
@@ -227,7 +227,7 @@ class LongWaiters:
         number = self.round_of(waiter)
         if number >= 0:
             self._due[waiter.holder] = waiter
-        begins = waiter.since + begins_after(number + 1, self._after_seconds)
+        begins = begins_at(number + 1, waiter.since, self._after_seconds)
         heappush(self._rounds, (begins, next(self._numbers), waiter))
 
     def _arm(self) -> None:

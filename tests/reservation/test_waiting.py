@@ -100,6 +100,19 @@ def test_a_condition_from_a_clock_that_is_ahead_begins_no_wait_in_the_future() -
     assert waiting.waiter("a").since == waiting.clock.now()
 
 
+@pytest.mark.timeout(20)
+def test_a_round_begins_at_its_moment_though_the_difference_of_both_rounds_to_less() -> None:
+    """A decision at that very moment would else look for the next round for ever."""
+    since = 1008.1
+    assert since + AFTER - since < AFTER
+    waiting = Waiting()
+    waiting.clock.move_to(since)
+    waiting.refuse("early")
+    waiting.clock.move_to(since + AFTER)
+    assert waiting.refuse("early")
+    assert waiting.waiters.round_of(waiting.waiter("early")) == 0
+
+
 def test_who_has_room_already_is_not_tried_because_others_are_due() -> None:
     waiting = Waiting()
     waiting.refuse("a")
