@@ -10,13 +10,15 @@ INSTALLED := $(VENV)/.installed
 ROOMS := framework operator plugins sandbox testing
 # Tests of the engine and of plugins, in folders that need nothing but Python.
 QUICK := $(addprefix tests/,cache config framework leader model plugins preemption queue runtime scheduler)
+# Tests that draw examples of whatever others may write.
+FUZZED := $(wildcard tests/*/test_fuzzed_*.py)
 # The rooms under their import names, for tools that do not follow an editable install's mapping.
 LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-quick lint lint-style lint-types lint-imports bench bench-all tables bench-backlog bench-gangs \
 	bench-native bench-preemption bench-storm bench-shapes bench-scale bench-topology bench-web parity parity-groups \
-	parity-preemption simulate-faults real-faults soak nightly attack venv control-plane browser promtool screenshots
+	parity-preemption simulate-faults real-faults soak fuzz nightly attack venv control-plane browser promtool screenshots
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -94,9 +96,12 @@ real-faults: $(INSTALLED) control-plane ## Kill, stop and cut off real processes
 soak: $(INSTALLED) control-plane ## Run Muster for 30 minutes under load and see what climbs: SOAK_ARGS="--minutes 5"
 	$(RUN) -m bench.soak $(SOAK_ARGS)
 
-nightly: $(INSTALLED) control-plane ## All that takes long: ten thousand seeds, faults of real processes, the soak
+fuzz: $(INSTALLED) control-plane ## Feed fresh random input to all that is read; what fails is printed to be kept
+	HYPOTHESIS_PROFILE=nightly $(RUN) -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 $(FUZZED) $(PYTEST_ARGS)
+
+nightly: $(INSTALLED) control-plane ## All that takes long: ten thousand seeds, fresh random input, faults of real processes, the soak
 	$(RUN) -m muster.testing.simulation --quiet $(or $(SEEDS),1-10000)
-	$(MAKE) --no-print-directory real-faults soak
+	$(MAKE) --no-print-directory fuzz real-faults soak
 
 attack: $(INSTALLED) control-plane ## Attack Muster in every known way and print what others notice
 	$(RUN) -m bench.attack $(BENCH_ARGS)

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 settings.register_profile(
     "muster", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
 )
-settings.load_profile("muster")
+# Fresh examples each night, and many: the one that fails is printed with what draws it again.
+settings.register_profile(
+    "nightly", settings.get_profile("muster"), derandomize=False, max_examples=1500, print_blob=True
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "muster"))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -113,6 +113,10 @@ def _as(user: User, other: Impersonated) -> User:
 def _from_service_account(folder: Path, environ: Mapping[str, str], headers: Headers) -> Connection:
     host, port = environ["KUBERNETES_SERVICE_HOST"], environ["KUBERNETES_SERVICE_PORT"]
     server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    if not _is_usable(server):
+        raise CredentialsError(
+            "environment variables KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT: not a host and its port"
+        )
     authority = folder / "ca.crt"
     try:
         pem = authority.read_bytes()
@@ -167,14 +171,17 @@ def _server_url(cluster: Cluster, origin: Origin) -> str:
     if "://" not in server:
         secured = cluster.certificate_authority or cluster.certificate_authority_data
         server = f"{'https' if secured or cluster.insecure_skip_tls_verify else 'http'}://{server}"
-    try:
-        parts = urlsplit(server)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
+    if not _is_usable(server):
         raise origin.complain("server is not an http or https URL")
     return server.partition("?")[0].partition("#")[0].rstrip("/")
+
+
+def _is_usable(server: str) -> bool:
+    try:
+        parts = urlsplit(server)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _without_login(server: str) -> tuple[str, Headers]:

@@ -53,7 +53,12 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=5,
 )
-MANY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = 60
+MANY = settings(
+    max_examples=settings().max_examples if settings.get_current_profile_name() == "nightly" else FEW,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
