@@ -80,9 +80,9 @@ def _spread(pod: PodDict, number: int) -> None:
 def _as_much_as_it_may(pod: PodDict, number: int) -> None:
     """What the limits let through is the most that anybody has to be kept from waiting for."""
     pod.spread("kubernetes.io/hostname", {f"own-{number}": "x"})
-    for index in range(31):  # the API takes each key once
+    for index in range(63):  # the API takes each key once
         pod.spread(f"example.com/own-{index}", {f"own-{number}-{index}": "x"}, whenUnsatisfiable="ScheduleAnyway")
-    for index in range(32):
+    for index in range(64):
         pod.apart("kubernetes.io/hostname", {f"own-{number}-{index}": "x"})
     for index in range(2_000):
         pod.require_nodes(require("kubernetes.io/hostname", "NotIn", f"n{number}-{index}"))

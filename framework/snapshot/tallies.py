@@ -81,11 +81,31 @@ class Tally:
 class _Known(Generic[TraitT]):
     """Where the pods with a trait are, and which tallies they count in."""
 
-    __slots__ = ("rows", "tallies")
+    __slots__ = ("_counts", "rows", "tallies")
 
     def __init__(self) -> None:
         self.rows: dict[int, int] = {}
         self.tallies: dict[Question[TraitT], tuple[Tally, int]] = {}
+        self._counts: tuple[npt.NDArray[np.intp], npt.NDArray[np.int32]] | None = None
+
+    def change(self, row: int, amount: int) -> None:
+        """So many more pods are on the row, or fewer. Raises KeyError for fewer than none."""
+        count = (self.rows[row] if amount < 0 else self.rows.get(row, 0)) + amount
+        if count:
+            self.rows[row] = count
+        else:
+            del self.rows[row]
+        self._counts = None
+        for tally, weight in self.tallies.values():
+            tally.change(row, amount * weight)
+
+    def counts(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32]]:
+        """The rows and how many pods are on each, kept for the next question until one of them changes."""
+        if self._counts is None:
+            length = len(self.rows)
+            rows = np.fromiter(self.rows.keys(), np.intp, length)
+            self._counts = rows, np.fromiter(self.rows.values(), np.int32, length)
+        return self._counts
 
 
 class Tallies(Generic[TraitT]):
@@ -105,9 +125,7 @@ class Tallies(Generic[TraitT]):
         known = self._known.get(trait)
         if known is None:
             known = self._meet(trait)
-        known.rows[row] = known.rows.get(row, 0) + 1
-        for tally, weight in known.tallies.values():
-            tally.change(row, weight)
+        known.change(row, 1)
 
     def remove(self, trait: TraitT, row: int) -> None:
         """A pod with the trait is no longer on `row`.
@@ -115,11 +133,7 @@ class Tallies(Generic[TraitT]):
         Raises KeyError when none was.
         """
         known = self._known[trait]
-        known.rows[row] -= 1
-        if not known.rows[row]:
-            del known.rows[row]
-        for tally, weight in known.tallies.values():
-            tally.change(row, -weight)
+        known.change(row, -1)
         if not known.rows:
             self._forget(trait)
 
@@ -171,10 +185,14 @@ class Tallies(Generic[TraitT]):
         tally = self._asked[question] = Tally(self._capacity)
         for key in question.keys:
             self._questions.setdefault(key, {})[question] = None
+        rows, amounts = [], []
         for known, weight in self._picked(question):
             known.tallies[question] = (tally, weight)
-            rows = np.fromiter(known.rows.keys(), np.intp, len(known.rows))
-            tally.counts[rows] += weight * np.fromiter(known.rows.values(), np.int32, len(known.rows))
+            there, counts = known.counts()
+            rows.append(there)
+            amounts.append(counts if weight == 1 else weight * counts)
+        if rows:
+            np.add.at(tally.counts, np.concatenate(rows), np.concatenate(amounts))
         if len(self._asked) > self._limit:
             self._drop(next(iter(self._asked)))
         return tally

@@ -43,8 +43,8 @@ class PodLimitsArgs(PluginArgs):
     node_affinity_expressions: int = 2_000
     joint_node_affinity_expressions: int = 500
     node_affinity_values: int = 20_000
-    pod_affinity_terms: int = 32
-    topology_spread_constraints: int = 32
+    pod_affinity_terms: int = 64
+    topology_spread_constraints: int = 64
     selector_parts: int = 2_000
     volumes: int = 1_000
     resource_claims: int = 100

@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from muster.framework.model.affinity_terms import Wish
-from muster.framework.model.label_selector import EVERYTHING, NOTHING, LabelSet, Selector, label_set_of, with_labels
+from muster.framework.model.label_selector import (
+    EVERYTHING,
+    NOTHING,
+    LabelSelector,
+    LabelSelectorRequirement,
+    LabelSet,
+    Selector,
+    label_set_of,
+    read_selector,
+    with_labels,
+)
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
@@ -22,6 +32,7 @@ from muster.framework.snapshot.relations import Clause, PodsMatching, TermsAbout
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.framework.snapshot.tallies import ANY, Tallies, Tally
 from tests.builders import PodDict, make_node, make_pod
+from tests.security.work import counted
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 NODES = [f"n{number}" for number in range(5)]
@@ -226,6 +237,28 @@ def test_tallies_grow_with_the_snapshot() -> None:
     tally = snapshot.relations.labels.tally(question)
     assert tally.counts[:200].tolist() == [1] * 200
     assert np.count_nonzero(tally.domains(snapshot, HOST).sums == 1) == 200
+
+
+def test_where_pods_of_a_kind_are_is_gathered_once_for_all_questions() -> None:
+    tallies: Tallies[LabelSet] = Tallies(1_000, keys_of=lambda trait: (ANY,))
+    kinds = [info(make_pod("web").labels(kind=str(number))).label_set for number in range(100)]
+    for row in range(1_000):
+        tallies.add(kinds[row % 100], row)
+
+    def ask(value: str) -> int:
+        """How many calls it takes to answer a new question, which is about all of them."""
+        others = read_selector(LabelSelector(match_expressions=(LabelSelectorRequirement("app", "NotIn", (value,)),)))
+        with counted() as work:
+            tally = tallies.tally(PodsMatching((Clause(None, others),), terminating=True))
+        assert np.all(tally.counts == 1)
+        return work.calls
+
+    first, second = ask("a"), ask("b")
+    assert second <= first - 2 * len(kinds)
+    for row in range(1_000):
+        tallies.remove(kinds[row % 100], row)
+        tallies.add(kinds[row % 100], row)
+    assert ask("c") >= second + 2 * len(kinds)
 
 
 def test_equal_selectors_share_a_tally() -> None:

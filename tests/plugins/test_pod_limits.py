@@ -90,6 +90,13 @@ def test_what_people_write_is_far_below_the_limits() -> None:
     assert judged(containers(20).requests({f"example.com/{n}": "1" for n in range(50)})) is None
 
 
+@pytest.mark.parametrize("limit", ["pod_affinity_terms", "topology_spread_constraints"])
+def test_sixty_four_terms_and_constraints_are_no_more_than_a_pod_may_have(limit: str) -> None:
+    assert judged(BUILDERS[limit](64)) is None
+    words, _ = SIZES[limit]
+    assert judged(BUILDERS[limit](65)) == Status.unresolvable(f"too many {words}: 65, at most 64")
+
+
 def resolved(text: str) -> Any:
     registry = IN_TREE
     [profile] = resolve(

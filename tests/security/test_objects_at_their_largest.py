@@ -180,6 +180,30 @@ def test_work_on_a_pod_at_a_limit_grows_no_faster_than_the_nodes(field: str, sha
     assert max(work.elements for work in many) >= NODES  # the columns were looked at, and counted
 
 
+KINDS = 300
+
+
+@pytest.mark.parametrize("limit", ["pod_affinity_terms", "topology_spread_constraints"])
+def test_selectors_that_go_by_no_label_cost_bounded_work_beside_many_kinds_of_pods(limit: str) -> None:
+    engine = cluster()
+    for number in range(2 * NODES):
+        engine.pods.on_add(typed(make_pod(f"runs-{number}").labels(app=f"a{number % KINDS}"), f"n{number // 2}"))
+    pod, most = make_pod("large"), getattr(PodLimitsArgs(), limit)
+    for number in range(most):
+        unlike = {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": [f"a{number}"]}]}
+        if limit == "pod_affinity_terms":
+            _avoid(pod, {"topologyKey": "kubernetes.io/hostname", "labelSelector": unlike})
+        else:
+            pod.spread(f"example.com/t-{number}", {}, labelSelector=unlike, whenUnsatisfiable="ScheduleAnyway")
+    hold(engine, typed(pod), MOST_CALLS)
+
+
+def _avoid(pod: PodDict, term: dict[str, Any]) -> None:
+    apart = pod["spec"].setdefault("affinity", {}).setdefault("podAntiAffinity", {})
+    preferred = apart.setdefault("preferredDuringSchedulingIgnoredDuringExecution", [])
+    preferred.append({"weight": 1, "podAffinityTerm": term})
+
+
 def test_elements_of_columns_and_of_what_is_derived_from_them_are_counted() -> None:
     with countable():
         column = np.zeros(NODES, np.int64)
