@@ -1,4 +1,4 @@
-"""The leader goes at every await of its decisions: nothing is lost, bound twice or in part, and nobody evicted in vain."""
+"""The leader goes at every await of decisions: nothing is lost, bound twice or in part, and nobody evicted in vain."""
 
 import subprocess
 import sys
