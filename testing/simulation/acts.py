@@ -9,6 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+ZONE = "topology.kubernetes.io/zone"
+RACK = "example.com/rack"
+"""Labels of nodes. There are racks of one name in two zones."""
 NODE_CPU = 4000
 """What a node offers, in thousandths of a CPU."""
 

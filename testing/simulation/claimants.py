@@ -14,9 +14,11 @@ from muster.framework.model.times import parse_time
 from muster.sandbox.kinds import NATIVE_POD_GROUPS, NODES, PODS
 from muster.sandbox.objects import Object
 
+from .acts import ZONE
 from .amounts import Devices, allocatable, cpu, has_ended, on_node
 from .server import EPOCH, SimulatedServer
-from .world import STRANGER, ZONE, group_of
+from .traits import ANYWHERE, Rule, rule_of
+from .world import STRANGER, group_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +30,16 @@ class Claimant:
         pods: that wait; of a group one or more, all alike.
         missing: how many of them need a node at once.
         is_group: whether it is one.
+        rule: where its members have to be.
+        holding: of a group, the names of the nodes that its members have, one for each of them.
     """
 
     name: str
     pods: Sequence[Object]
     missing: int
     is_group: bool = False
+    rule: Rule = ANYWHERE
+    holding: Sequence[str] = ()
 
     @property
     def priority(self) -> int:
@@ -50,6 +56,10 @@ class Claimant:
         return f"{self.missing} of {len(self.pods)} members of {self.name}" if self.is_group else f"pod {self.name}"
 
 
+Domain = tuple[str, ...]
+"""The values of some labels."""
+
+
 class Capacity:
     """What nodes that may be used have left. `counts` says which pods take any of it, `kept` what is kept from one."""
 
@@ -61,6 +71,7 @@ class Capacity:
     ) -> None:
         self._kept = kept
         self._devices = Devices(server)
+        self._places = {node["metadata"]["name"]: node for node in server.objects(NODES)}
         self._nodes = [
             (node, allocatable(node) - sum(map(cpu, filter(counts, on_node(server, node["metadata"]["name"])))))
             for node in server.objects(NODES)
@@ -77,25 +88,34 @@ class Capacity:
             and self._devices.has(name, pod)
         ]
 
-    def for_members(self, pod: Object) -> int:
-        """How many pods like this one the nodes would take together."""
-        left = [left - self._kept(pod, node["metadata"]["name"]) for node, left in self._nodes]
-        return sum(max(0, each) // cpu(pod) for each in left)
-
     def takes(self, claimant: Claimant) -> bool:
-        """Whether it could start."""
-        if claimant.is_group:
-            return self.for_members(claimant.pods[0]) >= claimant.missing
-        return bool(self.for_one(claimant.pods[0]))
+        """Whether it could start. Not said of slices of which members have nodes already."""
+        if not claimant.is_group:
+            return bool(self.for_one(claimant.pods[0]))
+        rule, missing = claimant.rule, claimant.missing
+        within = {domain_of(self._places[node], rule.levels) for node in claimant.holding} if rule.levels else set()
+        if len(within) > 1 or None in within or (rule.slice_size and claimant.holding):
+            return False
+        parts: dict[Domain, Counter[Domain]] = defaultdict(Counter)
+        for node, left in self._nodes:
+            where, part = domain_of(node, rule.levels), domain_of(node, (rule.slice_level,) if rule.slice_size else ())
+            if where is not None and part is not None and (not within or where in within):
+                pod = claimant.pods[0]
+                parts[where][part] += max(0, left - self._kept(pod, node["metadata"]["name"])) // cpu(pod)
+        return any(_has_slices(found, missing, rule.slice_size or 1) for found in parts.values())
 
 
-def minima(server: SimulatedServer) -> dict[str, int]:
-    """How many members each group needs, of either kind."""
-    labelled, native = (server.objects(kind) for kind in (server.pod_groups, NATIVE_POD_GROUPS))
-    found = {group["metadata"]["name"]: group["spec"]["minMember"] for group in labelled}
-    return found | {
-        group["metadata"]["name"]: group["spec"]["schedulingPolicy"]["gang"]["minCount"] for group in native
-    }
+def groups(server: SimulatedServer) -> dict[str, Object]:
+    """The groups of either kind by name."""
+    kinds = (server.pod_groups, NATIVE_POD_GROUPS)
+    return {group["metadata"]["name"]: group for kind in kinds for group in server.objects(kind)}
+
+
+def minimum(group: Object) -> int:
+    """How many members a group needs."""
+    spec = group["spec"]
+    found: int = spec["minMember"] if "minMember" in spec else spec["schedulingPolicy"]["gang"]["minCount"]
+    return found
 
 
 def bound_members(server: SimulatedServer) -> Counter[str]:
@@ -117,16 +137,28 @@ def claimants(server: SimulatedServer) -> Iterator[Claimant]:
     """All who wait and whose pods are complete: a group that lacks pods, or its own object, waits for these."""
     gangs: dict[str, list[Object]] = defaultdict(list)
     for pod in waiting(server):
-        group = group_of(pod)
-        if group is None:
+        of = group_of(pod)
+        if of is None:
             yield Claimant(pod["metadata"]["name"], [pod], 1)
         else:
-            gangs[group].append(pod)
-    needed, bound = minima(server), bound_members(server)
-    for group, pods in gangs.items():
-        missing = max(1, needed.get(group, 0) - bound[group])
-        if group in needed and len(pods) >= missing:
-            yield Claimant(group, pods, missing, is_group=True)
+            gangs[of].append(pod)
+    known, bound, holding = groups(server), bound_members(server), holders(server)
+    for name, pods in gangs.items():
+        group = known.get(name)
+        missing = 0 if group is None else max(1, minimum(group) - bound[name])
+        if group is not None and len(pods) >= missing:
+            nodes = [pod["spec"]["nodeName"] for pod in holding[name]]
+            yield Claimant(name, pods, missing, is_group=True, rule=rule_of(group), holding=nodes)
+
+
+def holders(server: SimulatedServer) -> dict[str, list[Object]]:
+    """The members of each group that have a node and have not ended."""
+    found: dict[str, list[Object]] = defaultdict(list)
+    for pod in server.objects(PODS):
+        group = group_of(pod)
+        if group is not None and pod["spec"].get("nodeName") and not has_ended(pod):
+            found[group].append(pod)
+    return found
 
 
 def waiting(server: SimulatedServer) -> list[Object]:
@@ -138,6 +170,19 @@ def waiting(server: SimulatedServer) -> list[Object]:
 def is_ours(pod: Object) -> bool:
     """Whether it is for Muster."""
     return bool(pod["spec"]["schedulerName"] != STRANGER)
+
+
+def domain_of(node: Object, levels: Sequence[str]) -> Domain | None:
+    """The values that a node has of these labels; None where it lacks one."""
+    labels = node["metadata"]["labels"]
+    return tuple(labels[level] for level in levels) if all(level in labels for level in levels) else None
+
+
+def _has_slices(parts: Counter[Domain], wanted: int, size: int) -> bool:
+    """Whether parts of a domain with so many places take whole slices and a smaller one."""
+    whole, rest = divmod(wanted, size)
+    full = sum(places // size for places in parts.values())
+    return full > whole or (full == whole and any(places % size >= rest for places in parts.values()))
 
 
 def _selects(pod: Object, node: Object) -> bool:

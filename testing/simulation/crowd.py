@@ -14,6 +14,7 @@ from random import Random
 from muster.plugins.reservation.rounds import starts_within
 
 from .acts import NODE_CPU, Act
+from .traits import traits_of
 
 SETTLED_SECONDS = 70.0
 """Within so many seconds from the begin what stays is in its place: troubles end after a minute."""
@@ -62,6 +63,6 @@ def acts_of(seed: str, crowd: Crowd, nodes: int) -> Iterator[Act]:
     yield Act(0.0, "stream_begins", (random.random(), crowd.longest, crowd.said, crowd.waiting, crowd.seconds))
     size, native = random.randint(1, max(1, nodes - 1)), random.random() < 0.3
     at, cpu = random.uniform(20.0, 50.0), random.choice((NODE_CPU, 3000))
-    yield Act(at, "group_comes", ("whole", size, native))
+    yield Act(at, "group_comes", ("whole", size, native, traits_of(seed, "whole", native)))
     for number in range(size):
         yield Act(at + random.random(), "member_comes", ("whole", number, cpu, native))

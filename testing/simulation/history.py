@@ -14,6 +14,7 @@ from muster.plugins.reservation.rounds import starts_within
 
 from .acts import NODE_CPU, Act
 from .crowd import SETTLED_SECONDS, Crowd, acts_of, after_seconds_of, crowd_of
+from .traits import traits_of
 
 __all__ = ["CPUS", "NODE_CPU", "ZONES", "Act", "Scale", "history_of", "scale_of"]
 
@@ -86,7 +87,7 @@ def history_of(seed: str, scale: Scale) -> list[Act]:
     times = sorted(random.uniform(0.0, scale.seconds * 0.8) for _ in range(scale.pods))
     acts += [Act(at, "pods_come", _pods(random, number)) for number, at in enumerate(times)]
     for number in range(scale.gangs):
-        acts += _gang(random, number, random.uniform(0.0, scale.seconds * 0.7))
+        acts += _gang(seed, random, number, random.uniform(0.0, scale.seconds * 0.7))
     for kinds, many in ((_CHANGES, scale.changes), (_TROUBLES, scale.troubles)):
         for number in range(many):
             what, draw = random.choice(kinds)
@@ -116,12 +117,14 @@ def _pods(random: Random, number: int) -> tuple[Any, ...]:
     return (f"pod-{number}", random.randint(1, 4), random.choice(CPUS), zone, random.random() < _URGENT)
 
 
-def _gang(random: Random, number: int, at: float) -> Iterator[Act]:
+def _gang(seed: str, random: Random, number: int, at: float) -> Iterator[Act]:
     """A group and its members, in any order; sometimes more members than needed, sometimes fewer for ever."""
     name, minimum = f"gang-{number}", random.randint(2, 5)
     members = minimum + random.choice((-1, 0, 0, 0, 1, 2))
     cpu, native = random.choice(CPUS), random.random() < _NATIVE
-    yield Act(at + random.choice((0.0, 0.0, 1.0)), "group_comes", (name, minimum, native))
+    yield Act(
+        at + random.choice((0.0, 0.0, 1.0)), "group_comes", (name, minimum, native, traits_of(seed, name, native))
+    )
     for member in range(members):
         yield Act(at + random.choice((0.0, 0.1, 3.0 * random.random())), "member_comes", (name, member, cpu, native))
 

@@ -23,8 +23,9 @@ from .replica import Replica
 from .rest import Rest, leftovers
 from .server import EPOCH, Answer, Request, SimulatedServer
 from .starvation import Patience, Starvation
+from .together import split_domains, split_slices
 from .trials import watch_trials
-from .world import World
+from .world import World, group_of
 
 _WRITES_A_POD = 60
 """Of all kinds, on average, with every fault. More is a process that repeats itself."""
@@ -96,7 +97,8 @@ class Judge:
         leader, process = leaders[0], leaders[0].process
         assert process is not None
         rest = Rest(self._server, process, self._world.touched)
-        self._blame(leader, [f"at rest, {fault}" for fault in rest.faults()])
+        faults = [*rest.faults(), *split_slices(self._server, self._world.touched)]
+        self._blame(leader, [f"at rest, {fault}" for fault in faults])
         if sum(self.writes.values()) > _WRITES_A_POD * len(self._known) + _WRITES_BESIDE:
             self.wrong.append(f"{sum(self.writes.values())} writes for {len(self._known)} pods: {dict(self.writes)}")
 
@@ -154,6 +156,9 @@ class Judge:
         if uid in self.bound:
             self.wrong.append(f"pod {name} was bound twice: {self.bound[uid]} and {(request.sender, node)}")
         self.bound[uid] = (request.sender, node)
+        group = group_of(pod)
+        if group is not None and group not in self._world.given:
+            self.wrong += split_domains(self._server, group)
         if binding["metadata"].get("uid") != uid:
             self.wrong.append(f"pod {name} was bound by a Binding without its UID")
         holder = self._holder()

@@ -13,7 +13,7 @@ from muster.sandbox.kinds import NODES, PODS
 from muster.sandbox.objects import Object
 
 from .amounts import has_ended
-from .claimants import Capacity, bound_members, claimants, minima, waiting
+from .claimants import Capacity, bound_members, claimants, groups, minimum, waiting
 from .reserved import Reserved
 from .server import SimulatedServer
 from .trials import picture
@@ -64,9 +64,9 @@ class Rest:
     def _of_gangs(self) -> Iterator[str]:
         """A group runs whole or not at all, as far as it is up to us."""
         bound = bound_members(self._server)
-        for group, minimum in minima(self._server).items():
-            if 0 < bound[group] < minimum and group not in self._touched:
-                yield f"{bound[group]} members of {group} are bound, which needs {minimum}"
+        for name, group in groups(self._server).items():
+            if 0 < bound[name] < (needed := minimum(group)) and name not in self._touched:
+                yield f"{bound[name]} members of {name} are bound, which needs {needed}"
 
     def _of_capacity(self) -> Iterator[str]:
         """Nobody waits for what is there and not reserved for others."""

@@ -25,17 +25,17 @@ from muster.sandbox.kinds import (
 from muster.sandbox.objects import Object
 from muster.testing.builders import PodDict, make_node, make_pod
 
-from .acts import NODE_CPU, Act
+from .acts import NODE_CPU, RACK, ZONE, Act
 from .loop import SimulatedLoop
 from .network import Record
 from .passing import AT_ONCE, NAMESPACE, Passing
 from .replica import Replica
 from .server import SimulatedServer
+from .traits import Traits, annotations_of, native_spec
 
 T = TypeVar("T")
 
 GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
-ZONE = "topology.kubernetes.io/zone"
 URGENT = "urgent"
 """The priority class of pods that evict others."""
 DEVICE = "device"
@@ -50,6 +50,7 @@ class World(Passing):
 
     Attributes:
         touched: groups that somebody outside took members from, or gave some.
+        given: groups of which another scheduler bound a member.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class World(Passing):
     ) -> None:
         super().__init__(server, replicas, loop)
         self.touched: set[str] = set()
+        self.given: set[str] = set()
         self._record = record
         self._store.create(PRIORITY_CLASSES, {"metadata": {"name": URGENT}, "value": 1000})
         self._store.create(DEVICE_CLASSES, {"metadata": {"name": DEVICE}, "spec": {}})
@@ -88,7 +90,9 @@ class World(Passing):
     # Objects.
 
     def node_comes(self, name: str, zone: str) -> None:
-        self._store.create(NODES, make_node(name, cpu=f"{NODE_CPU}m").zone(zone))
+        """Every other node is in the first rack of its zone."""
+        rack = f"rack-{int(name.rpartition('-')[2]) % 2}"
+        self._store.create(NODES, make_node(name, cpu=f"{NODE_CPU}m").labels({ZONE: zone, RACK: rack}))
 
     def node_goes(self, whom: float) -> None:
         """With its pods, as in a cluster that has a pod collector."""
@@ -173,10 +177,11 @@ class World(Passing):
             self._delete(pod)
             self._create(again)
 
-    def group_comes(self, name: str, minimum: int, native: bool) -> None:
+    def group_comes(self, name: str, minimum: int, native: bool, traits: Traits = ()) -> None:
         kind = NATIVE_POD_GROUPS if native else self._server.pod_groups
-        spec = {"schedulingPolicy": {"gang": {"minCount": minimum}}} if native else {"minMember": minimum}
-        group = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}, "spec": spec}
+        spec = native_spec(minimum, traits) if native else {"minMember": minimum}
+        metadata = {"name": name, "annotations": {} if native else annotations_of(traits)}
+        group = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
         self._store.create(kind, group, namespace=NAMESPACE)
 
     def group_changes(self, whom: float, by: int) -> None:
@@ -209,6 +214,7 @@ class World(Passing):
         pod, node = _one(waiting, whom), _one(self._server.objects(NODES), where)
         if pod is not None and node is not None:
             self._touch(pod)
+            self.given.add(group_of(pod) or "")
             self._bind(pod["metadata"]["name"], node["metadata"]["name"])
 
     def stranger_comes(self, name: str, where: float, cpu: int) -> None:
