@@ -282,8 +282,9 @@ class DomainSearch:
         count, ranked = len(parts), asked.ranked
         within = np.full(len(parts.numbers), NONE, np.intp)
         within[rows] = parts.numbers[rows]
+        inside = np.bincount(within[within >= 0], minlength=count) > 0
         in_parts = None if not count else self._count(within, count, asked.attempts)
-        room = np.full(count, len(ranked), np.int64) if in_parts is None else in_parts.members
+        room = np.where(inside, len(ranked), 0) if in_parts is None else in_parts.members
         held_on = within[self._rows_by_pod(asked.placed)]
         held = np.bincount(held_on[held_on >= 0], minlength=count)
         yield True
@@ -294,8 +295,8 @@ class DomainSearch:
             for attempt, part in zip(ranked, assigned, strict=False):
                 attempt.state.within = parts.rows[part]
             unheld = ranked[len(assigned) :]
-            short = len(assigned) < asked.missing and count
-            _hold(unheld, parts.rows[int((room - wanted).argmax())] if short else rows[:0])
+            short = len(assigned) < asked.missing and inside.any()
+            _hold(unheld, parts.rows[int(np.where(inside, room - wanted, -1).argmax())] if short else rows[:0])
             yield True
             trial = yield from asked.try_members()
             if len(trial.placed) >= asked.missing or short or not count:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from tests.builders import make_node
 from tests.coscheduling.announced import word
-from tests.coscheduling.objects import make_member, make_members
+from tests.coscheduling.objects import GROUP_LABEL, make_member, make_members
 from tests.coscheduling.scenarios.test_hopeless_groups import Searches
 from tests.coscheduling.world import World
 
@@ -214,6 +214,21 @@ async def test_slices_are_each_in_one_rack_and_all_in_one_zone(world: World) -> 
     by_rack = {world.node_of(f"default/g-{number}").rpartition("n")[0] for number in range(4)}
     assert len(by_rack) == 1  # neighbouring ranks share a slice
     world.check()
+
+
+async def test_slices_that_one_zone_does_not_take_never_go_to_another(world: World) -> None:
+    """Capacity is counted for all, but each node takes one of them: that shows only when they are tried."""
+    for zone in ("a", "b"):
+        add_racks(world, [2], zone=zone, cpu="4")
+    world.add_group("g", 4, annotations={**SLICED, "muster-scheduler.io/slice-size": "2"})
+    apart = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {GROUP_LABEL: "g"}}}
+    members = make_members("g", 4)
+    for pod in members:
+        pod["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
+    world.add(*members)
+    await world.settle()
+
+    assert world.bound("g") == []
 
 
 async def test_racks_with_room_for_members_but_not_for_whole_slices_are_named(world: World) -> None:
