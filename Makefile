@@ -16,7 +16,7 @@ FUZZED := $(wildcard tests/*/test_fuzzed_*.py)
 LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint lint-style lint-types lint-imports bench bench-all tables bench-backlog bench-gangs \
+.PHONY: help demo test test-quick lint lint-style lint-types lint-imports bench bench-all compare-all tables bench-backlog bench-gangs \
 	bench-native bench-preemption bench-storm bench-shapes bench-scale bench-topology bench-web parity parity-groups \
 	parity-preemption simulate-faults real-faults soak fuzz nightly attack venv control-plane browser promtool screenshots
 
@@ -73,7 +73,15 @@ bench-topology: $(INSTALLED) control-plane ## Measure both on gangs that need on
 	$(RUN) -m bench.topology $(BENCH_ARGS)
 
 bench-all: $(INSTALLED) control-plane browser ## Measure all that the pages show, keep it, and bring the pages up to date
-	$(RUN) -m bench measure $(BENCHMARKS); status=$$?; $(RUN) -m bench tables --write && exit $$status
+	$(RUN) -m bench measure $(BENCHMARKS); status=$$?; \
+	$(if $(BENCHMARKS),,$(MAKE) --no-print-directory compare-all || status=1;) \
+	$(RUN) -m bench tables --write && exit $$status
+
+compare-all: $(INSTALLED) control-plane ## Compare with kube-scheduler all that the pages show, and keep it, too
+	$(RUN) -m tests.parity --record; status=$$?; \
+	$(RUN) -m tests.gangscheduling.parity --record || status=1; \
+	$(RUN) -m tests.gangscheduling.parity 45 15 --trees --record || status=1; \
+	$(RUN) -m bench tables --write && exit $$status
 
 tables: $(INSTALLED) ## Bring the tables of README.md and docs/ up to date with the results that are kept
 	$(RUN) -m bench tables --write
