@@ -43,6 +43,7 @@ class Hearing:
         self._turns = asyncio.Semaphore(_AT_ONCE)
         self._answers: dict[Hashable, asyncio.Future[Any]] = {}
         self._awaited: set[asyncio.Future[Any]] = set()
+        self._is_news = False
         self.extenders: Sequence[Extender] = [_Heard(each, self) for each in extenders]
 
     def exists(self, node_name: str) -> bool:
@@ -58,7 +59,10 @@ class Hearing:
             self._answers[question] = answer
             self._awaited.add(answer)
             answer.add_done_callback(self._awaited.discard)
-        found: T = await asyncio.shield(answer)
+        try:
+            found: T = await asyncio.shield(answer)
+        finally:
+            self._is_news = True
         return found
 
     async def _in_turn(self, put: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -66,11 +70,12 @@ class Hearing:
             return await put()
 
     async def answered(self) -> bool:
-        """Wait for what is being asked; whether there was anything."""
-        if not self._awaited:
-            return False
-        await asyncio.wait(self._awaited)
-        return True
+        """Wait for what is being asked; whether an answer was given since this was asked last."""
+        if self._awaited:
+            await asyncio.wait(self._awaited)
+            self._is_news = True
+        news, self._is_news = self._is_news, False
+        return news
 
 
 NOBODY = Hearing((), ())

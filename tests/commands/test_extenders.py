@@ -109,6 +109,17 @@ def test_an_extender_that_cannot_be_reached_is_told_of_as_the_scheduler_does(
     assert len(told["feasible"]) == (3 if ignorable else 0)
 
 
+def test_groups_and_simulations_tell_of_an_extender_that_cannot_be_reached(kubeconfig: Path, tmp_path: Path) -> None:
+    port = free_port()
+    config = configured(tmp_path, f"http://127.0.0.1:{port}")
+    manifest = tmp_path / "pod.json"
+    manifest.write_text(json.dumps(make_pod("new")))
+    message = f'Post "http://127.0.0.1:{port}/filter": dial tcp 127.0.0.1:{port}: connect: connection refused'
+    assert message in asked(kubeconfig, config, "why", "pg/gang")["now"]["reason"]
+    told = asked(kubeconfig, config, "simulate", "-f", str(manifest))
+    assert ([each["reason"] for each in told["pods"]], told["missing"]) == ([message], None)
+
+
 def test_an_extender_that_takes_too_long_has_its_timeout(
     kubeconfig: Path, extender: ExtenderProcess, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from muster.framework.config import Extender
 from muster.operator.web.answers import Answers
 from tests.builders import make_pod
+from tests.controlplane.ports import free_port
 from tests.e2e.extender_process import ExtenderProcess
 from tests.web.served import Shown, member, shown
 
@@ -55,6 +56,14 @@ async def test_pods_and_groups_are_decided_with_extenders_asked_once_for_many_lo
             assert "the extender does not like node-2" in await page(cluster, "/groups/default/gang")
         assert before == len(extender.asked("filter")) == 6
         assert extender.asked("bind") == []
+
+
+async def test_a_page_tells_of_an_extender_that_cannot_be_reached(tmp_path: Path) -> None:
+    port = free_port()
+    async with shown(tmp_path, nodes=1, extenders=[configured(f"http://127.0.0.1:{port}")]) as cluster:
+        cluster.pod(make_pod("web"))
+        await cluster.shows_all()
+        assert f"dial tcp 127.0.0.1:{port}: connect: connection refused" in await page(cluster, "/pods/default/web")
 
 
 async def test_answers_of_extenders_are_kept_for_half_a_minute() -> None:
