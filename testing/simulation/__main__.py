@@ -1,7 +1,7 @@
 """Play seeds and tell what came of each: `python -m muster.testing.simulation 1-300`.
 
 All cores play, and seeds are told in their order. A seed that goes wrong is cut down to the acts that it takes, and one
-command is printed that plays just these again.
+command is printed that plays just these again. With `--keep` they are written to a file, which plays like a seed.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
-from .history import Act, history_of, scale_of
-from .shrink import shortest
+from .history import history_of, scale_of
+from .kept import Kept, cut_down, kept_of, read
 from .simulation import Outcome, simulate
 
 _HOUR = 3600.0
+_FILE = ".json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +42,19 @@ class Played:
 def main() -> int:
     """The exit code: 1 when something did not hold."""
     parser = argparse.ArgumentParser(prog="python -m muster.testing.simulation", description=__doc__)
-    parser.add_argument("seeds", nargs="+", help="numbers, and ranges of them: 7 1-300")
+    parser.add_argument("seeds", nargs="+", help="numbers, ranges of them, and files of kept histories: 7 1-300")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes that play; all cores by default")
     parser.add_argument("--only", help="play only these acts of the history, by number: 0,3,17")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write what goes wrong to a file here, cut down")
     parser.add_argument("--tell", action="store_true", help="print every act, request and watch event")
     parser.add_argument("--quiet", action="store_true", help="print only what went wrong, and the sum")
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)
     began, bad, steps, seconds, spent = time.monotonic(), 0, 0, 0.0, 0.0
     seeds = [*_seeds(given.seeds)]
-    for played in _all(partial(play, only=given.only, tell=given.tell), seeds, 1 if given.tell else given.jobs):
+    for played in _all(
+        partial(play, only=given.only, keep=given.keep, tell=given.tell), seeds, 1 if given.tell else given.jobs
+    ):
         outcome = played.outcome
         steps, seconds, spent = steps + outcome.steps, seconds + outcome.seconds, spent + played.spent
         bad += bool(outcome.wrong)
@@ -63,14 +68,17 @@ def main() -> int:
     return 1 if bad else 0
 
 
-def play(seed: str, *, only: str | None = None, tell: bool = False) -> Played:
-    """Play a seed, or just some acts of its history; whatever goes wrong is cut down unless it is already."""
+def play(seed: str, *, only: str | None = None, keep: Path | None = None, tell: bool = False) -> Played:
+    """Play a seed or file, or just some acts of its history; whatever goes wrong is cut down unless it is already."""
     logging.disable(logging.CRITICAL)
     began = time.process_time()
-    history = None if only is None else _chosen(seed, only)
-    outcome = simulate(seed, history=history, tell=print if tell else None)
+    kept = _history(seed)
+    history = kept.history if only is None else [kept.history[int(number)] for number in only.split(",") if number]
+    outcome = simulate(kept.seed, history=history, scale=kept.scale, tell=print if tell else None)
     spent = time.process_time() - began
-    return Played(outcome, spent, tuple(_cut_down(outcome)) if outcome.wrong and only is None else ())
+    if not outcome.wrong or only is not None:
+        return Played(outcome, spent)
+    return Played(outcome, spent, tuple(_again(seed, outcome, keep)))
 
 
 def _all(play: partial[Played], seeds: Sequence[str], jobs: int) -> Iterator[Played]:
@@ -81,34 +89,31 @@ def _all(play: partial[Played], seeds: Sequence[str], jobs: int) -> Iterator[Pla
         yield from pool.map(play, seeds)
 
 
-def _chosen(seed: str, only: str) -> list[Act]:
-    acts = history_of(seed, scale_of(seed))
-    return [acts[int(number)] for number in only.split(",") if number]
+def _history(seed: str) -> Kept:
+    """What is played, which has not gone wrong if it is a seed."""
+    if seed.endswith(_FILE):
+        return read(Path(seed))
+    scale = scale_of(seed)
+    return Kept(seed, "", scale, tuple(history_of(seed, scale)))
 
 
-def _cut_down(outcome: Outcome) -> Iterator[str]:
+def _again(seed: str, outcome: Outcome, keep: Path | None) -> Iterator[str]:
     """The acts that it takes, and how to play them."""
-    kind = _kind(outcome)
-
-    def fails(acts: Iterable[tuple[int, Act]]) -> bool:
-        again = simulate(outcome.seed, history=[act for _, act in acts])
-        return bool(again.wrong) and _kind(again) == kind
-
-    kept = shortest([*enumerate(outcome.history)], fails)
-    for number, act in kept:
-        yield f"    {number:3} {act}"
-    numbers = ",".join(str(number) for number, _ in kept)
-    yield f"  again: python -m muster.testing.simulation {outcome.seed} --only {numbers} --tell"
-
-
-def _kind(outcome: Outcome) -> str:
-    """What went wrong first, names and numbers apart."""
-    text = outcome.wrong[0].partition(":")[2] or outcome.wrong[0]
-    return "".join(filter(str.isalpha, text))[-12:]
+    numbers = cut_down(outcome)
+    for number in numbers:
+        yield f"    {number:3} {outcome.history[number]}"
+    play = f"{seed} --only {','.join(map(str, numbers))}"
+    if keep is not None:
+        play = str(keep / f"seed-{outcome.seed}{_FILE}")
+        kept_of(outcome, numbers).write(Path(play))
+    yield f"  again: python -m muster.testing.simulation {play} --tell"
 
 
 def _seeds(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
+        if text.endswith(_FILE):
+            yield text
+            continue
         first, _, last = text.partition("-")
         yield from map(str, range(int(first), int(last or first) + 1))
 

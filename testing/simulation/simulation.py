@@ -15,7 +15,7 @@ from muster.operator.process.settings import LEASE, Assembly, assemble, muster_c
 from muster.plugins.reservation.args import NAME, ReservationArgs
 from muster.sandbox.kinds import NODES, PODS
 
-from .history import Act, history_of, scale_of
+from .history import Act, Scale, history_of, scale_of
 from .stage import EndlessError, Stage
 from .starvation import Patience
 
@@ -36,6 +36,7 @@ class Outcome:
 
     Attributes:
         seed: which.
+        scale: how much of it.
         history: what happened.
         wrong: what did not hold; empty when all is well.
         digest: of everything that was sent and is left.
@@ -45,6 +46,7 @@ class Outcome:
     """
 
     seed: str
+    scale: Scale
     history: tuple[Act, ...]
     wrong: tuple[str, ...]
     digest: str
@@ -61,17 +63,18 @@ def simulate(
     seed: str | int,
     *,
     history: Sequence[Act] | None = None,
+    scale: Scale | None = None,
     assembly: Assembly | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Outcome:
     """Play a seed.
 
-    `history` is played instead of the seed's own; everything else is chosen by the seed all the same. `assembly` is
-    what the processes run, by default Muster's own configuration with leader election. `tell` is given each line that
-    the digest is made of, without the bodies.
+    `history` and `scale` are played instead of the seed's own; everything else is chosen by the seed all the same.
+    `assembly` is what the processes run, by default Muster's own configuration with leader election. `tell` is given
+    each line that the digest is made of, without the bodies.
     """
     seed = str(seed)
-    scale = scale_of(seed)
+    scale = scale or scale_of(seed)
     acts = tuple(history_of(seed, scale) if history is None else history)
     assembly = assembly or standard(scale.after_seconds)
     stage = Stage(seed, scale.replicas, assembly, tell or _say_nothing)
@@ -102,7 +105,7 @@ def simulate(
     wrong = (*judge.wrong, *stage.loop.failures)
     seconds = stage.loop.time() - stage.began
     stage.end()
-    return Outcome(seed, acts, wrong, stage.digest.hexdigest(), stage.loop.steps, seconds, len(judge.bound))
+    return Outcome(seed, scale, acts, wrong, stage.digest.hexdigest(), stage.loop.steps, seconds, len(judge.bound))
 
 
 def _say_nothing(line: str) -> None:

@@ -1,36 +1,41 @@
-"""Bugs that Muster could have, or had, each as a change of one line, and the seed that finds it.
+"""Bugs that Muster could have, or had, each as a change of one line, which the simulation has to find.
 
-`python -m tests.simulation.bugs NAME [FIRST MOST]` plays seeds with the bug in place and prints the first that goes
-wrong and what it says. The source is changed as it is imported; no file is touched.
+`python -m tests.simulation.bugs NAME` plays seeds from 0 on with the bug in place, and prints the first that goes wrong
+and what it says. `--keep` writes what that seed played to `kept/`, cut down, and `--kept` plays what is there instead.
+The source is changed as it is imported; no file is touched.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib.abc
 import importlib.machinery
 import importlib.util
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
-FIRST_SEED = 5000
+if TYPE_CHECKING:
+    from muster.testing.simulation import Outcome
+
+KEPT = Path(__file__).parent / "kept"
+MOST_SEEDS = 200
+MOST_LOTS = 100
+"""Of a kept history, for one of which it has to go wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """A line as it is, and as it would be.
-
-    Attributes:
-        seed: the first that finds it, counted from `FIRST_SEED` on.
-    """
+    """A line as it is, and as it would be."""
 
     module: str
     right: str
     wrong: str
-    seed: int
 
 
 BUGS = {
@@ -38,72 +43,80 @@ BUGS = {
         "muster.operator.kube.bindings",
         "_Metadata(pod.namespace, pod.name, pod.uid)",
         '_Metadata(pod.namespace, pod.name, "")',
-        5000,
     ),
     "a Binding without an answer counts as failed": Bug(
-        "muster.operator.kube.bindings", "if unsure and not isinstance(error, Fenced):", "if False:", 5330
+        "muster.operator.kube.bindings", "if unsure and not isinstance(error, Fenced):", "if False:"
     ),
     "a trial that leaves a pod behind": Bug(
-        "muster.framework.snapshot.snapshot", "while self.take_back():", "while False:", 5000
+        "muster.framework.snapshot.snapshot", "while self.take_back():", "while False:"
     ),
     "a lease that is taken while it is held": Bug(
         "muster.operator.leader.record",
         "return not holder or holder == identity or now >= self.runs_out()",
         "return True",
-        5001,
     ),
     "no fence": Bug(
         "muster.operator.leader.elector",
         "return self._renewed is not None and self._time.now() < self._renewed + self._terms.renew_deadline",
         "return self._renewed is not None",
-        5001,
     ),
     "a list that tells no deletions": Bug(
         "muster.operator.kube.store",
         "for key in [key for key in self._objects if key not in present and key not in keep]:",
         "for key in []:",
-        5011,
     ),
     "no new list after a 410": Bug(
         "muster.operator.kube.informer",
         "if isinstance(error, (Gone, Rejected,",
         "if isinstance(error, (Rejected,",
-        5011,
     ),
     "a hint that skips room that came free": Bug(
-        "muster.plugins.resources.fit_hints", "row = snapshot.live_row_of(old.node_name)", "return Hint.SKIP", 5000
+        "muster.plugins.resources.fit_hints", "row = snapshot.live_row_of(old.node_name)", "return Hint.SKIP"
     ),
     "a node that is gone stays in the cache": Bug(
-        "muster.framework.scheduler.event_handlers", "self._cache.remove_node(node.metadata.name)", "pass", 5003
+        "muster.framework.scheduler.event_handlers", "self._cache.remove_node(node.metadata.name)", "pass"
     ),
     "nobody hears of a new node": Bug(
-        "muster.framework.scheduler.event_handlers", "self._queue.move_all(NODE_ADD, None, node)", "pass", 5035
+        "muster.framework.scheduler.event_handlers", "self._queue.move_all(NODE_ADD, None, node)", "pass"
     ),
     "a pod that is gone stays in the cache": Bug(
         "muster.framework.scheduler.event_handlers",
         "if counted is not None:\n                self._cache.remove_pod(info)\n            self._queue",
         "self._queue",
-        5000,
     ),
     "a pod that gives its node back is not forgotten": Bug(
         "muster.framework.scheduler.scheduling_cycle",
         "if self._cache.is_assumed(attempt.pod.uid):\n                self._cache.forget(attempt.pod)",
         "pass",
-        5008,
     ),
     "a hint that skips nodes that are uncordoned": Bug(
-        "muster.plugins.nodes.node_unschedulable", "was_cordoned and not is_cordoned", "False", 5019
+        "muster.plugins.nodes.node_unschedulable", "was_cordoned and not is_cordoned", "False"
     ),
     "a group that one member fewer is enough for": Bug(
         "muster.plugins.coscheduling.groups",
         "return self.min_member(group) - self.members.placed(group)",
         "return self.min_member(group) - self.members.placed(group) - 1",
-        5011,
     ),
     "a backoff that never ends": Bug(
-        "muster.framework.queue.scheduling_queue", "self._waiting.backoff_completed(now)", "pass", 5008
+        "muster.framework.queue.scheduling_queue", "self._waiting.backoff_completed(now)", "pass"
     ),
 }
+"""Each is found by the first `MOST_SEEDS` seeds."""
+
+ONCE = {
+    "a watch that falls silent unnoticed": Bug(
+        "muster.operator.kube.informer", "silence=timing.silence", "silence=1_000_000.0"
+    ),
+    "a new leader that lists pods and nodes alone": Bug(
+        "muster.operator.process.watches",
+        "await asyncio.gather(*(watch.refreshed() for watch in self._watches))",
+        "await asyncio.gather(*(watch.refreshed() for watch in self._watches[:2]))",
+    ),
+    "a member of a native gang that loses its node to others when it is refused": Bug(
+        "muster.plugins.gangscheduling.plugin", "self._promised_room.keep(decision.pod, decision.node_name)", "pass"
+    ),
+}
+"""Those that a seed found once, among thousands: each is found by the history in `kept/` that has its name."""
 
 
 class _Changed(importlib.machinery.SourceFileLoader):
@@ -137,20 +150,40 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
-def hunt(bug: Bug, first: int, most: int) -> tuple[int, str] | None:
-    """How many seeds from `first` on it took, and what the last said; None when no seed of `most` found it."""
+def put_back(bug: Bug) -> None:
+    """From now on the module has the bug; it must not have been imported."""
+    assert bug.module not in sys.modules
     sys.meta_path.insert(0, _Finder(bug))
-    from muster.testing.simulation import simulate  # after the change
 
-    for number in range(most):
-        outcome = simulate(first + number)
+
+def path_of(name: str) -> Path:
+    """Where the history is kept that finds this bug."""
+    return KEPT / f"{name.replace(' ', '-').lower()}.json"
+
+
+def main() -> None:
+    """Play, and print what was found."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation.bugs", description=__doc__)
+    parser.add_argument("name", choices=[*BUGS, *ONCE])
+    parser.add_argument("--most", type=int, default=MOST_SEEDS, help="seeds to play")
+    parser.add_argument("--keep", action="store_true", help="keep what finds it, cut down")
+    parser.add_argument("--kept", action="store_true", help="play what is kept instead of seeds")
+    given = parser.parse_args()
+    logging.disable(logging.CRITICAL)
+    put_back((BUGS | ONCE)[given.name])
+    from muster.testing.simulation import kept, simulate  # after the change
+
+    outcomes: Iterable[Outcome] = map(simulate, range(given.most))
+    if given.kept:
+        outcomes = (lot.play() for lot in kept.read(path_of(given.name)).lots(MOST_LOTS))
+    for number, outcome in enumerate(outcomes, 1):
         if outcome.wrong:
-            return number + 1, f"seed {outcome.seed}: {outcome.wrong[0]}"
-    return None
+            if given.keep:
+                kept.kept_of(outcome, kept.cut_down(outcome)).write(path_of(given.name))
+            print(f"{number} seeds: seed {outcome.seed}: {outcome.wrong[0]}")
+            return
+    print("not found")
 
 
 if __name__ == "__main__":
-    logging.disable(logging.CRITICAL)
-    name, first, most = (*sys.argv[1:], *(str(FIRST_SEED), "60")[len(sys.argv) - 2 :])
-    found = hunt(BUGS[name], int(first), int(most))
-    print("not found" if found is None else f"{found[0]} seeds: {found[1]}")
+    main()

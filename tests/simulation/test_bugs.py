@@ -1,27 +1,50 @@
-"""The simulation finds bugs: put back one after another, each is found by the seed beside it, or soon after.
+"""The simulation finds bugs: put back one after another, each is found by the first seeds or by a kept history.
 
-Any change of what a process asks of the API makes each seed another run, and which seed finds a bug is luck.
+That the first seeds find nothing without a bug is what `test_seeds` is about.
 """
 
+import logging
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
-from muster.testing.simulation import simulate
+from muster.testing.simulation.kept import read
 
-from .bugs import BUGS
+from .bugs import BUGS, KEPT, ONCE, path_of
 
-MOST_SEEDS = "60"
+LOTS = 3
 
 
+@pytest.fixture(autouse=True)
+def _silence() -> Iterator[None]:
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def told(name: str, *more: str) -> str:
+    """What is found in a process of its own, whose Muster has the bug."""
+    hunt = [sys.executable, "-m", "tests.simulation.bugs", name, *more]
+    return subprocess.run(hunt, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUGS)
-def test_a_bug_is_found(name: str) -> None:
-    """In a process of its own, whose Muster has the bug."""
-    hunt = [sys.executable, "-m", "tests.simulation.bugs", name, str(BUGS[name].seed), MOST_SEEDS]
-    told = subprocess.run(hunt, capture_output=True, text=True, check=True).stdout
-    assert "seeds: " in told
+def test_a_bug_is_found_by_the_first_seeds(name: str) -> None:
+    assert "seeds: " in told(name)
 
 
-def test_without_a_bug_these_seeds_find_nothing() -> None:
-    assert [wrong for bug in BUGS.values() for wrong in simulate(bug.seed).wrong] == []
+@pytest.mark.parametrize("name", ONCE)
+def test_what_a_seed_found_once_is_found_by_its_history(name: str) -> None:
+    assert "seeds: " in told(name, "--kept")
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_what_a_seed_found_once_holds(name: str) -> None:
+    assert [wrong for lot in read(path_of(name)).lots(LOTS) for wrong in lot.play().wrong] == []
+
+
+def test_every_history_that_is_kept_has_its_bug() -> None:
+    assert {*KEPT.iterdir()} == {path_of(name) for name in ONCE}

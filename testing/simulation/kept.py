@@ -1,0 +1,92 @@
+"""Kept histories: what a seed played when it went wrong, cut down, in a file that plays it again.
+
+A seed plays something else as soon as any choice is added or taken away; a history that was written down does not. What
+the seed still chooses are lots: which callback runs next, and how long everything travels. Those fall otherwise as soon
+as Muster sends one request more, so that whoever looks for what a history has found once plays it with `lots`.
+
+`python -m muster.testing.simulation SEED --keep FOLDER` writes them, and plays them given the file instead of a seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from msgspec.json import decode, encode
+
+from .history import Act, Scale
+from .shrink import shortest
+from .simulation import Outcome, simulate
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A history that is kept.
+
+    Attributes:
+        seed: what the lots are drawn from.
+        wrong: what went wrong first when it was found.
+        scale: how many processes there are, and how long it goes on.
+        history: what happens.
+    """
+
+    seed: str
+    wrong: str
+    scale: Scale
+    history: tuple[Act, ...]
+
+    def play(self) -> Outcome:
+        """Play it."""
+        return simulate(self.seed, history=self.history, scale=self.scale)
+
+    def lots(self, most: int) -> Iterator[Kept]:
+        """So many histories of the same acts: this one, and others that differ from it in lots alone."""
+        yield self
+        for number in range(1, most):
+            yield replace(self, seed=f"{self.seed}.{number}")
+
+    def write(self, path: Path) -> None:
+        """An act a line, so that people can read it and compare."""
+        head = ",\n".join(f' "{name}": {_text(getattr(self, name))}' for name in ("seed", "wrong", "scale"))
+        acts = ",\n".join(f"  {_text(act)}" for act in self.history)
+        path.write_text(f'{{\n{head},\n "history": [\n{acts}\n ]\n}}\n')
+
+
+def read(path: Path) -> Kept:
+    """What `write` has written. Raises msgspec.ValidationError."""
+    kept = decode(path.read_bytes(), type=Kept)
+    return replace(kept, history=tuple(replace(act, given=_frozen(act.given)) for act in kept.history))
+
+
+def cut_down(outcome: Outcome) -> list[int]:
+    """The acts of a history that went wrong, by number, that it takes to go wrong in that way."""
+    kind = _kind(outcome)
+
+    def fails(acts: Iterable[tuple[int, Act]]) -> bool:
+        again = simulate(outcome.seed, history=[act for _, act in acts], scale=outcome.scale)
+        return bool(again.wrong) and _kind(again) == kind
+
+    return [number for number, _ in shortest([*enumerate(outcome.history)], fails)]
+
+
+def kept_of(outcome: Outcome, numbers: Iterable[int]) -> Kept:
+    """These acts of what was played."""
+    history = tuple(outcome.history[number] for number in numbers)
+    return Kept(outcome.seed, outcome.wrong[0], outcome.scale, history)
+
+
+def _kind(outcome: Outcome) -> str:
+    """What went wrong first, names and numbers apart."""
+    text = outcome.wrong[0].partition(":")[2] or outcome.wrong[0]
+    return "".join(filter(str.isalpha, text))[-12:]
+
+
+def _text(value: object) -> str:
+    return encode(value).decode()
+
+
+def _frozen(value: Any) -> Any:
+    """With tuples for lists, as acts have them."""
+    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
