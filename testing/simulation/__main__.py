@@ -7,6 +7,7 @@ command is printed that plays just these again. With `--keep` they are written t
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import os
 import sys
@@ -20,6 +21,7 @@ from pathlib import Path
 from .history import history_of, scale_of
 from .kept import Kept, cut_down, kept_of, read
 from .simulation import Outcome, simulate
+from .tally import Tally
 
 _HOUR = 3600.0
 _FILE = ".json"
@@ -47,9 +49,17 @@ def main() -> int:
     parser.add_argument("--only", help="play only these acts of the history, by number: 0,3,17")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write what goes wrong to a file here, cut down")
     parser.add_argument("--tell", action="store_true", help="print every act, request and watch event")
+    parser.add_argument(
+        "--output",
+        choices=("text", "json"),
+        default="text",
+        help="json: the sum on standard output, all else beside it",
+    )
     parser.add_argument("--quiet", action="store_true", help="print only what went wrong, and the sum")
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)
+    tally, as_json = Tally(), given.output == "json"
+    told = sys.stderr if as_json else sys.stdout
     began, bad, steps, seconds, spent = time.monotonic(), 0, 0, 0.0, 0.0
     seeds = [*_seeds(given.seeds)]
     for played in _all(
@@ -58,14 +68,22 @@ def main() -> int:
         outcome = played.outcome
         steps, seconds, spent = steps + outcome.steps, seconds + outcome.seconds, spent + played.spent
         bad += bool(outcome.wrong)
+        tally.add(outcome.tally)
         if outcome.wrong or not given.quiet:
-            print(outcome, *played.again, sep="\n", flush=True)
+            print(outcome, *played.again, sep="\n", flush=True, file=told)
     took = time.monotonic() - began
-    print(f"{len(seeds)} seeds, {bad} went wrong; {steps} events and {seconds / _HOUR:.1f} hours simulated")
+    fault = tally.fault()
+    if as_json:
+        summary = {"seeds": len(seeds), "wrong": bad, "events": steps, "simulated_seconds": round(seconds)}
+        times = {"cpu_seconds": round(spent), "seconds": round(took), "seeds_an_hour": round(len(seeds) * _HOUR / took)}
+        print(json.dumps(summary | times | {"took_part": tally.data()}, indent=2))
+    print(f"{len(seeds)} seeds, {bad} went wrong; {steps} events and {seconds / _HOUR:.1f} hours simulated", file=told)
     for what, each in (("of CPU", spent), ("on the clock", took)):
         an_hour = _HOUR / each
-        print(f"{each:.0f} s {what}: {len(seeds) * an_hour:.0f} seeds and {steps * an_hour:.0f} events an hour")
-    return 1 if bad else 0
+        rates = f"{len(seeds) * an_hour:.0f} seeds and {steps * an_hour:.0f} events an hour"
+        print(f"{each:.0f} s {what}: {rates}", file=told)
+    print(*tally.lines(), *([fault] if fault else []), sep="\n", file=told)
+    return 1 if bad or fault else 0
 
 
 def play(seed: str, *, only: str | None = None, keep: Path | None = None, tell: bool = False) -> Played:

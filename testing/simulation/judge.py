@@ -17,14 +17,17 @@ from muster.framework.queue.entity import Place
 from muster.operator.process.process import Process
 from muster.sandbox.kinds import NATIVE_POD_GROUPS, NODES, PODS
 
+from .acts import Act
 from .amounts import Devices, allocatable, cpu, on_node
 from .reasons import Reasons
 from .replica import Replica
 from .rest import Rest, leftovers
 from .server import EPOCH, Answer, Request, SimulatedServer
 from .starvation import Patience, Starvation
+from .tally import Tally
 from .together import split_domains, split_slices
 from .trials import watch_trials
+from .wholeness import Wholeness
 from .world import World, group_of
 
 _WRITES_A_POD = 60
@@ -39,12 +42,16 @@ class Judge:
     Attributes:
         wrong: what did not hold, in words.
         bound: who bound which pod where, by UID.
+        wholeness: of groups.
+        tally: what took part, but for the history.
     """
 
     def __init__(self, server: SimulatedServer, replicas: Sequence[Replica], world: World) -> None:
         self.wrong: list[str] = []
         self.bound: dict[str, tuple[str, str]] = {}
         self.writes: Counter[str] = Counter()
+        self.wholeness = Wholeness(server, world)
+        self.tally = Tally()
         self._server = server
         self._replicas = replicas
         self._world = world
@@ -96,11 +103,20 @@ class Judge:
             return
         leader, process = leaders[0], leaders[0].process
         assert process is not None
-        rest = Rest(self._server, process, self._world.touched)
-        faults = [*rest.faults(), *split_slices(self._server, self._world.touched)]
+        rest = Rest(self._server, process)
+        faults = [*rest.faults(), *self.wholeness.faults(), *split_slices(self._server, self._world.touched)]
         self._blame(leader, [f"at rest, {fault}" for fault in faults])
         if sum(self.writes.values()) > _WRITES_A_POD * len(self._known) + _WRITES_BESIDE:
             self.wrong.append(f"{sum(self.writes.values())} writes for {len(self._known)} pods: {dict(self.writes)}")
+
+    def sum_up(self, history: Sequence[Act]) -> Tally:
+        """What took part in the whole run."""
+        self.tally.count(history)
+        self.tally.events["groups judged"] += len(self.wholeness.judged)
+        self.tally.events["groups excused"] += len(self.wholeness.excused)
+        if self._starvation is not None:
+            self.tally.events["waited for a reservation"] += len(self._starvation.helped)
+        return self.tally
 
     def remove_reasons(self) -> Iterator[None]:
         """At rest, with nothing wrong: what is named as the reason why a pod waits, once removed, makes it fit.
@@ -121,6 +137,7 @@ class Judge:
 
     def _started(self, replica: Replica, process: Process) -> None:
         """Whatever it tries from now on has to leave everything as it was."""
+        self.tally.follow(process.metrics)
         watch_trials(process.engine, lambda fault: self._blame(replica, [fault]))
 
     # With every request.
@@ -146,7 +163,8 @@ class Judge:
     def _on_eviction(self, name: str) -> None:
         """Members of Kubernetes' own groups are evicted one by one, unless their group says otherwise."""
         native = {group["metadata"]["name"] for group in self._server.objects(NATIVE_POD_GROUPS)}
-        self._world.touched |= native & {name.rpartition("-")[0]}
+        for group in native & {name.rpartition("-")[0]}:
+            self._world.touch(group)
 
     def _on_binding(self, request: Request) -> None:
         binding = msgspec.json.decode(request.data or b"")
@@ -157,8 +175,10 @@ class Judge:
             self.wrong.append(f"pod {name} was bound twice: {self.bound[uid]} and {(request.sender, node)}")
         self.bound[uid] = (request.sender, node)
         group = group_of(pod)
-        if group is not None and group not in self._world.given:
-            self.wrong += split_domains(self._server, group)
+        if group is not None:
+            self.wholeness.bound(group)
+            if group not in self._world.given:
+                self.wrong += split_domains(self._server, group)
         if binding["metadata"].get("uid") != uid:
             self.wrong.append(f"pod {name} was bound by a Binding without its UID")
         holder = self._holder()

@@ -13,29 +13,24 @@ from muster.sandbox.kinds import NODES, PODS
 from muster.sandbox.objects import Object
 
 from .amounts import has_ended
-from .claimants import Capacity, bound_members, claimants, groups, minimum, waiting
+from .claimants import Capacity, claimants, waiting
 from .reserved import Reserved
 from .server import SimulatedServer
 from .trials import picture
 
 
 class Rest:
-    """The cluster at rest: what the API has, and what the leader makes of it.
+    """The cluster at rest: what the API has, and what the leader makes of it."""
 
-    `touched` are the groups that somebody else took members from, or gave some.
-    """
-
-    def __init__(self, server: SimulatedServer, process: Process, touched: set[str]) -> None:
+    def __init__(self, server: SimulatedServer, process: Process) -> None:
         self._server = server
         self._process = process
-        self._touched = touched
         self._pods = [pod for pod in server.objects(PODS) if not has_ended(pod)]
         self._reserved = Reserved(process.engine)
 
     def faults(self) -> Iterator[str]:
         """All that does not hold."""
         yield from self._of_belief()
-        yield from self._of_gangs()
         yield from self._of_capacity()
         yield from self._of_questions()
 
@@ -60,13 +55,6 @@ class Rest:
         missing = self._process.watches.missing()
         if missing is not None:
             yield missing
-
-    def _of_gangs(self) -> Iterator[str]:
-        """A group runs whole or not at all, as far as it is up to us."""
-        bound = bound_members(self._server)
-        for name, group in groups(self._server).items():
-            if 0 < bound[name] < (needed := minimum(group)) and name not in self._touched:
-                yield f"{bound[name]} members of {name} are bound, which needs {needed}"
 
     def _of_capacity(self) -> Iterator[str]:
         """Nobody waits for what is there and not reserved for others."""

@@ -18,6 +18,7 @@ from muster.sandbox.kinds import NODES, PODS
 from .history import Act, Scale, history_of, scale_of
 from .stage import EndlessError, Stage
 from .starvation import Patience
+from .tally import Tally
 
 _REST_SECONDS = 180.0
 """Longer than anything is put off, the two and a half minutes included after which a half-open watch is noticed.
@@ -43,6 +44,7 @@ class Outcome:
         steps: callbacks that ran.
         seconds: virtual time that passed.
         bound: pods that Muster bound.
+        tally: what took part.
     """
 
     seed: str
@@ -53,6 +55,7 @@ class Outcome:
     steps: int
     seconds: float
     bound: int
+    tally: Tally
 
     def __str__(self) -> str:
         verdict = "; ".join(self.wrong) or "all held"
@@ -105,7 +108,8 @@ def simulate(
     wrong = (*judge.wrong, *stage.loop.failures)
     seconds = stage.loop.time() - stage.began
     stage.end()
-    return Outcome(seed, scale, acts, wrong, stage.digest.hexdigest(), stage.loop.steps, seconds, len(judge.bound))
+    digest, tally = stage.digest.hexdigest(), judge.sum_up(acts)
+    return Outcome(seed, scale, acts, wrong, digest, stage.loop.steps, seconds, len(judge.bound), tally)
 
 
 def _say_nothing(line: str) -> None:

@@ -7,7 +7,7 @@ member is left out: nobody can put its members together again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from muster.sandbox.kinds import NODES
 
@@ -28,7 +28,7 @@ def split_domains(server: SimulatedServer, name: str) -> Iterator[str]:
             yield f"members of {name} are in {sorted(map(str, domains))}, which have to agree on {', '.join(levels)}"
 
 
-def split_slices(server: SimulatedServer, apart: set[str]) -> Iterator[str]:
+def split_slices(server: SimulatedServer, apart: Container[str]) -> Iterator[str]:
     """The groups all of whose members have nodes and of whose slices more than one is incomplete.
 
     `apart` are those of which somebody else took members or gave some: slices lose members then.

@@ -49,7 +49,7 @@ class World(Passing):
     """What acts on a cluster.
 
     Attributes:
-        touched: groups that somebody outside took members from, or gave some.
+        touched: when somebody outside last took members from a group or changed it, by its name.
         given: groups of which another scheduler bound a member.
     """
 
@@ -57,7 +57,7 @@ class World(Passing):
         self, server: SimulatedServer, replicas: Sequence[Replica], loop: SimulatedLoop, record: Record
     ) -> None:
         super().__init__(server, replicas, loop)
-        self.touched: set[str] = set()
+        self.touched: dict[str, float] = {}
         self.given: set[str] = set()
         self._record = record
         self._store.create(PRIORITY_CLASSES, {"metadata": {"name": URGENT}, "value": 1000})
@@ -189,7 +189,7 @@ class World(Passing):
         group = _one(self._server.objects(self._server.pod_groups), whom)
         if group is not None:
             name, minimum = group["metadata"]["name"], max(1, group["spec"]["minMember"] + by)
-            self.touched.add(name)
+            self.touch(name)
             changed = group | {"spec": group["spec"] | {"minMember": minimum}}
             self._store.update(self._server.pod_groups, name, changed, namespace=NAMESPACE)
 
@@ -197,7 +197,7 @@ class World(Passing):
         group = _one(self._server.objects(self._server.pod_groups), whom)
         if group is not None:
             name = group["metadata"]["name"]
-            self.touched.add(name)
+            self.touch(name)
             self._store.delete(self._server.pod_groups, name, namespace=NAMESPACE)
 
     def member_comes(self, group: str, number: int, cpu: int, native: bool) -> None:
@@ -267,10 +267,14 @@ class World(Passing):
         node = self._store.get(NODES, name).obj
         self._store.update(NODES, name, node | {part: {**node[part], **changes}})
 
+    def touch(self, group: str) -> None:
+        """Somebody meddles with this group now."""
+        self.touched[group] = self._loop.time()
+
     def _touch(self, pod: Object) -> None:
         group = group_of(pod)
         if group is not None:
-            self.touched.add(group)
+            self.touch(group)
 
 
 def group_of(pod: Object) -> str | None:
