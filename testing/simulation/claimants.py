@@ -93,7 +93,8 @@ class Capacity:
         if not claimant.is_group:
             return bool(self.for_one(claimant.pods[0]))
         rule, missing = claimant.rule, claimant.missing
-        within = {domain_of(self._places[node], rule.levels) for node in claimant.holding} if rule.levels else set()
+        there = [self._places[node] for node in claimant.holding if node in self._places]
+        within = {domain_of(node, rule.levels) for node in there} if rule.levels else set()
         if len(within) > 1 or None in within or (rule.slice_size and claimant.holding):
             return False
         parts: dict[Domain, Counter[Domain]] = defaultdict(Counter)

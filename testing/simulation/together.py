@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Container, Iterator
 
 from muster.sandbox.kinds import NODES
+from muster.sandbox.objects import Object
 
 from .claimants import domain_of, groups, holders, waiting
 from .server import SimulatedServer
@@ -22,8 +23,7 @@ def split_domains(server: SimulatedServer, name: str) -> Iterator[str]:
     group = groups(server).get(name)
     levels = () if group is None else rule_of(group).levels
     if levels:
-        nodes = {node["metadata"]["name"]: node for node in server.objects(NODES)}
-        domains = {domain_of(nodes[pod["spec"]["nodeName"]], levels) for pod in holders(server)[name]}
+        domains = {domain_of(node, levels) for node in _nodes_of(server, name)}
         if len(domains) > 1:
             yield f"members of {name} are in {sorted(map(str, domains))}, which have to agree on {', '.join(levels)}"
 
@@ -33,12 +33,17 @@ def split_slices(server: SimulatedServer, apart: Container[str]) -> Iterator[str
 
     `apart` are those of which somebody else took members or gave some: slices lose members then.
     """
-    nodes = {node["metadata"]["name"]: node for node in server.objects(NODES)}
     wait = {group_of(pod) for pod in waiting(server)}
-    members = holders(server)
     for name, group in groups(server).items():
         rule = rule_of(group)
         if rule.slice_size and name not in apart and name not in wait:
-            parts = Counter(domain_of(nodes[pod["spec"]["nodeName"]], [rule.slice_level]) for pod in members[name])
+            parts = Counter(domain_of(node, [rule.slice_level]) for node in _nodes_of(server, name))
             if sum(count % rule.slice_size > 0 for count in parts.values()) > 1:
                 yield f"slices of {rule.slice_size} of {name} are split: {dict(parts)}"
+
+
+def _nodes_of(server: SimulatedServer, name: str) -> list[Object]:
+    """The node of each member of a group; a node that goes just before a Binding to it arrives is nowhere."""
+    nodes = {node["metadata"]["name"]: node for node in server.objects(NODES)}
+    on = (pod["spec"]["nodeName"] for pod in holders(server)[name])
+    return [nodes[node] for node in on if node in nodes]

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from muster.sandbox.kinds import NODES
 from muster.testing.simulation import Act, standard
 from muster.testing.simulation.acts import RACK, ZONE
+from muster.testing.simulation.claimants import Capacity, claimants
 from muster.testing.simulation.stage import Stage
 from muster.testing.simulation.together import split_domains, split_slices
 from muster.testing.simulation.traits import REQUIRED, SLICE_LEVEL, SLICE_SIZE, Traits
@@ -59,3 +61,13 @@ def test_racks_of_one_name_in_two_zones_are_two(stage: Stage) -> None:
 def test_slices_in_two_racks(stage: Stage, nodes: list[str], split: bool) -> None:
     gang_on(stage, nodes, ((SLICE_LEVEL, RACK), (SLICE_SIZE, "2")))
     assert bool([*split_slices(stage.server, set())]) is split
+
+
+def test_a_member_on_a_node_that_is_gone_is_nowhere(stage: Stage) -> None:
+    """Its Binding arrived just after the node had gone."""
+    gang_on(stage, ["node-0", "node-2"], ((REQUIRED, ZONE),))
+    stage.world.carry_out(Act(0.0, "member_comes", ("gang", 2, 500, False)))
+    assert [*split_domains(stage.server, "gang")] != []
+    stage.server.store.delete(NODES, "node-2")
+    assert [*split_domains(stage.server, "gang")] == []
+    assert [claimant.name for claimant in claimants(stage.server) if Capacity(stage.server).takes(claimant)] == ["gang"]
