@@ -100,6 +100,20 @@ BUGS = {
     "a backoff that never ends": Bug(
         "muster.framework.queue.scheduling_queue", "self._waiting.backoff_completed(now)", "pass"
     ),
+    "a device that is taken counts as free": Bug(
+        "muster.plugins.dynamicresources.search",
+        "return self._use.taken(id_) or self._holders[id_] > 0",
+        "return self._holders[id_] > 0",
+    ),
+    "a topology that is required counts as preferred": Bug(
+        "muster.plugins.coscheduling.topology", "Topology(tuple(levels), len(must), ", "Topology(tuple(levels), 0, "
+    ),
+    "a reservation that keeps nobody off": Bug(
+        "muster.plugins.reservation.plugin", "        if kept_off is None:", "        if True:"
+    ),
+    "a reservation that outlasts the wait of its pod": Bug(
+        "muster.plugins.reservation.holds", "self.release(hold.holder)", "pass"
+    ),
 }
 """Each is found by the first `MOST_SEEDS` seeds."""
 
@@ -111,6 +125,12 @@ ONCE = {
         "muster.operator.process.watches",
         "await asyncio.gather(*(watch.refreshed() for watch in self._watches))",
         "await asyncio.gather(*(watch.refreshed() for watch in self._watches[:2]))",
+    ),
+    "a native gang that is not told who has succeeded": Bug(
+        "muster.plugins.gangscheduling.groups", "self.on_standing(group, standing)", "pass"
+    ),
+    "a gang out of the queue that keeps the node that the leader before gave it": Bug(
+        "muster.framework.runtime.nominator", "self._learned.add(pod.uid)", "pass"
     ),
     "a member of a native gang that loses its node to others when it is refused": Bug(
         "muster.plugins.gangscheduling.plugin", "self._promised_room.keep(decision.pod, decision.node_name)", "pass"
