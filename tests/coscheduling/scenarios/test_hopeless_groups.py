@@ -49,6 +49,7 @@ async def test_a_group_of_hundreds_that_does_not_fit_takes_two_searches_and_name
 
 
 async def test_a_group_is_woken_by_the_event_that_makes_room_for_all_of_it_and_by_none_before(world: World) -> None:
+    """All events come between two rounds of `Review`, which tries the group when one member would fit by itself."""
     world.add_nodes(make_node("a", cpu="4"))
     running = [make_member(f"running-{number}", "") for number in range(4)]
     world.add(*running)
@@ -60,7 +61,7 @@ async def test_a_group_is_woken_by_the_event_that_makes_room_for_all_of_it_and_b
     for number in range(4):
         with Searches() as searches:
             world.set_phase(f"default/running-{number}", "Succeeded")
-            await world.run(20)
+            await world.run(2)
         assert (searches.count > 0) == (number == 2)
         assert len(world.bound("g")) == (3 if number >= 2 else 0)
 
