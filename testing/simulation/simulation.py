@@ -85,7 +85,7 @@ def simulate(
     world.expect(acts)
     try:
         stage.go_on(scale.seconds)
-        world.calm_down()
+        stage.calm_down()
         if (after := _reserves_after(assembly)) > 0:
             judge.troubles_end(Patience(after, scale.crowd.longest if scale.crowd is not None else 0.0))
         stage.go_on(stage.began + scale.quiet_at + _REST_SECONDS - stage.loop.time())

@@ -20,7 +20,7 @@ from .world import World
 
 _LOOK_EVERY = 50
 _ALL_STEPS = 0.05
-"""The share of seeds at which the judge looks after every single step: it takes some time."""
+"""The share of seeds at which the judge looks after every single step during troubles: it takes some time."""
 _MOST_STEPS = 300_000
 
 
@@ -74,6 +74,11 @@ class Stage:
     def go_on(self, seconds: float) -> None:
         """Let so much time pass. Raises EndlessError."""
         self.loop.run_until(self.loop.time() + seconds, self._after_step)
+
+    def calm_down(self) -> None:
+        """Troubles end, and with them the judge's looks after every single step."""
+        self.world.calm_down()
+        self._look_every = _LOOK_EVERY
 
     def end(self) -> None:
         """All processes end."""
