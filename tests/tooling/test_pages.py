@@ -13,6 +13,9 @@ PAGES = sorted(
 )
 FOLDERS = ("bench", "charts", "deploy", "docs", "framework", "operator", "plugins", "sandbox", "tests")
 _LINK = re.compile(r"\]\((?!https?://|#)([^)#\s]+)")
+_ANCHOR = re.compile(r"\]\((?!https?://)([^)#\s]*)#([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+_FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 _NAMED = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)`")
 
 
@@ -24,6 +27,23 @@ def test_what_a_page_links_to_and_names_is_there(page: str) -> None:
     named = [REPOSITORY / path for path in _NAMED.findall(text)]
 
     assert [str(path.relative_to(REPOSITORY)) for path in (*links, *named) if not path.exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_sections_that_a_page_links_to_are_there(page: str) -> None:
+    source = REPOSITORY / page
+
+    linked = [
+        (source.parent / path if path else source, anchor) for path, anchor in _ANCHOR.findall(source.read_text())
+    ]
+
+    assert [(str(target), anchor) for target, anchor in linked if anchor not in _anchors(target)] == []
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives to the headings of a page."""
+    headings = _HEADING.findall(_FENCED.sub("", page.read_text()))
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_the_repository_says_how_to_contribute_what_changed_and_how_to_report() -> None:
