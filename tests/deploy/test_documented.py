@@ -106,7 +106,7 @@ def test_every_flag_of_run_is_in_the_documentation() -> None:
 
 
 def test_every_plugin_that_turns_nodes_down_is_in_the_list_for_programs() -> None:
-    _, _, section = (REPOSITORY / "docs" / "reading-a-reason.md").read_text().partition("## Who turns nodes down")
+    _, _, section = (REPOSITORY / "docs" / "reading-a-reason.md").read_text().partition("## Plugins that reject nodes")
     named = re.findall(r"^\| `(\w+)` \| ", section, re.MULTILINE)
     filters = {name for name, plugin in IN_TREE.items() if "filter" in extension_points(plugin)}
     assert set(named) - {"plugin"} == filters
