@@ -18,6 +18,7 @@ import numpy.typing as npt
 from muster.framework.contract import (
     Code,
     CycleState,
+    Diagnosis,
     Handle,
     NodeView,
     Partition,
@@ -194,16 +195,35 @@ class _Domains:
 
 
 def _usable(pod: PodInfo, state: CycleState | None, handle: Handle, rows: Rows) -> Steps[npt.NDArray[np.bool_]]:
-    """bool, shape (rows,): nodes that could run the pod if others ended. All of them where it was not tried."""
+    """bool, shape (rows,): nodes that could run the pod if others ended. All of them where it was not tried.
+
+    A node is turned down by the first plugin that rejects it. One that rejects it because of others may hide another
+    that rejects it whoever ends, so those behind it are asked, too.
+    """
     if state is None:
         return np.ones(len(rows), np.bool_)
+    usable = np.zeros(len(rows), np.bool_)
+    parts = [(np.arange(len(rows)), state)]
+    while parts:
+        places, notes = parts.pop()
+        diagnosis = yield from _ask(pod, notes, handle, rows[places])
+        usable[places[diagnosis.passes]] = True
+        others = diagnosis.with_code(Code.UNSCHEDULABLE)
+        for number in np.unique(diagnosis.rejector[others]).tolist():
+            behind = notes.clone()
+            behind.skip_filter_plugins |= {diagnosis.plugins[number - 1]}
+            parts.append((places[others & (diagnosis.rejector == number)], behind))
+            yield False
+    return usable
+
+
+def _ask(pod: PodInfo, state: CycleState, handle: Handle, rows: Rows) -> Steps[Diagnosis]:
     view = NodeView(handle.snapshot, rows)
     try:
-        diagnosis = handle.run_filter_plugins_with_nominated_pods(state, pod, view)
+        return handle.run_filter_plugins_with_nominated_pods(state, pod, view)
     except Unfinished:
         yield from handle.work_out(state, pod)
-        diagnosis = handle.run_filter_plugins_with_nominated_pods(state, pod, view)
-    return ~(diagnosis.with_code(Code.UNSCHEDULABLE_AND_UNRESOLVABLE) | diagnosis.with_code(Code.ERROR))
+        return handle.run_filter_plugins_with_nominated_pods(state, pod, view)
 
 
 def _amounts(pod: PodInfo, columns: ResourceColumns) -> list[int]:

@@ -72,7 +72,12 @@ class _Shared:
             self.holds.start_of,
         )
         snapshot = handle.snapshot
-        self.looks = Looks(self.waiters, handle.clock, lambda: (snapshot.node_journal.position, snapshot.layout))
+        self.looks = Looks(
+            self.waiters,
+            handle.clock,
+            lambda: (snapshot.node_journal.position, snapshot.layout),
+            args.after_seconds,
+        )
         self.kept_off: dict[str, PodInfo] = {}
         self._overdue: dict[str, Timer] = {}
         self._room_came: Timer | None = None

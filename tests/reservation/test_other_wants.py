@@ -1,0 +1,87 @@
+"""Who lacks more than capacity holds nothing as long as that is so, though its want of capacity hides the rest."""
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from muster.testing import VirtualScheduler
+from tests.builders import PodDict, make_node, make_pod
+from tests.dynamicresources.objects import device, exactly, make_claim, make_class, make_slice
+from tests.reservation.test_reservations_end import AFTER, RACK, Held
+
+
+@pytest.fixture
+async def scheduler() -> AsyncIterator[Held]:
+    """Nodes that are full; one place alone is reserved at a time."""
+    found = Held(most=1)
+    found.api.put("deviceclasses", make_class("gpu"))
+    found.add_nodes(make_node("c", cpu="8").labels({RACK: "c"}))
+    found.add(make_pod("on-c").labels({"app": "c"}).requests(cpu="8").node("c"))
+    found.run_for("default/on-c", 900)
+    yield found
+    await found.kill()
+
+
+def claiming(pod: PodDict) -> PodDict:
+    pod["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpu"}]
+    return pod
+
+
+def lacks_a_device(scheduler: VirtualScheduler, pod: PodDict) -> None:
+    scheduler.api.put("resourceclaims", make_claim("gpu", exactly()))
+    scheduler.add(claiming(pod))
+
+
+def lacks_a_device_and_keeps_apart(scheduler: VirtualScheduler, pod: PodDict) -> None:
+    """What has to end for it on its one node is not what it lacks most."""
+    term = {"labelSelector": {"matchLabels": {"app": "c"}}, "topologyKey": RACK}
+    pod["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    lacks_a_device(scheduler, pod)
+
+
+def lacks_company(scheduler: VirtualScheduler, pod: PodDict) -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "friend"}}, "topologyKey": RACK}
+    pod["spec"]["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    scheduler.add(pod)
+
+
+def device_comes(scheduler: VirtualScheduler) -> None:
+    scheduler.api.put("resourceslices", make_slice("gpus", device("gpu-0"), node="c"))
+
+
+def company_comes(scheduler: VirtualScheduler) -> None:
+    scheduler.add(make_pod("friend").labels({"app": "friend"}).requests(cpu="0").node("c"))
+
+
+@pytest.mark.parametrize(
+    ("comes", "helps"),
+    [
+        (lacks_a_device, device_comes),
+        (lacks_a_device_and_keeps_apart, device_comes),
+        (lacks_company, company_comes),
+    ],
+)
+async def test_it_leaves_its_place_to_the_next_until_it_can_be_helped(
+    scheduler: Held, comes: Callable[[Held, PodDict], None], helps: Callable[[Held], None]
+) -> None:
+    """It has waited for four times as long as it takes to get a reservation then, so its next round is far away."""
+    comes(scheduler, make_pod("stuck").requests(cpu="8"))
+    await scheduler.run(5)
+    scheduler.add(make_pod("next").requests(cpu="4").node_selector({RACK: "a"}))
+    await scheduler.run(AFTER + 5)
+    assert scheduler.held == ["a"]
+
+    scheduler.delete("default/next")
+    await scheduler.run(3 * AFTER)
+    helps(scheduler)
+    await scheduler.run(AFTER + 5)
+    assert scheduler.held == ["c"]
+
+
+async def test_who_keeps_apart_from_pods_that_end_is_reserved_their_node(scheduler: Held) -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "c"}}, "topologyKey": RACK}
+    pod = make_pod("large").requests(cpu="8")
+    pod["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    scheduler.add(pod)
+    await scheduler.run(AFTER + 5)
+    assert scheduler.held == ["c"]
