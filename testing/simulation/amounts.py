@@ -42,6 +42,12 @@ def cpu(pod: Object) -> int:
     return sum(milli_value(nanos(each["resources"]["requests"]["cpu"])) for each in pod["spec"]["containers"])
 
 
+def priority(pod: Object) -> int:
+    """How important a pod is."""
+    found: int = pod["spec"].get("priority") or 0
+    return found
+
+
 def allocatable(node: Object) -> int:
     """What a node has, in thousandths of a CPU."""
     return milli_value(nanos(node["status"]["allocatable"]["cpu"]))

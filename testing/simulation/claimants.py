@@ -15,7 +15,7 @@ from muster.sandbox.kinds import NATIVE_POD_GROUPS, NODES, PODS
 from muster.sandbox.objects import Object
 
 from .acts import ZONE
-from .amounts import Devices, allocatable, cpu, has_ended, on_node
+from .amounts import Devices, allocatable, cpu, has_ended, on_node, priority
 from .server import EPOCH, SimulatedServer
 from .traits import ANYWHERE, Rule, rule_of
 from .world import STRANGER, group_of
@@ -44,7 +44,7 @@ class Claimant:
     @property
     def priority(self) -> int:
         """The highest of its pods'."""
-        return max(pod["spec"].get("priority") or 0 for pod in self.pods)
+        return max(map(priority, self.pods))
 
     @property
     def since(self) -> float:

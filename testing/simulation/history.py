@@ -21,10 +21,13 @@ __all__ = ["CPUS", "NODE_CPU", "ZONES", "Act", "Scale", "history_of", "scale_of"
 CPUS = (500, 1000, 1500, 2000)
 ZONES = ("east", "west")
 _URGENT = 0.1
+_URGENT_GANGS = 0.25
 _NATIVE = 0.3
-"""The shares of pods of high priority, and of groups that are Kubernetes' own."""
+"""The shares of pods and of groups of high priority, and of groups that are Kubernetes' own."""
 _PLAIN = 0.5
 """Of histories without anything rare."""
+_BUDGETED = 0.4
+"""The share of histories with PodDisruptionBudgets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ def history_of(seed: str, scale: Scale) -> list[Act]:
             acts.append(Act(random.uniform(0.0, scale.seconds), what, draw(random, number)))
     if scale.crowd is not None:
         acts += acts_of(seed, scale.crowd, scale.nodes)
-    return sorted([*acts, *_rarities(seed, scale.seconds)], key=lambda act: act.at)
+    return sorted([*acts, *_rarities(seed, scale.seconds), *_budgets(seed, scale)], key=lambda act: act.at)
 
 
 def _rarities(seed: str, seconds: float) -> Iterator[Act]:
@@ -112,6 +115,16 @@ def _rarities(seed: str, seconds: float) -> Iterator[Act]:
         yield Act(random.uniform(0.0, seconds), "node_grows", (random.random(), random.choice(CPUS)))
 
 
+def _budgets(seed: str, scale: Scale) -> Iterator[Act]:
+    """PodDisruptionBudgets of some pods and groups, whoever comes first."""
+    random = Random(f"{seed}/budgets")
+    apps = [f"pod-{number}" for number in range(scale.pods)] + [f"gang-{number}" for number in range(scale.gangs)]
+    if apps and random.random() < _BUDGETED:
+        for app in random.sample(apps, min(len(apps), random.randint(1, 4))):
+            least, most = random.choice(((1, None), (2, None), (None, 0), (None, 0), (None, 1)))
+            yield Act(random.uniform(0.0, scale.seconds * 0.6), "budget_comes", (app, least, most))
+
+
 def _pods(random: Random, number: int) -> tuple[Any, ...]:
     zone = random.choice(("", "", *ZONES))
     return (f"pod-{number}", random.randint(1, 4), random.choice(CPUS), zone, random.random() < _URGENT)
@@ -122,11 +135,12 @@ def _gang(seed: str, random: Random, number: int, at: float) -> Iterator[Act]:
     name, minimum = f"gang-{number}", random.randint(2, 5)
     members = minimum + random.choice((-1, 0, 0, 0, 1, 2))
     cpu, native = random.choice(CPUS), random.random() < _NATIVE
-    yield Act(
-        at + random.choice((0.0, 0.0, 1.0)), "group_comes", (name, minimum, native, traits_of(seed, name, native))
-    )
+    urgent = Random(f"{seed}/urgency of {name}").random() < _URGENT_GANGS
+    group = (name, minimum, native, traits_of(seed, name, native), urgent)
+    yield Act(at + random.choice((0.0, 0.0, 1.0)), "group_comes", group)
     for member in range(members):
-        yield Act(at + random.choice((0.0, 0.1, 3.0 * random.random())), "member_comes", (name, member, cpu, native))
+        comes = at + random.choice((0.0, 0.1, 3.0 * random.random()))
+        yield Act(comes, "member_comes", (name, member, cpu, native, urgent))
 
 
 Draw = Callable[[Random, int], tuple[Any, ...]]

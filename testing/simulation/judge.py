@@ -19,6 +19,7 @@ from muster.sandbox.kinds import NATIVE_POD_GROUPS, NODES, PODS
 
 from .acts import Act
 from .amounts import Devices, allocatable, cpu, on_node
+from .evictions import Evictions
 from .reasons import Reasons
 from .replica import Replica
 from .rest import Rest, leftovers
@@ -58,6 +59,7 @@ class Judge:
         self._looks = 0
         self._starvation: Starvation | None = None
         self._looked_at: dict[str, int] = {}
+        self._evictions = Evictions(self.tally.events)
         self._scheduled: set[str] = set()
         self._known: set[str] = set()
         self._cursor = server.store.ledger.cursor(PODS, server.store.ledger.revision)
@@ -139,6 +141,7 @@ class Judge:
         """Whatever it tries from now on has to leave everything as it was."""
         self.tally.follow(process.metrics)
         watch_trials(process.engine, lambda fault: self._blame(replica, [fault]))
+        self._evictions.follow(replica.identity, process.engine, lambda fault: self._blame(replica, [fault]))
 
     # With every request.
 
@@ -150,8 +153,8 @@ class Judge:
             self._on_binding(request)
         if answer.good and "/resourceclaims/" in request.path:
             self._on_claim(request)
-        if request.method == "DELETE":
-            self._on_eviction(request.path.rpartition("/")[2])
+        if request.method == "DELETE" and "/pods/" in request.path:
+            self._on_eviction(request, answer)
 
     def _on_claim(self, request: Request) -> None:
         """No device is given to two claims."""
@@ -160,8 +163,13 @@ class Judge:
         if twice:
             self.wrong.append(f"{request.sender} gave {', '.join(twice)} to two claims")
 
-    def _on_eviction(self, name: str) -> None:
+    def _on_eviction(self, request: Request, answer: Answer) -> None:
         """Members of Kubernetes' own groups are evicted one by one, unless their group says otherwise."""
+        name = request.path.rpartition("/")[2]
+        uid = msgspec.json.decode(request.data or b"{}").get("preconditions", {}).get("uid")
+        if not self._evictions.requested(request.sender, uid):
+            self.wrong.append(f"{request.sender} deletes pod {name}, and has not decided to evict it")
+        self.tally.events["pods evicted"] += answer.good
         native = {group["metadata"]["name"] for group in self._server.objects(NATIVE_POD_GROUPS)}
         for group in native & {name.rpartition("-")[0]}:
             self._world.touch(group)

@@ -6,13 +6,14 @@ The judge asks `Rest` about the cluster and the process that leads, and `leftove
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from muster.framework.scheduler.explain import explain
 from muster.operator.process.process import Process
 from muster.sandbox.kinds import NODES, PODS
 from muster.sandbox.objects import Object
 
-from .amounts import has_ended
+from .amounts import has_ended, priority
 from .claimants import Capacity, claimants, waiting
 from .reserved import Reserved
 from .server import SimulatedServer
@@ -57,12 +58,20 @@ class Rest:
             yield missing
 
     def _of_capacity(self) -> Iterator[str]:
-        """Nobody waits for what is there and not reserved for others."""
+        """Nobody waits for what is there, or would be without less important pods, and is not reserved for others."""
         left = Capacity(self._server, kept=self._reserved.against)
+        lowest = min((priority(pod) for pod in self._pods), default=0)
         for claimant in claimants(self._server):
             if left.takes(claimant):
                 where = ", ".join(sorted({self._place(pod) for pod in claimant.pods}))
                 yield f"{claimant} waits in {where}, and would fit"
+                continue
+            if claimant.priority > lowest:
+                kept = partial(is_no_victim, claimant.priority)
+                after = Capacity(self._server, counts=kept, kept=self._reserved.against)
+                if after.takes(claimant):
+                    where = ", ".join(sorted({self._place(pod) for pod in claimant.pods}))
+                    yield f"{claimant} waits in {where}, and would fit without pods of lower priority"
 
     def _of_questions(self) -> Iterator[str]:
         """Whoever asks why a pod waits changes nothing, and is not told that it would fit."""
@@ -81,6 +90,11 @@ class Rest:
     def _place(self, pod: Object) -> str:
         uid = pod["metadata"]["uid"]
         return next((line.place for line in self._process.engine.queue.dump() if line.uid == uid), "no place")
+
+
+def is_no_victim(of: int, pod: Object) -> bool:
+    """Whether a pod stays where one of this priority preempts."""
+    return priority(pod) >= of
 
 
 def leftovers(process: Process) -> Iterator[str]:

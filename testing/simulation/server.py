@@ -2,7 +2,8 @@
 
 A request comes in whole and is answered at once; when it comes in, and whether its answer arrives, is the network's
 affair. Each request is told to whoever judges the run, with who sent it and what came of it. Kubelets live here, too,
-and the controller that frees devices of pods that are gone.
+and the controllers that free devices of pods that are gone and count for
+PodDisruptionBudgets.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from muster.sandbox.claims import DeviceClaimController
 from muster.sandbox.clock import Sources
 from muster.sandbox.errors import ApiError
 from muster.sandbox.http import Handler
-from muster.sandbox.kinds import PODS, RESOURCE_CLAIMS
+from muster.sandbox.kinds import POD_DISRUPTION_BUDGETS, PODS, RESOURCE_CLAIMS
 from muster.sandbox.objects import Object
 from muster.sandbox.registry import Kind
 from muster.sandbox.requests import target, watch_options
-from muster.sandbox.stand_ins import Kubelet
+from muster.sandbox.stand_ins import BudgetController, Kubelet
 from muster.sandbox.store import Store
 from muster.sandbox.watching import Watch, WatchEvent
 
@@ -116,9 +117,10 @@ class SimulatedServer:
         self._handler = Handler(self.store)
         self._kubelet = Kubelet(self.store)
         self._device_claims = DeviceClaimController(self.store)
+        self._budgets = BudgetController(self.store)
         self._kubelet_due = False
         self._listening = ExitStack()
-        for kind in (PODS, RESOURCE_CLAIMS):
+        for kind in (PODS, RESOURCE_CLAIMS, POD_DISRUPTION_BUDGETS):
             self._listening.enter_context(self.store.ledger.listening(self._pods_changed, kind))
 
     def wall(self) -> float:
@@ -161,6 +163,7 @@ class SimulatedServer:
         self._kubelet_due = False
         self._kubelet.step()
         self._device_claims.step()
+        self._budgets.step()
 
 
 def refused(error: ApiError) -> Answer:

@@ -17,6 +17,7 @@ from muster.sandbox.kinds import (
     DEVICE_CLASSES,
     NATIVE_POD_GROUPS,
     NODES,
+    POD_DISRUPTION_BUDGETS,
     PODS,
     PRIORITY_CLASSES,
     RESOURCE_CLAIMS,
@@ -35,6 +36,8 @@ from .traits import Traits, annotations_of, native_spec
 
 T = TypeVar("T")
 
+APP = "app"
+"""A label of pods: what they are called but for their numbers. PodDisruptionBudgets name it."""
 GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 URGENT = "urgent"
 """The priority class of pods that evict others."""
@@ -123,9 +126,7 @@ class World(Passing):
 
     def pods_come(self, name: str, many: int, cpu: int, zone: str, urgent: bool) -> None:
         for number in range(many):
-            pod = make_pod(f"{name}-{number}").requests(cpu=f"{cpu}m")
-            if urgent:
-                pod["spec"]["priorityClassName"] = URGENT
+            pod = _app(name, number, cpu, urgent)
             if zone:
                 pod["spec"]["nodeSelector"] = {ZONE: zone}
             self._create(pod)
@@ -177,9 +178,11 @@ class World(Passing):
             self._delete(pod)
             self._create(again)
 
-    def group_comes(self, name: str, minimum: int, native: bool, traits: Traits = ()) -> None:
+    def group_comes(self, name: str, minimum: int, native: bool, traits: Traits = (), urgent: bool = False) -> None:
         kind = NATIVE_POD_GROUPS if native else self._server.pod_groups
-        spec = native_spec(minimum, traits) if native else {"minMember": minimum}
+        spec: Object = native_spec(minimum, traits) if native else {"minMember": minimum}
+        if native and urgent:
+            spec["priorityClassName"] = URGENT
         metadata = {"name": name, "annotations": {} if native else annotations_of(traits)}
         group = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
         self._store.create(kind, group, namespace=NAMESPACE)
@@ -200,13 +203,19 @@ class World(Passing):
             self.touch(name)
             self._store.delete(self._server.pod_groups, name, namespace=NAMESPACE)
 
-    def member_comes(self, group: str, number: int, cpu: int, native: bool) -> None:
-        pod = make_pod(f"{group}-{number}").requests(cpu=f"{cpu}m")
+    def member_comes(self, group: str, number: int, cpu: int, native: bool, urgent: bool = False) -> None:
+        pod = _app(group, number, cpu, urgent)
         if native:
             pod["spec"]["schedulingGroup"] = {"podGroupName": group}
         else:
             pod.labels({GROUP_LABEL: group})
         self._create(pod)
+
+    def budget_comes(self, app: str, least: int | None, most: int | None) -> None:
+        """Of the pods of a name, so many have to be well at least, or may be missing at most."""
+        amount = ("minAvailable", least) if least is not None else ("maxUnavailable", most)
+        spec = dict([("selector", {"matchLabels": {APP: app}}), amount])
+        self._store.create(POD_DISRUPTION_BUDGETS, {"metadata": {"name": app}, "spec": spec}, namespace=NAMESPACE)
 
     def rogue_binds(self, whom: float, where: float) -> None:
         """Another scheduler takes one of our pods for its own."""
@@ -281,6 +290,13 @@ def group_of(pod: Object) -> str | None:
     """The name of the group that a pod belongs to, of either kind."""
     native: str | None = (pod["spec"].get("schedulingGroup") or {}).get("podGroupName")
     return native or (pod["metadata"].get("labels") or {}).get(GROUP_LABEL)
+
+
+def _app(name: str, number: int, cpu: int, urgent: bool) -> PodDict:
+    pod = make_pod(f"{name}-{number}").requests(cpu=f"{cpu}m").labels({APP: name})
+    if urgent:
+        pod["spec"]["priorityClassName"] = URGENT
+    return pod
 
 
 def _one(of: Sequence[T], whom: float) -> T | None:

@@ -108,6 +108,15 @@ BUGS = {
     "a topology that is required counts as preferred": Bug(
         "muster.plugins.coscheduling.topology", "Topology(tuple(levels), len(must), ", "Topology(tuple(levels), 0, "
     ),
+    "a victim that could stay": Bug(
+        "muster.plugins.defaultpreemption.dry_run", "            if node.name in failures:\n", "            if True:\n"
+    ),
+    "a victim as important as whoever it is evicted for": Bug(
+        "muster.plugins.defaultpreemption.units", "placed.pod.priority >= below", "placed.pod.priority > below"
+    ),
+    "budgets that nobody counts": Bug(
+        "muster.plugins.defaultpreemption.budgets", "    return pods - going\n", "    return 0\n"
+    ),
     "a reservation that keeps nobody off": Bug(
         "muster.plugins.reservation.plugin", "        if kept_off is None:", "        if True:"
     ),

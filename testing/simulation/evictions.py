@@ -1,0 +1,209 @@
+"""Evictions: who is evicted for whom, judged when it is decided and when the request arrives.
+
+What a decision is judged by is what its process believes at that moment, counted anew: amounts of CPU, priorities, who
+belongs to which group. The rules are those of preemption:
+
+- whoever is evicted is less important than whoever it is for, with all of its group;
+- nobody is evicted who could stay: with any of the victims back, the preemptor does not fit on the node any more;
+- of a group that needs so many members either that many stay or none;
+- nobody is evicted against a PodDisruptionBudget for a pod that fits without, on whichever node;
+- a process deletes pods by such a decision and for no other reason. Groups are healed through the eviction API, which
+  keeps to budgets by itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import cast
+
+from muster.framework.contract import GroupDecision, Placed, PodDecision, PodGroupInfo, PodInfo
+from muster.framework.model.requests import CPU
+from muster.framework.scheduler.engine import Engine
+from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
+from muster.plugins.defaultpreemption.budgets import POD_DISRUPTION_BUDGETS, PodDisruptionBudget
+from muster.plugins.defaultpreemption.candidates import Candidate
+from muster.plugins.defaultpreemption.group_search import GroupPlan
+from muster.plugins.defaultpreemption.plugin import DefaultPreemption
+
+from .reserved import Reserved
+from .world import GROUP_LABEL
+
+Blame = Callable[[str], None]
+
+
+class Evictions:
+    """Follows the decisions of all processes."""
+
+    def __init__(self, events: Counter[str]) -> None:
+        """`events` counts decisions, by whom they were for."""
+        self._events = events
+        self._decided: dict[str, set[str]] = defaultdict(set)
+
+    def follow(self, sender: str, engine: Engine, blame: Blame) -> None:
+        """Judge what this process decides from now on."""
+        for algorithm in engine.algorithms.values():
+            plugin = algorithm.framework.plugins.plugins.get(DefaultPreemption.name)
+            if isinstance(plugin, DefaultPreemption):
+                self._watch(sender, plugin, engine, blame)
+
+    def requested(self, sender: str, uid: str | None) -> bool:
+        """Whether a process that deletes a pod has decided to evict this very one."""
+        return uid in self._decided[sender]
+
+    def _watch(self, sender: str, plugin: DefaultPreemption, engine: Engine, blame: Blame) -> None:
+        on_pod, on_group = plugin.on_pod_decision, plugin.on_group_decision
+
+        def judge(whom: str, placement: Sequence[Placed], priority: int, victims: Sequence[Placed]) -> None:
+            self._decided[sender].update(placed.pod.uid for placed in victims)
+            for fault in Decision(engine, plugin, placement, priority, victims).faults():
+                blame(f"evicts for {whom}: {fault}")
+
+        def on_pod_decision(decision: PodDecision) -> None:
+            for candidate in cast("Sequence[Candidate]", decision.state.get(plugin.name) or ()):
+                placement = [Placed(decision.pod, candidate.node_name)]
+                judge(f"pod {decision.pod.key}", placement, decision.pod.priority, candidate.victims)
+                self._events["evictions for pods"] += 1
+            on_pod(decision)
+
+        def on_group_decision(decision: GroupDecision) -> None:
+            match decision.state.get(plugin.name):
+                case (_, GroupPlan() as plan, PodGroupInfo() as group):
+                    judge(group.key, plan.placement, max(pod.priority for pod in group.members), plan.victims)
+                    self._events["evictions for groups"] += 1
+            on_group(decision)
+
+        plugin.on_pod_decision = on_pod_decision  # type: ignore[method-assign]  # the engine asks this very plugin
+        plugin.on_group_decision = on_group_decision  # type: ignore[method-assign]
+
+
+class Decision:
+    """One decision to evict `victims`, so that the pods of `placement`, of this priority, get these nodes."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        plugin: DefaultPreemption,
+        placement: Sequence[Placed],
+        priority: int,
+        victims: Sequence[Placed],
+    ) -> None:
+        self._engine = engine
+        self._plugin = plugin
+        self._placement = placement
+        self._priority = priority
+        self._victims = victims
+
+    def faults(self) -> Iterator[str]:
+        """All that is wrong with it."""
+        yield from self._of_priorities()
+        yield from self._of_need()
+        yield from self._of_groups()
+        yield from self._of_budgets()
+
+    def _of_priorities(self) -> Iterator[str]:
+        going = {_group_of(placed.pod) for placed in self._victims} - {None}
+        running = (pod for pod, _ in self._engine.cache.placements() if _group_of(pod) in going)
+        for pod in (*(placed.pod for placed in self._victims), *running):
+            if pod.priority >= self._priority:
+                yield f"{pod.key} of priority {pod.priority} is to go for priority {self._priority}"
+
+    def _of_need(self) -> Iterator[str]:
+        """Whoever could stay while the others go."""
+        freed = Counter[str]()
+        for pod, node in self._victims:
+            freed[node] += cpu(pod)
+        asked = Counter[str]()
+        for pod, node in self._placement:
+            asked[node] += cpu(pod)
+        left = {node: self._free(node) + freed[node] - amount for node, amount in asked.items()}
+        for node, amount in left.items():
+            if amount < 0:
+                yield f"{node} lacks {-amount}m even so"
+        together: dict[str, Counter[str]] = defaultdict(Counter)
+        for pod, node in self._victims:
+            together[_group_of(pod) or pod.key][node] += cpu(pod)
+        for name, back in together.items():
+            if all(left.get(node, amount) >= amount for node, amount in back.items()):
+                yield f"{name} is to go and could stay"
+
+    def _of_groups(self) -> Iterator[str]:
+        known = self._engine.shared.get(COSCHEDULING)
+        going = {placed.pod.uid for placed in self._victims} | self._plugin.handle.shared(
+            f"{DefaultPreemption.name}.leaving", set[str]
+        )
+        for name in {name for placed in self._victims if (name := _group_of(placed.pod)) is not None}:
+            running = [pod for pod, _ in self._engine.cache.placements() if _group_of(pod) == name]
+            staying = sum(pod.uid not in going and not pod.terminating for pod in running)
+            if isinstance(known, PodGroups) and 0 < staying < (needed := known.min_member(name)):
+                yield f"{staying} members of {name} are to stay, which needs {needed}"
+
+    def _of_budgets(self) -> Iterator[str]:
+        """Of a pod by itself alone: for groups the cheapest of some ways is taken, and not of all."""
+        if len(self._placement) > 1:
+            return
+        [(preemptor, _)] = self._placement
+        if preemptor.pod.spec.node_selector or preemptor.pod.spec.resource_claims:
+            return
+        listed = self._plugin.handle.lister(POD_DISRUPTION_BUDGETS.resource).list()
+        budgets = [budget for budget in listed if isinstance(budget, PodDisruptionBudget)]
+        forbidden = [
+            f"budget {budget.metadata.name} forbids to evict {pod.key}"
+            for pod, _ in self._victims
+            for budget in budgets
+            if _covers(budget, pod)
+            and not budget.status.disruptions_allowed
+            and pod.name not in budget.status.disrupted_pods
+        ]
+        for node in self._nodes() if forbidden else ():
+            free = self._free(node) + sum(
+                cpu(pod)
+                for pod, where in self._engine.cache.placements()
+                if where == node
+                and pod.priority < self._priority
+                and _group_of(pod) is None
+                and not any(_covers(budget, pod) for budget in budgets)
+            )
+            if free >= cpu(preemptor):
+                yield f"{', '.join(forbidden)}, and on {node} others are enough"
+
+    def _free(self, node: str) -> int:
+        """What the pods may have there beside all that run and those that it is promised to, or kept for."""
+        snapshot, nominator = self._engine.cache.snapshot, self._engine.nominator
+        row, column = snapshot.row_of(node), snapshot.resources.index(CPU)
+        if row is None or column is None:
+            return 0
+        mine = {placed.pod.uid for placed in self._placement}
+        promised = sum(
+            cpu(pod)
+            for pod in nominator.nominated_pods(node)
+            if pod.uid not in mine and nominator.priority_of(pod) >= self._priority
+        )
+        first = self._placement[0].pod
+        kept = Reserved(self._engine).against_one(first.uid, self._priority, node)
+        columns = snapshot.resources
+        return int(columns.allocatable[column, row] - columns.requested[column, row]) - promised - kept
+
+    def _nodes(self) -> Iterator[str]:
+        """Those that take pods."""
+        snapshot = self._engine.cache.snapshot
+        for row, name in enumerate(snapshot.names):
+            if snapshot.live_row_of(name) == row and not snapshot.unschedulable[row]:
+                yield name
+
+
+def cpu(pod: PodInfo) -> int:
+    """What a pod asks for, in thousandths of a CPU."""
+    return pod.signature.requests.get(CPU, 0)
+
+
+def _group_of(pod: PodInfo) -> str | None:
+    """`namespace/name` of the group that a pod's label names."""
+    name = pod.labels.get(GROUP_LABEL)
+    return None if name is None else f"{pod.namespace}/{name}"
+
+
+def _covers(budget: PodDisruptionBudget, pod: PodInfo) -> bool:
+    selector = budget.spec.selector
+    return selector is not None and bool(selector.match_labels) and selector.match_labels.items() <= pod.labels.items()
