@@ -16,6 +16,7 @@ from ..snapshot.journal import DependsOn
 from ..snapshot.partitions import Partition
 from ..snapshot.reader import SnapshotReader
 from ..snapshot.view import NodeInfo, NodeView
+from ..work import checkpoint
 from .api import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Api, ApiError
 from .authoring import PerNodeFilter, PerNodeScore, PerSignature, SignatureCache, normalize_to_highest
 from .cycle_state import CycleState, LongWork, Unfinished
@@ -72,7 +73,7 @@ from .plugin import (
     ScorePlugin,
     Scores,
 )
-from .pod_group import DisruptionUnit, Placed, PodGroupInfo, PodGroupTrial, Steps, TrialFailed
+from .pod_group import DisruptionUnit, Placed, PodGroupInfo, PodGroupTrial, TrialFailed
 from .status import Code, Status
 from .topology import Favour, NoDomain, Topology
 from .verdicts import Codes, Diagnosis, Mask, StatusTable, Verdicts, fit_error
@@ -168,7 +169,6 @@ __all__ = [
     "SnapshotReader",
     "Status",
     "StatusTable",
-    "Steps",
     "Text",
     "Timer",
     "Topology",
@@ -182,6 +182,7 @@ __all__ = [
     "WatchedKind",
     "WholeNode",
     "Wire",
+    "checkpoint",
     "fit_error",
     "invalid",
     "normalize_to_highest",

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from .extender import Consultation
-from .pod_group import Steps
 
 T = TypeVar("T")
 
@@ -18,15 +17,15 @@ class LongWork:
     """What a Filter has to work out for a pod and may not in one go. An attempt that begins anew keeps it.
 
     Attributes:
-        left: the plugin's name, and its work in steps, which answer in the end whether all is known. The engine takes
-            them, and asks Filter once more.
+        left: the plugin's name, and its work, which answers whether all is known now and passes checkpoints on the
+            way. The engine calls it, and asks Filter once more.
         gave_up: whether that ended in vain: Filter has to answer by what is known.
     """
 
     __slots__ = ("gave_up", "left")
 
     def __init__(self) -> None:
-        self.left: tuple[str, Steps[bool]] | None = None
+        self.left: tuple[str, Callable[[], bool]] | None = None
         self.gave_up = False
 
 

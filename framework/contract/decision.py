@@ -17,7 +17,6 @@ from ..model.pod_info import PodInfo
 from .cycle_state import CycleState
 from .group_tree import Part
 from .plugin import Args, Plugin
-from .pod_group import Steps
 from .status import Status
 from .topology import NoDomain
 from .verdicts import Mask
@@ -143,14 +142,13 @@ class DecisionFollower(Plugin[Args]):
     """Acts on what was decided. Each method does nothing unless it is overridden.
 
     They are called before the pod goes back to the queue or on to be bound, and may use everything of the handle that
-    does not await. An exception is logged and changes nothing. Where steps may be answered, they are taken at once, and
-    other work is let in between them while the picture of the cluster stands still.
+    does not await. An exception is logged and changes nothing. What may take long passes a `checkpoint` now and then.
     """
 
     def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
         """The pod was let into the queue (`status` is None), or is kept out of it for now, by whichever plugin."""
 
-    def on_pod_decision(self, decision: PodDecision) -> Steps[None] | None:
+    def on_pod_decision(self, decision: PodDecision) -> None:
         """A pod that was tried by itself was placed or refused. Called once for each scheduling cycle."""
 
     def on_pod_released(self, decision: PodDecision) -> None:
@@ -159,5 +157,5 @@ class DecisionFollower(Plugin[Args]):
         Called after Unreserve, and unlike that never in a trial. A node that it is nominated to here stays promised.
         """
 
-    def on_group_decision(self, decision: GroupDecision) -> Steps[None] | None:
+    def on_group_decision(self, decision: GroupDecision) -> None:
         """A group that was tried as a whole was placed or refused. Its members get no `on_pod_decision`."""

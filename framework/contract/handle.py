@@ -19,7 +19,7 @@ from .cycle_state import CycleState
 from .extender import Victims
 from .nominator import Nominator, Trial
 from .observer import Observer
-from .pod_group import DisruptionUnit, Steps
+from .pod_group import DisruptionUnit
 from .status import Status
 from .verdicts import Diagnosis
 
@@ -238,11 +238,11 @@ class Handle(Protocol):
         RunFilterPluginsWithNominatedPods.
 
         Raises Unfinished when one of them has long work left. A plugin that lets that through is asked once more when
-        it is done; one that is told of a decision takes the steps of `work_out` and asks again.
+        it is done; one that is told of a decision calls `work_out` and asks again.
         """
         ...
 
-    def work_out(self, state: CycleState, pod: PodInfo) -> Steps[None]:
+    def work_out(self, state: CycleState, pod: PodInfo) -> None:
         """Do what a Filter plugin has left to do."""
         ...
 

@@ -12,7 +12,6 @@ from typing import Protocol
 
 from ..model.pod_info import PodInfo
 from .cycle_state import CycleState
-from .pod_group import Steps
 from .status import Status
 
 
@@ -68,8 +67,4 @@ class Trial(Protocol):
 
         Raises KeyError when it is not counted there.
         """
-        ...
-
-    def undo(self) -> Steps[None]:
-        """Undo now, in steps, what would be undone at once at the end: for many changes."""
         ...

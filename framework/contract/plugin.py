@@ -25,7 +25,7 @@ from ..snapshot.view import NodeView
 from .cycle_state import CycleState
 from .events import EventRegistration
 from .handle import Handle, WatchedKind
-from .pod_group import PodGroupInfo, PodGroupTrial, Steps
+from .pod_group import PodGroupInfo, PodGroupTrial
 from .status import Status
 from .verdicts import Diagnosis, Verdicts
 
@@ -186,10 +186,10 @@ class PostFilterPlugin(Plugin[Args]):
     @abstractmethod
     def post_filter(
         self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
-    ) -> tuple[str | None, Status | None] | Steps[tuple[str | None, Status | None]]:
+    ) -> tuple[str | None, Status | None] | tuple[str | None, Status | None]:
         """`(nominated node or None, status)`. Success or ERROR ends the round; UNSCHEDULABLE asks the next plugin.
 
-        Where that may take long it is done in steps; nothing happens in the cluster meanwhile.
+        What may take long passes a `checkpoint` now and then; nothing happens in the cluster meanwhile.
         """
 
 
@@ -199,11 +199,12 @@ class PodGroupPostFilterPlugin(Plugin[Args]):
     @abstractmethod
     def pod_group_post_filter(
         self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
-    ) -> Steps[tuple[Mapping[str, str] | None, Status | None]]:
+    ) -> tuple[Mapping[str, str] | None, Status | None]:
         """`(node by UID of each member that is promised one, status)`; None leaves promises as they are.
 
         Success or ERROR ends the round, and so does UNSCHEDULABLE_AND_UNRESOLVABLE; UNSCHEDULABLE asks the next plugin.
-        It may take long, so it yields now and then; nothing happens in the cluster meanwhile. `state` is the group's.
+        It may take long, so it passes a `checkpoint` now and then; nothing happens in the cluster meanwhile. `state` is
+        the group's.
         """
 
 

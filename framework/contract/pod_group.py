@@ -6,29 +6,15 @@ through `DisruptionPlugin` (see `group`) which pods may not be evicted without o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 from ..model.pod_info import PodInfo
 from ..snapshot.view import Rows
 from .extender import Victims
 from .status import Status
-
-T = TypeVar("T")
-Steps = Generator[bool, None, T]
-"""Work in steps. What it yields between two of them says whether it may be closed there, as if it had never begun."""
-
-
-def at_once(steps: Steps[T]) -> T:
-    """What the work comes to, with nothing let in between."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            found: T = end.value
-            return found
 
 
 class Placed(NamedTuple):
@@ -108,10 +94,6 @@ class PodGroupTrial(Protocol):
         """Around the calls below: at the end all is as before. Nominations of the group's members do not count."""
         ...
 
-    def undo(self) -> Steps[None]:
-        """Undo now, in steps, what would be undone at once at the end of the scenario: for a change of many pods."""
-        ...
-
     def remove_pod(self, pod: PodInfo, node_name: str) -> None:
         """Take a pod off its node. Raises KeyError when it is not counted there."""
         ...
@@ -135,17 +117,17 @@ class PodGroupTrial(Protocol):
         """
         ...
 
-    def schedule(self) -> Steps[Status | None]:
+    def schedule(self) -> Status | None:
         """Find nodes for as many members as the group lacks, with all plugins; None, or why that many do not fit.
 
-        Leaves the members off the nodes again, and yields now and then. kube-scheduler's PodGroupSchedulingFunc.
+        Leaves the members off the nodes again. kube-scheduler's PodGroupSchedulingFunc.
         """
         ...
 
-    def fits(self, nodes: Collection[str] | None = None) -> Steps[bool]:
+    def fits(self, nodes: Collection[str] | None = None) -> bool:
         """Whether the assignments still do, member by member, each with those before it on their nodes.
 
-        With `nodes` only those to these nodes are looked at. Yields now and then.
+        With `nodes` only those to these nodes are looked at.
         """
         ...
 

@@ -6,13 +6,14 @@ The queue then keeps the pod in backoffQ and asks again, so no error of a plugin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from numbers import Real
 from typing import NamedTuple
 
 from ..contract.plugin import QueuedPod
 from ..contract.status import Code, Status, cut, text_of
 from ..model.pod_info import PodInfo
+from ..work import GivenUp, Pause, at_once
 from .hints import ErrorLog
 from .rules import QueueRules
 
@@ -40,7 +41,7 @@ class Admission:
         """Whether the pod may enter; the PreEnqueue plugin `first` is asked before the others."""
         try:
             group = self._rules.group_of(pod)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, GivenUp):
             raise
         except BaseException as error:
             return Answer(None, self._failure(pod, "group_of", "", text_of(error), error))
@@ -49,7 +50,7 @@ class Admission:
             return Answer(None, group)
         try:
             status: object = self._rules.pre_enqueue(pod, first)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, GivenUp):
             raise
         except BaseException as error:
             return Answer(group, self._failure(pod, "PreEnqueue", "", text_of(error), error))
@@ -66,25 +67,18 @@ class Admission:
         """The group that a waiting pod belongs to by now; an error, which `ask` tells, leaves the pod by itself."""
         try:
             group = self._rules.group_of(pod)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, GivenUp):
             raise
         except BaseException:
             return None
         return None if isinstance(group, Status) else group
 
-    def sort_key(self, pods: Iterable[QueuedPod]) -> Key | Status:
+    def sort_key(self, pods: Iterable[QueuedPod], pause: Pause = at_once) -> Key | Status:
         """The smallest key of these pods, at least one. An ERROR when none has a key that can be compared."""
         found: Key | Status = Status.failure()
         for pod in pods:
             found = _smaller(found, self._key_of(pod))
-        return found
-
-    def sort_key_in_steps(self, pods: Iterable[QueuedPod]) -> Generator[None, None, Key | Status]:
-        """The same, a pod in each step."""
-        found: Key | Status = Status.failure()
-        for pod in pods:
-            found = _smaller(found, self._key_of(pod))
-            yield
+            pause()
         return found
 
     def forget_order(self) -> None:
@@ -109,7 +103,7 @@ class Admission:
                 self._log("QueueSort", pod.info, key)
                 return key
             problem = self._problem(key)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, GivenUp):
             raise
         except BaseException as error:
             return self._failure(pod.info, "QueueSort", self._rules.sort_plugin, text_of(error), error)

@@ -42,7 +42,7 @@ class EntityMoves:
 
     Attributes:
         batching: moves one of many pods for all.
-        large_groups: moves a large group in steps.
+        large_groups: moves a large group a slice at a time.
     """
 
     def __init__(
@@ -63,9 +63,7 @@ class EntityMoves:
         self._rules = rules
         self._now = now
         self.batching = Batching(rules, places, hints, now, self.release, self._lacks_room)
-        self.large_groups = LargeGroups(
-            places, kept_out, most_at_once, self.place_for, remove, hints.ask_in_steps, self._helped
-        )
+        self.large_groups = LargeGroups(places, kept_out, most_at_once, self.place_for, remove, self._helped)
 
     def reconsider(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
         """Move the entity if it is unschedulable and is helped; whether it was."""
@@ -105,8 +103,7 @@ class EntityMoves:
             self.large_groups.wake(entity, strategy, event)
             return
         before = len(entity.pods)
-        for _ in self._kept_out.sift(entity, event, entity.remove):
-            pass
+        self._kept_out.sift(entity, event, entity.remove)
         self._places.count_rejected(entity, len(entity.pods) - before)
         if entity.pods:
             self.settle(entity, strategy, event)

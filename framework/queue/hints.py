@@ -7,13 +7,14 @@ here changes anything.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import IntEnum
 
 from cachetools import LRUCache
 
 from ..contract.events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintFunction
 from ..model.pod_info import PodInfo
+from ..work import GivenUp, checkpoint
 from .entity import QueuedEntity
 from .in_flight import InFlightEvents, ObjectEvent
 
@@ -110,27 +111,13 @@ class QueueingHints:
         return QueueingStrategy.SKIP
 
     def asks_each(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
-        """Whether `strategy` asks a hint about each pod of the entity that has no answer yet."""
+        """Whether `strategy` asks a hint about each pod of the entity."""
         return event.target is None and any(
             self._by_pod(registration)
             for plugin in entity.rejectors
             for pod in entity.one_per_signature()
             for registration in self._registered_for(pod, plugin, event.event)
         )
-
-    def ask_in_steps(self, entity: QueuedEntity, event: ObjectEvent) -> Iterator[None]:
-        """Ask what `strategy` would ask about each pod, until one is helped; the event keeps the answers."""
-        for plugins in (entity.pending_plugins, entity.unschedulable_plugins):
-            for plugin in plugins:
-                for pod in entity.all_pods():
-                    for registration in self._registered_for(pod, plugin, event.event):
-                        hint = registration.hint
-                        if hint is None or not self._by_pod(registration) or (hint, pod.uid) in event.answers:
-                            continue
-                        event.answers[hint, pod.uid] = self._ask(hint, pod, plugin, event)
-                        yield
-                        if event.answers[hint, pod.uid]:
-                            return
 
     def _by_pod(self, registration: EventRegistration) -> bool:
         return registration.hint is not None and not (registration.by_signature or registration.by_group)
@@ -183,12 +170,7 @@ class QueueingHints:
         if hint is None:
             return True
         if not registration.by_signature:
-            return any(
-                self._ask(hint, pod, plugin, event)
-                if (answer := event.answers.get((hint, pod.uid))) is None
-                else answer
-                for event in events.events
-            )
+            return any(self._ask(hint, pod, plugin, event) for event in events.events)
         for event in events.events:
             answer = event.answers.get((hint, pod.signature))
             if answer is None:
@@ -198,9 +180,10 @@ class QueueingHints:
         return False
 
     def _ask(self, hint: HintFunction, pod: PodInfo, plugin: str, event: ObjectEvent) -> bool:
+        checkpoint()
         try:
             return hint(pod, event.old, event.new) is not Hint.SKIP
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, GivenUp):
             raise
         except BaseException as error:  # a pod must not be stuck because a hint is broken
             label = event.event.label

@@ -27,15 +27,14 @@ class ObjectEvent:
         old: the object before; None for an add.
         new: the object after; None for a delete.
         target: the UID of the only pod that it concerns; None when it concerns all.
-        answers: the answers of hints that go by the pod's signature, and of those that were asked about a pod by its
-            UID in steps, so that each is asked once.
+        answers: the answers of hints that go by the pod's signature.
     """
 
     event: ClusterEvent
     old: object
     new: object
     target: str | None = None
-    answers: dict[tuple[HintFunction, PodSignature | str], bool] = field(default_factory=dict)
+    answers: dict[tuple[HintFunction, PodSignature], bool] = field(default_factory=dict)
 
 
 class InFlightEvents(NamedTuple):

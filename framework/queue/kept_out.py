@@ -6,9 +6,10 @@ against it. The queue asks before an entity becomes ready, and when something ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from ..contract.status import Code, Status
+from ..work import Pause, at_once
 from .admission import Admission
 from .entity import Place, QueuedEntity, QueuedPodInfo
 from .hints import QueueingHints, QueueingStrategy
@@ -38,13 +39,15 @@ class KeptOutPods:
         self._remove = remove
         self._join = join
 
-    def sift(self, entity: QueuedEntity, event: str, take: Callable[[str], QueuedPodInfo]) -> Iterator[None]:
-        """Keep those pods of it out that are not let in, a pod in each step; `take` takes one out by its UID."""
+    def sift(
+        self, entity: QueuedEntity, event: str, take: Callable[[str], QueuedPodInfo], pause: Pause = at_once
+    ) -> None:
+        """Keep those pods of it out that are not let in; `take` takes one out by its UID."""
         for uid, pod in [*entity.pods.items()]:
             group, status = self._admission.ask(pod.info)
             if status is not None:
                 self.keep_out(take(uid), group, status, event)
-            yield
+            pause()
 
     def keep_out(self, pod: QueuedPodInfo, group: str | None, status: Status, event: str) -> None:
         """Keep a pod that is nowhere out, by itself."""

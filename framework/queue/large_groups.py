@@ -1,20 +1,21 @@
-"""Large groups: what is done for each member when a group is woken or activated is done in steps.
+"""Large groups: the scheduler does, a slice at a time, what takes time for each member of a group that is woken.
 
 Hints may have to be asked about every member of a group that an event may help, PreEnqueue and QueueSort about those of
 one that is to become ready, which takes some microseconds each. For a group of thousands that would hold the event
-loop, so it waits as unschedulable until the scheduler, which takes the steps before it pops, has been through its
+loop, so it waits as unschedulable until the scheduler, which settles large groups before it pops, has been through its
 members. `EntityMoves` says what goes where in the end.
 
-Guarantees: after each step every pod is in exactly one place, and steps that are given up are taken anew.
+Guarantees: at each checkpoint every pod is in exactly one place, and what is given up is done anew.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Sized
 from functools import partial
 from typing import NamedTuple
 
+from ..work import checkpoint
 from .entity import Place, QueuedEntity, QueuedPodInfo
 from .hints import QueueingStrategy
 from .in_flight import ObjectEvent
@@ -40,20 +41,18 @@ class LargeGroups:
         most_at_once: int,
         place_for: Callable[[QueuedEntity, QueueingStrategy], Place],
         remove: Callable[[str], QueuedPodInfo],
-        ask: Callable[[QueuedEntity, ObjectEvent], Iterator[None]],
         reconsider: Callable[[QueuedEntity, ObjectEvent], bool],
     ) -> None:
         """`place_for` says where a strategy sends an entity.
 
-        `remove` takes out a pod that waits, by its UID. `ask` asks hints about each pod of an entity, and `reconsider`
-        wakes it, which it tells, if one of them said that the event helps.
+        `remove` takes out a pod that waits, by its UID. `reconsider` wakes an entity, which it tells, if a hint says
+        of one of its pods that the event helps.
         """
         self._places = places
         self._kept_out = kept_out
         self._most_at_once = most_at_once
         self._place_for = place_for
         self._remove = remove
-        self._ask = ask
         self._reconsider = reconsider
         self._considered: dict[QueuedEntity, deque[ObjectEvent]] = {}
         self._woken: dict[QueuedEntity, _Woken] = {}
@@ -99,33 +98,32 @@ class LargeGroups:
         self._woken.pop(entity, None)
         self._considered.pop(entity, None)
 
-    def steps(self) -> Iterator[None]:
-        """Do all of it. Nothing else may reach the queue between two steps."""
+    def settle(self) -> None:
+        """Do all of it. Nothing else may reach the queue meanwhile; what is given up stays due."""
         for uid in [*self._pods]:
             act = self._pods.pop(uid)
             if uid in self._places.entity_of:
                 act()
-            yield
+            checkpoint()
         while self._considered:
-            yield from self._consider(*next(iter(self._considered.items())))
+            self._consider(*next(iter(self._considered.items())))
         while self._woken:
             entity, woken = next(iter(self._woken.items()))
             if woken.asks:
-                yield from self._kept_out.sift(entity, woken.event, self._remove)
+                self._kept_out.sift(entity, woken.event, self._remove, checkpoint)
             if entity.pods:
-                yield from self._put(entity, woken)
+                self._put(entity, woken)
             self._woken.pop(entity, None)
 
-    def _consider(self, entity: QueuedEntity, events: deque[ObjectEvent]) -> Iterator[None]:
+    def _consider(self, entity: QueuedEntity, events: deque[ObjectEvent]) -> None:
         while events and entity.place is Place.UNSCHEDULABLE and entity not in self._woken:
-            yield from self._ask(entity, events[0])
             if self._reconsider(entity, events[0]):
                 break
             events.popleft()
         self._considered.pop(entity, None)
 
-    def _put(self, entity: QueuedEntity, woken: _Woken) -> Iterator[None]:
+    def _put(self, entity: QueuedEntity, woken: _Woken) -> None:
         place = self._place_for(entity, woken.strategy)
-        key = None if place is Place.ERROR_BACKOFF else (yield from self._places.key_in_steps(entity))
+        key = None if place is Place.ERROR_BACKOFF else self._places.key_of(entity, checkpoint)
         self._places.take(entity)
         self._places.put(entity, place, woken.event, key=key)

@@ -7,11 +7,12 @@ the next one. What a plugin's error leaves without a place in the order is held 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import floor
 
 from ..contract.observer import EntityType, Observer
 from ..contract.status import Status
+from ..work import Pause, at_once
 from .admission import Admission, Key
 from .backoff_queue import BackoffPolicy, BackoffQueue
 from .batch import Batch
@@ -100,11 +101,10 @@ class Places:
         self.entered(entity, event, len(entity.pods) if newcomers is None else newcomers)
 
     def put_back(self, entity: QueuedEntity, place: Place, key: Key | Status | None = None) -> None:
-        """Put an entity that is in no sub-queue into one, and tell nobody; `key` as `key_in_steps` has found it."""
+        """Put an entity that is in no sub-queue into one, and tell nobody; `key` as `key_of` has found it."""
         if place in _ORDERED or (place is Place.UNSCHEDULABLE and entity.batched_by is not None):
             if key is None:
-                self._forget_order_of_nobody()
-                key = self._admission.sort_key(entity.pods.values())
+                key = self.key_of(entity)
             if isinstance(key, Status):
                 self.hold_off(entity, key)
                 return
@@ -120,10 +120,10 @@ class Places:
         else:
             self.backoff_q.add(entity)
 
-    def key_in_steps(self, entity: QueuedEntity) -> Generator[None, None, Key | Status]:
-        """The sort key of an entity with many pods."""
+    def key_of(self, entity: QueuedEntity, pause: Pause = at_once) -> Key | Status:
+        """The sort key of an entity: the smallest of its pods'."""
         self._forget_order_of_nobody()
-        return (yield from self._admission.sort_key_in_steps(entity.pods.values()))
+        return self._admission.sort_key(entity.pods.values(), pause)
 
     def hold_off(self, entity: QueuedEntity, fault: Status) -> None:
         """Put an entity that a plugin's error keeps out into ERROR_BACKOFF, and tell; for a second at least."""
@@ -145,11 +145,11 @@ class Places:
         else:
             self.backoff_q.discard(entity)
 
-    def advance(self, entity: QueuedEntity, pods: Iterable[QueuedPodInfo]) -> Iterator[None]:
-        """Move an entity forward if one of these pods, which joined it or changed, should go before it; in steps."""
+    def advance(self, entity: QueuedEntity, pods: Iterable[QueuedPodInfo], pause: Pause = at_once) -> None:
+        """Move an entity forward if one of these pods, which joined it or changed, should go before it."""
         if entity.place not in _ORDERED:
             return
-        key = yield from self._admission.sort_key_in_steps(pods)
+        key = self._admission.sort_key(pods, pause)
         if not isinstance(key, Status) and key < entity.sort_key:
             self.take(entity)
             self.put_back(entity, entity.place)

@@ -44,6 +44,7 @@ from ..contract.observer import EntityType, Observer
 from ..contract.plugin import QueuedPod
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
+from ..work import checkpoint
 from .admission import Admission
 from .batch import Batch
 from .entity import Place, QueuedEntity, QueuedPodInfo, Rejection
@@ -156,7 +157,7 @@ class SchedulingQueue:
     # Attempts begin and end.
 
     def pop(self) -> QueuedEntity | None:
-        """The entity to try next, its pods now in flight; None when nothing is ready, or nothing before `steps_due`.
+        """The entity to try next, its pods now in flight; None when nothing is ready, or only once it is settled.
 
         For each of its pods `done`, `requeue` or `delete` must follow.
         """
@@ -172,16 +173,16 @@ class SchedulingQueue:
         return entity
 
     @property
-    def has_steps_due(self) -> bool:
-        """Whether `steps_due` are to be taken before `pop`."""
+    def is_unsettled(self) -> bool:
+        """Whether `settle` is to be called before `pop`."""
         return bool(self._waiting.large_groups)
 
-    def steps_due(self) -> Iterator[None]:
-        """What is left to be done for large groups that were woken or activated.
+    def settle(self) -> None:
+        """Do what is left to be done for large groups that were woken or activated.
 
-        Nothing else may reach the queue between two steps. They may be given up: what is left stays due.
+        Nothing else may reach the queue meanwhile. It may be given up: what is left stays due.
         """
-        return self._waiting.large_groups.steps()
+        self._waiting.large_groups.settle()
 
     def done(self, uid: str) -> None:
         """The pod's attempt is over, or so far that no event matters to it any more. It may still be requeued."""
@@ -203,15 +204,8 @@ class SchedulingQueue:
         flight, or that is back already, is left out. What happens to a pod after `done`, changes and deletion alike, is
         the caller's to notice.
 
-        Raises TypeError for a pod that `pop` did not hand out.
-        """
-        for _ in self.requeue_in_steps(pods, rejection):
-            pass
-
-    def requeue_in_steps(self, pods: Iterable[QueuedPod], rejection: Rejection) -> Iterator[None]:
-        """The same, a pod in each step, for many. To be taken to the end; nothing else may reach the queue meanwhile.
-
-        A pod in flight stays that until it waits.
+        A pod in flight stays that until it waits. Must not be given up halfway; nothing else may reach the queue
+        meanwhile. Raises TypeError for a pod that `pop` did not hand out.
         """
         now = self._clock.now()
         returning: dict[str, QueuedPodInfo] = {}
@@ -222,10 +216,10 @@ class SchedulingQueue:
                     pod.info = pod.update or pod.info
                 pod.update = None
                 pod.failed(now, rejection)
-            yield
+            checkpoint()
         flying = [uid for uid in returning if self._in_flight.get(uid) is not None]
         missed = self._in_flight.missed(flying, self._waiting.concerns(returning.values(), rejection))
-        yield from self._waiting.come_back(returning.values(), rejection, missed, self._in_flight.end)
+        self._waiting.come_back(returning.values(), rejection, missed, self._in_flight.end)
 
     # Other things happen.
 
@@ -245,7 +239,7 @@ class SchedulingQueue:
     def activate(self, pods: Iterable[PodInfo]) -> None:
         """Make these pods ready with the groups they belong to by now, wherever they wait.
 
-        One in flight will not wait for an event when it comes back. Many are made ready by `steps_due`.
+        One in flight will not wait for an event when it comes back. Many are made ready by `settle`.
         """
         waiting: list[str] = []
         for info in pods:
@@ -279,7 +273,7 @@ class SchedulingQueue:
         return now >= self._next_sweep or (completion is not None and completion <= now)
 
     def pop_is_due(self) -> bool:
-        """Whether there is anything that `pop` would look at, or `steps_due` do."""
+        """Whether there is anything that `pop` would look at, or `settle` would do."""
         places, backing_off = self._places, self._places.backoff_q.count(Place.BACKOFF)
         return bool(len(places.active_q) or len(places.woken) or backing_off or self._waiting.large_groups)
 

@@ -6,10 +6,11 @@ where they belong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ..contract.events import UNSCHEDULED_POD_ADD, ClusterEvent
 from ..model.pod_info import PodInfo
+from ..work import Pause, at_once, checkpoint
 from .admission import Admission
 from .batch import Batch
 from .entity import Place, QueuedEntity, QueuedPodInfo, Rejection
@@ -70,33 +71,29 @@ class WaitingEntities:
         rejection: Rejection,
         missed: Sequence[InFlightEvents],
         landed: Callable[[str], None],
-    ) -> Iterator[None]:
-        """Let pods that failed together, and whose counts and timestamps say so, wait again, in steps.
+    ) -> None:
+        """Let pods that failed together, and whose counts and timestamps say so, wait again.
 
         `landed` is told the UID of each as it comes to wait.
         """
-        for entity in (yield from self._regroup(pods)):
-            for uid in entity.pods:
-                landed(uid)
+        for entity in self._regroup(pods):
             if not rejection.by_error:
                 entity.unschedulable_plugins = rejection.unschedulable_plugins
                 entity.pending_plugins = rejection.pending_plugins
             entity.backoff_until = self._backoff.until(entity)
-            if self.large_groups.are_many(entity.pods):
-                for event in (event for each in missed for event in each.events):
-                    if self._hints.asks_each(entity, event):
-                        yield from self._hints.ask_in_steps(entity, event)
             strategy = self._hints.strategy_after(entity, missed)
+            for uid in entity.pods:
+                landed(uid)
             waiting = self.places.of_group(entity.group)
             if waiting is not None:
-                yield from self._merge(waiting, entity, strategy)
+                self._merge(waiting, entity, strategy)
                 continue
             self.places.enlist(entity)
             self.places.count_rejected(entity, len(entity.pods))
             if rejection.no_node and entity.group is None:
                 self.batching.join(entity, strategy)
             self._moves.requeue(entity, strategy, SCHEDULE_ATTEMPT_FAILURE)
-            yield
+            checkpoint()
         for pod in pods:
             self.batching.attempt_ended(pod)
 
@@ -108,8 +105,7 @@ class WaitingEntities:
             self.batching.leave(entity)
         if self._changes_group(pod, events[0].event.label):
             return
-        for _ in self.places.advance(entity, (pod,)):
-            pass
+        self.places.advance(entity, (pod,))
         for event in events:
             if self._moves.reconsider(entity, event) or self._kept_out.ask_again(entity, event):
                 break
@@ -238,12 +234,12 @@ class WaitingEntities:
         self.admit(self.remove(uid), event)
         return True
 
-    def _regroup(self, pods: Iterable[QueuedPodInfo]) -> Generator[None, None, list[QueuedEntity]]:
+    def _regroup(self, pods: Iterable[QueuedPodInfo]) -> list[QueuedEntity]:
         entities: list[QueuedEntity] = []
         by_group: dict[str, QueuedEntity] = {}
         for pod in pods:
             group = self._admission.group_of(pod.info)
-            yield
+            checkpoint()
             if group is not None and group in by_group:
                 by_group[group].add(pod)
                 continue
@@ -262,8 +258,7 @@ class WaitingEntities:
             self.places.enlist(entity)
             self._moves.settle(entity, strategy, event)
             return
-        for _ in self._add_pods(entity, (pod,), event):
-            pass
+        self._add_pods(entity, (pod,), event)
         sibling = ObjectEvent(UNSCHEDULED_POD_ADD, None, pod.info)
         if self._moves.reconsider(entity, sibling):
             return
@@ -288,7 +283,7 @@ class WaitingEntities:
             self._moves.release(by_now, QueueingStrategy.AFTER_BACKOFF, JOINED_GROUP)
         return True
 
-    def _merge(self, waiting: QueuedEntity, failed: QueuedEntity, strategy: QueueingStrategy) -> Iterator[None]:
+    def _merge(self, waiting: QueuedEntity, failed: QueuedEntity, strategy: QueueingStrategy) -> None:
         """Let pods that failed, in an entity of their own, join what their siblings have made of the group since."""
         event = SCHEDULE_ATTEMPT_FAILURE
         if waiting.place is Place.UNSCHEDULABLE:
@@ -299,17 +294,19 @@ class WaitingEntities:
             self.places.count_rejected(waiting, len(waiting.pods))
             self._moves.requeue(waiting, strategy, event, newcomers=len(failed.pods))
             return
-        yield from self._kept_out.sift(failed, event, failed.remove)
-        yield from self._add_pods(waiting, failed.pods.values(), event)
+        self._kept_out.sift(failed, event, failed.remove, checkpoint)
+        self._add_pods(waiting, failed.pods.values(), event, checkpoint)
         if strategy is QueueingStrategy.IMMEDIATELY and waiting.place is not Place.ACTIVE:
             self._moves.hurry(waiting, event)
 
-    def _add_pods(self, entity: QueuedEntity, pods: Collection[QueuedPodInfo], event: str) -> Iterator[None]:
+    def _add_pods(
+        self, entity: QueuedEntity, pods: Collection[QueuedPodInfo], event: str, pause: Pause = at_once
+    ) -> None:
         if not pods:
             return
         for pod in pods:
             entity.add(pod)
             self.places.entity_of[pod.info.uid] = entity
         self.places.count_rejected(entity, len(pods))
-        yield from self.places.advance(entity, pods)
+        self.places.advance(entity, pods, pause)
         self.places.entered(entity, event, len(pods))

@@ -6,7 +6,7 @@ shapes and numbers that the contract names, so nobody behind has to look again.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -191,7 +191,7 @@ def not_cleared(status: Status) -> Status:
 def is_long_work(left: object, plugin: Plugin) -> bool:
     """Whether that is what a Filter may leave in `LongWork.left`."""
     match left:
-        case (str() as name, Generator()):
+        case (str() as name, work) if callable(work):
             return name == plugin.name
     return False
 

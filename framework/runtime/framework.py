@@ -22,26 +22,27 @@ from ..contract.group import GroupPlugin
 from ..contract.handle import Clock, Handle
 from ..contract.observer import Observer
 from ..contract.plugin import PreBindPlugin, ReservePlugin
-from ..contract.pod_group import Steps
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
 from ..model.pod_info import PodInfo
 from ..snapshot.partitions import Partition
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
+from ..work import checkpoint
 from . import points
 from .answers import Failed, by_topic, error_in, not_cleared, permitted
 from .concerned import ConcernedPlugins
 from .filtering import Filtering
 from .group_calls import Groups
 from .nominator import PodNominator
-from .plugin_calls import PluginCalls, Watch
+from .plugin_calls import PluginCalls
 from .plugin_set import PluginSet, Registry
 from .pre_filtering import PreFiltering
 from .results import Filtered, PreFiltered, Scored
 from .results_cache import ResultsCache
 from .scoring import Scoring
 from .waiting import Hold, WaitingPod, WaitingPods
+from .watch import Members, Watch
 
 ASKED_TO_WAIT = "one or more plugins asked to wait and no plugin rejected pod"
 
@@ -116,22 +117,21 @@ class Framework:
         for plugin in self.plugins.pre_enqueue_followers:
             self._calls.tell(plugin, pod, plugin.on_pre_enqueue, pod, status)
 
-    def tell_pod_decision(self, decision: PodDecision) -> Steps[None]:
+    def tell_pod_decision(self, decision: PodDecision) -> None:
         """Tell them what the scheduling cycle of a pod came to."""
         for plugin in self.plugins.decision_followers:
-            yield from self._calls.tell_in_steps(plugin, decision.pod, plugin.on_pod_decision, decision)
+            self._calls.tell(plugin, decision.pod, plugin.on_pod_decision, decision)
 
     def tell_pod_released(self, decision: PodDecision) -> None:
         """Tell them that a pod gave back the node that was reserved for it."""
         for plugin in self.plugins.decision_followers:
             self._calls.tell(plugin, decision.pod, plugin.on_pod_released, decision)
 
-    def tell_group_decision(self, decision: GroupDecision) -> Steps[None]:
+    def tell_group_decision(self, decision: GroupDecision) -> None:
         """Tell them what the trial of a group came to."""
-        waiting = decision.waiting
+        about = Members(decision.waiting)
         for plugin in self.plugins.decision_followers:
-            tell = plugin.on_group_decision
-            yield from self._calls.tell_in_steps(plugin, waiting[0], tell, decision, members=len(waiting))
+            self._calls.tell(plugin, about, plugin.on_group_decision, decision)
 
     # The scheduling cycle: which nodes can run the pod.
 
@@ -167,13 +167,13 @@ class Framework:
         """The same, with nominated pods considered also in why nodes are rejected while others are feasible."""
         return self._filtering.with_all_rejections(state, pod, pre_filtered, found)
 
-    def work_out(self, state: CycleState, pod: PodInfo, *, may_be_closed: bool = True) -> Steps[None]:
+    def work_out(self, state: CycleState, pod: PodInfo) -> None:
         """Do what a Filter plugin has left to do, so that it can be asked once more."""
         work = state.long_work
         while work.left is not None:
-            (name, steps), work.left = work.left, None
-            plugin = self.plugins.plugins[name]
-            yield from self._calls.work_out(plugin, state, pod, steps, may_be_closed=may_be_closed)
+            (name, left), work.left = work.left, None
+            checkpoint()
+            self._calls.work_out(self.plugins.plugins[name], state, pod, left)
 
     def capacity(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> npt.NDArray[np.int64]:
         """int64, shape (nodes,): how many pods like this one each node could take, by the plugins that count room.
@@ -200,16 +200,14 @@ class Framework:
 
     def run_post_filter_plugins(
         self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
-    ) -> Steps[tuple[str | None, Status | None]]:
+    ) -> tuple[str | None, Status | None]:
         """`(nominated node or None, status)` of the first plugin that does not answer UNSCHEDULABLE, else all told."""
         since = self._calls.now()
-        nominated, status = yield from self._post_filter(state, pod, diagnosis)
+        nominated, status = self._post_filter(state, pod, diagnosis)
         self._calls.point_ended(points.POST_FILTER, status, since)
         return nominated, status
 
-    def _post_filter(
-        self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
-    ) -> Steps[tuple[str | None, Status | None]]:
+    def _post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
         reasons: list[str] = []
         nominated: str | None = None
         rejector = ""
@@ -218,7 +216,7 @@ class Framework:
         for plugin in self.plugins.post_filter:
             if kept_back and not isinstance(plugin, GroupPlugin):
                 continue  # room for one member is of no use to a group that waits
-            node_name, status = yield from self._calls.help_pod(plugin, state, pod, diagnosis)
+            node_name, status = self._calls.help_pod(plugin, state, pod, diagnosis)
             if node_name is not None:
                 nominated = node_name
             if status is None or status.code is not Code.UNSCHEDULABLE:

@@ -1,9 +1,9 @@
 """Every call of a plugin while pods are scheduled goes through here, to be guarded, timed and reported.
 
 Whatever a plugin raises, and an answer that means nothing at its point, becomes an ERROR that names the plugin and the
-point in kube-scheduler's words. So a plugin's bug costs the pod its attempt and never the loop. Steps end when they
-have used up their budget (`step_budgets`). A single call that takes too long cannot be stopped, but it is named:
-afterwards in the log, and while it runs by `Watch.current`, which another thread may look at.
+point in kube-scheduler's words. So a plugin's bug costs the pod its attempt and never the loop. A call that passes
+checkpoints ends at one of them when it has used up its budget. Any other that takes too long cannot be stopped, but it
+is named. See `watch`.
 """
 
 from __future__ import annotations
@@ -12,38 +12,24 @@ import asyncio
 import logging
 import types
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..contract.cycle_state import CycleState
 from ..contract.events import Hint, HintFunction
 from ..contract.observer import Observer
 from ..contract.plugin import Plugin, PodGroupPostFilterPlugin, PostFilterPlugin
-from ..contract.pod_group import PodGroupInfo, PodGroupTrial, Steps
+from ..contract.pod_group import PodGroupInfo, PodGroupTrial
 from ..contract.status import SKIP, Code, Status
 from ..contract.verdicts import Diagnosis
 from ..model.pod_info import PodInfo
 from ..queue.hints import ErrorLog
+from ..work import GivenUp
 from .answers import Failed, checked, failure, of_type, pod_group_post_filtered, post_filtered
 from .points import FILTER_WORK, FOLLOW, POD_GROUP_POST_FILTER, POST_FILTER, QUEUEING_HINT, Point
-from .step_budgets import LEAST_STEP_SECONDS, StepBudgets
+from .watch import SLOW_SECONDS, Members, Running, Subject, Watch
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-
-SLOW_SECONDS = 0.1
-"""A call that takes longer is named in the log."""
-_QUIET_SECONDS = 10.0
-"""How long a plugin is not named again at the same point."""
-
-
-class Subject(Protocol):
-    """What a call is about: a pod, or whatever else has a key."""
-
-    @property
-    def key(self) -> str:
-        """Its name, for people."""
-        ...
 
 
 class Named(NamedTuple):
@@ -54,17 +40,6 @@ class Named(NamedTuple):
 
 ALL_NODES = Named("all nodes")
 
-Running = tuple[Plugin, Point, Subject, float]
-"""A call under way: who is asked, at which point, about what, and since when, seconds on the engine's clock."""
-
-
-@dataclass(slots=True, eq=False)
-class Watch:
-    """What all profiles' calls share: the call under way, and when each plugin was last said to be slow."""
-
-    current: Running | None = None
-    named: dict[tuple[str, str], float] = field(default_factory=dict)
-
 
 class PluginCalls:
     """The calls of one profile's plugins.
@@ -73,14 +48,13 @@ class PluginCalls:
         now: seconds on the engine's clock.
     """
 
-    __slots__ = ("_budgets", "_errors", "_hints", "_observer", "_profile", "_watch", "now")
+    __slots__ = ("_errors", "_hints", "_observer", "_profile", "_watch", "now")
 
     def __init__(self, profile: str, now: Callable[[], float], observer: Observer, watch: Watch) -> None:
         self._profile = profile
         self._observer = observer
         self._watch = watch
         self._errors = ErrorLog(log, now)
-        self._budgets = StepBudgets(now)
         self._hints: dict[HintFunction, HintFunction] = {}
         self.now = now
 
@@ -92,22 +66,26 @@ class PluginCalls:
         `sampled` says whether the time of the call goes into metrics.
         """
         watch = self._watch
-        outer, began = watch.current, self.now()
-        watch.current = plugin, point, about, began
+        outer, paused, began = watch.current, watch.paused, self.now()
+        running = watch.current = Running(plugin, point, about, began)
         try:
             answer = method(*args)
             if answer is not None and (answer is not SKIP or not point.skips):
                 answer = checked(point, plugin, answer)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, GivenUp):
+            watch.current = outer
+            watch.accounts.pop(id(running), None)
             raise
         except BaseException as error:
             answer = failure(point, plugin, error)
         watch.current = outer
-        seconds = self.now() - began
+        if watch.accounts:
+            watch.accounts.pop(id(running), None)
+        now = self.now()
         if sampled:
-            self._executed(point, plugin, answer, seconds)
-        if seconds > SLOW_SECONDS:
-            self._tell_if_slow(point, plugin, about, seconds)
+            self._executed(point, plugin, answer, now - began - (watch.paused - paused))
+        if now - began > SLOW_SECONDS:
+            watch.ended(running, now)
         return answer
 
     def ask(
@@ -149,7 +127,7 @@ class PluginCalls:
         """The same for a method that awaits. Only a cancellation of the task that runs it is let through."""
         began = self.now()
         try:
-            answer = await self._watched((plugin, point, pod, began), method(*args))
+            answer = await self._watched(Running(plugin, point, pod, began), method(*args))
             if answer is not None:
                 answer = checked(point, plugin, answer)
         except KeyboardInterrupt:
@@ -164,91 +142,51 @@ class PluginCalls:
 
     def help_pod(
         self, plugin: PostFilterPlugin, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
-    ) -> Steps[tuple[str | None, Status | None]]:
-        """What PostFilter answers in the end; the plugin may answer steps, each of which is guarded and timed."""
-        began = self.now()
+    ) -> tuple[str | None, Status | None]:
+        """What PostFilter answers."""
 
-        def steps() -> Steps[tuple[str | None, Status | None]]:
-            answer = plugin.post_filter(state, pod, diagnosis)
-            return post_filtered(plugin, (yield from answer) if isinstance(answer, Generator) else answer)
+        def help_() -> tuple[str | None, Status | None]:
+            return post_filtered(plugin, plugin.post_filter(state, pod, diagnosis))
 
-        ended = yield from self._in_steps(POST_FILTER, plugin, pod, steps(), may_be_closed=True)
-        if state.sampled:
-            self._executed(POST_FILTER, plugin, ended, self.now() - began)
-        return (None, ended) if isinstance(ended, Status) else ended[0]
+        answer = self.call(POST_FILTER, plugin, pod, state.sampled, help_)
+        found: tuple[str | None, Status | None] = (None, answer) if isinstance(answer, Status) else answer
+        return found
 
     def help_group(
         self, plugin: PodGroupPostFilterPlugin, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
-    ) -> Steps[tuple[Mapping[str, str] | None, Status | None]]:
-        """What PodGroupPostFilter answers in the end; each of its steps is guarded and timed. What breaks is logged."""
+    ) -> tuple[Mapping[str, str] | None, Status | None]:
+        """What PodGroupPostFilter answers. What breaks is logged."""
         pod = group.members[0]
 
-        def steps() -> Steps[tuple[Mapping[str, str] | None, Status | None]]:
-            return pod_group_post_filtered(plugin, (yield from plugin.pod_group_post_filter(state, group, trial)))
+        def help_() -> tuple[Mapping[str, str] | None, Status | None]:
+            return pod_group_post_filtered(plugin, plugin.pod_group_post_filter(state, group, trial))
 
-        members = len(group.members)
-        ended = yield from self._in_steps(POD_GROUP_POST_FILTER, plugin, pod, steps(), members, may_be_closed=True)
-        found = (None, ended) if isinstance(ended, Status) else ended[0]
+        answer = self.call(POD_GROUP_POST_FILTER, plugin, Members(group.members), False, help_)
+        found = (None, answer) if isinstance(answer, Status) else answer
         self.log_failure(POD_GROUP_POST_FILTER, plugin, pod, found[1])
         return found
 
-    def work_out(
-        self, plugin: Plugin, state: CycleState, pod: PodInfo, left: Steps[bool], *, may_be_closed: bool
-    ) -> Steps[None]:
-        """Do what a Filter has left to do; each of its steps is guarded and timed."""
-        yield may_be_closed
-        ended = yield from self._in_steps(FILTER_WORK, plugin, pod, left, may_be_closed=may_be_closed)
-        state.long_work.gave_up = isinstance(ended, Status) or ended[0] is not True
-        self.log_failure(FILTER_WORK, plugin, pod, ended)
-
-    def _in_steps(
-        self, point: Point, plugin: Plugin, pod: PodInfo, steps: Steps[T], members: int = 0, *, may_be_closed: bool
-    ) -> Steps[tuple[T] | Status]:
-        """Each step as a call. What they answer in the end, as the one element of a tuple, or an ERROR status.
-
-        The budget is that of the pod, or of a group with so many `members`.
-        """
-        budget, spent = self._budgets.seconds(point, plugin, pod, members), 0.0
-
-        def step() -> tuple[T] | None:
-            try:
-                next(steps)
-            except StopIteration as end:
-                return (end.value,)
-            return None
-
-        while True:
-            began = self.now()
-            ended: tuple[T] | Status | None = self.call(point, plugin, pod, False, step)
-            if ended is not None:
-                return ended
-            spent += max(LEAST_STEP_SECONDS, self.now() - began)
-            if spent >= budget:
-                self._budgets.exceeded(point, plugin, pod)
-                self.undo(point, plugin, pod, False, steps.close)
-                return failure(point, plugin, TimeoutError(f"its steps have not come to an end within {budget:.3g} s"))
-            try:
-                yield may_be_closed
-            except GeneratorExit:
-                self.undo(point, plugin, pod, False, steps.close)
-                raise
+    def work_out(self, plugin: Plugin, state: CycleState, pod: PodInfo, left: Callable[[], bool]) -> None:
+        """Do what a Filter has left to do."""
+        answer = self.call(FILTER_WORK, plugin, pod, False, left)
+        state.long_work.gave_up = answer is not True
+        self.log_failure(FILTER_WORK, plugin, pod, answer)
 
     @types.coroutine
     def _watched(self, running: Running, work: Awaitable[Any]) -> Generator[Any, Any, Any]:
         """Await it, and note what runs while it does."""
-        plugin, point, pod, _ = running
         steps = work.__await__()
         thrown: BaseException | None = None
         while True:
-            outer, began = self._watch.current, self.now()
-            self._watch.current = plugin, point, pod, began
+            outer = self._watch.current
+            part = self._watch.current = running._replace(since=self.now())
             try:
                 awaited = next(steps) if thrown is None else steps.throw(thrown)
             except StopIteration as end:
                 return end.value
             finally:
                 self._watch.current = outer
-                self._tell_if_slow(point, plugin, pod, self.now() - began)
+                self._watch.ended(part, self.now())
             try:
                 thrown = None
                 yield awaited
@@ -258,15 +196,6 @@ class PluginCalls:
     def tell(self, plugin: Plugin, about: Subject, method: Callable[..., object], *args: object) -> None:
         """Tell a plugin something that it can change nothing about any more; what it raises is logged."""
         self.undo(FOLLOW, plugin, about, False, method, *args)
-
-    def tell_in_steps(
-        self, plugin: Plugin, pod: PodInfo, method: Callable[..., object], *args: object, members: int = 0
-    ) -> Steps[None]:
-        """The same for what may take long: the plugin may answer steps. `members` are those of the pod's group."""
-        answer = self.call(FOLLOW, plugin, pod, False, method, *args)
-        if isinstance(answer, Generator):
-            answer = yield from self._in_steps(FOLLOW, plugin, pod, answer, members, may_be_closed=False)
-        self.log_failure(FOLLOW, plugin, pod, answer)
 
     def undo(
         self, point: Point, plugin: Plugin, about: Subject, sampled: bool, method: Callable[..., Any], *args: Any
@@ -285,16 +214,6 @@ class PluginCalls:
     def _executed(self, point: Point, plugin: Plugin, answer: object, seconds: float) -> None:
         code = _code(answer if isinstance(answer, Status) else None)
         self._observer.plugin_execution(plugin.name, point=point.name, status=code, seconds=seconds)
-
-    def _tell_if_slow(self, point: Point, plugin: Plugin, about: Subject, seconds: float) -> None:
-        if seconds <= SLOW_SECONDS:
-            return
-        self._observer.plugin_slow(plugin.name, point=point.name, seconds=seconds)
-        now, which = self.now(), (plugin.name, point.name)
-        if now - self._watch.named.get(which, -_QUIET_SECONDS) >= _QUIET_SECONDS:
-            self._watch.named[which] = now
-            pairs = {"plugin": plugin.name, "point": point.name, "pod": about.key, "seconds": f"{seconds:.3f}"}
-            log.warning("A plugin held up the scheduler", extra={"pairs": pairs})
 
     def log_failure(self, point: Point, plugin: Plugin, about: Subject, answer: object) -> None:
         """Log an ERROR that fails no pod, once in a while for each plugin and point."""

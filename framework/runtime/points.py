@@ -62,7 +62,7 @@ PRE_FILTER = Point("PreFilter", 'running PreFilter plugin "{}"', (Code.SKIP,), (
 ADD_POD = Point("PreFilterExtensionAddPod", 'running AddPod on PreFilter plugin "{}"', rejects=False)
 REMOVE_POD = Point("PreFilterExtensionRemovePod", 'running RemovePod on PreFilter plugin "{}"', rejects=False)
 FILTER = Point("Filter", 'running "{}" filter plugin', (), (Verdicts,))
-FILTER_WORK = Point(FILTER.name, FILTER.words, (), (tuple,))
+FILTER_WORK = Point(FILTER.name, FILTER.words, (), (bool,))
 FILTER_EPOCH = _asked("FilterEpoch", 'running FilterEpoch on filter plugin "{}"')
 CAPACITY = Point("Capacity", 'running Capacity of filter plugin "{}"', (), (np.ndarray,))
 POST_FILTER = Point("PostFilter", 'running PostFilter plugin "{}"', (), (tuple,))

@@ -14,16 +14,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator, Iterable
+from collections.abc import Callable, Coroutine, Generator
 from types import TracebackType
 from typing import Any, TypeVar
 
 from ..contract.handle import Clock, Timer
+from ..work import Worker
 
 log = logging.getLogger(__name__)
 
 SLICE_SECONDS = 0.005
 """How long a slice of a decision may last, or paced tasks in one turn of the loop, before one more step."""
+_MOST_CHECKPOINTS = 10_000
+"""In a slice: what passes more of them may have no end, and where the clock stands nothing else would tell."""
 _AT_ONCE = 16
 """How many of the tasks that were held up are let go on in one turn of the loop, if there is time."""
 
@@ -42,8 +45,8 @@ def _timeless() -> float:
 class Standstill:
     """Whether the picture stands still.
 
-    `stopwatch` gives the seconds that slices are measured by. By default they never end, so that decisions are made in
-    one go and nothing is held up.
+    `stopwatch` gives the seconds that slices are measured by. By default these stand still, so that decisions are made
+    in one go and nothing is held up.
 
     Attributes:
         under_way: whether a decision is.
@@ -66,9 +69,9 @@ class Standstill:
         return bool(self.under_way or self._let_go or self._held_up or self._once_more)
 
     def slice_end(self) -> Callable[[], bool]:
-        """Begin a slice. The answer tells whether it has lasted long enough."""
-        now, end = self._now, self._now() + SLICE_SECONDS
-        return lambda: now() >= end
+        """Begin a slice. The answer, which is asked at each checkpoint, tells whether it has lasted long enough."""
+        now, end, left = self._now, self._now() + SLICE_SECONDS, iter(range(_MOST_CHECKPOINTS))
+        return lambda: now() >= end or next(left, None) is None
 
     def begin(self) -> None:
         """From here on everything is held up."""
@@ -85,21 +88,21 @@ class Standstill:
                 log.exception("what waited for the end of a decision failed")
         self._let_go_on()
 
-    async def in_slices(self, steps: Iterable[object]) -> None:
-        """Take all these steps, a slice in each turn of the event loop. No decision begins meanwhile.
+    async def in_slices(self, change: Callable[[], None], worker: Worker) -> None:
+        """Let `worker` call `change`, a slice in each turn of the event loop. No decision begins meanwhile.
 
-        For a task that is paced. If it is cancelled, the steps are taken all the same.
+        For a task that is paced. If it is cancelled, the change is carried through all the same.
         """
         loop = asyncio.get_running_loop()
-        rest, done = iter(steps), loop.create_future()
+        done = loop.create_future()
+        worker.begin(change)
 
         def go_on() -> None:
-            is_over, failure = self.slice_end(), None
+            failure = None
             try:
-                for _ in rest:
-                    if is_over():
-                        loop.call_soon(go_on)
-                        return
+                if not worker.go_on(self.slice_end()):
+                    loop.call_soon(go_on)
+                    return
             except Exception as error:
                 failure = error
             self.end()

@@ -13,7 +13,6 @@ import numpy as np
 
 from ..contract.cycle_state import CycleState
 from ..contract.extender import EXTENDER, Consultation
-from ..contract.pod_group import Steps
 from ..contract.status import Code, Status
 from ..contract.verdicts import NO_NODES, Diagnosis, fit_error, with_post_filter
 from ..model.pod_info import PodInfo
@@ -78,7 +77,7 @@ class Algorithm:
 
         The node that it is nominated to, if that can, is enough; without `nominated_first` it is one of all. Without
         `of_groups` PreFilter is not asked by plugins that know groups. An ERROR while a Filter has long work left: see
-        `find_in_steps`.
+        `find_to_the_end`.
         """
         found = self._find(state, pod, nominated_first, of_groups)
         if state.long_work.left is not None:
@@ -89,12 +88,12 @@ class Algorithm:
             self._heed(state, pod, state.consultation, found)
         return found
 
-    def find_in_steps(self, state: CycleState, pod: PodInfo, *, nominated_first: bool = True) -> Steps[Feasible]:
+    def find_to_the_end(self, state: CycleState, pod: PodInfo, *, nominated_first: bool = True) -> Feasible:
         """The same, with the long work of Filter plugins."""
         found = self.find_nodes_that_fit(state, pod, nominated_first=nominated_first)
         if state.long_work.left is None:
             return found
-        yield from self.framework.work_out(state, pod)
+        self.framework.work_out(state, pod)
         return self.find_nodes_that_fit(state, pod, nominated_first=nominated_first)
 
     def _find(self, state: CycleState, pod: PodInfo, nominated_first: bool, of_groups: bool) -> Feasible:
@@ -190,7 +189,7 @@ class Algorithm:
         decision_log.scores(pod, found.rows, scored, self.snapshot)
         return int(found.rows[self.pick(pod, found.rows, scored, choose)])
 
-    def post_filter(self, state: CycleState, pod: PodInfo, found: Feasible) -> Steps[tuple[str | None, str]]:
+    def post_filter(self, state: CycleState, pod: PodInfo, found: Feasible) -> tuple[str | None, str]:
         """What PostFilter makes of a rejection: the nomination (None: as it was, "": none), and the whole text."""
         message = found.status.message if found.status is not None else ""
         diagnosis = found.diagnosis
@@ -198,7 +197,7 @@ class Algorithm:
             return None, message
         if not self.framework.plugins.post_filter:
             return "", message
-        nominated, status = yield from self.framework.run_post_filter_plugins(state, pod, diagnosis)
+        nominated, status = self.framework.run_post_filter_plugins(state, pod, diagnosis)
         return nominated, with_post_filter(message, "" if status is None else status.message)
 
     def recheck(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from ..contract.cycle_state import CycleState
 from ..contract.decision import PodDecision
 from ..contract.plugin import QueuedPod
-from ..contract.pod_group import Steps
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis, fit_error_of_one
 from ..model.pod_info import PodInfo
@@ -123,10 +122,10 @@ class Attempt:
         reason = f"sibling pod {sibling.pod.key} lost its place on node {sibling.node_name}"
         self.fail_on_node(Status.unschedulable(reason).by(plugin))
 
-    def tell_followers(self) -> Steps[None]:
+    def tell_followers(self) -> None:
         """Tell the plugins that follow decisions what this one came to."""
         if self.framework.plugins.decision_followers:
-            yield from self.framework.tell_pod_decision(self.decision())
+            self.framework.tell_pod_decision(self.decision())
 
     def decision(self) -> PodDecision:
         """What was decided, for plugins that follow decisions."""

@@ -11,8 +11,8 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from ..contract.pod_group import Steps
 from ..model.pod_info import PodInfo
+from ..work import checkpoint
 from .domain_order import Counts, DomainRoom, highest_first, tightest_first
 from .node_choice import Choose
 
@@ -48,7 +48,7 @@ class Ranking(Protocol):
         """Whether no other domain can be better than this one, in which `placed` fit. Asked in the order of trials."""
         ...
 
-    def best(self, fitting: Sequence[F]) -> Steps[F]:
+    def best(self, fitting: Sequence[F]) -> F:
         """The one to take of those that took enough members."""
         ...
 
@@ -68,9 +68,8 @@ class Tightest:
         """It is the first."""
         return True
 
-    def best(self, fitting: Sequence[F]) -> Steps[F]:
+    def best(self, fitting: Sequence[F]) -> F:
         """The only one."""
-        yield from ()
         return fitting[0]
 
 
@@ -115,7 +114,7 @@ class ByPlacementScore:
             self._top = max(self._top, int(self._highest[number]) + _MOST)
         return self._top >= 0 and (not after or int(self._bounds[after[0]]) <= self._top)
 
-    def best(self, fitting: Sequence[F]) -> Steps[F]:
+    def best(self, fitting: Sequence[F]) -> F:
         """The highest total; of equals the first tried."""
         most = self._placed + max(len(each.placed) for each in fitting)
         totals: list[int] = []
@@ -123,7 +122,7 @@ class ByPlacementScore:
             placed = each.placed
             scores = self._highest if len(placed) == len(self._members) else self._score(placed)
             totals.append(int(scores[each.number]) + int(self._count(np.array(len(placed)), most)))
-            yield True
+            checkpoint()
         return fitting[totals.index(max(totals))]
 
     def _count(self, fit: Counts, most: int) -> Counts:

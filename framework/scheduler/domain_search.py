@@ -17,7 +17,6 @@ import numpy as np
 
 from ..contract.handle import Clock
 from ..contract.observer import Observer
-from ..contract.pod_group import Steps
 from ..contract.status import Status
 from ..contract.topology import Favour, NoDomain, Topology, rank
 from ..model.pod_info import PodInfo
@@ -25,6 +24,7 @@ from ..runtime.answers import Failed
 from ..snapshot.partitions import NONE, Partition, Partitions
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
+from ..work import checkpoint
 from .attempt import Attempt
 from .domain_order import Counts, Demand, DomainRoom, Numbers, closest, in_slices, room_of
 from .domain_ranking import ByPlacementScore, Ranking, Tightest
@@ -43,7 +43,7 @@ class Tried(Protocol):
 
 
 T = TypeVar("T", bound=Tried)
-Try = Callable[[], Steps[T]]
+Try = Callable[[], T]
 """Try the members where their attempts' states say; yields where other work may be done."""
 
 
@@ -73,11 +73,11 @@ class _InDomain(Generic[T]):
         """The members that fit."""
         return tuple(attempt.pod for attempt in self.trial.placed)
 
-    def resume(self, attempts: Sequence[Attempt]) -> Steps[T]:
+    def resume(self, attempts: Sequence[Attempt]) -> T:
         """Have the attempts say again what they said after this trial."""
         for attempt, kept in zip(attempts, self.attempts, strict=True):
             attempt.resume(kept)
-            yield True
+            checkpoint()
         return self.trial
 
 
@@ -107,12 +107,12 @@ class _Asked(Generic[T]):
         self.ranked: Sequence[Attempt] = ()
         self.rejectors: set[str] = set()
 
-    def try_members(self) -> Steps[T]:
+    def try_members(self) -> T:
         """Try them where their states say, and note who turns any of them away."""
-        trial = yield from self.try_()
+        trial = self.try_()
         for attempt in self.attempts:
             self.rejectors |= attempt.rejectors
-            yield True
+            checkpoint()
         return trial
 
     def leave_out(self) -> None:
@@ -120,23 +120,23 @@ class _Asked(Generic[T]):
         for attempt in self.attempts:
             self.rejectors |= attempt.framework.plugins.capacity_names
 
-    def blame(self) -> Steps[None]:
+    def blame(self) -> None:
         """No domain took them: an event of any plugin that turned one away in any domain may help them all."""
         for attempt in self.attempts:
             if attempt.status is not None:
                 attempt.rejectors |= self.rejectors
-            yield True
+            checkpoint()
 
-    def rank(self) -> Steps[None]:
+    def rank(self) -> None:
         """Work out `ranked`, if it is needed."""
         if not self.topology.slice_size:
             return
         ranks = {}
         for attempt in self.attempts:
             ranks[attempt.pod.uid] = rank(attempt.pod)
-            yield True
+            checkpoint()
         self.ranked = sorted(self.attempts, key=lambda attempt: ranks[attempt.pod.uid])
-        yield True
+        checkpoint()
 
 
 class DomainSearch:
@@ -172,11 +172,11 @@ class DomainSearch:
 
     def search(
         self, topology: Topology, placed: Iterable[PodInfo], attempts: Sequence[Attempt], missing: int, try_: Try[T]
-    ) -> Steps[Searched[T] | Status]:
+    ) -> Searched[T] | Status:
         """Try `attempts`, of which `missing` must fit, in one domain after another; a Status when none can be named."""
         asked = _Asked(topology, [*placed], attempts, missing, try_)
         taken = self._rows_of(asked.placed)
-        yield from asked.rank()
+        asked.rank()
         for depth in range(len(topology.levels), topology.required - 1, -1):
             if not depth and not topology.slice_size:
                 break
@@ -188,13 +188,13 @@ class DomainSearch:
                 return self._undetermined(partition, asked.placed)
             pinned = next(iter(only), None)
             try:
-                found = yield from self._search_level(asked, partition, pinned)
+                found = self._search_level(asked, partition, pinned)
             except Failed as failed:
                 return failed.status
             if found.no_domain is None or depth == topology.required:
                 return found
         _hold(attempts, None)
-        return Searched((yield from try_()))
+        return Searched(try_())
 
     def within(self, topology: Topology, placed: Iterable[PodInfo]) -> Rows | Status | None:
         """Where a member that comes later may go: the narrowest domain that all placed members are in.
@@ -227,23 +227,23 @@ class DomainSearch:
         found = rows[(numbers >= 0) & is_open[numbers]]
         return found if len(found) else rows
 
-    def _search_level(self, asked: _Asked[T], partition: Partition, only: int | None) -> Steps[Searched[T]]:
+    def _search_level(self, asked: _Asked[T], partition: Partition, only: int | None) -> Searched[T]:
         """`only` is the one domain that may be tried; None for all."""
         missing = asked.missing
         domains = len(partition) if only is None else 1
         self._observer.placements_generated(domains, profile=asked.attempts[0].profile)
         room = self._room_in(asked, partition)
-        yield True
+        checkpoint()
         ranking = self._ranking(asked, partition, room)
         order = ranking.order(missing)
         if only is not None:
             order = [number for number in order if number == only]
         if len(order) < domains:
             asked.leave_out()
-        yield True
+        checkpoint()
         tried: list[_InDomain[T]] = []
         for number in order:
-            trial = yield from self._evaluate(asked, partition, number)
+            trial = self._evaluate(asked, partition, number)
             enough = len(trial.placed) >= missing
             is_best = enough and ranking.is_best(number, [attempt.pod for attempt in trial.placed])
             if is_best and not tried:
@@ -251,24 +251,24 @@ class DomainSearch:
             kept = []
             for attempt in asked.attempts:
                 kept.append(copy(attempt))
-                yield True
+                checkpoint()
             tried.append(_InDomain(number, trial, kept))
             if is_best:
                 break
         fitting = [each for each in tried if len(each.trial.placed) >= missing]
         if fitting:
-            best = yield from ranking.best(fitting)
-            return Searched((yield from best.resume(asked.attempts)))
-        return (yield from self._closest(asked, partition, only, room, tried))
+            best = ranking.best(fitting)
+            return Searched(best.resume(asked.attempts))
+        return self._closest(asked, partition, only, room, tried)
 
-    def _evaluate(self, asked: _Asked[T], partition: Partition, number: int) -> Steps[T]:
+    def _evaluate(self, asked: _Asked[T], partition: Partition, number: int) -> T:
         began = self._clock.now()
-        trial = yield from self._try_in(asked, partition, number)
+        trial = self._try_in(asked, partition, number)
         feasible, seconds = len(trial.placed) >= asked.missing, self._clock.now() - began
         self._observer.placement_evaluated(feasible=feasible, profile=asked.attempts[0].profile, seconds=seconds)
         return trial
 
-    def _try_in(self, asked: _Asked[T], partition: Partition, number: int) -> Steps[T]:
+    def _try_in(self, asked: _Asked[T], partition: Partition, number: int) -> T:
         """Try the members in one domain: anywhere in it, or each slice in one part of it.
 
         A part that did not take what it had room for by the count is believed to take no more than it took.
@@ -276,8 +276,8 @@ class DomainSearch:
         rows, size = partition.rows[number], asked.topology.slice_size
         if not size:
             _hold(asked.attempts, rows)
-            yield True
-            return (yield from asked.try_members())
+            checkpoint()
+            return asked.try_members()
         parts = self._partitions.of((*partition.keys, asked.topology.slice_level))
         count, ranked = len(parts), asked.ranked
         within = np.full(len(parts.numbers), NONE, np.intp)
@@ -287,22 +287,22 @@ class DomainSearch:
         room = np.where(inside, len(ranked), 0) if in_parts is None else in_parts.members
         held_on = within[self._rows_by_pod(asked.placed)]
         held = np.bincount(held_on[held_on >= 0], minlength=count)
-        yield True
+        checkpoint()
         while True:
             assigned = assign(len(ranked), size, room, held)
-            yield True
+            checkpoint()
             wanted = np.bincount(np.array(assigned, np.intp), minlength=count)
             for attempt, part in zip(ranked, assigned, strict=False):
                 attempt.state.within = parts.rows[part]
             unheld = ranked[len(assigned) :]
             short = len(assigned) < asked.missing and inside.any()
             _hold(unheld, parts.rows[int(np.where(inside, room - wanted, -1).argmax())] if short else rows[:0])
-            yield True
-            trial = yield from asked.try_members()
+            checkpoint()
+            trial = asked.try_members()
             if len(trial.placed) >= asked.missing or short or not count:
                 return trial
             placed = {attempt.pod.uid for attempt in trial.placed}
-            yield True
+            checkpoint()
             took = np.zeros(count, np.int64)
             for attempt, part in zip(ranked, assigned, strict=False):
                 took[part] += attempt.pod.uid in placed
@@ -310,7 +310,7 @@ class DomainSearch:
             if not full.any():
                 return trial
             room[full] = np.minimum(room[full] - 1, took[full])
-            yield True
+            checkpoint()
 
     def _closest(
         self,
@@ -319,22 +319,22 @@ class DomainSearch:
         only: int | None,
         room: DomainRoom | None,
         tried: Sequence[_InDomain[T]],
-    ) -> Steps[Searched[T]]:
+    ) -> Searched[T]:
         """No domain can take the group: what comes of trying the one that comes closest."""
         topology = asked.topology
         if tried:
             best = max(tried, key=lambda each: len(each.trial.placed))
-            number, trial = best.number, (yield from best.resume(asked.attempts))
+            number, trial = best.number, best.resume(asked.attempts)
         else:
             number = NONE
             if len(partition):
                 number = only if only is not None else closest(room) if room is not None else 0
             if number == NONE:
                 _hold(asked.attempts, np.zeros(0, np.intp))
-                trial = yield from asked.try_()
+                trial = asked.try_()
             else:
-                trial = yield from self._evaluate(asked, partition, number)
-        yield from asked.blame()
+                trial = self._evaluate(asked, partition, number)
+        asked.blame()
         if absent := self._absent(topology, partition):
             return Searched(trial, NoDomain(absent, 0))
         values = partition.values[number] if number != NONE else ()

@@ -22,9 +22,10 @@ from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.answers import Failed
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
-from ..runtime.plugin_calls import PluginCalls, Watch
+from ..runtime.plugin_calls import PluginCalls
 from ..runtime.standstill import Standstill
 from ..runtime.waiting import WaitingPods
+from ..runtime.watch import Watch
 from ..snapshot.snapshot import Snapshot
 from .algorithm import Algorithm
 from .binding_cycle import BindingCycle
@@ -98,7 +99,7 @@ def build_engine(
     """
     ports = ports.held_up()
     clock, measured, observer, standstill = ports.clock, ports.measured, ports.observer, ports.standstill
-    snapshot, waiting, watch = Snapshot(), WaitingPods(standstill), Watch()
+    snapshot, waiting, watch = Snapshot(), WaitingPods(standstill), Watch(measured.now, observer)
 
     def priority_of(pod: PodInfo) -> int:
         framework = frameworks.get(pod.pod.spec.scheduler_name)
@@ -167,7 +168,7 @@ def build_engine(
     consultations = Consultations(algorithms, queue.sort_key, ports)
     trials = GroupTrials(cycle, snapshot, room)
     trees = TreeCycle(TreeTrials(trials, domains, snapshot), trials.alone)
-    groups = GroupCycle(cycle, trials, domains, trees, bindings, failures, reports, pods, nominator, ports)
+    groups = GroupCycle(cycle, trials, domains, trees, bindings, failures, reports, pods, nominator, ports, watch)
     return Engine(
         cache=cache,
         queue=queue,
@@ -185,7 +186,7 @@ def build_engine(
         },
         algorithms=algorithms,
         scheduler=Scheduler(
-            frameworks, cache, queue, cycle, groups, bindings, failures, consultations, review, reports, ports
+            frameworks, cache, queue, cycle, groups, bindings, failures, consultations, review, reports, ports, watch
         ),
         shared=shared,
         watch=watch,

@@ -16,7 +16,6 @@ from ..contract.decision import Evictions
 from ..contract.extender import EXTENDER, Consultation, Extender
 from ..contract.observer import NullObserver
 from ..contract.plugin import PreBindPlugin
-from ..contract.pod_group import at_once
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from ..runtime.framework import Framework
@@ -71,7 +70,7 @@ async def heard(extenders: Sequence[Extender], algorithm: Algorithm, pod: PodInf
     concerned = interested(extenders, pod)
     if not concerned:
         return None
-    found = at_once(algorithm.find_in_steps(CycleState(), pod, nominated_first=False))
+    found = algorithm.find_to_the_end(CycleState(), pod, nominated_first=False)
     rows = found.rows if found.filtered is None or found.status is not None else found.filtered.feasible
     asked = frozenset(algorithm.snapshot.names_of(rows))
     consultation = Consultation(nominated_first=False, asked=asked)
@@ -83,9 +82,9 @@ def explain(algorithm: Algorithm, pod: PodInfo, consultation: Consultation | Non
     """Decide for `pod` and keep everything that was found out. Of equally good nodes the first is chosen."""
     state, snapshot = CycleState(), algorithm.snapshot
     state.consultation = consultation
-    found = at_once(algorithm.find_in_steps(state, pod, nominated_first=False))
+    found = algorithm.find_to_the_end(state, pod, nominated_first=False)
     if found.status is not None:
-        _, message = at_once(algorithm.post_filter(state, pod, found))
+        _, message = algorithm.post_filter(state, pod, found)
         evictions = state.get(Evictions.KEY)
         return Explanation(
             rejected=_rejections(algorithm, state, pod, found),

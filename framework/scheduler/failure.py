@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from ..contract.events import ASSIGNED_POD_DELETE
 from ..contract.handle import Clock
@@ -13,6 +13,7 @@ from ..model.pod_info import PodInfo
 from ..queue.hints import ErrorLog
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.nominator import PodNominator
+from ..work import checkpoint
 from .attempt import Attempt
 from .reports import DECISIONS, Reports, reasons_in
 
@@ -46,43 +47,32 @@ class FailureHandler:
 
     def failed(self, attempts: Sequence[Attempt]) -> None:
         """Bring pods that failed for one reason back to the queue, and say why they wait."""
-        for _ in self.failed_together(attempts):
-            pass
-
-    def failed_together(self, attempts: Sequence[Attempt]) -> Generator[bool, None, None]:
-        """The same in steps, for many pods; nothing else may happen in between."""
         back: list[Attempt] = []
         for attempt in attempts:
             if self.still_waits(attempt):
                 back.append(attempt)
-            yield False
+            checkpoint()
         if back:
-            for _ in self._queue.requeue_in_steps([attempt.queued for attempt in back], back[0].rejection()):
-                yield False
+            self._queue.requeue([attempt.queued for attempt in back], back[0].rejection())
             self._queue.activate(attempt.pod for attempt in back if attempt.displaced)
             self.begin_review()
         now = self._clock.now()
         for attempt in attempts:
             self._tell(attempt, now)
-            yield False
+            checkpoint()
         for attempt in back:
             self._nominate(attempt)
             self._reports.failed(
                 attempt.queued.info, attempt.status or Status.failure(), attempt.nominated, attempt.group
             )
-            yield False
+            checkpoint()
 
     def released(self, attempts: Sequence[Attempt]) -> None:
         """The same for pods that had a node reserved and gave it back: others may find room now."""
-        for _ in self.released_together(attempts):
-            pass
-
-    def released_together(self, attempts: Sequence[Attempt]) -> Generator[bool, None, None]:
-        """The same in steps."""
-        yield from self.failed_together(attempts)
+        self.failed(attempts)
         for attempt in attempts:
             self._queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
-            yield False
+            checkpoint()
 
     def still_waits(self, attempt: Attempt) -> bool:
         """Whether the pod, as it is by now, waits for a node: not one that is gone, bound or another one."""

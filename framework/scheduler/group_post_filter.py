@@ -13,7 +13,7 @@ import numpy as np
 
 from ..contract.cycle_state import CycleState
 from ..contract.extender import Victims
-from ..contract.pod_group import Placed, PodGroupInfo, Steps, TrialFailed
+from ..contract.pod_group import Placed, PodGroupInfo, TrialFailed
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed
@@ -21,6 +21,7 @@ from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
+from ..work import checkpoint
 from .algorithm import Algorithm
 from .attempt import Attempt
 from .group_consultation import GroupConsultation
@@ -29,7 +30,7 @@ PREFIX = "pod group preemption: "
 
 Tried = Sequence[Attempt] | Status
 """The attempts that a group lacks, which all found a node, in the order they did; else why they do not fit together."""
-Place = Callable[[Sequence[Attempt]], Steps[Tried]]
+Place = Callable[[Sequence[Attempt]], Tried]
 """Tries attempts together on the snapshot as it is, and undoes it."""
 
 
@@ -111,12 +112,6 @@ class GroupTrial:
             for pod, node in promised.values():
                 self._nominator.nominate(pod, node)
 
-    def undo(self) -> Steps[None]:
-        """Put back the pods that are off their nodes, in steps."""
-        self._keep(())
-        while self._snapshot.take_back():
-            yield True
-
     def remove_pod(self, pod: PodInfo, node_name: str) -> None:
         """Take a pod off its node."""
         self._snapshot.remove_pod(pod, node_name)
@@ -133,7 +128,7 @@ class GroupTrial:
                 attempt.framework.run_pre_filter_extension_add_pod(attempt.state, attempt.pod, pod, node_name)
             )
 
-    def schedule(self) -> Steps[Status | None]:
+    def schedule(self) -> Status | None:
         """Find nodes for as many members as the group lacks; None, or why that many do not fit."""
         unheard = self.ask_about_nodes()
         if unheard is not None:
@@ -141,8 +136,8 @@ class GroupTrial:
         copies = []
         for attempt in self._attempts:
             copies.append(replace(attempt, state=_anew(attempt.state), group=attempt.group))
-            yield True
-        found = yield from self._place(copies)
+            checkpoint()
+        found = self._place(copies)
         if isinstance(found, Status):
             return found
         self._keep(found)
@@ -156,7 +151,7 @@ class GroupTrial:
         for place, attempt in enumerate(found):
             self._places_on.setdefault(attempt.node_name, []).append(place)
 
-    def fits(self, nodes: Collection[str] | None = None) -> Steps[bool]:
+    def fits(self, nodes: Collection[str] | None = None) -> bool:
         """Whether the assignments still do."""
         looked_at = self._found
         if nodes is not None:
@@ -167,11 +162,11 @@ class GroupTrial:
                 for attempt in looked_at:
                     fits = self._fits(attempt, reserved)
                     if attempt.state.long_work.left is not None:
-                        yield from attempt.framework.work_out(attempt.state, attempt.pod)
+                        attempt.framework.work_out(attempt.state, attempt.pod)
                         fits = self._fits(attempt, reserved)
                     if not fits:
                         return False
-                    yield True
+                    checkpoint()
                 return True
             finally:
                 for attempt in reversed(reserved):
@@ -220,13 +215,13 @@ class GroupTrial:
         return found.filtered.feasible, np.array([snapshot.row_of(name) for name in names], np.intp)
 
 
-def post_filter(framework: Framework, state: CycleState, group: PodGroupInfo, trial: GroupTrial) -> Steps[PostFiltered]:
+def post_filter(framework: Framework, state: CycleState, group: PodGroupInfo, trial: GroupTrial) -> PostFiltered:
     """Ask the plugins in order until one does not answer UNSCHEDULABLE (upstream: `RunPodGroupPostFilterPlugins`)."""
     reasons: list[str] = []
     nominations: Mapping[str, str] | None = None
     made_room = False
     for plugin in framework.plugins.pod_group_post_filter:
-        promised, status = yield from framework.calls.help_group(plugin, state, group, trial)
+        promised, status = framework.calls.help_group(plugin, state, group, trial)
         nominations = promised if promised is not None else nominations
         if status is not None and status.code is Code.ERROR:
             reasons.append(status.message)

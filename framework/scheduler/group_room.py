@@ -18,23 +18,23 @@ import numpy as np
 import numpy.typing as npt
 
 from ..contract.cycle_state import CycleState
-from ..contract.pod_group import Steps
 from ..model.latest_signatures import LatestSignatures
 from ..model.pod_info import PodInfo, PodSignature
 from ..runtime.answers import Failed
 from ..runtime.framework import Framework
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
+from ..work import checkpoint
 from .attempt import Attempt
 
 
-def as_queued(attempts: Sequence[Attempt]) -> Steps[list[Attempt]]:
+def as_queued(attempts: Sequence[Attempt]) -> list[Attempt]:
     """kube-scheduler's order: the most important first, then what was tried most, then what has waited longest."""
 
     def place(attempt: Attempt) -> tuple[int, int, float, str]:
         return -attempt.pod.priority, -attempt.queued.attempts, attempt.queued.timestamp, attempt.pod.key
 
-    return (yield from _in_order(attempts, place))
+    return _in_order(attempts, place)
 
 
 def alike(attempts: Sequence[Attempt]) -> bool:
@@ -43,14 +43,14 @@ def alike(attempts: Sequence[Attempt]) -> bool:
     return all(attempt.pod.signature is first for attempt in attempts)
 
 
-def larger_first(attempts: Sequence[Attempt], offered: Mapping[str, int]) -> Steps[list[Attempt]]:
+def larger_first(attempts: Sequence[Attempt], offered: Mapping[str, int]) -> list[Attempt]:
     """Sorted by the largest share that a pod asks for of what all nodes offer of a resource; equals as they came."""
 
     def less(attempt: Attempt) -> float:
         requests = attempt.pod.signature.requests.items()
         return -max((amount / offered[name] for name, amount in requests if offered.get(name)), default=0.0)
 
-    return (yield from _in_order(attempts, less))
+    return _in_order(attempts, less)
 
 
 def to_the_front(refused: Collection[Attempt], order: Sequence[Attempt]) -> list[Attempt]:
@@ -59,12 +59,12 @@ def to_the_front(refused: Collection[Attempt], order: Sequence[Attempt]) -> list
     return sorted(order, key=lambda attempt: attempt.pod.signature not in signatures)
 
 
-def _in_order(attempts: Sequence[Attempt], key: Callable[[Attempt], Any]) -> Steps[list[Attempt]]:
+def _in_order(attempts: Sequence[Attempt], key: Callable[[Attempt], Any]) -> list[Attempt]:
     """Sorted, one key in each step."""
     keys = []
     for attempt in attempts:
         keys.append(key(attempt))
-        yield True
+        checkpoint()
     return [attempts[index] for index in sorted(range(len(keys)), key=keys.__getitem__)]
 
 

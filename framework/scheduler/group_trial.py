@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..contract.decision import REFUSED_AS_ONE, PodDecision
-from ..contract.pod_group import Steps
 from ..contract.status import Status
 from ..model.pod_info import PodSignature
 from ..runtime.group_calls import GroupCalls
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
+from ..work import checkpoint, shielded
 from .attempt import Attempt
 from .group_room import GroupRoom, alike, larger_first, to_the_front
 from .scheduling_cycle import SchedulingCycle
@@ -59,20 +59,20 @@ class GroupTrials:
         self._snapshot = snapshot
         self._room = room
 
-    def run(self, plugin: GroupCalls, attempts: Sequence[Attempt], missing: int) -> Steps[Trial]:
+    def run(self, plugin: GroupCalls, attempts: Sequence[Attempt], missing: int) -> Trial:
         """The trial of the first order in which enough members fit; where there is none, that of the order given."""
-        first = yield from self._try(attempts, missing)
+        first = self._try(attempts, missing)
         if len(first.placed) >= missing or first.hopeless or not _order_matters(plugin, attempts, first):
             return first
-        larger = yield from larger_first(attempts, self._snapshot.resources.offered_in_all())
+        larger = larger_first(attempts, self._snapshot.resources.offered_in_all())
         for order in self._orders(larger, missing):
-            yield True
-            trial = yield from self._try(order, missing)
+            checkpoint()
+            trial = self._try(order, missing)
             if len(trial.placed) >= missing:
                 return trial
-        return (yield from self._try(attempts, missing))
+        return self._try(attempts, missing)
 
-    def alone(self, attempts: Sequence[Attempt], tried: Sequence[PodDecision]) -> Steps[list[PodDecision]]:
+    def alone(self, attempts: Sequence[Attempt], tried: Sequence[PodDecision]) -> list[PodDecision]:
         """Of the kinds of pods of which none was tried, what one comes to by itself; nothing is changed by that."""
         known = {decision.pod.signature for decision in tried}
         found = []
@@ -81,9 +81,9 @@ class GroupTrials:
                 known.add(attempt.pod.signature)
                 by_itself = copy(attempt)
                 by_itself.begin_anew()
-                yield from self._cycle.schedule_in_steps(by_itself)
+                self._cycle.schedule_pod(by_itself)
                 found.append(by_itself.decision())
-                yield True
+                checkpoint()
         return found
 
     def _orders(self, larger: Sequence[Attempt], missing: int) -> Iterator[Sequence[Attempt]]:
@@ -96,7 +96,7 @@ class GroupTrials:
         if len(larger) > missing:
             yield larger[::-1]
 
-    def _try(self, attempts: Sequence[Attempt], missing: int) -> Steps[Trial]:
+    def _try(self, attempts: Sequence[Attempt], missing: int) -> Trial:
         """Place members one after another on a snapshot that has those before them; then undo it all, last first.
 
         Stops as soon as the quorum is out of reach, or the group is refused as one.
@@ -104,7 +104,7 @@ class GroupTrials:
         trial = Trial()
         for attempt in attempts:
             attempt.begin_anew()
-            yield True
+            checkpoint()
         reserved: list[Attempt] = []
         with self._snapshot.trial():
             try:
@@ -112,9 +112,9 @@ class GroupTrials:
                     if trial.refused and len(trial.placed) + len(attempts) - index < missing:
                         trial.untried = attempts[index:]
                         break
-                    yield from self._cycle.schedule_in_steps(attempt)
+                    self._cycle.schedule_pod(attempt)
                     if index == 0 and attempt.status is None and self._is_hopeless(attempts, missing):
-                        yield from self._fill(trial, attempts, missing)
+                        self._fill(trial, attempts, missing)
                         break
                     fits = attempt.status is None and self._reserve_in_trial(attempt)
                     (trial.placed if fits else trial.refused).append(attempt)
@@ -123,15 +123,12 @@ class GroupTrials:
                     elif attempt.state.get(REFUSED_AS_ONE) is not None:
                         trial.untried, trial.as_one = attempts[index + 1 :], True
                         break
-                    yield True
-                while reserved:
-                    _unreserve(reserved.pop())
-                    yield True
-                while self._snapshot.take_back():
-                    yield True
+                    checkpoint()
             finally:
-                while reserved:
-                    _unreserve(reserved.pop())
+                with shielded:
+                    while reserved:
+                        _unreserve(reserved.pop())
+                        checkpoint()
         return trial
 
     def _is_hopeless(self, attempts: Sequence[Attempt], missing: int) -> bool:
@@ -141,7 +138,7 @@ class GroupTrials:
         pods = {attempt.pod.signature: attempt.pod for attempt in attempts}.values()
         return not self._room.enough(attempts[0].framework, pods, missing, attempts[0].state.within)
 
-    def _fill(self, trial: Trial, attempts: Sequence[Attempt], missing: int) -> Steps[None]:
+    def _fill(self, trial: Trial, attempts: Sequence[Attempt], missing: int) -> None:
         """Put as many as there is room for on any nodes, and see what refuses the next ones, until too few are left.
 
         Those that have room count as placed. It is the quick way to what a trial of each of them would come to.
@@ -155,30 +152,30 @@ class GroupTrials:
             capacities = self._room.of(alike[0].framework, alike[0].pod)
             if capacities is None:
                 raise LookupError("room was counted a moment ago")
-            nodes = yield from self._passing(alike[0])
+            nodes = self._passing(alike[0])
             rows = np.repeat(nodes, np.minimum(capacities[nodes], len(alike)))[: len(alike)]
             for attempt, row in zip(alike, rows.tolist(), strict=False):
                 attempt.node_name = self._snapshot.names[row]
                 self._snapshot.add_pod(attempt.pod, attempt.node_name)
                 trial.placed.append(attempt)
-                yield True
+                checkpoint()
             for index, attempt in enumerate(alike[len(rows) :], start=len(rows) + 1):
-                yield from self._cycle.schedule_in_steps(attempt)
+                self._cycle.schedule_pod(attempt)
                 if attempt.status is None:  # room that is promised to members is there for each of these alone
                     self._snapshot.add_pod(attempt.pod, attempt.node_name)
                     trial.placed.append(attempt)
                 else:
                     trial.refused.append(attempt)
-                yield True
+                checkpoint()
                 if len(attempts) - len(trial.refused) < missing:
                     trial.untried = [*alike[index:], *(each for each in attempts if each.pod.signature in kinds)]
                     return
 
-    def _passing(self, attempt: Attempt) -> Steps[Rows]:
+    def _passing(self, attempt: Attempt) -> Rows:
         """The nodes that could take the pod as things are: room is also counted where it may not go."""
         attempt.begin_anew()
         algorithm = self._cycle.algorithm(attempt.framework.name)
-        found = yield from algorithm.find_in_steps(attempt.state, attempt.pod, nominated_first=False)
+        found = algorithm.find_to_the_end(attempt.state, attempt.pod, nominated_first=False)
         return found.rows[:0] if found.filtered is None else found.filtered.feasible
 
     def _reserve_in_trial(self, attempt: Attempt) -> bool:

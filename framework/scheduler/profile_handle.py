@@ -15,7 +15,7 @@ from ..contract.cycle_state import CycleState, Unfinished
 from ..contract.extender import Extender, PreemptionQuestion, Victims
 from ..contract.handle import Binder, Clock, ConditionWriter, EventSink, Lister, Timer
 from ..contract.observer import NullObserver, Observer
-from ..contract.pod_group import DisruptionUnit, Steps
+from ..contract.pod_group import DisruptionUnit
 from ..contract.status import Status
 from ..contract.verdicts import Diagnosis
 from ..model.pod_info import PodInfo
@@ -153,9 +153,9 @@ class ProfileHandle:
             raise Unfinished("a Filter plugin has not come to an end")
         return diagnosis
 
-    def work_out(self, state: CycleState, pod: PodInfo) -> Steps[None]:
+    def work_out(self, state: CycleState, pod: PodInfo) -> None:
         """Do what a Filter plugin has left to do."""
-        return self.framework.work_out(state, pod, may_be_closed=False)
+        return self.framework.work_out(state, pod)
 
     def ask_extenders(
         self, state: CycleState, pod: PodInfo, victims: Mapping[str, Victims]
@@ -228,8 +228,3 @@ class PodTrial:
         """Take `removed` off the node while `pod` is being decided."""
         self.snapshot.remove_pod(removed, node_name)
         return self.framework.run_pre_filter_extension_remove_pod(state, pod, removed, node_name)
-
-    def undo(self) -> Steps[None]:
-        """Put everything back as it was, in steps."""
-        while self.snapshot.take_back():
-            yield True

@@ -13,9 +13,9 @@ from math import ceil
 from typing import NamedTuple
 
 from ..contract.handle import Clock
-from ..contract.pod_group import Steps
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
+from ..work import checkpoint
 from .reports import Reasons, Reports, reasons_of
 
 SPREAD_SECONDS = 15.0
@@ -56,7 +56,7 @@ class Renewals:
         """How many pods have yet to be told."""
         return len(self._left)
 
-    def renew(self, pods: Iterable[PodInfo], status: Status) -> Steps[None]:
+    def renew(self, pods: Iterable[PodInfo], status: Status) -> None:
         """Let each of these pods, which wait, be told `status`, unless it was told the same reasons last; in steps."""
         reasons = reasons_of(status)
         for position, pod in enumerate(pods, start=1):
@@ -66,7 +66,7 @@ class Renewals:
             else:
                 self._left[pod.uid] = _Renewal(pod, status, told)
             if position % _STEP == 0:
-                yield True
+                checkpoint()
         self._share = max(self._share, ceil(len(self._left) * _SHARE_SECONDS / SPREAD_SECONDS))
         if self._left and not self._is_timed:
             self._tell_some()

@@ -24,12 +24,11 @@ than that allows for, a round of looks takes longer than ten seconds.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..contract.cycle_state import CycleState
 from ..contract.extender import EXTENDER
-from ..contract.pod_group import Steps
 from ..contract.status import Status
 from ..contract.verdicts import fit_error
 from ..model.pod_info import PodInfo
@@ -37,6 +36,7 @@ from ..queue.batch import Batch
 from ..queue.entity import Place, QueuedEntity
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.nominator import PodNominator
+from ..work import checkpoint
 from .algorithm import Algorithm
 from .attempt import Attempt
 from .profile_handle import Ports
@@ -114,7 +114,7 @@ class Review:
         if not (self._is_timed or self.is_due):
             self._call_later(REVIEW_SECONDS)
 
-    def note(self, group: str, attempts: Sequence[Attempt]) -> Steps[None]:
+    def note(self, group: str, attempts: Sequence[Attempt]) -> None:
         """Keep what stops members of a group that was just refused, in whole or in part, each by itself.
 
         A group that was promised nodes waits for its victims to go.
@@ -123,12 +123,12 @@ class Review:
         failed = {attempt.pod.signature: attempt.pod for attempt in attempts if attempt.status is not None}
         if failed and not any(attempt.nominated for attempt in attempts):
             members = [*failed.values()][:_MOST_SIGNATURES]
-            reasons = yield from self._reasons_of(members)
+            reasons = self._reasons_of(members)
             self._refusals[group] = _Refusal(members, reasons, self._moment(members[0]))
 
-    def next(self) -> Steps[None] | None:
-        """Some looks that are due; None when none are."""
-        return self._look_at_some() if self.is_due else None
+    def next(self) -> Callable[[], None] | None:
+        """What takes some looks that are due; None when none are."""
+        return self._look_at_some if self.is_due else None
 
     def _call_later(self, seconds: float) -> None:
         self._is_timed = True
@@ -138,16 +138,16 @@ class Review:
         self._is_timed, self.is_due = False, True
         self._ports.wake()
 
-    def _look_at_some(self) -> Steps[None]:
-        """Begin a round or go on with one. If it is closed, what is left of the round follows."""
+    def _look_at_some(self) -> None:
+        """Begin a round or go on with one. If it is given up, what is left of the round follows."""
         now = self._ports.measured.now
         began = now()
         if not self._left:
             self._begin_round()
         goes_on = bool(self._left)
         for _ in range(min(_LOOKS_AT_ONCE, len(self._left))):
-            yield from self._look_at(self._left.popleft())
-            yield True
+            self._look_at(self._left.popleft())
+            checkpoint()
         self.is_due = False
         pause = (now() - began) * _PAUSE_FACTOR
         if self._left:
@@ -165,52 +165,52 @@ class Review:
         waiting = {entity.group for entity in entities}
         self._refusals = {group: refusal for group, refusal in self._refusals.items() if group in waiting}
 
-    def _look_at(self, waiting: Batch | QueuedEntity) -> Steps[None]:
+    def _look_at(self, waiting: Batch | QueuedEntity) -> None:
         if EXTENDER in waiting.rejectors:  # nobody but an attempt asks extenders
             return
         if isinstance(waiting, Batch):
             if waiting:
-                yield from self._look_at_batch(waiting)
+                self._look_at_batch(waiting)
         elif waiting.place is not Place.UNSCHEDULABLE:
             return
         elif waiting.group is not None:
-            yield from self._look_at_group(waiting, waiting.group)
+            self._look_at_group(waiting, waiting.group)
         else:
-            yield from self._look_at_pod(waiting)
+            self._look_at_pod(waiting)
 
-    def _look_at_batch(self, batch: Batch) -> Steps[None]:
+    def _look_at_batch(self, batch: Batch) -> None:
         first = batch.first(self._ports.clock.now())
         [pod] = first.all_pods()
-        verdict = yield from self._verdict(batch.common, pod)
+        verdict = self._verdict(batch.common, pod)
         if verdict is None:
             return
         status = verdict.status
         if status is None or not status.rejected or self._reports.told(pod.uid) != reasons_of(status):
             self._queue.try_again(batch, _EVENT)
         if status is not None and status.rejected and self._queue.holds_for_all(batch, verdict.rejectors):
-            yield from self._renewals.renew((mate for each in batch for mate in each.all_pods()), status)
+            self._renewals.renew((mate for each in batch for mate in each.all_pods()), status)
 
-    def _look_at_pod(self, entity: QueuedEntity) -> Steps[None]:
+    def _look_at_pod(self, entity: QueuedEntity) -> None:
         """Whether there is room says nothing of a pod that may have been turned away from the node that it had."""
         [pod] = entity.all_pods()
         if self._nominator.nominated_node(pod.uid):
             return
-        verdict = yield from self._verdict(entity.key, pod)
+        verdict = self._verdict(entity.key, pod)
         status = None if verdict is None else verdict.status
         if status is not None and self._reports.told(pod.uid) != reasons_of(status):
             self._queue.try_again(entity, _EVENT)
 
-    def _look_at_group(self, entity: QueuedEntity, group: str) -> Steps[None]:
+    def _look_at_group(self, entity: QueuedEntity, group: str) -> None:
         refusal = self._refusals.get(group)
         if refusal is None or entity.pending_plugins:  # what it waits for is no node
             return
         moment = self._moment(refusal.members[0])
         if moment != refusal.moment:
             refusal.moment = moment
-            if refusal.reasons != (yield from self._reasons_of(refusal.members)):
+            if refusal.reasons != self._reasons_of(refusal.members):
                 self._queue.try_again(entity, _EVENT)
 
-    def _verdict(self, key: object, pod: PodInfo) -> Steps[_Verdict | None]:
+    def _verdict(self, key: object, pod: PodInfo) -> _Verdict | None:
         """What the pod's attempt would come to; None where a Filter plugin cannot say it in one go."""
         algorithm, state, moment = self._algorithm(pod), CycleState(), self._moment(pod)
         known = self._verdicts_before.get(key)
@@ -222,14 +222,14 @@ class Review:
             return None
         verdict = _Verdict(found.status)
         if found.status is not None and found.status.rejected:
-            nominated, text = yield from algorithm.post_filter(state, pod, found)
+            nominated, text = algorithm.post_filter(state, pod, found)
             rejectors = () if found.diagnosis is None else found.diagnosis.unschedulable_plugins
             status = None if nominated else Status(found.status.code, (text,), found.status.plugin)
             verdict = _Verdict(status, frozenset(rejectors))
         self._verdicts[key] = moment, verdict
         return verdict
 
-    def _reasons_of(self, members: Iterable[PodInfo]) -> Steps[frozenset[Reasons]]:
+    def _reasons_of(self, members: Iterable[PodInfo]) -> frozenset[Reasons]:
         """What keeps each of them, by itself, off nodes. Not to be given up: their group has been acted on by then."""
         reasons = []
         for pod in members:
@@ -239,7 +239,7 @@ class Review:
                 reasons.append(reasons_in(fit_error(found.filtered.diagnose(algorithm.snapshot))))
             elif found.status is not None:
                 reasons.append(reasons_of(found.status))
-            yield False
+            checkpoint()
         return frozenset(reasons)
 
     def _algorithm(self, pod: PodInfo) -> Algorithm:

@@ -6,7 +6,7 @@ same step; so two groups can never hold half each of what one of them needs. Mem
 with it; those that did not fit are then tried each on its own, as pods of no group are, preemption included. Then the
 members are bound together: when the quorum is lost meanwhile, none is.
 
-Whatever takes time for each member is done in `Steps`, between which the scheduler lets other work in.
+Whatever takes time for each member passes a checkpoint, at which the scheduler lets other work in.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ..contract.cycle_state import CycleState
 from ..contract.decision import GroupDecision, PodDecision
 from ..contract.group_tree import Part
-from ..contract.pod_group import PodGroupInfo, Steps, with_preemption
+from ..contract.pod_group import PodGroupInfo, with_preemption
 from ..contract.status import Code, Status
 from ..contract.topology import Topology
 from ..model.pod_info import PodInfo
@@ -27,7 +28,9 @@ from ..runtime.answers import Failed
 from ..runtime.group_calls import GroupCalls
 from ..runtime.nominator import PodNominator
 from ..runtime.points import MISSING, REJECT_TRIAL
+from ..runtime.watch import Watch
 from ..snapshot.view import Rows
+from ..work import Worker, checkpoint, commit
 from .attempt import Attempt
 from .binding_cycle import BindingCycle
 from .domain_search import DomainSearch, Searched
@@ -61,6 +64,7 @@ class GroupCycle:
         pods: PodEventHandler,
         nominator: PodNominator,
         ports: Ports,
+        watch: Watch,
     ) -> None:
         self._cycle = cycle
         self._trials = trials
@@ -72,48 +76,48 @@ class GroupCycle:
         self._reports = reports
         self._pods = pods
         self._ports = ports
+        self._watch = watch
 
-    def run(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> Steps[bool]:
+    def run(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> bool:
         """Decide for the waiting members of `group`; False if extenders have to be asked first."""
         now = self._ports.measured.now
-        began, attempts = now(), (yield from as_queued(attempts))
-        outcome = yield from self._decide_unless_it_fails(plugin, group, attempts)
+        began, attempts = now(), as_queued(attempts)
+        outcome = self._decide_unless_it_fails(plugin, group, attempts)
         if outcome.asks:
             return False
+        commit()
         if outcome.decision is not None:
-            yield from attempts[0].framework.tell_group_decision(outcome.decision)
-            yield False
+            attempts[0].framework.tell_group_decision(outcome.decision)
+            checkpoint()
         for attempt in outcome.alone:
-            yield from attempt.tell_followers()
-            yield False
+            attempt.tell_followers()
+            checkpoint()
         seconds = now() - began
         self._ports.observer.group_algorithm_seconds(seconds)
         result = "scheduled" if outcome.placed and _has_quorum(plugin, group) else outcome.failure()
         self._ports.observer.group_attempt(result, profile=attempts[0].profile, seconds=seconds)
         if outcome.together:
-            yield from self._failures.failed_together(outcome.failed)
+            self._failures.failed(outcome.failed)
         else:
             for attempt in outcome.failed:
                 self._failures.failed([attempt])
-                yield False
+                checkpoint()
         if outcome.placed:
             for attempt in outcome.placed:
                 self._reports.placed(attempt)
-                yield False
+                checkpoint()
             self._bindings.begins(outcome.placed)
             self._ports.spawn(self._bind(plugin, group, outcome))
         return True
 
-    def _decide_unless_it_fails(
-        self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]
-    ) -> Steps[GroupOutcome]:
+    def _decide_unless_it_fails(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
         """The same; what its plugin breaks at is an error of the group. Nothing is reserved where Failed is raised."""
         try:
-            return (yield from self.decide(plugin, group, attempts))
+            return self.decide(plugin, group, attempts)
         except Failed as failed:
             return GroupOutcome.at_fault(plugin, group, len(attempts), attempts, failed.status)
 
-    def decide(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> Steps[GroupOutcome]:
+    def decide(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
         """Place the members, or say why not. Raises Failed."""
         missing, topology = plugin.missing(group), plugin.topology(group)
         for attempt in attempts:
@@ -123,36 +127,36 @@ class GroupCycle:
         if fault is not None:
             return GroupOutcome.at_fault(plugin, group, missing, attempts, Status.failure(fault).by(plugin.name))
         if tree is not None:
-            return (yield from self._decide_tree(plugin, group, tree, attempts, outcome))
+            return self._decide_tree(plugin, group, tree, attempts, outcome)
         if missing <= 0:
-            return (yield from self._each_by_itself(plugin, group, topology, attempts, outcome))
-        yield True
-        searched = yield from self._search(plugin, group, topology, attempts, missing)
+            return self._each_by_itself(plugin, group, topology, attempts, outcome)
+        checkpoint()
+        searched = self._search(plugin, group, topology, attempts, missing)
         if isinstance(searched, Status):
             return GroupOutcome.at_fault(plugin, group, missing, attempts, searched)
         trial, no_domain = searched.trial, searched.no_domain
         members: list[PodDecision] = []
         for attempt in (*trial.placed, *trial.refused):
             members.append(attempt.decision())
-            yield True
+            checkpoint()
         waiting, placed = tuple(attempt.pod for attempt in attempts), len(trial.placed)
         if placed >= missing:
             outcome.decision = GroupDecision(plugin.name, group, None, None, placed, missing, members, waiting)
-            yield from self._place(trial.placed, missing, outcome)
+            self._place(trial.placed, missing, outcome)
             if not outcome.placed:
                 outcome.failed += trial.refused
                 return outcome
             for attempt in trial.refused:
                 attempt.begin_anew()
-            return (yield from self._each_by_itself(plugin, group, topology, trial.refused, outcome))
+            return self._each_by_itself(plugin, group, topology, trial.refused, outcome)
         cause = trial.refusal or Status.pending()
         status = plugin.reject_group(group, cause, placed=placed, missing=missing, no_domain=no_domain)
         status = untried = status.by(plugin.name)
         notes, helped = CycleState(), PostFiltered({} if status.code is Code.PENDING else None)
         if status.code is Code.UNSCHEDULABLE and attempts[0].framework.plugins.pod_group_post_filter:
 
-            def place(copies: Sequence[Attempt]) -> Steps[Tried]:
-                searched = yield from self._search(plugin, group, topology, copies, missing)
+            def place(copies: Sequence[Attempt]) -> Tried:
+                searched = self._search(plugin, group, topology, copies, missing)
                 if isinstance(searched, Status):
                     return searched
                 found, fitting = searched.trial, len(searched.trial.placed)
@@ -167,7 +171,7 @@ class GroupCycle:
                     plugin.told(REJECT_TRIAL, group, failed.status)
                     return failed.status
 
-            helped = yield from self._post_filter(plugin, group, attempts, missing, notes, place)
+            helped = self._post_filter(plugin, group, attempts, missing, notes, place)
             if helped.unheard is not None:
                 return GroupOutcome.unheard(plugin, group, missing, attempts, helped.unheard)
             status = Status(status.code, (with_preemption(status.message, helped.message),), status.plugin)
@@ -188,33 +192,33 @@ class GroupCycle:
             helped.message,
             asked=Part(group, missing, holding, topology),
             waiting_in={group: waiting},
-            untried=(yield from self._trials.alone(beside, members)),
+            untried=self._trials.alone(beside, members),
         )
-        outcome = yield from self._reject(plugin, status, untried, trial, decision, helped)
+        outcome = self._reject(plugin, status, untried, trial, decision, helped)
         outcome.awaits_victims = helped.made_room
         return outcome
 
     def _decide_tree(
         self, plugin: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], outcome: GroupOutcome
-    ) -> Steps[GroupOutcome]:
+    ) -> GroupOutcome:
         """Place what fits of a tree as one."""
         unheard: list[Status] = []
 
-        def helped(notes: CycleState, place: Place) -> Steps[PostFiltered]:
+        def helped(notes: CycleState, place: Place) -> PostFiltered:
             if not attempts[0].framework.plugins.pod_group_post_filter:
                 return PostFiltered()
-            found = yield from self._post_filter(plugin, group, attempts, len(attempts), notes, place)
+            found = self._post_filter(plugin, group, attempts, len(attempts), notes, place)
             outcome.awaits_victims = found.made_room
             if found.unheard is not None:
                 unheard.append(found.unheard)
             return found
 
-        yield True
-        found = yield from self._trees.decide(plugin, group, tree, attempts, helped)
+        checkpoint()
+        found = self._trees.decide(plugin, group, tree, attempts, helped)
         if unheard:
             return GroupOutcome.unheard(plugin, group, len(attempts), attempts, unheard[0])
         outcome.decision, outcome.whole, outcome.together = found.decision, True, True
-        yield from self._place(found.placed, len(found.placed), outcome)
+        self._place(found.placed, len(found.placed), outcome)
         outcome.failed += found.failed
         return outcome
 
@@ -226,7 +230,7 @@ class GroupCycle:
         missing: int,
         notes: CycleState,
         place: Place,
-    ) -> Steps[PostFiltered]:
+    ) -> PostFiltered:
         """What PodGroupPostFilter makes of the refusal."""
         waiting = tuple(attempt.pod for attempt in attempts)
         info = PodGroupInfo(
@@ -243,7 +247,7 @@ class GroupCycle:
         algorithm = self._cycle.algorithm(framework.name)
         consultation = GroupConsultation(algorithm.snapshot, attempts, self._ports.extenders)
         trial = GroupTrial(algorithm, self._nominator, attempts, place, consultation)
-        found = yield from post_filter(framework, notes, info, trial)
+        found = post_filter(framework, notes, info, trial)
         return replace(found, unheard=consultation.unheard)
 
     def _each_by_itself(
@@ -253,8 +257,9 @@ class GroupCycle:
         topology: Topology | None,
         attempts: Sequence[Attempt],
         outcome: GroupOutcome,
-    ) -> Steps[GroupOutcome]:
+    ) -> GroupOutcome:
         outcome.alone += attempts
+        commit()
         for attempt in attempts:
             within = self._within(plugin, group, topology)
             if isinstance(within, Status):
@@ -262,13 +267,11 @@ class GroupCycle:
                 outcome.failed.append(attempt)
                 continue
             attempt.state.within = within
-            for _ in self._cycle.run(attempt):
-                yield False
-            if (yield from self._cycle.is_to_begin_anew(attempt, may_be_closed=False)):
-                for _ in self._cycle.run(attempt):
-                    yield False
+            self._cycle.run(attempt)
+            if self._cycle.works_out(attempt):
+                self._cycle.run(attempt)
             (outcome.placed if attempt.status is None else outcome.failed).append(attempt)
-            yield False
+            checkpoint()
         return outcome
 
     def _within(self, plugin: GroupCalls, group: str, topology: Topology | None) -> Rows | Status | None:
@@ -287,46 +290,47 @@ class GroupCycle:
         topology: Topology | None,
         attempts: Sequence[Attempt],
         missing: int,
-    ) -> Steps[Searched[Trial] | Status]:
+    ) -> Searched[Trial] | Status:
         """Try the members: where they have to be together in one domain after another, else anywhere."""
 
-        def try_() -> Steps[Trial]:
+        def try_() -> Trial:
             return self._trials.run(plugin, attempts, missing)
 
         if topology is None:
-            return Searched((yield from try_()))
-        return (yield from self._domains.search(topology, plugin.placed_members(group), attempts, missing, try_))
+            return Searched(try_())
+        return self._domains.search(topology, plugin.placed_members(group), attempts, missing, try_)
 
     # What follows from it.
 
-    def _place(self, fitting: Sequence[Attempt], missing: int, outcome: GroupOutcome) -> Steps[None]:
+    def _place(self, fitting: Sequence[Attempt], missing: int, outcome: GroupOutcome) -> None:
         """Reserve for real, then permit. Once too few are left, all that was reserved is given back, last first."""
+        commit()
         for index, attempt in enumerate(fitting):
             if self._cycle.reserve(attempt):
                 outcome.placed.append(attempt)
             elif not self._go_on(attempt, len(outcome.placed) + len(fitting) - index - 1, missing, outcome):
-                yield from self._give_up(attempt, fitting[index + 1 :], outcome)
+                self._give_up(attempt, fitting[index + 1 :], outcome)
                 return
-            yield False
+            checkpoint()
         placed, outcome.placed = outcome.placed, []
         for index, attempt in enumerate(placed):
             if self._cycle.permit(attempt):
                 outcome.placed.append(attempt)
             elif not self._go_on(attempt, len(outcome.placed) + len(placed) - index - 1, missing, outcome):
                 outcome.placed += placed[index + 1 :]
-                yield from self._give_up(attempt, (), outcome)
+                self._give_up(attempt, (), outcome)
                 return
-            yield False
+            checkpoint()
 
     def _go_on(self, lost: Attempt, left: int, missing: int, outcome: GroupOutcome) -> bool:
         outcome.failed.append(lost)
         outcome.first_lost = outcome.first_lost or lost
         return left >= missing
 
-    def _give_up(self, lost: Attempt, rest: Sequence[Attempt], outcome: GroupOutcome) -> Steps[None]:
+    def _give_up(self, lost: Attempt, rest: Sequence[Attempt], outcome: GroupOutcome) -> None:
         for attempt in reversed(outcome.placed):
             self._bindings.withdraw(attempt, lost)
-            yield False
+            checkpoint()
         for attempt in rest:
             attempt.fail_with(lost)
         outcome.failed += [*outcome.placed, *rest]
@@ -340,7 +344,7 @@ class GroupCycle:
         trial: Trial,
         decision: GroupDecision,
         helped: PostFiltered,
-    ) -> Steps[GroupOutcome]:
+    ) -> GroupOutcome:
         """All are told `status`, but those that were not tried `untried`, and get back to the queue together."""
         rejectors = set().union(*(attempt.rejectors for attempt in trial.refused))
         pending = set().union(*(attempt.pending for attempt in trial.refused))
@@ -349,8 +353,8 @@ class GroupCycle:
         if status.code is Code.PENDING:
             pending = pending or {plugin.name}
             for attempt in trial.untried:
-                yield from self._cycle.schedule_in_steps(attempt)
-                yield True
+                self._cycle.schedule_pod(attempt)
+                checkpoint()
         outcome = GroupOutcome(together=True, decision=decision)
         tried = (*trial.refused, *trial.placed)
         for place, attempt in enumerate((*tried, *trial.untried)):
@@ -362,7 +366,7 @@ class GroupCycle:
             if helped.nominations is not None:
                 attempt.nominated = helped.nominations.get(attempt.pod.uid, "")
             outcome.failed.append(attempt)
-            yield True
+            checkpoint()
         return outcome
 
     # Binding.
@@ -374,24 +378,25 @@ class GroupCycle:
             await self._each(self._bindings.permitted, attempts)
             gone = [attempt for attempt in attempts if attempt.status is None and not self._is_there(attempt.pod)]
             if gone or outcome.first_lost is not None or any(attempt.status is not None for attempt in attempts):
-                await self._ports.standstill.in_slices(self._give_back(plugin, group, outcome, gone))
+                give_back = partial(self._give_back, plugin, group, outcome, gone)
+                await self._ports.standstill.in_slices(give_back, Worker(self._watch))
             await self._each(self._bindings.bind, [attempt for attempt in attempts if attempt.status is None])
 
-    def _give_back(self, plugin: GroupCalls, group: str, outcome: GroupOutcome, gone: Sequence[Attempt]) -> Steps[None]:
+    def _give_back(self, plugin: GroupCalls, group: str, outcome: GroupOutcome, gone: Sequence[Attempt]) -> None:
         """The places of those who lost theirs since, or are gone; of all if too few are left."""
         for attempt in gone:
             self._bindings.removed(attempt)
-            yield False
+            checkpoint()
         lost = [attempt for attempt in outcome.placed if attempt.status is not None]
         first_lost = outcome.first_lost or next(iter(lost), None)
         if first_lost is None or (not outcome.whole and _has_quorum(plugin, group)):
             for attempt in lost:
-                yield from self._failures.released_together([attempt])
+                self._failures.released([attempt])
             return
         for attempt in reversed([attempt for attempt in outcome.placed if attempt.status is None]):
             self._bindings.withdraw(attempt, first_lost)
-            yield False
-        yield from self._failures.released_together(outcome.placed)
+            checkpoint()
+        self._failures.released(outcome.placed)
 
     async def _each(self, work: Callable[[Attempt], Coroutine[Any, Any, object]], attempts: Sequence[Attempt]) -> None:
         """Have it done for all at once, some of which begin in each turn of the loop."""

@@ -14,17 +14,18 @@ from dataclasses import dataclass
 from ..contract.cycle_state import CycleState
 from ..contract.decision import GroupDecision, PodDecision
 from ..contract.group_tree import Part
-from ..contract.pod_group import Steps, with_preemption
+from ..contract.pod_group import with_preemption
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from ..runtime.group_calls import GroupCalls
+from ..work import checkpoint
 from .attempt import Attempt
 from .group_post_filter import Place, PostFiltered, Tried
 from .tree_trial import PartTrial, TreeTrials
 
-Help = Callable[[CycleState, Place], Steps[PostFiltered]]
+Help = Callable[[CycleState, Place], PostFiltered]
 """Asks PodGroupPostFilter, which is given notes to write to and a way to try the tree."""
-Alone = Callable[[Sequence[Attempt], Sequence[PodDecision]], Steps[list[PodDecision]]]
+Alone = Callable[[Sequence[Attempt], Sequence[PodDecision]], list[PodDecision]]
 """Decides for one of each kind of pods of which none was tried, see `GroupTrials.alone`."""
 
 
@@ -52,26 +53,26 @@ class TreeCycle:
 
     def decide(
         self, plugin: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], help_: Help
-    ) -> Steps[TreeOutcome]:
+    ) -> TreeOutcome:
         """Try the tree, and others' eviction where it does not fit for want of room."""
-        trial = yield from self._trials.run(plugin, tree, attempts)
+        trial = self._trials.run(plugin, tree, attempts)
         tried = [attempt for leaf in trial.leaves() for attempt in leaf.tried]
         members = []
         for attempt in tried:
             members.append(attempt.decision())
-            yield True
+            checkpoint()
         refusals = [attempt.status for attempt in tried if attempt.status is not None]
         refused = trial.error or _refused(plugin, trial, anyone=bool(trial.placed))
         notes, helped = CycleState(), PostFiltered()
         if refused is not None and refused.code is Code.UNSCHEDULABLE:
 
-            def place(copies: Sequence[Attempt]) -> Steps[Tried]:
-                found = yield from self._trials.run(plugin, tree, copies)
+            def place(copies: Sequence[Attempt]) -> Tried:
+                found = self._trials.run(plugin, tree, copies)
                 if found.fits and found.placed:
                     return found.placed
                 return found.error or _refused(plugin, found, anyone=False) or Status.unschedulable()
 
-            helped = yield from help_(notes, place)
+            helped = help_(notes, place)
         told: dict[str, Status | None] = {}
         _tell(plugin, tree, trial, refused, told)
         parts = {key: _with_help(status, helped) for key, status in told.items()}
@@ -79,7 +80,7 @@ class TreeCycle:
         waiting_in: defaultdict[str, list[PodInfo]] = defaultdict(list)
         for pod in waiting:
             waiting_in[plugin.part_of(pod)].append(pod)
-        untried = [] if refused is None else (yield from self._alone(attempts, members))
+        untried = [] if refused is None else self._alone(attempts, members)
         decision = GroupDecision(
             plugin.name,
             group,
@@ -99,7 +100,7 @@ class TreeCycle:
         )
         placed = trial.placed if refused is None else ()
         to_untried = parts if plugin.terse else told
-        failed = yield from self._fail(plugin, trial, parts, to_untried, attempts, placed, helped)
+        failed = self._fail(plugin, trial, parts, to_untried, attempts, placed, helped)
         return TreeOutcome(placed, failed, decision)
 
     def _fail(
@@ -111,7 +112,7 @@ class TreeCycle:
         attempts: Sequence[Attempt],
         placed: Sequence[Attempt],
         helped: PostFiltered,
-    ) -> Steps[list[Attempt]]:
+    ) -> list[Attempt]:
         """Tell all who are not placed why: those that were tried what their leaf is `told`, others `to_untried`."""
         going = {attempt.pod.uid for attempt in placed}
         unfit = {leaf.part.key: {each.pod.uid for each in leaf.tried} for leaf in trial.leaves() if not leaf.fits}
@@ -132,7 +133,7 @@ class TreeCycle:
             attempt.rejectors, attempt.pending = set(rejectors), set(pending)
             if helped.nominations is not None:
                 attempt.nominated = helped.nominations.get(attempt.pod.uid, "")
-            yield True
+            checkpoint()
         return failed
 
 

@@ -1,22 +1,24 @@
 """The scheduler: takes entities off the queue and has their pods scheduled, one by one or as a group.
 
 The operator's loop calls `step` as long as it returns True and lets other work in between. A group is decided in as
-many steps as it takes, and the picture stands still meanwhile (`runtime.standstill`). Binding runs in tasks of its own,
-so a decision never waits for the API.
+many slices as it takes (`work`), and the picture stands still meanwhile (`runtime.standstill`). Binding runs in tasks
+of its own, so a decision never waits for the API.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from ..cache.cache import Cache
 from ..contract.cycle_state import CycleState
 from ..contract.plugin import QueuedPod
-from ..contract.pod_group import Steps
 from ..queue.entity import QueuedEntity, Rejection
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.framework import Framework
+from ..runtime.watch import Watch
+from ..work import GivenUp, Worker, at_each, checkpoint, commit
 from .attempt import Attempt
 from .binding_cycle import BindingCycle
 from .consultations import Consultations, Consulted
@@ -54,6 +56,7 @@ class Scheduler:
         review: Review,
         reports: Reports,
         ports: Ports,
+        watch: Watch,
     ) -> None:
         self.reports = reports
         self.decided = 0
@@ -67,9 +70,8 @@ class Scheduler:
         self._consultations = consultations
         self._review = review
         self._ports = ports
-        self._set_aside = SetAside(failures.still_waits)
-        self._decision: Steps[None] | None = None
-        self._may_give_up = True
+        self._set_aside = SetAside(failures.still_waits, watch)
+        self._worker = Worker(watch)
 
     @property
     def binding(self) -> int:
@@ -79,7 +81,7 @@ class Scheduler:
     @property
     def under_way(self) -> bool:
         """Whether a decision has begun and not ended."""
-        return self._decision is not None
+        return self._worker.busy
 
     @property
     def has_long_work(self) -> bool:
@@ -98,113 +100,103 @@ class Scheduler:
 
         False when nothing is ready, or the picture stands still for something else.
         """
-        if self._decision is None:
-            if self._ports.standstill.under_way:
+        standstill = self._ports.standstill
+        if not self._worker.busy:
+            if standstill.under_way:
                 return False
-            self._decision = None if self._set_aside.has_turn() else self._next()
-            if self._decision is None:
-                return self._set_aside.step()
-            self._ports.standstill.begin()
-        self._go_on(self._decision)
+            decide = None if self._set_aside.has_turn() else self._next()
+            if decide is None:
+                return self._set_aside.go_on(at_each)
+            standstill.begin()
+            self._worker.begin(decide)
+        try:
+            self._worker.go_on(standstill.slice_end())
+        finally:
+            self._end_if_decided()
         return True
 
     def give_up(self) -> None:
         """End the decision under way, if there is one: its pods are ready again, or were acted on already."""
-        if self._decision is not None:
-            if self._may_give_up:
-                self._decision.close()
-            else:
-                for _ in self._decision:
-                    pass
-            self._decided()
+        if self._worker.busy:
+            try:
+                self._worker.give_up()
+            finally:
+                self._end_if_decided()
 
-    def _go_on(self, decision: Steps[None]) -> None:
-        is_over = self._ports.standstill.slice_end()
-        try:
-            for self._may_give_up in decision:
-                if is_over():
-                    return
-        except BaseException:
-            self._decided()
-            raise
-        self._decided()
+    def _end_if_decided(self) -> None:
+        if not self._worker.busy:
+            self._ports.standstill.end()
 
-    def _decided(self) -> None:
-        self._decision = None
-        self._ports.standstill.end()
-
-    def _next(self) -> Steps[None] | None:
+    def _next(self) -> Callable[[], None] | None:
         consulted = self._consultations.next()
         if consulted is not None:
             pods = [attempt.queued for attempt in consulted.attempts]
-            return self._given_back_if_closed(pods, self._decide_after_all(consulted))
+            return self._given_back_if_given_up(pods, partial(self._decide_after_all, consulted))
         attempt = self._set_aside.next()
         if attempt is not None:
-            steps = self._decide_after_all(Consulted(attempt.profile, None, [attempt]))
-            return self._given_back_if_closed([attempt.queued], steps)
+            alone = Consulted(attempt.profile, None, [attempt])
+            return self._given_back_if_given_up([attempt.queued], partial(self._decide_after_all, alone))
         looks = self._review.next()
         if looks is not None:
             return looks
-        entity = None if self._queue.has_steps_due else self._queue.pop()
+        entity = None if self._queue.is_unsettled else self._queue.pop()
         if entity is None:
-            return self._settle() if self._queue.has_steps_due else None
-        return self._given_back_if_closed(tuple(entity.pods.values()), self._take(entity))
+            return self._queue.settle if self._queue.is_unsettled else None
+        return self._given_back_if_given_up(tuple(entity.pods.values()), partial(self._take, entity))
 
-    def _settle(self) -> Steps[None]:
-        """Let large groups that were woken or activated become ready."""
-        for _ in self._queue.steps_due():
-            yield True
+    def _given_back_if_given_up(self, pods: Sequence[QueuedPod], decide: Callable[[], None]) -> Callable[[], None]:
+        def decided() -> None:
+            try:
+                decide()
+            except GivenUp:
+                self._queue.requeue(pods, Rejection())
+                self._queue.activate(queued.info for queued in pods)
+                raise
+            self.decided += 1
 
-    def _given_back_if_closed(self, pods: Sequence[QueuedPod], steps: Steps[None]) -> Steps[None]:
-        try:
-            yield from steps
-        except GeneratorExit:
-            self._queue.requeue(pods, Rejection())
-            self._queue.activate(queued.info for queued in pods)
-            raise
-        self.decided += 1
+        return decided
 
-    def _take(self, entity: QueuedEntity) -> Steps[None]:
+    def _take(self, entity: QueuedEntity) -> None:
         attempts: list[Attempt] = []
         for queued in tuple(entity.pods.values()):
             if attempts:
-                yield True
+                checkpoint()
             if self._eligible(queued):
                 attempts.append(self._begin(queued, entity))
         if self._consultations.are_due(attempts):
             self._consultations.add(Consulted(entity.profile, entity.group, attempts))
         else:
-            yield from self._decide(entity.profile, entity.group, attempts)
+            self._decide(entity.profile, entity.group, attempts)
 
-    def _decide_after_all(self, consulted: Consulted) -> Steps[None]:
+    def _decide_after_all(self, consulted: Consulted) -> None:
         """Decide for those that still make sense after a while, on the pods and the cluster as they are by now."""
         attempts = consulted.attempts
         left = [each for each in attempts if self._failures.still_waits(each) and self._eligible(each.queued)]
         for attempt in left:
             attempt.generation = self._cache.generation
-        yield from self._decide(consulted.profile, consulted.group, left)
+        self._decide(consulted.profile, consulted.group, left)
 
-    def _decide(self, profile: str, entity_group: str | None, attempts: Sequence[Attempt]) -> Steps[None]:
+    def _decide(self, profile: str, entity_group: str | None, attempts: Sequence[Attempt]) -> None:
         if attempts and entity_group is not None:
             plugin, group = self._frameworks[profile].groups.named(entity_group)
-            if (yield from self._groups.run(plugin, group, attempts)):
-                yield from self._review.note(entity_group, attempts)
+            if self._groups.run(plugin, group, attempts):
+                self._review.note(entity_group, attempts)
             else:
                 self._consultations.ask_for_group(Consulted(profile, entity_group, attempts))
         else:
             for attempt in attempts:
-                yield from self._schedule_one(attempt)
+                self._schedule_one(attempt)
 
-    def _schedule_one(self, attempt: Attempt) -> Steps[None]:
-        yield from self._cycle.run(attempt)
-        work = self._cycle.is_to_begin_anew(attempt)
-        if self._set_aside.takes(attempt, work):
+    def _schedule_one(self, attempt: Attempt) -> None:
+        self._cycle.run(attempt)
+        if self._set_aside.takes(attempt, partial(self._cycle.works_out, attempt)):
             return
-        if (yield from work):
-            yield from self._cycle.run(attempt)
+        if self._cycle.works_out(attempt):
+            self._cycle.run(attempt)
         if attempt.status is not None and self._consultations.reopened(attempt):
             return
-        yield from attempt.tell_followers()
+        commit()
+        attempt.tell_followers()
         if attempt.status is not None:
             self._failures.failed([attempt])
             return

@@ -12,7 +12,6 @@ from ..cache.cache import Cache
 from ..contract.cycle_state import CycleState
 from ..contract.handle import Clock
 from ..contract.observer import Observer
-from ..contract.pod_group import Steps
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
 from ..runtime.nominator import PodNominator
@@ -45,16 +44,13 @@ class SchedulingCycle:
         """That of a profile, by its schedulerName."""
         return self._algorithms[profile]
 
-    def run(self, attempt: Attempt) -> Steps[None]:
-        """Choose a node, reserve it and ask Permit. On failure nothing is reserved and `attempt.status` says why.
-
-        Where no node is found PostFilter may take long, so it yields now and then; nothing is reserved by then.
-        """
+    def run(self, attempt: Attempt) -> None:
+        """Choose a node, reserve it and ask Permit. On failure nothing is reserved and `attempt.status` says why."""
         began = self._clock.now()
         found = self._find(attempt)
         if found.status is not None:
             algorithm = self._algorithms[attempt.profile]
-            attempt.nominated, text = yield from algorithm.post_filter(attempt.state, attempt.pod, found)
+            attempt.nominated, text = algorithm.post_filter(attempt.state, attempt.pod, found)
             if found.status.rejected:
                 found.status = Status(found.status.code, (text,), found.status.plugin)
             self._fail(attempt, found.status, found.diagnosis)
@@ -64,17 +60,16 @@ class SchedulingCycle:
 
     def schedule_pod(self, attempt: Attempt) -> None:
         """Set `attempt.node_name`, or its status; PostFilter is not asked. Reserves nothing."""
+        self._schedule_pod(attempt)
+        if self.works_out(attempt):
+            self._schedule_pod(attempt)
+
+    def _schedule_pod(self, attempt: Attempt) -> None:
         began = self._clock.now()
         found = self._find(attempt)
         if found.status is not None:
             self._fail(attempt, found.status, found.diagnosis)
         self._observer.algorithm_seconds(self._clock.now() - began)
-
-    def schedule_in_steps(self, attempt: Attempt) -> Steps[None]:
-        """The same, with the long work of Filter plugins."""
-        self.schedule_pod(attempt)
-        if (yield from self.is_to_begin_anew(attempt)):
-            self.schedule_pod(attempt)
 
     def _find(self, attempt: Attempt) -> Feasible:
         """Choose among the nodes that fit, if there are any."""
@@ -97,11 +92,11 @@ class SchedulingCycle:
         if attempt.nominated is None and self._nominator.nominated_node(attempt.pod.uid):
             attempt.no_node = False  # others like it are not promised that node
 
-    def is_to_begin_anew(self, attempt: Attempt, *, may_be_closed: bool = True) -> Steps[bool]:
-        """Whether a Filter plugin had long work left, which is done then, so that the pod is to be tried once more."""
+    def works_out(self, attempt: Attempt) -> bool:
+        """Whether a Filter plugin had long work left, which is done now, so that the pod is to be tried once more."""
         if attempt.state.long_work.left is None:
             return False
-        yield from attempt.framework.work_out(attempt.state, attempt.pod, may_be_closed=may_be_closed)
+        attempt.framework.work_out(attempt.state, attempt.pod)
         attempt.begin_anew()
         return True
 

@@ -11,16 +11,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from ..contract.pod_group import Steps
+from ..runtime.watch import Watch
+from ..work import IsOver, Worker
 from .attempt import Attempt
 
 
 class SetAside:
     """Attempts with long work. `still_waits` says whether the pod of one is to be decided at all."""
 
-    def __init__(self, still_waits: Callable[[Attempt], bool]) -> None:
+    def __init__(self, still_waits: Callable[[Attempt], bool], watch: Watch) -> None:
         self._still_waits = still_waits
-        self._working: deque[tuple[Attempt, Steps[bool]]] = deque()
+        self._watch = watch
+        self._working: deque[tuple[Attempt, Worker]] = deque()
         self._ready: deque[Attempt] = deque()
         self._has_turn = False
 
@@ -28,12 +30,14 @@ class SetAside:
         """Whether there are any."""
         return bool(self._working or self._ready)
 
-    def takes(self, attempt: Attempt, work: Steps[bool]) -> bool:
-        """Put it aside if it has long work left, which taking all of `work` does, and was not put aside before."""
+    def takes(self, attempt: Attempt, work_out: Callable[[], object]) -> bool:
+        """Put it aside if it has long work left, which `work_out` does, and was not put aside before."""
         if attempt.state.long_work.left is None or attempt.was_set_aside:
             return False
         attempt.was_set_aside = True
-        self._working.append((attempt, work))
+        worker = Worker(self._watch)
+        worker.begin(work_out)
+        self._working.append((attempt, worker))
         return True
 
     def next(self) -> Attempt | None:
@@ -41,20 +45,20 @@ class SetAside:
         return self._ready.popleft() if self._ready else None
 
     def has_turn(self) -> bool:
-        """Whether a step of work comes before the next decision: one in two turns."""
+        """Whether a slice of work comes before the next decision: one in two turns."""
         self._has_turn = bool(self._working) and not self._has_turn
         return self._has_turn
 
-    def step(self) -> bool:
-        """Do a step of the work whose turn it is. False when there is none."""
+    def go_on(self, is_over: IsOver) -> bool:
+        """Do a slice of the work whose turn it is. False when there is none."""
         if not self._working:
             return False
-        attempt, work = self._working.popleft()
+        attempt, worker = self._working.popleft()
         if not self._still_waits(attempt):
-            work.close()
-        elif next(work, None) is None:
+            worker.give_up()
+        elif worker.go_on(is_over):
             self._ready.append(attempt)
         else:
-            self._working.append((attempt, work))
+            self._working.append((attempt, worker))
         self._has_turn = self._has_turn and bool(self._working)
         return True

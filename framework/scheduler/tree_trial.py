@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..contract.group_tree import Part, Shortage
-from ..contract.pod_group import Steps
 from ..contract.status import Status
 from ..runtime.group_calls import GroupCalls
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
+from ..work import checkpoint, shielded
 from .attempt import Attempt
 from .domain_search import DomainSearch
 from .group_trial import GroupTrials
@@ -75,27 +75,27 @@ class TreeTrials:
         self._domains = domains
         self._snapshot = snapshot
 
-    def run(self, plugin: GroupCalls, tree: Part, attempts: Sequence[Attempt]) -> Steps[PartTrial]:
+    def run(self, plugin: GroupCalls, tree: Part, attempts: Sequence[Attempt]) -> PartTrial:
         """Try the waiting members of a tree, in each leaf in the order given."""
         waiting: dict[str, list[Attempt]] = {}
         for attempt in attempts:
             waiting.setdefault(plugin.part_of(attempt.pod), []).append(attempt)
             attempt.begin_anew()
-        return (yield from self._search(_Ground(plugin, waiting), tree, None))
+        return self._search(_Ground(plugin, waiting), tree, None)
 
-    def _search(self, ground: _Ground, part: Part, within: Rows | None) -> Steps[PartTrial]:
+    def _search(self, ground: _Ground, part: Part, within: Rows | None) -> PartTrial:
         """Try a part: where it has to be in one domain in one after another, else anywhere `within` its parent's."""
         attempts = ground.of(part)
         for attempt in attempts:
             attempt.state.within = within
         if part.topology is None or not attempts:
-            return (yield from self._try(ground, part, within))
+            return self._try(ground, part, within)
 
-        def try_() -> Steps[PartTrial]:
+        def try_() -> PartTrial:
             return self._try(ground, part, attempts[0].state.within)
 
         domains = self._domains.inside(within)
-        found = yield from domains.search(part.topology, part.holding, attempts, max(1, part.least), try_)
+        found = domains.search(part.topology, part.holding, attempts, max(1, part.least), try_)
         if isinstance(found, Status):
             return PartTrial(part, error=found)
         trial = found.trial
@@ -104,18 +104,18 @@ class TreeTrials:
             trial.shortage = Shortage(short.fitting, short.left, short.tried, found.no_domain)
         return trial
 
-    def _try(self, ground: _Ground, part: Part, within: Rows | None) -> Steps[PartTrial]:
+    def _try(self, ground: _Ground, part: Part, within: Rows | None) -> PartTrial:
         if part.parts is None:
-            return (yield from self._try_leaf(ground, part))
-        return (yield from self._try_parts(ground, part, part.parts, within))
+            return self._try_leaf(ground, part)
+        return self._try_parts(ground, part, part.parts, within)
 
-    def _try_leaf(self, ground: _Ground, part: Part) -> Steps[PartTrial]:
+    def _try_leaf(self, ground: _Ground, part: Part) -> PartTrial:
         attempts = ground.waiting.get(part.key, ())
         if len(attempts) < part.needed:
             return PartTrial(part, shortage=Shortage(0, len(attempts), tried=False))
         if not attempts:
             return PartTrial(part)
-        trial = yield from self._trials.run(ground.plugin, attempts, part.needed)
+        trial = self._trials.run(ground.plugin, attempts, part.needed)
         tried = [*trial.placed, *trial.refused]
         if len(trial.placed) >= part.needed:
             return PartTrial(part, trial.placed, tried)
@@ -124,7 +124,7 @@ class TreeTrials:
         short.error = None if broken is None else ground.plugin.reject_part(part, broken)
         return short
 
-    def _try_parts(self, ground: _Ground, part: Part, parts: Sequence[Part], within: Rows | None) -> Steps[PartTrial]:
+    def _try_parts(self, ground: _Ground, part: Part, parts: Sequence[Part], within: Rows | None) -> PartTrial:
         """One after another, each with those before it on their nodes; until too few are left."""
         found = PartTrial(part, parts=(trials := []))
         kept: list[Attempt] = []
@@ -132,30 +132,27 @@ class TreeTrials:
         with self._snapshot.trial():
             try:
                 while left and fitting + left >= part.needed and found.error is None:
-                    trial = yield from self._search(ground, parts[len(parts) - left], within)
+                    trial = self._search(ground, parts[len(parts) - left], within)
                     trials.append(trial)
                     left -= 1
                     found.error = None if trial.error is None else ground.plugin.reject_part(part, trial.error)
                     if trial.fits:
-                        found.error = yield from self._keep(trial.placed, kept)
+                        found.error = self._keep(trial.placed, kept)
                         fitting += 1
-                    yield True
+                    checkpoint()
                 placed = [*kept]
-                while kept:
-                    _unreserve(kept.pop())
-                    yield True
-                while self._snapshot.take_back():
-                    yield True
             finally:
-                while kept:
-                    _unreserve(kept.pop())
+                with shielded:
+                    while kept:
+                        _unreserve(kept.pop())
+                        checkpoint()
         if found.error is None and fitting >= part.needed:
             found.placed = placed
         else:
             found.shortage = Shortage(fitting, left, bool(trials))
         return found
 
-    def _keep(self, placed: Sequence[Attempt], kept: list[Attempt]) -> Steps[Status | None]:
+    def _keep(self, placed: Sequence[Attempt], kept: list[Attempt]) -> Status | None:
         """Put members back on the nodes that they found a moment ago."""
         for attempt in placed:
             self._snapshot.add_pod(attempt.pod, attempt.node_name)
@@ -163,7 +160,7 @@ class TreeTrials:
             refused = attempt.framework.run_reserve_plugins_reserve(attempt.state, attempt.pod, attempt.node_name)
             if refused is not None:
                 return Status.failure(f"reserved a moment ago, but not again: {refused.message}")
-            yield True
+            checkpoint()
         return None
 
 

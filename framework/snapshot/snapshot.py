@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ..model.node import Node
 from ..model.pod_info import HostPort, PodInfo
 from ..model.requests import amounts
+from ..work import checkpoint, shielded
 from .journal import Journal
 from .labels import LabelColumns
 from .node_tables import ImageTable, PortTable, TaintColumn
@@ -219,13 +220,14 @@ class Snapshot:
         try:
             yield
         finally:
-            while self.take_back():
-                pass
+            with shielded:
+                while self._take_back():
+                    checkpoint()
             self._undo = outer
             if outer is None:
                 self._restore_order()
 
-    def take_back(self) -> bool:
+    def _take_back(self) -> bool:
         """Undo the latest change of the innermost trial under way; False when there is none."""
         log = self._undo
         if not log:

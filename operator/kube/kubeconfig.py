@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from os.path import expanduser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +125,7 @@ class Origin:
 
     def path(self, text: str) -> Path:
         """The file that `text` names."""
-        return self.file.parent / Path(expanduser(text))
+        return self.file.parent / Path(text).expanduser()
 
     def complain(self, problem: str) -> CredentialsError:
         """The error to raise about this place."""
@@ -155,11 +154,11 @@ def kubeconfig_paths(
     A file named explicitly must exist; of those in KUBECONFIG, or `~/.kube/config`, the missing ones are left out.
     """
     if explicit is not None:
-        path = Path(expanduser(explicit))
+        path = Path(explicit).expanduser()
         if not path.exists():
             raise CredentialsError(f"{path}: no such kubeconfig file")
         return (path,)
-    listed = [Path(expanduser(part)) for part in environ.get("KUBECONFIG", "").split(":") if part]
+    listed = [Path(part).expanduser() for part in environ.get("KUBECONFIG", "").split(":") if part]
     candidates = listed or [(home or Path.home()) / ".kube" / "config"]
     return tuple(dict.fromkeys(path for path in candidates if path.exists()))
 

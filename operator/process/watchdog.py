@@ -18,7 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from muster.framework.runtime.plugin_calls import Watch
+    from muster.framework.runtime.watch import Watch
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,6 @@ import msgspec
 
 from muster.framework.contract import Code, CycleState, Part, Status
 from muster.framework.contract.extender import Consultation
-from muster.framework.contract.pod_group import at_once
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
@@ -226,7 +225,7 @@ class Rehearsal:
         snapshot, algorithm = self._engine.cache.snapshot, self._engine.algorithms[pod.pod.spec.scheduler_name]
         state = CycleState()
         state.group, state.consultation = group_key(pod) or "", heard_of.get(pod.uid)
-        found = at_once(algorithm.find_in_steps(state, pod))
+        found = algorithm.find_to_the_end(state, pod)
         row = algorithm.select_host(state, pod, found, first_of_equals) if len(found.rows) else None
         if not isinstance(row, int):
             return "", found

@@ -20,9 +20,7 @@ from muster.framework.contract import (
     PodFollower,
     PodInfo,
     PostBindPlugin,
-    Steps,
 )
-from muster.framework.contract.pod_group import at_once
 from muster.framework.model.times import rfc3339
 from muster.operator.podgroups.membership import group_key
 from muster.plugins.gangscheduling.hierarchy import COMPOSITE_PREFIX, is_root
@@ -75,13 +73,13 @@ class Foreteller(PostBindPlugin, DecisionFollower, PodFollower):
         """A pod by itself."""
         self._noted.decided(_Who(decision.pod.key), wanted_by_pod(decision))
 
-    def on_group_decision(self, decision: GroupDecision) -> Steps[None]:
+    def on_group_decision(self, decision: GroupDecision) -> None:
         """A group, or a tree of groups."""
         if is_root(decision.group):
             who = _Who(decision.group.removeprefix(COMPOSITE_PREFIX), group=True, composite=True)
         else:
             who = _Who(group_key(decision.waiting[0]) or decision.group, group=True)
-        self._noted.decided(who, (yield from wanted_by_group(decision)))
+        self._noted.decided(who, wanted_by_group(decision))
 
 
 class _Who(NamedTuple):
@@ -113,7 +111,7 @@ class _Noted:
         by_priority = sorted(self._wanted.items(), key=lambda each: -max(pod.priority for pod in each[1].pods))
         for who, wanted in by_priority:
             endings = [*self.ends.later_than(self._began)]
-            found = at_once(plan_for(wanted, endings, holds, handle, self._began))
+            found = plan_for(wanted, endings, holds, handle, self._began)
             start = found[0].start if found else inf
             if start == inf:
                 continue

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from muster.framework.contract import Placed, Steps
+from muster.framework.contract import Placed, checkpoint
 
 from .victims import Victim, in_parts
 
@@ -54,7 +54,7 @@ class Candidate:
         return min(began, now) if waits else began
 
 
-def pick_one_node(candidates: Sequence[Candidate], now: float) -> Steps[Candidate]:
+def pick_one_node(candidates: Sequence[Candidate], now: float) -> Candidate:
     """The candidate whose evictions cost least (upstream: `pickOneNodeForPreemption`).
 
     Fewest violated budgets; the lowest priority of the highest victim; the smallest sum of priorities; fewest victims;
@@ -66,7 +66,7 @@ def pick_one_node(candidates: Sequence[Candidate], now: float) -> Steps[Candidat
     """
     best, least, latest = candidates[0], candidates[0].cost, candidates[0].earliest_start(now)
     for part in in_parts(candidates):
-        yield True
+        checkpoint()
         for candidate in part:
             if candidate.cost > least:
                 continue

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import Placed, PodInfo, SnapshotReader, Steps
+from muster.framework.contract import Placed, PodInfo, SnapshotReader, checkpoint
 from muster.framework.model.requests import PODS
 from muster.framework.snapshot.view import Rows
 
@@ -43,7 +43,7 @@ class Evictable:
 
 def evictable(
     snapshot: SnapshotReader, rows: Iterable[int], below: int, units: Units, protected: Callable[[PodInfo], bool]
-) -> Steps[Evictable]:
+) -> Evictable:
     """Of the pods on these rows, ascending, those that a preemptor of priority `below` may evict."""
     found: list[tuple[int, Level, int, Placed]] = []
     for row in rows:
@@ -63,9 +63,9 @@ def evictable(
             level = (False, False, priority) if pod.terminating else (True, protected(pod), priority)
             here.append((row, level, 0 if pod.terminating else weight, Placed(pod, snapshot.names[row])))
         found += sorted(here, key=_level)
-        yield True
+        checkpoint()
     ranks = {level: rank for rank, level in enumerate(sorted({each[1] for each in found}))}
-    yield True
+    checkpoint()
     return Evictable(
         [each[3] for each in found],
         np.array([each[0] for each in found], np.intp),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from muster.framework.contract import Code, CycleState, Handle, NodeView, Placed, Status, Steps, Trial
+from muster.framework.contract import Code, CycleState, Handle, NodeView, Placed, Status, Trial, checkpoint
 from muster.framework.model.pod_info import PodInfo
 
 from .budgets import Budgets
@@ -79,34 +79,34 @@ class VictimSearch:
         self._remote = handle.filters_depend_on_cluster(state)
         """Whether what happens to a group's pods on other nodes matters to a verdict."""
 
-    def run(self, names: Sequence[str], victims_on: Callable[[str], Sequence[Victim]]) -> Steps[DryRun]:
+    def run(self, names: Sequence[str], victims_on: Callable[[str], Sequence[Victim]]) -> DryRun:
         """Try these nodes, each with the victims that it may lose."""
         found = DryRun()
         if self._remote:
             for name in names:
-                yield from self._try({name: victims_on(name)}, found)
+                self._try({name: victims_on(name)}, found)
         else:
-            yield from self._try_unless_known(names, victims_on, found)
+            self._try_unless_known(names, victims_on, found)
         return found
 
     def _try_unless_known(
         self, names: Sequence[str], victims_on: Callable[[str], Sequence[Victim]], found: DryRun
-    ) -> Steps[None]:
+    ) -> None:
         """Try those nodes that may have changed since such a pod asked about them, and recall what came of the rest."""
         recollection = self._memory.of(self._state, self._pod, self._budgets, self._units.of)
         known: dict[str, Outcome] = {}
         victims_of: dict[str, Sequence[Victim]] = {}
         for part in in_parts(names):
-            yield True
+            checkpoint()
             for name in part:
                 outcome = recollection.get(name)
                 if outcome is None:
                     victims_of[name] = victims_on(name)
-                    yield True
+                    checkpoint()
                 else:
                     known[name] = outcome
         fresh = DryRun()
-        yield from self._try(victims_of, fresh)
+        self._try(victims_of, fresh)
         new = {candidate.node_name: candidate for candidate in fresh.candidates}
         for name in names:
             outcome = known.get(name)
@@ -114,37 +114,36 @@ class VictimSearch:
                 outcome = new.get(name) or fresh.statuses[name]
                 if not (isinstance(outcome, Status) and outcome.code is Code.ERROR):
                     recollection.keep(name, outcome)
-                yield True
+                checkpoint()
             if isinstance(outcome, Candidate):
                 found.candidates.append(outcome)
             else:
                 found.statuses[name] = outcome
 
-    def _try(self, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> Steps[None]:
+    def _try(self, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> None:
         found.statuses.update({name: NO_VICTIMS for name, victims in victims_of.items() if not victims})
         if left := {name: victims for name, victims in victims_of.items() if victims}:
-            yield from self._run_together(left, found)
+            self._run_together(left, found)
 
-    def _run_together(self, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> Steps[None]:
+    def _run_together(self, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> None:
         nodes = []
         for name, victims in victims_of.items():
             nodes.append(_Node(name, reprieve_order(victims, self._budgets)))
-            yield True
+            checkpoint()
         state = self._state.clone()
         with self._handle.trial() as trial:
             for node in nodes:
                 for victim in node.reprieve.order:
-                    yield from self._remove(trial, state, node, self._there(victim, node))
+                    self._remove(trial, state, node, self._there(victim, node))
             failures = self._failures(state, nodes)
             found.statuses.update(failures)
             left = [node for node in nodes if node.name not in failures]
             turn = 0
             while trying := [node for node in left if node.error is None and turn < len(node.reprieve.order)]:
-                yield from self._reprieve(trial, state, trying, turn)
+                self._reprieve(trial, state, trying, turn)
                 turn += 1
             for node in left:
-                yield from self._spare(trial, state, node)
-            yield from trial.undo()
+                self._spare(trial, state, node)
         for node in left:
             if node.error is not None:
                 found.statuses[node.name] = node.error
@@ -154,15 +153,15 @@ class VictimSearch:
                 wrong = f'expected at least one victim pod on node "{node.name}"'
                 found.statuses[node.name] = Status.failure(wrong)
 
-    def _reprieve(self, trial: Trial, state: CycleState, nodes: Sequence[_Node], turn: int) -> Steps[None]:
+    def _reprieve(self, trial: Trial, state: CycleState, nodes: Sequence[_Node], turn: int) -> None:
         """Let the victim whose turn it is on each node stay, unless the pod does not fit there then."""
         for node in nodes:
-            yield from self._add(trial, state, node, self._there(node.reprieve.order[turn], node))
+            self._add(trial, state, node, self._there(node.reprieve.order[turn], node))
         failures = self._failures(state, nodes)
         for node in nodes:
             if node.name in failures:
                 victim = node.reprieve.order[turn]
-                yield from self._remove(trial, state, node, self._there(victim, node))
+                self._remove(trial, state, node, self._there(victim, node))
                 node.lost.append(victim)
                 node.violations += node.reprieve.violations[turn]
 
@@ -177,22 +176,22 @@ class VictimSearch:
             failures |= {name: status for name, status in diagnosis.statuses() if status is not None}
         return failures
 
-    def _spare(self, trial: Trial, state: CycleState, node: _Node) -> Steps[None]:
+    def _spare(self, trial: Trial, state: CycleState, node: _Node) -> None:
         """Where a whole group would go and pods that it can spare are enough, only these go."""
         for victim in [victim for victim in node.lost if victim.spare]:
             going = victim.spared({node.name})
             gone = {each.pods[0].pod.uid for each in going}
             staying = [placed for placed in self._there(victim, node) if placed.pod.uid not in gone]
-            yield from self._add(trial, state, node, staying)
+            self._add(trial, state, node, staying)
             if self._failures(state, [node]):
-                yield from self._remove(trial, state, node, staying)
+                self._remove(trial, state, node, staying)
                 continue
             node.lost.remove(victim)
             node.violations -= node.reprieve.violations[node.reprieve.order.index(victim)]
             for each in going:
-                yield from self._add(trial, state, node, self._there(each, node))
+                self._add(trial, state, node, self._there(each, node))
                 if self._failures(state, [node]):
-                    yield from self._remove(trial, state, node, self._there(each, node))
+                    self._remove(trial, state, node, self._there(each, node))
                     node.lost.append(each)
                     node.violations += sum(self._budgets.violations([each.members]))
             node.lost = by_importance(node.lost)
@@ -201,14 +200,14 @@ class VictimSearch:
         """Those of its pods that matter to a verdict about the node."""
         return victim.pods if self._remote else victim.on.get(node.name, ())
 
-    def _add(self, trial: Trial, state: CycleState, node: _Node, pods: Sequence[Placed]) -> Steps[None]:
+    def _add(self, trial: Trial, state: CycleState, node: _Node, pods: Sequence[Placed]) -> None:
         for pod, node_name in pods:
             if node.error is None:
                 node.error = trial.add_pod(state, self._pod, pod, node_name)
-            yield True
+            checkpoint()
 
-    def _remove(self, trial: Trial, state: CycleState, node: _Node, pods: Sequence[Placed]) -> Steps[None]:
+    def _remove(self, trial: Trial, state: CycleState, node: _Node, pods: Sequence[Placed]) -> None:
         for pod, node_name in pods:
             if node.error is None:
                 node.error = trial.remove_pod(state, self._pod, pod, node_name)
-            yield True
+            checkpoint()

@@ -21,9 +21,9 @@ from muster.framework.contract import (
     PodGroupTrial,
     PodInfo,
     Status,
-    Steps,
     TrialFailed,
     Victims,
+    checkpoint,
 )
 
 from .budgets import Budgets
@@ -86,19 +86,19 @@ class GroupSearch:
         self._units = units
         self._broken: dict[str, Status] = {}
 
-    def run(self) -> Steps[GroupPlan | Status]:
+    def run(self) -> GroupPlan | Status:
         """The plan, or why there is none: what keeps the group from fitting also without all whom it may evict."""
         with self._trial.scenario():
-            pods, estimates = yield from self._look()
+            pods, estimates = self._look()
         if not pods.pods:
             return NO_VICTIMS
         best: GroupPlan | None = None
         refused: Status = NO_VICTIMS
         for chosen in self._scenarios(pods, estimates):
             if chosen is None:
-                yield True
+                checkpoint()
                 continue
-            found = yield from self._without([pods.pods[position] for position in sorted(chosen)])
+            found = self._without([pods.pods[position] for position in sorted(chosen)])
             if isinstance(found, Status):
                 refused = found
                 continue
@@ -111,7 +111,7 @@ class GroupSearch:
 
     # What to try.
 
-    def _look(self) -> Steps[tuple[Evictable, list[tuple[int, Estimate]]]]:
+    def _look(self) -> tuple[Evictable, list[tuple[int, Estimate]]]:
         """The pods that may be evicted, and by signature of members how many there are and what helps them."""
         snapshot, members = self._snapshot, self._group.members[: self._group.missing]
         alike: dict[object, list[PodInfo]] = {}
@@ -123,8 +123,8 @@ class GroupSearch:
             rows[signature] = self._trial.rows(pods[0])
             for some in rows[signature]:
                 useful[some] = True
-            yield True
-        found = yield from evictable(
+            checkpoint()
+        found = evictable(
             snapshot, np.flatnonzero(useful).tolist(), self._group.priority, self._units, self._budgets.protect
         )
         if not found.pods:
@@ -173,47 +173,41 @@ class GroupSearch:
 
     # One scenario.
 
-    def _without(self, pods: Sequence[Placed]) -> Steps[GroupPlan | Status]:
+    def _without(self, pods: Sequence[Placed]) -> GroupPlan | Status:
         """Try without these pods, and where a plugin breaks as they go or come back on a node, without touching it."""
         while True:
-            yield True
+            checkpoint()
             left = [placed for placed in pods if placed.node_name not in self._broken]
             if not left:
                 return NO_VICTIMS
-            victims = yield from self._units.victims_in_steps(left, self._group.priority)
+            victims = self._units.victims_among(left, self._group.priority)
             broken = len(self._broken)
-            found = yield from self._try(victims)
+            found = self._try(victims)
             if len(self._broken) == broken:
                 return found
 
-    def _try(self, victims: Sequence[Victim]) -> Steps[GroupPlan | Status]:
+    def _try(self, victims: Sequence[Victim]) -> GroupPlan | Status:
         """Make room by evicting some of these; the ERROR of a plugin that broke in the trial."""
         trial = self._trial
         try:
             with trial.scenario():
                 for victim in victims:
-                    yield from self._remove(victim.pods)
-                found: GroupPlan | Status | None = yield from trial.schedule()
-                if found is None:
-                    found = yield from self._reprieve(victims)
-                yield from trial.undo()
-                return found
+                    self._remove(victim.pods)
+                found = trial.schedule()
+                return self._reprieve(victims) if found is None else found
         except TrialFailed as failed:
             return failed.status
 
-    def _reprieve(self, victims: Sequence[Victim]) -> Steps[GroupPlan]:
+    def _reprieve(self, victims: Sequence[Victim]) -> GroupPlan:
         trial = self._trial
         placement = tuple(trial.assignments)
         used = {placed.node_name for placed in placement}
-        yield True
+        checkpoint()
         reprieve = reprieve_order(victims, self._budgets)
-        yield True
+        checkpoint()
         turns = list(zip(reprieve.order, reprieve.violations, strict=True))
-        if trial.depends_on_cluster:
-            lost = yield from self._halve(turns)
-        else:
-            lost = yield from self._one_by_one(turns, used)
-        lost = yield from self._spare(lost, used)
+        lost = self._halve(turns) if trial.depends_on_cluster else self._one_by_one(turns, used)
+        lost = self._spare(lost, used)
         violations = sum(count for _, count in lost)
         gone = by_importance(victim for victim, _ in lost)
         pods = [placed for victim in gone for placed in victim.pods]
@@ -222,36 +216,34 @@ class GroupSearch:
         cost = violations, highest, sum(priority + LOWEST_PRIORITY for priority in priorities), len(pods)
         return GroupPlan(placement, pods, violations, sum(victim.group for victim in gone), cost)
 
-    def _one_by_one(
-        self, turns: Sequence[tuple[Victim, int]], used: Collection[str]
-    ) -> Steps[list[tuple[Victim, int]]]:
+    def _one_by_one(self, turns: Sequence[tuple[Victim, int]], used: Collection[str]) -> list[tuple[Victim, int]]:
         """Where filters look at one node at a time: only members on the victim's nodes can be in its way."""
         lost = []
         for victim, violations in turns:
-            yield from self._add(victim.pods)
+            self._add(victim.pods)
             touched = {placed.node_name for placed in victim.pods}.intersection(used)
-            if touched and not (yield from self._trial.fits(touched)):
-                yield from self._remove(victim.pods)
+            if touched and not self._trial.fits(touched):
+                self._remove(victim.pods)
                 lost.append((victim, violations))
         return lost
 
-    def _halve(self, turns: Sequence[tuple[Victim, int]]) -> Steps[list[tuple[Victim, int]]]:
+    def _halve(self, turns: Sequence[tuple[Victim, int]]) -> list[tuple[Victim, int]]:
         """All at once if they may stay together, else the more important half and then the other."""
-        yield True
+        checkpoint()
         for victim, _ in turns:
-            yield from self._add(victim.pods)
-        if (yield from self._trial.fits()):
+            self._add(victim.pods)
+        if self._trial.fits():
             return []
         for victim, _ in turns:
-            yield from self._remove(victim.pods)
+            self._remove(victim.pods)
         if len(turns) == 1:
             return list(turns)
         middle = (len(turns) + 1) // 2
-        first = yield from self._halve(turns[:middle])
-        second = yield from self._halve(turns[middle:])
+        first = self._halve(turns[:middle])
+        second = self._halve(turns[middle:])
         return [*first, *second]
 
-    def _spare(self, lost: Sequence[tuple[Victim, int]], used: Collection[str]) -> Steps[list[tuple[Victim, int]]]:
+    def _spare(self, lost: Sequence[tuple[Victim, int]], used: Collection[str]) -> list[tuple[Victim, int]]:
         """Where a whole group would go and those that it can spare are enough, only these go."""
         kept: list[tuple[Victim, int]] = []
         for victim, violations in lost:
@@ -261,24 +253,24 @@ class GroupSearch:
             going = victim.spared(used)
             gone = {each.pods[0].pod.uid for each in going}
             staying = [placed for placed in victim.pods if placed.pod.uid not in gone]
-            yield from self._add(staying)
-            if (yield from self._trial.fits()):
+            self._add(staying)
+            if self._trial.fits():
                 counts = self._budgets.violations([each.members for each in going])
-                kept += yield from self._halve(list(zip(going, counts, strict=True)))
+                kept += self._halve(list(zip(going, counts, strict=True)))
             else:
-                yield from self._remove(staying)
+                self._remove(staying)
                 kept.append((victim, violations))
         return kept
 
-    def _add(self, pods: Iterable[Placed]) -> Steps[None]:
+    def _add(self, pods: Iterable[Placed]) -> None:
         for placed in pods:
             self._told(self._trial.add_pod, placed)
-            yield True
+            checkpoint()
 
-    def _remove(self, pods: Iterable[Placed]) -> Steps[None]:
+    def _remove(self, pods: Iterable[Placed]) -> None:
         for placed in pods:
             self._told(self._trial.remove_pod, placed)
-            yield True
+            checkpoint()
 
     def _told(self, change: Callable[[PodInfo, str], None], placed: Placed) -> None:
         try:

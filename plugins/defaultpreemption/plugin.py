@@ -35,7 +35,7 @@ from muster.framework.contract import (
     PostFilterPlugin,
     PreEnqueuePlugin,
     Status,
-    Steps,
+    checkpoint,
     fit_error,
 )
 
@@ -83,9 +83,7 @@ class DefaultPreemption(
         """Pods that leave, so that PreEnqueue is asked again about a pod that it kept out."""
         return [EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE))]
 
-    def post_filter(
-        self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
-    ) -> Steps[tuple[str | None, Status | None]]:
+    def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
         """Nominate the node where least is lost, with whom it loses, or say why no eviction helps."""
         state.write(self.name, ())
         refused = self._ineligible(pod, diagnosis)
@@ -95,7 +93,7 @@ class DefaultPreemption(
             tried = diagnosis.with_code(Code.UNSCHEDULABLE)
             unhelpful = fit_error(Diagnosis.of_two(diagnosis.node_names, tried, NO_VICTIMS, _NOT_HELPFUL))
             return "", Status.unschedulable(f"preemption: {unhelpful}")
-        run = yield from self._dry_run(state, pod, diagnosis)
+        run = self._dry_run(state, pod, diagnosis)
         if not run.candidates:
             errors = [status for status in run.statuses.values() if status.code is Code.ERROR]
             if errors:
@@ -106,8 +104,8 @@ class DefaultPreemption(
         candidates = left_by_extenders(self.handle, state, pod, run.candidates)
         if isinstance(candidates, Status):
             return None, candidates
-        best = yield from pick_one_node(candidates, self.handle.clock.wall())
-        yield True
+        best = pick_one_node(candidates, self.handle.clock.wall())
+        checkpoint()
         state.write(self.name, (best,))
         state.write(Evictions.KEY, self._evictions(best.node_name, best.victims))
         text = f"found a potential placement for pod on node {best.node_name}, preempting {len(best.victims)} victims"
@@ -132,9 +130,9 @@ class DefaultPreemption(
 
     def pod_group_post_filter(
         self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
-    ) -> Steps[tuple[Mapping[str, str] | None, Status | None]]:
+    ) -> tuple[Mapping[str, str] | None, Status | None]:
         """Promise all members that the group lacks a node each, with whom it loses, or say why no eviction helps."""
-        promised, status, plan = yield from self._made_room(group, trial)
+        promised, status, plan = self._made_room(group, trial)
         if plan is not None:
             placement = {placed.pod.key: placed.node_name for placed in plan.placement}
             state.write(Evictions.KEY, replace(self._evictions("", plan.victims), placement=placement))
@@ -143,13 +141,13 @@ class DefaultPreemption(
 
     def _made_room(
         self, group: PodGroupInfo, trial: PodGroupTrial
-    ) -> Steps[tuple[Mapping[str, str] | None, Status, GroupPlan | None]]:
+    ) -> tuple[Mapping[str, str] | None, Status, GroupPlan | None]:
         """What is promised to whom, what is said of it, and whom to evict."""
         if not group.may_preempt:
             return None, Status.unschedulable("not eligible due to preemptionPolicy=Never."), None
         if self._is_clearing(group):
             return None, Status(Code.SUCCESS, ("ongoing preemption on nominated nodes",)), None
-        plan = yield from self._plan(group, trial)
+        plan = self._plan(group, trial)
         if plan is NO_GROUP_VICTIMS and group.terse:
             plan = Status(NO_GROUP_VICTIMS.code)
         if isinstance(plan, Status):
@@ -158,7 +156,7 @@ class DefaultPreemption(
         promised = {placed.pod.uid: placed.node_name for placed in plan.placement}
         return promised, Status(Code.SUCCESS, (text,)), plan
 
-    def _plan(self, group: PodGroupInfo, trial: PodGroupTrial) -> Steps[GroupPlan | Status]:
+    def _plan(self, group: PodGroupInfo, trial: PodGroupTrial) -> GroupPlan | Status:
         """Whom to evict, where extenders allow it, or why nobody."""
         if not any(priority < group.priority for priority in self.handle.snapshot.priorities):
             return NO_GROUP_VICTIMS
@@ -166,7 +164,7 @@ class DefaultPreemption(
         if refused is not None:
             return refused
         budgets = self._budgets()
-        plan = yield from GroupSearch(self.handle, group, trial, budgets, self._units()).run()
+        plan = GroupSearch(self.handle, group, trial, budgets, self._units()).run()
         if isinstance(plan, Status):
             return plan
         if not plan.victims and self._are_promised(plan.placement):
@@ -224,7 +222,7 @@ class DefaultPreemption(
         clearing = any(other.priority < pod.priority and self._is_going(other) for other in self._on(nominated))
         return _TERMINATING if clearing else None
 
-    def _dry_run(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> Steps[DryRun]:
+    def _dry_run(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> DryRun:
         """Try nodes in turn from a random one on, until enough candidates are found and one violates no budget."""
         names = still_in_question(state, diagnosis.nodes_with(Code.UNSCHEDULABLE))
         first = int(self.handle.random() * len(names))
@@ -233,7 +231,7 @@ class DefaultPreemption(
         found, units = DryRun(), self._units()
         search = VictimSearch(self.handle, state, pod, self._budgets(), units, self._memory)
         for start in range(0, len(names), wanted):
-            part = yield from search.run(names[start : start + wanted], partial(self._victims_on, pod, units))
+            part = search.run(names[start : start + wanted], partial(self._victims_on, pod, units))
             found.candidates += part.candidates
             found.statuses |= part.statuses
             if len(found.candidates) >= wanted and any(not each.violations for each in found.candidates):

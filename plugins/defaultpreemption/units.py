@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from muster.framework.contract import DisruptionUnit, Placed, Steps
-from muster.framework.contract.pod_group import at_once
+from muster.framework.contract import DisruptionUnit, Placed, checkpoint
 from muster.framework.model.pod_info import PodInfo
 
 from .victims import Victim, member, single, whole
@@ -38,10 +37,6 @@ class Units:
         return self._known[pod.uid]
 
     def victims_among(self, pods: Iterable[Placed], below: int) -> list[Victim]:
-        """The same as `victims_in_steps`, at once."""
-        return at_once(self.victims_in_steps(pods, below))
-
-    def victims_in_steps(self, pods: Iterable[Placed], below: int) -> Steps[list[Victim]]:
         """What it takes to evict all of these pods that a preemptor of priority `below` may evict.
 
         Pods by themselves come in their order. More pods of a group than it can spare take all of its others along.
@@ -51,14 +46,14 @@ class Units:
         for placed in pods:
             if placed.pod.priority >= below:
                 continue
-            yield True
+            checkpoint()
             unit = self.of(placed.pod)
             if unit is None:
                 victims.append(single(placed.pod, placed.node_name, self._now))
             elif unit.priority < below:
                 in_groups.setdefault(unit.key, (unit, []))[1].append(placed)
         for unit, mine in in_groups.values():
-            yield True
+            checkpoint()
             if len(mine) <= unit.spare:
                 victims += [member(placed, unit, self._now) for placed in mine]
             else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,8 @@ from muster.framework.contract import (
     Scores,
     Status,
     StatusTable,
-    Steps,
     Verdicts,
+    checkpoint,
 )
 from muster.framework.model.devices import MAX_ALTERNATIVES, AllocationResult, DeviceClaim
 from muster.framework.model.node_selector import usable
@@ -196,10 +197,10 @@ class NodeJudge:
                 return True
             steps += taken
         if not work.gave_up:
-            work.left = self._name, self._rest(asked)
+            work.left = self._name, partial(self._rest, asked)
         return work.gave_up
 
-    def _rest(self, asked: _Asked) -> Steps[bool]:
+    def _rest(self, asked: _Asked) -> bool:
         """Work out what else there is, first of these rows, then of all: preemption asks about others, too."""
         now, spent = self._handle.stopwatch, 0.0
         lost = sum(answers.lost for answers, _ in asked)
@@ -215,7 +216,7 @@ class NodeJudge:
                     return True
                 steps += taken
             spent += now() - began
-            yield True
+            checkpoint()
         return False
 
 

@@ -13,7 +13,7 @@ from math import inf
 
 import numpy as np
 
-from muster.framework.contract import Steps
+from muster.framework.contract import checkpoint
 
 from .packing import FREE, Asked, Cost, Need, Nodes, kinds
 from .plan import Room, plan
@@ -76,20 +76,20 @@ class GroupPlan:
         return other is None or (self.start, self.cost) < (other.start, other.cost)
 
 
-def plan_group(room: Room, group: Group, now: float, within: Nodes | None = None) -> Steps[GroupPlan | None]:
+def plan_group(room: Room, group: Group, now: float, within: Nodes | None = None) -> GroupPlan | None:
     """The earliest start that is found; None when the group is not found to fit on the nodes even if they were empty.
 
     All of it goes to nodes `within` these, if any are named.
     """
     best: GroupPlan | None = None
     for domain in _inside(group.domains, within):
-        yield False
+        checkpoint()
         if domain is not None and not len(domain):
             continue
         if group.parts:
-            found = yield from _plan_parts(room, group, now, domain)
+            found = _plan_parts(room, group, now, domain)
         else:
-            found = yield from _plan_pods(room, group, now, domain, inf if best is None else best.start)
+            found = _plan_pods(room, group, now, domain, inf if best is None else best.start)
         if found is not None and found.better_than(best):
             best = found
         if best is not None and best.start <= now:
@@ -105,23 +105,23 @@ def _inside(domains: Sequence[Nodes] | None, within: Nodes | None) -> Iterator[N
     return (np.intersect1d(domain, within, assume_unique=True) for domain in domains)
 
 
-def _plan_pods(room: Room, group: Group, now: float, domain: Nodes | None, before: float) -> Steps[GroupPlan | None]:
+def _plan_pods(room: Room, group: Group, now: float, domain: Nodes | None, before: float) -> GroupPlan | None:
     if domain is None:
-        found = yield from plan(room, group.needs, now)
+        found = plan(room, group.needs, now)
         return None if found is None else GroupPlan(found.start, [Placed(group, found.nodes)], found.cost)
-    found = yield from plan(room.of(domain), [each.of(domain) for each in group.needs], now, before)
+    found = plan(room.of(domain), [each.of(domain) for each in group.needs], now, before)
     if found is None:
         return None
     nodes = [domain[np.array(each, np.intp)].tolist() for each in found.nodes]
     return GroupPlan(found.start, [Placed(group, nodes)], found.cost)
 
 
-def _plan_parts(room: Room, group: Group, now: float, within: Nodes | None) -> Steps[GroupPlan | None]:
+def _plan_parts(room: Room, group: Group, now: float, within: Nodes | None) -> GroupPlan | None:
     chosen: list[GroupPlan] = []
-    for part in (yield from _in_order(room, group, now, within)):
+    for part in _in_order(room, group, now, within):
         if len(chosen) == group.needed:
             break
-        found = yield from plan_group(room, part, now, within)
+        found = plan_group(room, part, now, within)
         if found is not None:
             chosen.append(found)
             room = _beside(room, found)
@@ -133,7 +133,7 @@ def _plan_parts(room: Room, group: Group, now: float, within: Nodes | None) -> S
     return GroupPlan(start, [each for some in chosen for each in some.placed], cost)
 
 
-def _in_order(room: Room, group: Group, now: float, within: Nodes | None) -> Steps[Sequence[Group]]:
+def _in_order(room: Room, group: Group, now: float, within: Nodes | None) -> Sequence[Group]:
     """The parts in the order to plan them: those first that would start first, were each alone, as many as are needed.
 
     Among those the ones come first that are harder to place: in one domain, and large.
@@ -142,7 +142,7 @@ def _in_order(room: Room, group: Group, now: float, within: Nodes | None) -> Ste
     if group.needed < len(parts):
         alone = []
         for place, part in enumerate(parts):
-            found = yield from plan_group(room, part, now, within)
+            found = plan_group(room, part, now, within)
             if found is not None:
                 alone.append((found.start, found.cost, part.size, place))
         parts = [parts[place] for *_, place in sorted(alone)]

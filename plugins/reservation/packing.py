@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import Steps
+from muster.framework.contract import checkpoint
 
 Amounts = npt.NDArray[np.int64]
 """int64, shape (resources,) or (nodes, resources)."""
@@ -146,15 +146,15 @@ class Later:
         return share
 
 
-def pack(free: Amounts, asked: Sequence[Asked]) -> Steps[Packed | None]:
+def pack(free: Amounts, asked: Sequence[Asked]) -> Packed | None:
     """Nodes for all members, on as few nodes as come easily; None where they are not found."""
-    return (yield from _put(_Left(free.copy()), asked))
+    return _put(_Left(free.copy()), asked)
 
 
-def pack_later(known: Amounts, later: Later, asked: Sequence[Asked]) -> Steps[tuple[Packed, Cost] | None]:
+def pack_later(known: Amounts, later: Later, asked: Sequence[Asked]) -> tuple[Packed, Cost] | None:
     """The same where first what is free at a known time is taken, then what costs least."""
     left = _Left(known.copy(), later)
-    found = yield from _put(left, asked)
+    found = _put(left, asked)
     return None if found is None else (found, left.cost)
 
 
@@ -237,24 +237,24 @@ class _Left:
         self.cost = copy.cost
 
 
-def _put(left: _Left, asked: Sequence[Asked]) -> Steps[Packed | None]:
+def _put(left: _Left, asked: Sequence[Asked]) -> Packed | None:
     found: list[tuple[int, ...]] = []
     for each in asked:
         if isinstance(each, Slices):
-            together = yield from _put_slices(left, each)
+            together = _put_slices(left, each)
             if together is None:
                 return None
             found += together
             continue
         nodes = left.take(each)
-        yield False
+        checkpoint()
         if len(nodes) < each.count:
             return None
         found.append(nodes)
     return tuple(found)
 
 
-def _put_slices(left: _Left, slices: Slices) -> Steps[list[tuple[int, ...]] | None]:
+def _put_slices(left: _Left, slices: Slices) -> list[tuple[int, ...]] | None:
     """One slice after another; a part that does not take one takes none of those behind it."""
     found: list[list[int]] = [[] for _ in slices.needs]
     times = slices.times
@@ -262,7 +262,7 @@ def _put_slices(left: _Left, slices: Slices) -> Steps[list[tuple[int, ...]] | No
         needs = [need.of(part) for need in slices.needs]
         while times:
             inside = left.of(part)
-            together = yield from _put(inside, needs)
+            together = _put(inside, needs)
             if together is None:
                 break
             left.put_back(part, inside)

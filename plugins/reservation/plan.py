@@ -15,7 +15,7 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import Steps
+from muster.framework.contract import checkpoint
 
 from .packing import FREE, Amounts, Asked, Cost, Later, Nodes, Packed, pack, pack_later
 
@@ -83,22 +83,22 @@ def add_at(amounts: Amounts, nodes: npt.NDArray[np.intp], more: Amounts) -> None
         np.add.at(column, nodes, added)
 
 
-def plan(room: Room, asked: Sequence[Asked], now: float, before: float = inf) -> Steps[Plan | None]:
+def plan(room: Room, asked: Sequence[Asked], now: float, before: float = inf) -> Plan | None:
     """The earliest start, and nodes; None when members do not fit on the nodes even if they were empty.
 
     Where a start is known already, only one `before` it is of use: None when there is none.
     """
     moments = np.unique(np.append(room.ends[(room.ends > now) & (room.ends < before)], now))
-    yield False
-    low, high, found = 0, len(moments) - 1, (yield from pack(room.at(moments[-1]), asked))
+    checkpoint()
+    low, high, found = 0, len(moments) - 1, pack(room.at(moments[-1]), asked)
     if found is None:
         if before < inf:
             return None
-        later = yield from pack_later(room.at(room.horizon), room.later, asked)
+        later = pack_later(room.at(room.horizon), room.later, asked)
         return None if later is None else Plan(inf, *later)
     while low < high:
         middle = (low + high) // 2
-        earlier = yield from pack(room.at(moments[middle]), asked)
+        earlier = pack(room.at(moments[middle]), asked)
         if earlier is None:
             low = middle + 1
         else:

@@ -24,8 +24,8 @@ from muster.framework.contract import (
     Partition,
     PodInfo,
     PodSignature,
-    Steps,
     Unfinished,
+    checkpoint,
 )
 from muster.framework.model.requests import PODS
 from muster.framework.snapshot.partitions import NONE
@@ -65,7 +65,7 @@ def plan_for(
     handle: Handle,
     now: float,
     outlook: Outlook = Outlook(),
-) -> Steps[Sequence[Hold]]:
+) -> Sequence[Hold]:
     """What is to be held so that it starts as early as possible; nothing when no room will help.
 
     Of a tree, the room of one part after another, in the order that they are tried in.
@@ -78,20 +78,20 @@ def plan_for(
         for pod, state in zip(group.members, group.states, strict=True):
             if pod.signature not in kinds:
                 amounts = np.array(_amounts(pod, snapshot.resources), np.int64)
-                kinds[pod.signature] = Need(amounts, 1, (yield from _usable(pod, state, handle, rows)))
-                yield False
+                kinds[pod.signature] = Need(amounts, 1, _usable(pod, state, handle, rows))
+                checkpoint()
         for levels in filter(None, (group.levels, _slice_levels(group))):
             if levels not in domains:
                 domains[levels] = _Domains(handle, levels, rows)
-                yield False
+                checkpoint()
     besides = _besides(wanted, rows, snapshot.resources)
     if besides is None:
         return ()
-    room = yield from _room(rows, endings, holds, handle, outlook)
+    room = _room(rows, endings, holds, handle, outlook)
     asked = _group(wanted, kinds, domains)
     asked = replace(asked, needs=[*asked.needs, *besides])
     within = None if wanted.within is None else np.flatnonzero(np.isin(rows, wanted.within))
-    found = yield from plan_group(room, asked, now, within)
+    found = plan_group(room, asked, now, within)
     if found is None or found.start <= now:  # it is not for want of room that they wait
         return ()
     placed = {each.group.key: each for each in found.placed}
@@ -194,7 +194,7 @@ class _Domains:
         return [(self.rows[number], count) for number, count in sorted(taken.items()) if number != NONE]
 
 
-def _usable(pod: PodInfo, state: CycleState | None, handle: Handle, rows: Rows) -> Steps[npt.NDArray[np.bool_]]:
+def _usable(pod: PodInfo, state: CycleState | None, handle: Handle, rows: Rows) -> npt.NDArray[np.bool_]:
     """bool, shape (rows,): nodes that could run the pod if others ended. All of them where it was not tried.
 
     A node is turned down by the first plugin that rejects it. One that rejects it because of others may hide another
@@ -206,23 +206,23 @@ def _usable(pod: PodInfo, state: CycleState | None, handle: Handle, rows: Rows) 
     parts = [(np.arange(len(rows)), state)]
     while parts:
         places, notes = parts.pop()
-        diagnosis = yield from _ask(pod, notes, handle, rows[places])
+        diagnosis = _ask(pod, notes, handle, rows[places])
         usable[places[diagnosis.passes]] = True
         others = diagnosis.with_code(Code.UNSCHEDULABLE)
         for number in np.unique(diagnosis.rejector[others]).tolist():
             behind = notes.clone()
             behind.skip_filter_plugins |= {diagnosis.plugins[number - 1]}
             parts.append((places[others & (diagnosis.rejector == number)], behind))
-            yield False
+            checkpoint()
     return usable
 
 
-def _ask(pod: PodInfo, state: CycleState, handle: Handle, rows: Rows) -> Steps[Diagnosis]:
+def _ask(pod: PodInfo, state: CycleState, handle: Handle, rows: Rows) -> Diagnosis:
     view = NodeView(handle.snapshot, rows)
     try:
         return handle.run_filter_plugins_with_nominated_pods(state, pod, view)
     except Unfinished:
-        yield from handle.work_out(state, pod)
+        handle.work_out(state, pod)
         return handle.run_filter_plugins_with_nominated_pods(state, pod, view)
 
 
@@ -232,9 +232,7 @@ def _amounts(pod: PodInfo, columns: ResourceColumns) -> list[int]:
     return [*(requests.get(name, 0) if name else 0 for name in columns.names), 1]
 
 
-def _room(
-    rows: Rows, endings: Iterable[Ending], holds: Iterable[Hold], handle: Handle, outlook: Outlook
-) -> Steps[Room]:
+def _room(rows: Rows, endings: Iterable[Ending], holds: Iterable[Hold], handle: Handle, outlook: Outlook) -> Room:
     snapshot = handle.snapshot
     columns = snapshot.resources
     used = np.vstack([columns.requested[:, rows], columns.pod_count[rows]]).T
@@ -250,13 +248,13 @@ def _room(
             index = columns.index(name)
             if index is not None:
                 free[at, index] -= amounts[there]
-        yield False
-    ends, nodes, given_back = yield from _given_back(endings, handle)
+        checkpoint()
+    ends, nodes, given_back = _given_back(endings, handle)
     nodes = place[nodes]
     in_time = int(np.searchsorted(ends, outlook.horizon, side="right"))
     open_ended = used.copy()
     add_at(open_ended, nodes[:in_time], -given_back[:in_time])
-    long_lived = yield from _long_lived(rows, handle, outlook)
+    long_lived = _long_lived(rows, handle, outlook)
     add_at(long_lived, nodes[in_time:], given_back[in_time:])
     later = Later(
         np.maximum(open_ended, 0), np.minimum(long_lived, np.maximum(open_ended, 0)), np.isin(rows, outlook.chosen)
@@ -264,7 +262,7 @@ def _room(
     return Room(free, ends, nodes, given_back, later, outlook.horizon)
 
 
-def _long_lived(rows: Rows, handle: Handle, outlook: Outlook) -> Steps[Amounts]:
+def _long_lived(rows: Rows, handle: Handle, outlook: Outlook) -> Amounts:
     """int64, shape (rows, resources): what pods without a known end have on whose end nobody should count."""
     snapshot = handle.snapshot
     found = np.zeros((len(rows), len(snapshot.resources.names) + 1), np.int64)
@@ -277,11 +275,11 @@ def _long_lived(rows: Rows, handle: Handle, outlook: Outlook) -> Steps[Amounts]:
                 found[place] += _amounts(pod, snapshot.resources)
             seen += 1
             if not seen % _PODS_AT_ONCE:
-                yield False
+                checkpoint()
     return found
 
 
-def _given_back(endings: Iterable[Ending], handle: Handle) -> Steps[tuple[npt.NDArray[np.float64], Rows, Amounts]]:
+def _given_back(endings: Iterable[Ending], handle: Handle) -> tuple[npt.NDArray[np.float64], Rows, Amounts]:
     """When pods end, the first first, in which rows, and what each of them gives back."""
     snapshot = handle.snapshot
     ends, rows, kinds, claims = array("d"), array("q"), array("q"), array("q")
@@ -296,12 +294,12 @@ def _given_back(endings: Iterable[Ending], handle: Handle) -> Steps[tuple[npt.ND
             rows.append(row)
             kinds.append(numbers[signature])
         if not count % _PODS_AT_ONCE:
-            yield False
+            checkpoint()
     order = np.argsort(np.array(ends, np.float64), kind="stable")
-    yield False
+    checkpoint()
     by_kind = np.array(claims, np.int64).reshape(-1, len(snapshot.resources.names) + 1)
     given_back = by_kind[np.array(kinds, np.intp)[order]]
-    yield False
+    checkpoint()
     return np.array(ends, np.float64)[order], np.array(rows, np.intp)[order], given_back
 
 

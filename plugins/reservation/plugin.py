@@ -32,7 +32,6 @@ from muster.framework.contract import (
     PreFilterPlugin,
     Status,
     StatusTable,
-    Steps,
     Timer,
     Verdicts,
 )
@@ -197,35 +196,31 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         if status is not None:
             self._shared.waiters.pod_left(pod.uid)
 
-    def on_pod_decision(self, decision: PodDecision) -> Steps[None] | None:
+    def on_pod_decision(self, decision: PodDecision) -> None:
         """A pod by itself."""
         if not self._on or decision.left_alone:
-            return None
+            return
         self._note(decision)
         pod, wanted = decision.pod, wanted_by_pod(decision)
         if wanted is None:
             self._shared.waiters.pod_left(pod.uid)
-            return None
-        return self._reserve_for_pod(wanted) if self._shared.waiters.refused(pod.key, [pod]) else None
+        elif self._shared.waiters.refused(pod.key, [pod]):
+            self._reserve(wanted)
 
-    def _reserve_for_pod(self, wanted: Wanted) -> Steps[None]:
-        yield from self._reserve(wanted)
-
-    def on_group_decision(self, decision: GroupDecision) -> Steps[None] | None:
+    def on_group_decision(self, decision: GroupDecision) -> None:
         """A group that was placed or refused, or a tree of groups."""
         if not self._on or any(each.left_alone for each in decision.members):
-            return None
+            return
         holder = f"{decision.plugin}/{decision.group}"
         if decision.status is None:
             self._group_placed(holder, decision)
-            return None
+            return
         for each in decision.members:
             self._note(each)
         if not any(lacks_room(each) for each in decision.members):
             self._shared.waiters.over(holder, decision.waiting)
-            return None
-        waits_long = self._shared.waiters.refused(holder, decision.waiting)
-        return self._reserve_for_group(holder, decision) if waits_long else None
+        elif self._shared.waiters.refused(holder, decision.waiting):
+            self._reserve_for_group(holder, decision)
 
     def _group_placed(self, holder: str, decision: GroupDecision) -> None:
         """Of a tree other parts may have started than those that were promised to: theirs stays reserved."""
@@ -240,11 +235,11 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
             self._shared.holds.served(hold)
         self._shared.room_came()
 
-    def _reserve_for_group(self, holder: str, decision: GroupDecision) -> Steps[None]:
-        wanted = yield from wanted_by_group(decision)
+    def _reserve_for_group(self, holder: str, decision: GroupDecision) -> None:
+        wanted = wanted_by_group(decision)
         if wanted is None:
             self._shared.waiters.over(holder, decision.waiting)
-        elif (yield from self._reserve(wanted)):
+        elif self._reserve(wanted):
             self.handle.activate({pod.key: pod for pod in decision.waiting})  # to be told of it with their reason
 
     def _note(self, decision: PodDecision) -> None:
@@ -252,7 +247,7 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         if self.name in decision.unschedulable_plugins:
             self._shared.kept_off[decision.pod.uid] = decision.pod
 
-    def _reserve(self, wanted: Wanted) -> Steps[bool]:
+    def _reserve(self, wanted: Wanted) -> bool:
         """Hold room for these pods, unless what is held already still stands. Whether there is anything new to tell."""
         shared, holds, now, holder = self._shared, self._shared.holds, self.handle.clock.now(), wanted.key
         waiter = shared.waiters.get(holder)
@@ -267,7 +262,7 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         if stands and (known[0].start < inf or shared.waiters.lately_planned(waiter)):
             waiter.to_plan = False
             return False
-        found = yield from self._plan(wanted, waiter, known if stands else ())
+        found = self._plan(wanted, waiter, known if stands else ())
         if not found or not shared.waiters.has_place(holder):
             holds.release(holder)
             shared.looks.begin()
@@ -285,7 +280,7 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
             )
         return is_new
 
-    def _plan(self, wanted: Wanted, waiter: Waiter, known: Sequence[Hold]) -> Steps[Sequence[Hold]]:
+    def _plan(self, wanted: Wanted, waiter: Waiter, known: Sequence[Hold]) -> Sequence[Hold]:
         """What is to be held for the waiter, nothing where it waits in vain.
 
         It takes no room from others that were promised a time or that come before it. If it has little chance itself,
@@ -296,10 +291,10 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         outlook = shared.outlook(waiter, chosen)
         others = [hold for hold in shared.holds if hold.holder != waiter.holder]
         firm = [hold for hold in others if not self._gives_way(hold, waiter)]
-        found = yield from plan_for(wanted, shared.ends.later_than(now), firm, self.handle, now, outlook)
+        found = plan_for(wanted, shared.ends.later_than(now), firm, self.handle, now, outlook)
         shared.waiters.judge(waiter, found[0].cost if found else None)
         if waiter.chance is Chance.SLIM and len(firm) < len(others):
-            found = yield from plan_for(wanted, shared.ends.later_than(now), others, self.handle, now, outlook)
+            found = plan_for(wanted, shared.ends.later_than(now), others, self.handle, now, outlook)
             if not found:
                 shared.waiters.judge(waiter, None)
         return () if waiter.chance is Chance.NONE else found

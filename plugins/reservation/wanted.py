@@ -16,8 +16,8 @@ from muster.framework.contract import (
     PodInfo,
     PodSignature,
     RoomInAll,
-    Steps,
     Topology,
+    checkpoint,
 )
 from muster.framework.contract.topology import rank
 
@@ -95,7 +95,7 @@ def _in_all(decision: PodDecision) -> RoomInAll | None:
     return found if isinstance(found, RoomInAll) else None
 
 
-def wanted_by_group(decision: GroupDecision) -> Steps[Wanted | None]:
+def wanted_by_group(decision: GroupDecision) -> Wanted | None:
     """What a group lacks; None where that is not room, or its pods are not there.
 
     Of a tree that runs with all that it needs, while others in it wait, it is the next of those.
@@ -107,18 +107,18 @@ def wanted_by_group(decision: GroupDecision) -> Steps[Wanted | None]:
     waiting = dict(decision.waiting_in)
     for leaf in decision.asked.leaves():
         if leaf.topology is not None and leaf.topology.slice_size:
-            waiting[leaf.key] = yield from _by_rank(waiting.get(leaf.key, ()))
+            waiting[leaf.key] = _by_rank(waiting.get(leaf.key, ()))
     wanted = _Wants(decision.plugin, waiting, states).of(decision.asked, one_more=not decision.asked.least)
     in_all = next((found for each in decision.members if (found := _in_all(each)) is not None), None)
     return wanted if wanted is None or in_all is None else replace(wanted, in_all=in_all)
 
 
-def _by_rank(pods: Sequence[PodInfo]) -> Steps[Sequence[PodInfo]]:
+def _by_rank(pods: Sequence[PodInfo]) -> Sequence[PodInfo]:
     """Members in the order in which slices take them."""
     ranks = []
     for pod in pods:
         ranks.append(rank(pod))
-        yield False
+        checkpoint()
     return [pods[place] for place in sorted(range(len(pods)), key=ranks.__getitem__)]
 
 

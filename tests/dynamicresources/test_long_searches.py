@@ -7,13 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from muster.framework.contract import Steps
-from muster.framework.contract.pod_group import at_once
 from muster.framework.model.node import Node
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.profile_handle import ProfileHandle
 from muster.plugins.dynamicresources import answers, nodes, search
 from muster.plugins.dynamicresources.devices import DeviceKind, Verdict
+from muster.testing.slices import slices_of
 from tests.builders import PodDict, make_node, make_pod
 from tests.coscheduling.objects import make_group, make_member
 from tests.dynamicresources.bench import Attempt, Bench
@@ -168,7 +167,7 @@ def test_what_is_found_in_parts_while_devices_change_is_what_is_found_in_one_go(
             found = [attempt.nodes() for attempt in theirs]
         for mine, their, feasible in zip(attempts, theirs, found, strict=True):
             while mine.state.long_work.left is not None or not known(mine):
-                at_once(left_of(mine))
+                left_of(mine)()
             assert mine.nodes() == feasible
             for name in feasible[:1]:
                 assert mine.reserve(name) is their.reserve(name) is None
@@ -184,17 +183,17 @@ def known(attempt: Attempt) -> bool:
     return attempt.state.long_work.left is None
 
 
-def left_of(attempt: Attempt) -> Steps[bool]:
+def left_of(attempt: Attempt) -> Callable[[], bool]:
     assert attempt.state.long_work.left is not None
-    (_, steps), attempt.state.long_work.left = attempt.state.long_work.left, None
-    return steps
+    (_, work), attempt.state.long_work.left = attempt.state.long_work.left, None
+    return work
 
 
 def goes_on(attempt: Attempt, steps: int) -> bool:
     """Ask Filter, and take some of the steps that it leaves; whether it left any."""
     if known(attempt):
         return False
-    left = left_of(attempt)
+    left = slices_of(left_of(attempt))
     for _ in range(steps):
         next(left, None)
     return True

@@ -14,7 +14,7 @@ from muster.framework.contract import (
     PodInfo,
     PostFilterPlugin,
     Status,
-    Steps,
+    checkpoint,
 )
 from muster.testing import VirtualScheduler
 from tests.builders import make_node
@@ -33,10 +33,10 @@ class Helper(PodGroupPostFilterPlugin, PostFilterPlugin):
         self.groups: list[tuple[str, object]] = []
         self.pods: list[str] = []
 
-    def pod_group_post_filter(self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial) -> Steps[Answer]:
+    def pod_group_post_filter(self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial) -> Answer:
         self.groups.append((group.key, state.get("note")))
         state.write("note", self.name)
-        yield True
+        checkpoint()
         return {}, self.answer
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:

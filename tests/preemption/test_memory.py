@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import pytest
 
-from muster.framework.contract import Steps
 from muster.framework.runtime.crowds_cache import CrowdResults
 from muster.plugins.defaultpreemption.dry_run import DryRun, VictimSearch
 from muster.plugins.defaultpreemption.memory import Recollection
@@ -80,7 +79,7 @@ async def test_of_pods_alike_the_next_tries_only_nodes_that_have_changed(monkeyp
     tried: list[set[str]] = []
     run = VictimSearch._run_together
 
-    def noted(self: VictimSearch, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> Steps[None]:
+    def noted(self: VictimSearch, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> None:
         tried.append({*victims_of})
         return run(self, victims_of, found)
 

@@ -16,6 +16,7 @@ from muster.framework.queue.backoff_queue import BackoffPolicy
 from muster.framework.queue.entity import Place, QueuedEntity, Rejection
 from muster.framework.queue.rules import QueueRules, QueueSettings
 from muster.framework.queue.scheduling_queue import SchedulingQueue
+from muster.testing.slices import slices_of
 from tests.builders import PodDict, make_pod
 
 GROUP = "scheduling.x-k8s.io/pod-group"
@@ -172,8 +173,8 @@ class Harness:
         return infos
 
     def settle(self) -> int:
-        """Take the steps that are due; how many there were."""
-        return sum(1 for _ in self.queue.steps_due())
+        """Let large groups become ready; how many checkpoints that passes."""
+        return sum(1 for _ in slices_of(self.queue.settle))
 
     def at(self, seconds: float) -> None:
         """So many seconds later, flush."""

@@ -1,6 +1,7 @@
 """A large group becomes ready in steps, each of which asks plugins about one of its pods. Nothing else differs."""
 
 from collections.abc import Iterable
+from functools import partial
 
 import pytest
 from hypothesis import settings
@@ -10,6 +11,7 @@ from muster.framework.contract.plugin import QueuedPod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.queue.entity import Place, QueuedEntity, Rejection
 from muster.framework.queue.scheduling_queue import SchedulingQueue
+from muster.testing.slices import slices_of
 from tests.queue.harness import ERROR, Harness, pod, rejected_by
 from tests.queue.test_invariants import REGISTRATIONS, QueueMachine
 
@@ -39,15 +41,15 @@ def test_an_event_that_helps_it_asks_nobody_at_once() -> None:
     harness, infos = large()
     harness.queue.move_all(NODE_ADD, None, None)
     assert (harness.asked, places(harness, infos)) == ([], {Place.UNSCHEDULABLE})
-    assert (harness.queue.has_steps_due, harness.queue.pop_is_due()) == (True, True)
+    assert (harness.queue.is_unsettled, harness.queue.pop_is_due()) == (True, True)
 
     questions = []
-    for _ in harness.queue.steps_due():
+    for _ in slices_of(harness.queue.settle):
         questions.append(len(harness.asked))
         harness.asked.clear()
     assert max(questions) == 1
     assert sum(questions) == len(NAMES)
-    assert (harness.queue.has_steps_due, places(harness, infos)) == (False, {Place.BACKOFF})
+    assert (harness.queue.is_unsettled, places(harness, infos)) == (False, {Place.BACKOFF})
     assert harness.observer.pods["backoff", "NodeAdd"] == len(NAMES)
     assert harness.drain() == [NAMES]
 
@@ -72,7 +74,7 @@ def test_keys_are_asked_for_one_in_each_step_when_its_backoff_is_over() -> None:
     harness.sort_key = noted
     harness.at(2)
     assert (keys, harness.asked) == ([], [])
-    for position, _ in enumerate(harness.queue.steps_due(), start=1):
+    for position, _ in enumerate(slices_of(harness.queue.settle), start=1):
         assert len(keys) == position
     assert (sorted(keys), harness.asked) == (NAMES, [])
     assert places(harness, infos) == {Place.ACTIVE}
@@ -94,11 +96,11 @@ def test_steps_that_are_given_up_are_taken_anew() -> None:
         harness, infos = large()
         harness.closed["Gate"] = {"m0"}
         harness.queue.move_all(NODE_ADD, None, None)
-        steps = harness.queue.steps_due()
+        steps = slices_of(harness.queue.settle)
         for _ in range(taken):
             next(steps)
         del steps
-        assert harness.queue.has_steps_due
+        assert harness.queue.is_unsettled
         harness.settle()
         assert harness.place(infos[0]) is Place.GATED
         assert places(harness, infos[1:]) == {Place.BACKOFF}
@@ -110,7 +112,7 @@ def test_nothing_is_due_for_pods_that_are_gone() -> None:
     harness.queue.activate(infos)
     for info in infos:
         harness.queue.delete(info)
-    assert not harness.queue.has_steps_due
+    assert not harness.queue.is_unsettled
     assert harness.settle() == 0
 
 
@@ -151,7 +153,7 @@ def test_many_gated_pods_whose_time_is_up_are_asked_about_one_in_each_step() -> 
     harness.at(10_000)
     assert (harness.asked, places(harness, infos)) == ([], {Place.GATED})
 
-    for taken, _ in enumerate(harness.queue.steps_due(), start=1):
+    for taken, _ in enumerate(slices_of(harness.queue.settle), start=1):
         assert len(harness.asked) == taken
     assert len(harness.asked) == len(NAMES)
     assert {info.name for info in infos if harness.place(info) is Place.GATED} == {"m2"}
@@ -191,11 +193,11 @@ def test_a_hint_is_asked_about_one_member_in_each_step(helped: str, asked: int, 
     harness.queue.move_all(NODE_ADD, None, None)
     assert (hint.pods, harness.queue.pop_is_due()) == ([], True)
 
-    for taken, _ in enumerate(harness.queue.steps_due(), start=1):
+    for taken, _ in enumerate(slices_of(harness.queue.settle), start=1):
         assert len(hint.pods) <= taken
     assert hint.pods == NAMES[:asked]
     assert places(harness, infos) == {place}
-    assert not harness.queue.has_steps_due
+    assert not harness.queue.is_unsettled
 
 
 def test_a_hint_is_asked_about_one_member_in_each_step_when_it_comes_back() -> None:
@@ -207,7 +209,7 @@ def test_a_hint_is_asked_about_one_member_in_each_step_when_it_comes_back() -> N
     assert entity is not None
     harness.queue.move_all(NODE_ADD, None, None)
 
-    for taken, _ in enumerate(harness.queue.requeue_in_steps(tuple(entity.pods.values()), NO_NODE), start=1):
+    for taken, _ in enumerate(slices_of(partial(harness.queue.requeue, tuple(entity.pods.values()), NO_NODE)), start=1):
         assert len(hint.pods) <= taken
     harness.settle()
     assert hint.pods == NAMES[:5]
@@ -217,48 +219,44 @@ def test_a_hint_is_asked_about_one_member_in_each_step_when_it_comes_back() -> N
 class Settling(SchedulingQueue):
     """A queue whose steps are taken as soon as they are due."""
 
-    def _settle(self) -> None:
-        for _ in self.steps_due():
-            pass
-
     def add(self, info: PodInfo) -> None:
         super().add(info)
-        self._settle()
+        self.settle()
 
     def update(self, old: PodInfo, new: PodInfo) -> None:
         super().update(old, new)
-        self._settle()
+        self.settle()
 
     def delete(self, info: PodInfo) -> None:
         super().delete(info)
-        self._settle()
+        self.settle()
 
     def pop(self) -> QueuedEntity | None:
         found = super().pop()
-        while found is None and self.has_steps_due:
-            self._settle()
+        while found is None and self.is_unsettled:
+            self.settle()
             found = super().pop()
         return found
 
     def done(self, uid: str) -> None:
         super().done(uid)
-        self._settle()
+        self.settle()
 
     def requeue(self, pods: Iterable[QueuedPod], rejection: Rejection) -> None:
         super().requeue(pods, rejection)
-        self._settle()
+        self.settle()
 
     def move_all(self, event: ClusterEvent, old: object, new: object, *, besides: str = "") -> None:
         super().move_all(event, old, new, besides=besides)
-        self._settle()
+        self.settle()
 
     def activate(self, pods: Iterable[PodInfo]) -> None:
         super().activate(pods)
-        self._settle()
+        self.settle()
 
     def flush(self, now: float) -> None:
         super().flush(now)
-        self._settle()
+        self.settle()
 
 
 class LargeQueueMachine(QueueMachine):

@@ -1,11 +1,14 @@
 """How pods come back from an attempt, and what they missed meanwhile."""
 
+from functools import partial
+
 import pytest
 
 from muster.framework.contract.events import ASSIGNED_POD_DELETE, NODE_ADD, EventRegistration, Hint
 from muster.framework.contract.plugin import QueuedPod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.queue.entity import Place, Rejection
+from muster.testing.slices import slices_of
 from tests.queue.harness import ERROR, Harness, pending_on, pod, rejected_by
 
 ON_NODE_ADD = {"P": [EventRegistration(NODE_ADD)]}
@@ -322,7 +325,7 @@ def test_many_come_back_in_steps_and_are_in_one_place_at_each() -> None:
     harness.add(*(f"p{number}" for number in range(6)), group="gang")
     members = [*harness.pop().pods.values()]
     steps = 0
-    for _ in harness.queue.requeue_in_steps(members, rejected_by("Fit")):
+    for _ in slices_of(partial(harness.queue.requeue, members, rejected_by("Fit"))):
         steps += 1
         assert [line.pod for line in harness.queue.dump()] == [f"default/p{number}" for number in range(6)]
     assert steps >= 2 * len(members)

@@ -7,7 +7,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.framework.contract.pod_group import at_once
 from muster.plugins.reservation.group_plan import Group, GroupPlan, plan_group
 from muster.plugins.reservation.packing import Need
 from tests.reservation.rooms import CAPACITY, NODES, NOW, Running, needs, newcomers, room_of, rooms, stay
@@ -28,7 +27,7 @@ def groups(draw: st.DrawFn, key: str = "tree", levels: int = 2) -> Group:
 
 
 def planned(running: list[Running], group: Group) -> GroupPlan | None:
-    return at_once(plan_group(room_of(running), group, NOW))
+    return plan_group(room_of(running), group, NOW)
 
 
 def load(found: GroupPlan) -> list[int]:

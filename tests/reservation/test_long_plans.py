@@ -1,11 +1,11 @@
 """A plan among very many pods is made in steps, none of which grows with how many end or how many kinds wait."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pytest
 
-from muster.framework.contract.pod_group import at_once
 from muster.plugins.reservation.ends import Ending
 from muster.plugins.reservation.packing import Amounts, Later, Need, pack
 from muster.plugins.reservation.plan import Room, plan
@@ -13,6 +13,7 @@ from muster.plugins.reservation.planning import plan_for
 from muster.plugins.reservation.plugin import Reservation
 from muster.plugins.reservation.wanted import Wanted
 from muster.testing.cluster import Cluster, info
+from muster.testing.slices import slices_of
 from tests.builders import make_node, make_pod
 from tests.reservation.rooms import CAPACITY, NODES, NOW
 
@@ -44,12 +45,12 @@ def test_a_step_reads_some_of_the_pods_that_end() -> None:
     large = info(make_pod("large").requests(cpu="3"))
 
     read, before, counts = Read(endings), 0, []
-    steps = plan_for(Wanted(large.key, [large], [None]), read, (), plugin.handle, NOW)
-    for _ in steps:
+    wanted = Wanted(large.key, [large], [None])
+    for _ in slices_of(partial(plan_for, wanted, read, (), plugin.handle, NOW)):
         counts.append(read.count - before)
         before = read.count
     assert (sum(counts), max(counts)) == (_ENDINGS, _AT_ONCE)
-    [hold] = at_once(plan_for(Wanted(large.key, [large], [None]), endings, (), plugin.handle, NOW))
+    [hold] = plan_for(Wanted(large.key, [large], [None]), endings, (), plugin.handle, NOW)
     assert hold.start == 1.0 + NODES * 189  # of 256 pods of 15m there, 67 may stay beside 3 of 4 cores
 
 
@@ -70,7 +71,7 @@ def test_a_step_tries_one_kind_of_member_at_one_moment(monkeypatch: pytest.Monke
         Later(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64), np.zeros(1, np.bool_)),
     )
     kinds = [Need(np.array([size // 4]), 1, np.array([True])) for _ in range(3)]
-    tried = [len(moments) for _ in plan(room, kinds, NOW)]
+    tried = [len(moments) for _ in slices_of(partial(plan, room, kinds, NOW))]
     assert max(np.diff(tried, prepend=0)) == 1
     assert len(moments) == 1 + 10  # when all have ended, then by halves
-    assert len([*pack(room.at(np.inf), kinds)]) == len(kinds)
+    assert len([*slices_of(partial(pack, room.at(np.inf), kinds))]) == len(kinds)

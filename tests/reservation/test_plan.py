@@ -5,7 +5,6 @@ from math import inf
 import numpy as np
 from hypothesis import given
 
-from muster.framework.contract.pod_group import at_once
 from muster.plugins.reservation.packing import Need, pack
 from muster.plugins.reservation.plan import Plan, plan
 from tests.reservation.rooms import CAPACITY, NODES, NOW, Running, needs, newcomers, room_of, rooms, stay
@@ -24,7 +23,7 @@ def load(found: Plan, asked: list[Need]) -> list[int]:
 
 @given(rooms(), needs())
 def test_all_members_fit_at_the_promised_start(running: list[Running], asked: list[Need]) -> None:
-    found = at_once(plan(room_of(running), asked, NOW))
+    found = plan(room_of(running), asked, NOW)
     if found is None:
         return
     held = load(found, asked)
@@ -36,21 +35,21 @@ def test_all_members_fit_at_the_promised_start(running: list[Running], asked: li
 def test_members_that_are_alike_fit_no_earlier_and_are_refused_only_where_empty_nodes_would_not_do(
     running: list[Running], asked: list[Need]
 ) -> None:
-    found = at_once(plan(room_of(running), asked, NOW))
+    found = plan(room_of(running), asked, NOW)
     room = room_of(running)
     [need] = asked
     empty = sum(CAPACITY // int(need.amounts[0]) for usable in need.nodes if usable)
     assert (found is None) == (empty < need.count)
     for moment in (NOW, *(end for *_, end in running if end < inf)):
         if found is not None and moment < found.start:
-            assert at_once(pack(room.at(moment), asked)) is None
+            assert pack(room.at(moment), asked) is None
 
 
 @given(rooms(), needs(most=1), newcomers)
 def test_nobody_who_is_let_in_beside_the_plan_delays_it(
     running: list[Running], asked: list[Need], coming: list[tuple[int, int, int]]
 ) -> None:
-    found = at_once(plan(room_of(running), asked, NOW))
+    found = plan(room_of(running), asked, NOW)
     if found is None or found.start == inf:
         return
     held = load(found, asked)
@@ -61,7 +60,7 @@ def test_nobody_who_is_let_in_beside_the_plan_delays_it(
 def test_without_known_ends_those_nodes_are_named_on_which_least_has_to_end() -> None:
     running = [(0, 8, inf), (1, 2, inf), (2, 6, inf), (3, 8, inf)]
     need = Need(np.array([4]), 3, np.array([True] * NODES))
-    found = at_once(plan(room_of(running), [need], NOW))
+    found = plan(room_of(running), [need], NOW)
     assert found is not None
     assert (found.start, found.nodes) == (inf, ((1, 1, 2),))
     assert (found.cost.lacking, found.cost.missing) == (2, 1.0)

@@ -6,7 +6,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.framework.contract.pod_group import at_once
 from muster.plugins.reservation.group_plan import Group, GroupPlan, plan_group
 from muster.plugins.reservation.packing import Need, Slices, pack
 from muster.plugins.reservation.plan import Plan, plan
@@ -23,7 +22,7 @@ def slices(draw: st.DrawFn, most: int = 2) -> Slices:
 
 
 def planned(running: list[Running], asked: list[Slices]) -> Plan | None:
-    return at_once(plan(room_of(running), asked, NOW))
+    return plan(room_of(running), asked, NOW)
 
 
 def load(found: Plan, asked: list[Slices]) -> list[int]:
@@ -69,12 +68,12 @@ def test_slices_that_are_alike_fit_no_earlier_and_are_refused_only_where_empty_n
     assert (found is None) == (could < asked.times)
     for moment in (NOW, *(end for *_, end in running if end < inf)):
         if found is not None and moment < found.start:
-            assert at_once(pack(room.at(moment), [asked])) is None
+            assert pack(room.at(moment), [asked]) is None
 
 
 @given(rooms(), slices())
 def test_within_a_domain_it_is_as_if_there_were_no_other_nodes(running: list[Running], asked: Slices) -> None:
-    found = at_once(plan_group(room_of(running), Group("g", [asked], [RACKS[1]]), NOW))
+    found = plan_group(room_of(running), Group("g", [asked], [RACKS[1]]), NOW)
     elsewhere = [(node, CAPACITY, inf) for node in RACKS[0].tolist()]
     here = [each for each in running if each[0] in RACKS[1]]
     inside = Slices(

@@ -10,9 +10,9 @@ from muster.framework.contract.observer import NullObserver
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.framework import Framework
 from muster.framework.runtime.nominator import PodNominator
-from muster.framework.runtime.plugin_calls import Watch
 from muster.framework.runtime.standstill import Standstill
 from muster.framework.runtime.waiting import WaitingPods
+from muster.framework.runtime.watch import Watch
 from muster.framework.scheduler.algorithm import Algorithm
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.testing.clock import VirtualClock
@@ -50,6 +50,6 @@ def algorithm_of(profile: ResolvedProfile, registry: Mapping[str, type[Plugin]],
         waiting=waiting,
         clock=clock,
         observer=NullObserver(),
-        watch=Watch(),
+        watch=Watch(clock.now, NullObserver()),
     )
     return Algorithm(framework, snapshot, nominator)

@@ -8,7 +8,7 @@ import pytest
 
 from muster.framework.contract import Plugin, Status
 from muster.framework.contract.observer import NullObserver
-from muster.framework.runtime.plugin_calls import Running
+from muster.framework.runtime.watch import Running
 from tests.builders import make_node, make_pod
 from tests.scheduler.conftest import SetStage
 from tests.scheduler.scripted import (

@@ -17,7 +17,6 @@ from muster.framework.contract import (
     Plugin,
     Status,
     StatusTable,
-    Steps,
     Verdicts,
 )
 from muster.framework.model.pod_info import PodInfo
@@ -126,7 +125,7 @@ def test_a_group_looks_for_room_on_the_nodes_whose_first_rejection_can_be_helped
         [algorithm] = engine.algorithms.values()
         names = algorithm.snapshot.names
 
-        def place(_: Sequence[Attempt]) -> Steps[Tried]:
+        def place(_: Sequence[Attempt]) -> Tried:
             raise AssertionError("nobody is placed")
 
         fits, could = GroupTrial(

@@ -29,7 +29,6 @@ from muster.framework.contract import (
     ScorePlugin,
     Status,
     StatusTable,
-    Steps,
     Verdicts,
 )
 from muster.framework.contract.plugin import Scores
@@ -247,7 +246,7 @@ async def test_a_plugin_that_stalls_is_named_while_it_does_and_afterwards(
     await stage.close()
 
 
-def _in_the_middle(kind: Callable[[], Any]) -> Steps[Any]:
+def _in_the_middle(kind: Callable[[], Any]) -> Any:
     yield True
     return kind()
 

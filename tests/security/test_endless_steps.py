@@ -1,19 +1,13 @@
-"""Steps that never end cost the pod its attempt, by plugin and point, at whatever point they are answered."""
+"""Calls that never end cost the pod its attempt, by plugin and point, as long as they pass checkpoints."""
 
-import inspect
-import pkgutil
-from collections.abc import Iterator
 from dataclasses import replace
-from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
-from muster.framework import contract
-from muster.framework.contract import LongWork, Plugin
-from muster.framework.runtime.step_budgets import (
+from muster.framework.contract import Plugin, checkpoint
+from muster.framework.runtime.budgets import (
     GROUP_SECONDS,
-    LEAST_STEP_SECONDS,
     MEMBER_SECONDS,
     POD_SECONDS,
     REDUCED_FOR_SECONDS,
@@ -26,13 +20,13 @@ from tests.security.upright import OneByOne, Upright, World
 
 STEP_SECONDS = 0.25
 WHERE = {
-    "DecisionFollower.on_group_decision": POD_SECONDS + 2 * MEMBER_SECONDS,
+    "DecisionFollower.on_group_decision": POD_SECONDS + MEMBER_SECONDS,
     "DecisionFollower.on_pod_decision": POD_SECONDS,
     "LongWork.left": POD_SECONDS,
-    "PodGroupPostFilterPlugin.pod_group_post_filter": GROUP_SECONDS + 2 * MEMBER_SECONDS,
+    "PodGroupPostFilterPlugin.pod_group_post_filter": GROUP_SECONDS + MEMBER_SECONDS,
     "PostFilterPlugin.post_filter": POD_SECONDS,
 }
-"""Every point where a plugin may answer steps, and the budget there of a pod, or of a group of two."""
+"""Points where what takes long passes checkpoints, and the budget there of a pod, or of a group of two."""
 
 
 class Work:
@@ -42,11 +36,12 @@ class Work:
         self.seconds = 0.0
         self.closed = 0
 
-    def steps(self) -> Iterator[bool]:
+    def go_on(self) -> NoReturn:
+        """Work for ever."""
         try:
             while True:
                 self.seconds += STEP_SECONDS
-                yield True
+                checkpoint()
         finally:
             self.closed += 1
 
@@ -54,7 +49,7 @@ class Work:
         """What a method answers, as `Rogues` wants it."""
 
         def answer(call: Call) -> Any:
-            return ("Upright", self.steps()) if method == "LongWork.left" else self.steps()
+            return ("Upright", self.go_on) if method == "LongWork.left" else self.go_on()
 
         return answer
 
@@ -70,21 +65,6 @@ class TimedWorld(World):
         return super().build(replace(ports, stopwatch=lambda: self.clock.now() + self._work.seconds))
 
 
-def test_every_point_that_may_answer_steps_is_here() -> None:
-    found = set()
-    for module in pkgutil.iter_modules(contract.__path__, f"{contract.__name__}."):
-        for name, kind in vars(import_module(module.name)).items():
-            if inspect.isclass(kind) and kind.__module__ == module.name and issubclass(kind, Plugin):
-                methods = {each: value for each, value in vars(kind).items() if inspect.isfunction(value)}
-                found |= {
-                    f"{name}.{each}"
-                    for each, value in methods.items()
-                    if "Steps[" in str(value.__annotations__.get("return"))
-                }
-    assert found | {"LongWork.left"} == WHERE.keys()
-    assert "left" in LongWork.__slots__
-
-
 @pytest.mark.parametrize("name", WHERE)
 async def test_the_budget_ends_them_by_name_and_the_rest_goes_on(name: str, caplog: pytest.LogCaptureFixture) -> None:
     case, work = CASES[name], Work()
@@ -98,7 +78,7 @@ async def test_the_budget_ends_them_by_name_and_the_rest_goes_on(name: str, capl
     assert {key for key in others if world.node_of(key)} == others
     notes = [note for _, _, note in world.events]
     told = [*notes, *(message for _, message, _ in world.conditions.values()), caplog.text]
-    words = f"{case.says}: its steps have not come to an end within {WHERE[name]:.3g} s"
+    words = f"{case.says}: it has not come to an end within {WHERE[name]:.3g} s"
     assert any(words in text for text in told), told
     assert rogues.calls == work.closed > 0
     assert WHERE[name] <= work.seconds <= rogues.calls * (WHERE[name] + STEP_SECONDS)
@@ -117,7 +97,7 @@ class Endless(Upright):
     spends: Work
 
     def post_filter(self, state: Any, pod: Any, diagnosis: Any) -> Any:
-        return self.spends.steps()
+        return self.spends.go_on()
 
 
 def endless(work: Work) -> type[Plugin]:
@@ -151,19 +131,19 @@ class Instant(Work):
         super().__init__()
         self.taken = 0
 
-    def steps(self) -> Iterator[bool]:
+    def go_on(self) -> NoReturn:
         while True:
             self.taken += 1
-            yield True
+            checkpoint()
 
 
 async def test_where_the_clock_stands_their_number_ends_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("muster.framework.runtime.step_budgets.POD_SECONDS", 1000 * LEAST_STEP_SECONDS)
+    monkeypatch.setattr("muster.framework.runtime.budgets.POD_SECONDS", 0.05)
     work = Instant()
     world = World(endless(work))
     world.add(make_pod("victim").requests(cpu="500m").labels(picky="yes"))
     await world.settle()
-    assert work.taken == pytest.approx(0.05 / LEAST_STEP_SECONDS, abs=1)
+    assert work.taken == pytest.approx(50 * 10_000, rel=0.001)
     await world.kill()
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -60,11 +61,11 @@ from muster.framework.contract import (
     SnapshotReader,
     Status,
     StatusTable,
-    Steps,
     Topology,
     Verdicts,
     WatchedKind,
     Wire,
+    checkpoint,
 )
 from muster.framework.scheduler.engine import Engine, build_engine
 from muster.framework.scheduler.profile_handle import Ports
@@ -164,11 +165,11 @@ class Upright(
         picky = "picky" in pod.labels and self.crowded
         return Verdicts(np.full(len(nodes), int(picky), np.int32), self.table)
 
-    def left(self, pod: PodInfo) -> tuple[str, Steps[bool]]:
-        return self.name, self.work(pod)
+    def left(self, pod: PodInfo) -> tuple[str, Callable[[], bool]]:
+        return self.name, partial(self.work, pod)
 
-    def work(self, pod: PodInfo) -> Steps[bool]:
-        yield True
+    def work(self, pod: PodInfo) -> bool:
+        checkpoint()
         self.judged.add(pod.uid)
         return True
 
@@ -178,10 +179,8 @@ class Upright(
     def capacity(self, pod: PodInfo, nodes: NodeView) -> Scores:
         return np.full(len(nodes), 100)
 
-    def post_filter(
-        self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
-    ) -> Steps[tuple[str | None, Status | None]]:
-        yield True
+    def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
+        checkpoint()
         return None, Status.unschedulable()
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
@@ -283,10 +282,10 @@ class Upright(
 
     def pod_group_post_filter(
         self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
-    ) -> Steps[tuple[Mapping[str, str] | None, Status | None]]:
+    ) -> tuple[Mapping[str, str] | None, Status | None]:
         with trial.scenario():
-            yield True
-            yield from trial.schedule()
+            checkpoint()
+            trial.schedule()
         return None, Status.unschedulable()
 
     def score_placements(self, pods: Sequence[PodInfo], domains: Partition, snapshot: SnapshotReader) -> Scores:
@@ -319,14 +318,14 @@ class Upright(
     def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
         pass
 
-    def on_pod_decision(self, decision: PodDecision) -> Steps[None]:
-        yield False
+    def on_pod_decision(self, decision: PodDecision) -> None:
+        checkpoint()
 
     def on_pod_released(self, decision: PodDecision) -> None:
         pass
 
-    def on_group_decision(self, decision: GroupDecision) -> Steps[None]:
-        yield False
+    def on_group_decision(self, decision: GroupDecision) -> None:
+        checkpoint()
 
 
 class OneByOne(PerNodeFilter, PerNodeScore):

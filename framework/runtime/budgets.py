@@ -1,0 +1,57 @@
+"""Budgets: how long a plugin's call may go on from checkpoint to checkpoint for one pod or group before it is ended.
+
+`Watch` asks here. While such a call is under way nothing else is decided and informers wait, so one without an end
+would stop everybody. The budget is far above what honest plugins take on 5,000 nodes, which docs/security.md tells.
+Whoever exceeds it is given a quarter, and a quarter of that, for a while: pods for which that happens again and again
+leave most of the time to others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from weakref import WeakKeyDictionary
+
+from ..contract.plugin import Plugin
+from ..model.pod_info import PodInfo, PodSignature
+from .points import POD_GROUP_POST_FILTER, Point
+
+POD_SECONDS = 20.0
+GROUP_SECONDS = 60.0
+"""To make room for a group takes trials of all members together."""
+MEMBER_SECONDS = 0.1
+"""What each further member of a group adds."""
+LEAST_STRETCH_SECONDS = 0.001
+"""What each stop is charged at least, so that an endless call ends where the clock stands, as in a simulation."""
+_REDUCTION = 4
+_LEAST_SECONDS = 0.05
+REDUCED_FOR_SECONDS = 600.0
+
+
+class Budgets:
+    """The budgets of all profiles' plugins. `now` gives seconds.
+
+    A budget is reduced for pods of one signature, by the point and the plugin that exceeded it.
+    """
+
+    __slots__ = ("_now", "_reduced")
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._reduced: WeakKeyDictionary[PodSignature, dict[tuple[Point, str], tuple[float, float]]]
+        self._reduced = WeakKeyDictionary()
+
+    def seconds(self, point: Point, plugin: Plugin, pods: Sequence[PodInfo]) -> float:
+        """How long the plugin may work now for the pod, or for the members of a group."""
+        base = GROUP_SECONDS if point is POD_GROUP_POST_FILTER else POD_SECONDS
+        reduced = self._reduced.get(pods[0].signature, {})
+        share, since = reduced.get((point, plugin.name), (1.0, 0.0))
+        if share < 1.0 and self._now() - since >= REDUCED_FOR_SECONDS:
+            del reduced[point, plugin.name]
+            share = 1.0
+        return max(_LEAST_SECONDS, (base + MEMBER_SECONDS * (len(pods) - 1)) * share)
+
+    def exceeded(self, point: Point, plugin: Plugin, pods: Sequence[PodInfo]) -> None:
+        """Reduce the budget that the plugin has just exceeded."""
+        reduced = self._reduced.setdefault(pods[0].signature, {})
+        share, since = reduced.get((point, plugin.name), (1.0, self._now()))
+        reduced[point, plugin.name] = share / _REDUCTION, since

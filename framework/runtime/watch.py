@@ -1,0 +1,128 @@
+"""The watch over plugins' calls: which one is under way, for how long it has run, and who held everybody up.
+
+`PluginCalls` notes each call here, the process' watchdog reads `current` from a thread of its own, and a worker whose
+function stops at a checkpoint suspends the call that it stops in: others are at work then, not that plugin. A call that
+stops again and again has a budget (`Budgets`); once that is used up it is ended at its next checkpoint.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from ..contract.observer import Observer
+from ..contract.plugin import Plugin
+from ..model.pod_info import PodInfo
+from .budgets import LEAST_STRETCH_SECONDS, Budgets
+from .points import Point
+
+log = logging.getLogger(__name__)
+
+SLOW_SECONDS = 0.1
+"""A call that runs for longer without a checkpoint is named in the log."""
+_QUIET_SECONDS = 10.0
+"""How long a plugin is not named again at the same point."""
+
+
+class Subject(Protocol):
+    """What a call is about: a pod, or whatever else has a key."""
+
+    @property
+    def key(self) -> str:
+        """Its name, for people."""
+        ...
+
+
+class Members(NamedTuple):
+    """What a call is about that is about the waiting members of a group, of whom there is at least one."""
+
+    pods: Sequence[PodInfo]
+
+    @property
+    def key(self) -> str:
+        """The first member's, `namespace/name`."""
+        return self.pods[0].key
+
+
+class Running(NamedTuple):
+    """A call under way: who is asked, at which point, about what, and since when, seconds on the engine's clock."""
+
+    plugin: Plugin
+    point: Point
+    about: Subject
+    since: float
+
+
+class _Suspended(NamedTuple):
+    """What `suspend` was called in: the call, when, and `Watch.paused` then; `error` ends the call if it is set."""
+
+    running: Running | None
+    at: float
+    paused: float
+    error: TimeoutError | None
+
+
+class Watch:
+    """Over the calls of all profiles' plugins. `now` gives seconds on the engine's clock.
+
+    Attributes:
+        current: the innermost call under way.
+        paused: seconds that the function under way has spent at checkpoints. Two readings within one call tell for how
+            much of it the plugin was not at work.
+        accounts: by the id of a call under way that has stopped at checkpoints, the seconds that it worked until then.
+    """
+
+    __slots__ = ("_budgets", "_named", "_now", "_observer", "_resumed", "accounts", "current", "paused")
+
+    def __init__(self, now: Callable[[], float], observer: Observer) -> None:
+        self.current: Running | None = None
+        self.paused = 0.0
+        self.accounts: dict[int, float] = {}
+        self._budgets = Budgets(now)
+        self._now = now
+        self._observer = observer
+        self._resumed = 0.0
+        self._named: dict[tuple[str, str], float] = {}
+
+    def suspend(self) -> _Suspended:
+        """The function under way stops at a checkpoint. The answer is for `resume`."""
+        now, running, error = self._now(), self.current, None
+        if running is not None:
+            self.ended(running, now)
+            error = self._charge(running, now)
+        self.current = None
+        return _Suspended(running, now, self.paused, error)
+
+    def resume(self, suspended: _Suspended) -> TimeoutError | None:
+        """It goes on, or ends with the error that is answered, because the call under way has used up its budget."""
+        self.current = suspended.running
+        self._resumed = self._now()
+        self.paused = suspended.paused + self._resumed - suspended.at
+        return suspended.error
+
+    def _charge(self, running: Running, now: float) -> TimeoutError | None:
+        about = running.about
+        pods = about.pods if isinstance(about, Members) else (about,) if isinstance(about, PodInfo) else ()
+        if not pods:
+            return None
+        account = id(running)
+        stretch = max(LEAST_STRETCH_SECONDS, now - max(running.since, self._resumed))
+        spent = self.accounts[account] = self.accounts.get(account, 0.0) + stretch
+        budget = self._budgets.seconds(running.point, running.plugin, pods)
+        if spent < budget:
+            return None
+        self._budgets.exceeded(running.point, running.plugin, pods)
+        return TimeoutError(f"it has not come to an end within {budget:.3g} s")
+
+    def ended(self, running: Running, now: float) -> None:
+        """A call has ended, or stops, at `now`: name its plugin if it held everybody up."""
+        seconds = now - max(running.since, self._resumed)
+        if seconds <= SLOW_SECONDS:
+            return
+        plugin, point = running.plugin.name, running.point.name
+        self._observer.plugin_slow(plugin, point=point, seconds=seconds)
+        if now - self._named.get((plugin, point), -_QUIET_SECONDS) >= _QUIET_SECONDS:
+            self._named[plugin, point] = now
+            pairs = {"plugin": plugin, "point": point, "pod": running.about.key, "seconds": f"{seconds:.3f}"}
+            log.warning("A plugin held up the scheduler", extra={"pairs": pairs})

@@ -1,0 +1,18 @@
+"""Work taken apart: a function run from one checkpoint to the next, so that tests see what is there in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from muster.framework.work import Worker, at_each
+
+
+def slices_of(function: Callable[[], object]) -> Iterator[None]:
+    """Call the function; yields at each checkpoint that it passes. One that is not taken to its end is given up."""
+    worker = Worker()
+    worker.begin(function)
+    try:
+        while not worker.go_on(at_each):
+            yield
+    finally:
+        worker.give_up()
