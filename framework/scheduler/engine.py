@@ -28,23 +28,22 @@ from ..runtime.waiting import WaitingPods
 from ..runtime.watch import Watch
 from ..snapshot.snapshot import Snapshot
 from .algorithm import Algorithm
-from .binding_cycle import BindingCycle
 from .consultations import Consultations
 from .disruption import DisruptionUnits
 from .domain_search import DomainSearch
 from .event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler
-from .failure import FailureHandler
 from .group_room import GroupRoom
 from .group_trial import GroupTrials
+from .parts import Parts
 from .profile_handle import Ports, ProfileHandle
 from .queue_building import build_queue
 from .renewals import Renewals
 from .reports import Reports
 from .review import Review
-from .schedule_group import GroupCycle
+from .schedule_group import GroupScheduler
+from .schedule_one import PodScheduler
 from .schedule_tree import TreeCycle
 from .scheduler import Scheduler
-from .scheduling_cycle import SchedulingCycle
 from .tree_trial import TreeTrials
 
 P = TypeVar("P", bound=Plugin)
@@ -152,7 +151,6 @@ def build_engine(
     algorithms = {
         name: Algorithm(framework, snapshot, nominator, extended=extended) for name, framework in frameworks.items()
     }
-    cycle = SchedulingCycle(algorithms, cache, nominator, measured, observer, ports.choose)
     reports = Reports(ports, pods.mine)
     pods.gone = reports.forget
 
@@ -161,14 +159,13 @@ def build_engine(
 
     renewals = Renewals(reports, pods.mine, waits, clock)
     review = Review(algorithms, queue, nominator, reports, renewals, ports)
-    failures = FailureHandler(queue, nominator, reports, pods.mine, measured, observer)
-    failures.begin_review = review.begin
-    bindings = BindingCycle(cycle, cache, queue, failures, reports, measured, observer, ports.wake, ports.extenders)
+    parts = Parts(algorithms, cache, queue, nominator, reports, ports, watch, pods.mine)
     domains = DomainSearch(snapshot, room, cache.node_of, ports.choose, measured, observer)
     consultations = Consultations(algorithms, queue.sort_key, ports)
-    trials = GroupTrials(cycle, snapshot, room)
+    one = PodScheduler(parts, consultations, review)
+    trials = GroupTrials(one, snapshot, room)
     trees = TreeCycle(TreeTrials(trials, domains, snapshot), trials.alone)
-    groups = GroupCycle(cycle, trials, domains, trees, bindings, failures, reports, pods, nominator, ports, watch)
+    groups = GroupScheduler(parts, one, trials, domains, trees)
     return Engine(
         cache=cache,
         queue=queue,
@@ -185,9 +182,7 @@ def build_engine(
             for kind in dict.fromkeys(kind for plugin in plugins for kind in plugin.watches)
         },
         algorithms=algorithms,
-        scheduler=Scheduler(
-            frameworks, cache, queue, cycle, groups, bindings, failures, consultations, review, reports, ports, watch
-        ),
+        scheduler=Scheduler(parts, one, groups, consultations, review),
         shared=shared,
         watch=watch,
         standstill=standstill,

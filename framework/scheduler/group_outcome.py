@@ -1,4 +1,4 @@
-"""What became of the members of a group that was tried: `GroupCycle` gathers it while it decides, then acts on it."""
+"""What became of the members of a group that was tried: `GroupScheduler` gathers it, then acts on it."""
 
 from __future__ import annotations
 

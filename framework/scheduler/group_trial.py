@@ -22,7 +22,7 @@ from ..snapshot.view import Rows
 from ..work import checkpoint, shielded
 from .attempt import Attempt
 from .group_room import GroupRoom, alike, larger_first, to_the_front
-from .scheduling_cycle import SchedulingCycle
+from .schedule_one import PodScheduler
 
 _TIMES_TO_THE_FRONT = 2
 
@@ -54,8 +54,8 @@ class Trial:
 class GroupTrials:
     """Tries groups."""
 
-    def __init__(self, cycle: SchedulingCycle, snapshot: Snapshot, room: GroupRoom) -> None:
-        self._cycle = cycle
+    def __init__(self, pods: PodScheduler, snapshot: Snapshot, room: GroupRoom) -> None:
+        self._pods = pods
         self._snapshot = snapshot
         self._room = room
 
@@ -81,7 +81,7 @@ class GroupTrials:
                 known.add(attempt.pod.signature)
                 by_itself = copy(attempt)
                 by_itself.begin_anew()
-                self._cycle.schedule_pod(by_itself)
+                self._pods.schedule_pod(by_itself)
                 found.append(by_itself.decision())
                 checkpoint()
         return found
@@ -112,7 +112,7 @@ class GroupTrials:
                     if trial.refused and len(trial.placed) + len(attempts) - index < missing:
                         trial.untried = attempts[index:]
                         break
-                    self._cycle.schedule_pod(attempt)
+                    self._pods.schedule_pod(attempt)
                     if index == 0 and attempt.status is None and self._is_hopeless(attempts, missing):
                         self._fill(trial, attempts, missing)
                         break
@@ -160,7 +160,7 @@ class GroupTrials:
                 trial.placed.append(attempt)
                 checkpoint()
             for index, attempt in enumerate(alike[len(rows) :], start=len(rows) + 1):
-                self._cycle.schedule_pod(attempt)
+                self._pods.schedule_pod(attempt)
                 if attempt.status is None:  # room that is promised to members is there for each of these alone
                     self._snapshot.add_pod(attempt.pod, attempt.node_name)
                     trial.placed.append(attempt)
@@ -174,7 +174,7 @@ class GroupTrials:
     def _passing(self, attempt: Attempt) -> Rows:
         """The nodes that could take the pod as things are: room is also counted where it may not go."""
         attempt.begin_anew()
-        algorithm = self._cycle.algorithm(attempt.framework.name)
+        algorithm = self._pods.algorithm(attempt.framework.name)
         found = algorithm.find_to_the_end(attempt.state, attempt.pod, nominated_first=False)
         return found.rows[:0] if found.filtered is None else found.filtered.feasible
 

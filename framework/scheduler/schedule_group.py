@@ -26,59 +26,42 @@ from ..contract.topology import Topology
 from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed
 from ..runtime.group_calls import GroupCalls
-from ..runtime.nominator import PodNominator
 from ..runtime.points import MISSING, REJECT_TRIAL
-from ..runtime.watch import Watch
 from ..snapshot.view import Rows
 from ..work import Worker, checkpoint, commit
 from .attempt import Attempt
-from .binding_cycle import BindingCycle
 from .domain_search import DomainSearch, Searched
-from .event_handlers import PodEventHandler
-from .failure import FailureHandler
 from .group_consultation import GroupConsultation
 from .group_outcome import GroupOutcome
 from .group_post_filter import GroupTrial, Place, PostFiltered, Tried, post_filter
 from .group_room import as_queued
 from .group_trial import GroupTrials, Trial
-from .profile_handle import Ports
-from .reports import Reports
+from .parts import Parts
+from .schedule_one import PodScheduler
 from .schedule_tree import TreeCycle
-from .scheduling_cycle import SchedulingCycle
 
 _BEGIN_AT_ONCE = 64
 
 
-class GroupCycle:
+class GroupScheduler:
     """Schedules groups of all profiles, and binds them."""
 
     def __init__(
         self,
-        cycle: SchedulingCycle,
+        parts: Parts,
+        pods: PodScheduler,
         trials: GroupTrials,
         domains: DomainSearch,
         trees: TreeCycle,
-        bindings: BindingCycle,
-        failures: FailureHandler,
-        reports: Reports,
-        pods: PodEventHandler,
-        nominator: PodNominator,
-        ports: Ports,
-        watch: Watch,
     ) -> None:
-        self._cycle = cycle
+        self._parts = parts
+        self._pods = pods
         self._trials = trials
         self._domains = domains
         self._trees = trees
-        self._nominator = nominator
-        self._bindings = bindings
-        self._failures = failures
-        self._reports = reports
-        self._pods = pods
-        self._ports = ports
-        self._watch = watch
+        self._ports = parts.ports
 
-    def run(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> bool:
+    def schedule_group(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> bool:
         """Decide for the waiting members of `group`; False if extenders have to be asked first."""
         now = self._ports.measured.now
         began, attempts = now(), as_queued(attempts)
@@ -97,16 +80,16 @@ class GroupCycle:
         result = "scheduled" if outcome.placed and _has_quorum(plugin, group) else outcome.failure()
         self._ports.observer.group_attempt(result, profile=attempts[0].profile, seconds=seconds)
         if outcome.together:
-            self._failures.failed(outcome.failed)
+            self._pods.handle_failure(outcome.failed)
         else:
             for attempt in outcome.failed:
-                self._failures.failed([attempt])
+                self._pods.handle_failure([attempt])
                 checkpoint()
         if outcome.placed:
             for attempt in outcome.placed:
-                self._reports.placed(attempt)
+                self._parts.reports.placed(attempt)
                 checkpoint()
-            self._bindings.begins(outcome.placed)
+            self._pods.prepare_binding(outcome.placed)
             self._ports.spawn(self._bind(plugin, group, outcome))
         return True
 
@@ -244,9 +227,9 @@ class GroupCycle:
         )
 
         framework = attempts[0].framework
-        algorithm = self._cycle.algorithm(framework.name)
+        algorithm = self._pods.algorithm(framework.name)
         consultation = GroupConsultation(algorithm.snapshot, attempts, self._ports.extenders)
-        trial = GroupTrial(algorithm, self._nominator, attempts, place, consultation)
+        trial = GroupTrial(algorithm, self._parts.nominator, attempts, place, consultation)
         found = post_filter(framework, notes, info, trial)
         return replace(found, unheard=consultation.unheard)
 
@@ -267,9 +250,9 @@ class GroupCycle:
                 outcome.failed.append(attempt)
                 continue
             attempt.state.within = within
-            self._cycle.run(attempt)
-            if self._cycle.works_out(attempt):
-                self._cycle.run(attempt)
+            self._pods.scheduling_cycle(attempt)
+            if self._pods.work_out(attempt):
+                self._pods.scheduling_cycle(attempt)
             (outcome.placed if attempt.status is None else outcome.failed).append(attempt)
             checkpoint()
         return outcome
@@ -306,7 +289,7 @@ class GroupCycle:
         """Reserve for real, then permit. Once too few are left, all that was reserved is given back, last first."""
         commit()
         for index, attempt in enumerate(fitting):
-            if self._cycle.reserve(attempt):
+            if self._pods.assume_and_reserve(attempt):
                 outcome.placed.append(attempt)
             elif not self._go_on(attempt, len(outcome.placed) + len(fitting) - index - 1, missing, outcome):
                 self._give_up(attempt, fitting[index + 1 :], outcome)
@@ -314,7 +297,7 @@ class GroupCycle:
             checkpoint()
         placed, outcome.placed = outcome.placed, []
         for index, attempt in enumerate(placed):
-            if self._cycle.permit(attempt):
+            if self._pods.permit(attempt):
                 outcome.placed.append(attempt)
             elif not self._go_on(attempt, len(outcome.placed) + len(placed) - index - 1, missing, outcome):
                 outcome.placed += placed[index + 1 :]
@@ -329,7 +312,7 @@ class GroupCycle:
 
     def _give_up(self, lost: Attempt, rest: Sequence[Attempt], outcome: GroupOutcome) -> None:
         for attempt in reversed(outcome.placed):
-            self._bindings.withdraw(attempt, lost)
+            self._withdraw(attempt, lost)
             checkpoint()
         for attempt in rest:
             attempt.fail_with(lost)
@@ -353,7 +336,7 @@ class GroupCycle:
         if status.code is Code.PENDING:
             pending = pending or {plugin.name}
             for attempt in trial.untried:
-                self._cycle.schedule_pod(attempt)
+                self._pods.schedule_pod(attempt)
                 checkpoint()
         outcome = GroupOutcome(together=True, decision=decision)
         tried = (*trial.refused, *trial.placed)
@@ -373,30 +356,36 @@ class GroupCycle:
 
     async def _bind(self, plugin: GroupCalls, group: str, outcome: GroupOutcome) -> None:
         """Bind members that were placed in one transaction; when that loses the quorum meanwhile, none is bound."""
-        with self._bindings.counted():
+        with self._pods.counted():
             attempts = outcome.placed
-            await self._each(self._bindings.permitted, attempts)
+            await self._each(self._pods.wait_on_permit, attempts)
             gone = [attempt for attempt in attempts if attempt.status is None and not self._is_there(attempt.pod)]
             if gone or outcome.first_lost is not None or any(attempt.status is not None for attempt in attempts):
                 give_back = partial(self._give_back, plugin, group, outcome, gone)
-                await self._ports.standstill.in_slices(give_back, Worker(self._watch))
-            await self._each(self._bindings.bind, [attempt for attempt in attempts if attempt.status is None])
+                await self._ports.standstill.in_slices(give_back, Worker(self._parts.watch))
+            await self._each(self._pods.bind, [attempt for attempt in attempts if attempt.status is None])
 
     def _give_back(self, plugin: GroupCalls, group: str, outcome: GroupOutcome, gone: Sequence[Attempt]) -> None:
         """The places of those who lost theirs since, or are gone; of all if too few are left."""
         for attempt in gone:
-            self._bindings.removed(attempt)
+            attempt.fail_on_node(Status.unschedulable("removed"))
+            self._pods.unreserve_and_forget(attempt)
             checkpoint()
         lost = [attempt for attempt in outcome.placed if attempt.status is not None]
         first_lost = outcome.first_lost or next(iter(lost), None)
         if first_lost is None or (not outcome.whole and _has_quorum(plugin, group)):
             for attempt in lost:
-                self._failures.released([attempt])
+                self._pods.handle_release([attempt])
             return
         for attempt in reversed([attempt for attempt in outcome.placed if attempt.status is None]):
-            self._bindings.withdraw(attempt, first_lost)
+            self._withdraw(attempt, first_lost)
             checkpoint()
-        self._failures.released(outcome.placed)
+        self._pods.handle_release(outcome.placed)
+
+    def _withdraw(self, attempt: Attempt, because: Attempt) -> None:
+        """Give a member's place back, because a sibling that it was placed with lost its own."""
+        attempt.fail_with(because)
+        self._pods.unreserve_and_forget(attempt)
 
     async def _each(self, work: Callable[[Attempt], Coroutine[Any, Any, object]], attempts: Sequence[Attempt]) -> None:
         """Have it done for all at once, some of which begin in each turn of the loop."""
@@ -414,7 +403,7 @@ class GroupCycle:
 
     def _is_there(self, pod: PodInfo) -> bool:
         """Whether the pod has not been deleted."""
-        current = self._pods.mine(pod.key)
+        current = self._parts.current(pod.key)
         return current is not None and current.uid == pod.uid and not current.terminating
 
 

@@ -85,8 +85,8 @@ BUGS = {
         "self._queue",
     ),
     "a pod that gives its node back is not forgotten": Bug(
-        "muster.framework.scheduler.scheduling_cycle",
-        "if self._cache.is_assumed(attempt.pod.uid):\n                self._cache.forget(attempt.pod)",
+        "muster.framework.scheduler.schedule_one",
+        "if self._parts.cache.is_assumed(attempt.pod.uid):\n                self._parts.cache.forget(attempt.pod)",
         "pass",
     ),
     "a hint that skips nodes that are uncordoned": Bug(

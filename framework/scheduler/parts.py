@@ -1,0 +1,40 @@
+"""The parts of the engine that the cycles of all profiles work with. `build_engine` puts them together, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ..cache.cache import Cache
+from ..model.pod_info import PodInfo
+from ..queue.scheduling_queue import SchedulingQueue
+from ..runtime.nominator import PodNominator
+from ..runtime.watch import Watch
+from .algorithm import Algorithm
+from .profile_handle import Ports
+from .reports import Reports
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts.
+
+    Attributes:
+        algorithms: by schedulerName, how nodes are found and ranked; `framework` of each are the profile's plugins.
+        cache: nodes and pods as known.
+        queue: pods that wait.
+        nominator: pods that are nominated to a node.
+        reports: what people are told.
+        ports: the surroundings.
+        watch: which call of a plugin is under way.
+        current: the latest version of a pod of ours by its `namespace/name`; None for one that is gone.
+    """
+
+    algorithms: Mapping[str, Algorithm]
+    cache: Cache
+    queue: SchedulingQueue
+    nominator: PodNominator
+    reports: Reports
+    ports: Ports
+    watch: Watch
+    current: Callable[[str], PodInfo | None]

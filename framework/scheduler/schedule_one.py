@@ -1,0 +1,385 @@
+"""A pod's story, from the queue to its node or back (upstream: schedule_one.go).
+
+    pop ─► scheduling cycle: find nodes ─► score ─► assume ─► reserve ─► permit ─► binding cycle ─► bound
+                 │                            │        │          │           (a task of its own)
+                 └── PostFilter ◄── no node ──┘        └──────────┴── unreserve, forget ──┐        │
+                          └──────────────► failure: back to the queue, reported ◄─────────┴────────┘
+
+`Scheduler` pops and calls `schedule_one`; `schedule_group` takes members of a group the same way, one step at a time.
+Guarantees:
+
+1. The scheduling cycle is free of I/O, and nothing else changes the cluster's picture while it is under way.
+2. A pod whose attempt fails has nothing reserved, and is back in the queue unless it is gone, bound or another one.
+3. The binding cycle never holds up the next decision. Before it binds it looks at the node again: other schedulers may
+   have used the capacity meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+from ..contract.cycle_state import CycleState
+from ..contract.events import ASSIGNED_POD_DELETE
+from ..contract.plugin import QueuedPod
+from ..contract.status import Code, Status
+from ..contract.verdicts import Diagnosis
+from ..model.pod_info import PodInfo
+from ..queue.entity import QueuedEntity
+from ..queue.hints import ErrorLog
+from ..work import checkpoint, commit
+from . import decision_log
+from .algorithm import Algorithm, Feasible
+from .attempt import Attempt
+from .consultations import Consultations
+from .extenders import bind
+from .parts import Parts
+from .reports import DECISIONS, reasons_in
+from .review import Review
+from .set_aside import SetAside
+
+log = logging.getLogger(__name__)
+
+_SAMPLED_SHARE = 0.1
+"""Of attempts, the share in which the time of each plugin is measured."""
+
+
+class PodScheduler:
+    """Schedules pods of all profiles, one by one.
+
+    Attributes:
+        set_aside: pods that long work is done for before they are decided.
+    """
+
+    def __init__(self, parts: Parts, consultations: Consultations, review: Review) -> None:
+        self.set_aside = SetAside(self.still_waits, parts.watch)
+        self._parts = parts
+        self._consultations = consultations
+        self._review = review
+        self._clock = parts.ports.measured
+        self._binders = [extender for extender in parts.ports.extenders if extender.is_binder]
+        self._binding = set[str]()
+        self._errors = ErrorLog(log, self._clock.now)
+
+    @property
+    def binding(self) -> int:
+        """How many pods are on their way to be bound, without those that Permit holds; the ports' `wake` follows."""
+        return len(self._binding)
+
+    def algorithm(self, profile: str) -> Algorithm:
+        """That of a profile, by its schedulerName."""
+        return self._parts.algorithms[profile]
+
+    # A pod was popped.
+
+    def begin(self, queued: QueuedPod, entity: QueuedEntity) -> Attempt | None:
+        """Begin an attempt; None for a pod that needs none, which leaves the queue (upstream: skipPodSchedule)."""
+        if not self.is_eligible(queued.info):
+            return None
+        algorithm = self._parts.algorithms[queued.info.pod.spec.scheduler_name]
+        state = CycleState(sampled=self._parts.ports.random() < _SAMPLED_SHARE)
+        generation = self._parts.cache.generation
+        return Attempt(queued, algorithm.framework, state, self._clock.now(), generation, entity.flushed, entity.group)
+
+    def begin_after_all(self, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Those attempts, put off for a while, that still make sense, on pods and cluster as they are by now."""
+        left = [each for each in attempts if self.still_waits(each) and self.is_eligible(each.pod)]
+        for attempt in left:
+            attempt.generation = self._parts.cache.generation
+        return left
+
+    def is_eligible(self, pod: PodInfo) -> bool:
+        """Whether an attempt makes sense."""
+        if pod.terminating:
+            self._parts.reports.warn(pod, f"skip schedule deleting pod: {pod.key}")
+        elif not self._parts.cache.is_assumed(pod.uid):
+            return True
+        self._parts.queue.done(pod.uid)
+        return False
+
+    def schedule_one(self, attempt: Attempt) -> None:
+        """Find a node for the pod and have it bound there, or handle that there is none."""
+        self.scheduling_cycle(attempt)
+        if self.set_aside.takes(attempt, partial(self.work_out, attempt)):
+            return
+        if self.work_out(attempt):
+            self.scheduling_cycle(attempt)
+        if attempt.status is not None and self._consultations.reopened(attempt):
+            return
+        commit()
+        attempt.tell_followers()
+        if attempt.status is not None:
+            self.handle_failure([attempt])
+            return
+        self._parts.queue.found_node(attempt.pod.uid)
+        self._parts.reports.placed(attempt)
+        self.prepare_binding([attempt])
+        self._parts.ports.spawn(self.binding_cycle(attempt))
+
+    # The scheduling cycle.
+
+    def scheduling_cycle(self, attempt: Attempt) -> None:
+        """Choose a node, reserve it and ask Permit. On failure nothing is reserved and `attempt.status` says why."""
+        began = self._clock.now()
+        found = self._find_host(attempt)
+        if found.status is not None:
+            algorithm = self._parts.algorithms[attempt.profile]
+            attempt.nominated, text = algorithm.post_filter(attempt.state, attempt.pod, found)
+            if found.status.rejected:
+                found.status = Status(found.status.code, (text,), found.status.plugin)
+            self._fail(attempt, found.status, found.diagnosis)
+        self._parts.ports.observer.algorithm_seconds(self._clock.now() - began)
+        if attempt.status is None and self.assume_and_reserve(attempt):
+            self.permit(attempt)
+
+    def schedule_pod(self, attempt: Attempt) -> None:
+        """Set `attempt.node_name`, or its status; PostFilter is not asked. Reserves nothing."""
+        self._schedule_pod(attempt)
+        if self.work_out(attempt):
+            self._schedule_pod(attempt)
+
+    def _schedule_pod(self, attempt: Attempt) -> None:
+        began = self._clock.now()
+        found = self._find_host(attempt)
+        if found.status is not None:
+            self._fail(attempt, found.status, found.diagnosis)
+        self._parts.ports.observer.algorithm_seconds(self._clock.now() - began)
+
+    def _find_host(self, attempt: Attempt) -> Feasible:
+        """Choose among the nodes that fit, if there are any."""
+        algorithm, state, pod = self._parts.algorithms[attempt.profile], attempt.state, attempt.pod
+        found = algorithm.find_nodes_that_fit(state, pod)
+        algorithm.next_start = found.next_start
+        if found.filtered is not None:
+            diagnose = partial(algorithm.diagnose, state, pod, found.pre_filtered, found.filtered)
+            decision_log.rejections(pod, diagnose)
+        if found.status is None:
+            row = algorithm.select_host(state, pod, found, self._parts.ports.choose)
+            if isinstance(row, Status):
+                attempt.fail(row)
+            else:
+                attempt.node_name = algorithm.snapshot.names[row]
+        return found
+
+    def _fail(self, attempt: Attempt, status: Status, diagnosis: Diagnosis | None) -> None:
+        attempt.fail(status, diagnosis)
+        if attempt.nominated is None and self._parts.nominator.nominated_node(attempt.pod.uid):
+            attempt.no_node = False  # others like it are not nominated to that node
+
+    def work_out(self, attempt: Attempt) -> bool:
+        """Whether a Filter plugin had long work left, which is done now, so that the pod is to be tried once more."""
+        if attempt.state.long_work.left is None:
+            return False
+        attempt.framework.work_out(attempt.state, attempt.pod)
+        attempt.begin_anew()
+        return True
+
+    def assume_and_reserve(self, attempt: Attempt) -> bool:
+        """Assume the pod on its node and reserve what it needs there; if that fails, all is given back."""
+        pod, nominator = attempt.pod, self._parts.nominator
+        self._parts.cache.assume(pod, attempt.node_name)
+        attempt.leaves_room = nominator.nominated_node(pod.uid) not in ("", attempt.node_name)
+        nominator.clear(pod.uid)
+        attempt.assumed = True
+        status = attempt.framework.run_reserve_plugins_reserve(attempt.state, pod, attempt.node_name)
+        if status is not None:
+            attempt.fail_on_node(status)
+            self.unreserve_and_forget(attempt)
+        return status is None
+
+    def permit(self, attempt: Attempt) -> bool:
+        """Ask Permit, which may hold the pod; if it turns the pod away, all is given back."""
+        status = attempt.framework.run_permit_plugins(attempt.state, attempt.pod, attempt.node_name)
+        if status is None or status.code is Code.WAIT:
+            attempt.waits = status is not None
+            return True
+        attempt.fail_on_node(status)
+        self.unreserve_and_forget(attempt)
+        return False
+
+    def unreserve_and_forget(self, attempt: Attempt) -> None:
+        """Undo `assume_and_reserve` of an attempt that has failed: Unreserve in reverse order, then forget the pod."""
+        self._ends_binding(attempt.pod)
+        if attempt.assumed:
+            attempt.assumed = False
+            attempt.framework.run_reserve_plugins_unreserve(attempt.state, attempt.pod, attempt.node_name)
+            if self._parts.cache.is_assumed(attempt.pod.uid):
+                self._parts.cache.forget(attempt.pod)
+            attempt.framework.tell_pod_released(attempt.decision())
+            # Assuming ended the pod's nomination, so one that is there now was made by a plugin that heard of the loss.
+            attempt.nominated = self._parts.nominator.nominated_node(attempt.pod.uid)
+
+    # The binding cycle.
+
+    def prepare_binding(self, attempts: Sequence[Attempt]) -> None:
+        """Count these, which are to be bound together, before their task has taken its first step.
+
+        Others may have the nodes that they were nominated to and do not need.
+        """
+        for attempt in attempts:
+            if attempt.leaves_room:
+                self._parts.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
+        if not any(attempt.waits for attempt in attempts):
+            self._binding.update(attempt.pod.uid for attempt in attempts)
+
+    async def binding_cycle(self, attempt: Attempt) -> None:
+        """Bind a pod that has a node, once Permit lets it, or handle that it cannot be bound."""
+        with self.counted():
+            if await self.wait_on_permit(attempt):
+                await self.bind(attempt)
+            else:
+                self.handle_release([attempt])
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count a task that binds while it is under way."""
+        observer = self._parts.ports.observer
+        observer.goroutines("binding", change=1)
+        try:
+            yield
+        finally:
+            observer.goroutines("binding", change=-1)
+
+    async def wait_on_permit(self, attempt: Attempt) -> bool:
+        """Wait for Permit, then look at the node again. On failure all is given back."""
+        unclear = self._pre_flight(attempt)
+        refused: Status | None = None
+        if attempt.waits and unclear is None:
+            with self._parts.reports.permit.reporting(attempt):
+                refused = await attempt.framework.wait_on_permit(attempt.pod)
+        if unclear is not None:
+            attempt.fail_to_bind(unclear)
+        elif refused is not None:
+            attempt.fail_on_node(refused)
+        elif (lost := self._lost_node(attempt)) is not None:
+            attempt.fail_on_lost_node(lost)
+        if attempt.status is not None:
+            self.unreserve_and_forget(attempt)
+        return attempt.status is None
+
+    def _pre_flight(self, attempt: Attempt) -> Status | None:
+        """Find out what is to be done before the pod is bound; an ERROR if that fails.
+
+        Where it takes time, the API is told the node, so that others, such as autoscalers, know of it
+        (upstream: NominatedNodeNameForExpectation).
+        """
+        framework, pod = attempt.framework, attempt.pod
+        status = framework.run_pre_bind_pre_flights(attempt.state, pod, attempt.node_name)
+        if status is not None and status.code is not Code.SKIP:
+            framework.stop_waiting(pod)
+            return status
+        if status is None or attempt.waits:
+            self._parts.reports.expected(pod, attempt.node_name)
+        return None
+
+    def _lost_node(self, attempt: Attempt) -> Status | None:
+        """Whether others changed the node since it was chosen so that the pod does not fit any more; the reason."""
+        cache, pod = self._parts.cache, attempt.pod
+        if not cache.changed_since(attempt.node_name, attempt.generation) or not cache.is_assumed(pod.uid):
+            return None
+        algorithm = self._parts.algorithms[attempt.profile]
+        with algorithm.snapshot.trial():
+            algorithm.snapshot.remove_pod(pod, attempt.node_name)
+            return algorithm.recheck(CycleState(), pod, attempt.node_name)
+
+    async def bind(self, attempt: Attempt) -> None:
+        """PreBind, Bind and PostBind of a permitted pod."""
+        pod, state, node_name, framework = attempt.pod, attempt.state, attempt.node_name, attempt.framework
+        self._parts.queue.done(pod.uid)
+        self._binding.add(pod.uid)
+        try:
+            status = await framework.run_pre_bind_plugins(state, pod, node_name)
+            if status is None:
+                status = await bind(self._binders, pod, node_name)
+                if status is not None and status.code is Code.SKIP:
+                    status = await framework.run_bind_plugins(state, pod, node_name)
+        finally:
+            self._ends_binding(pod)
+        if status is not None:
+            attempt.fail_to_bind(status)
+            self.unreserve_and_forget(attempt)
+            self.handle_release([attempt])
+            return
+        self._parts.cache.finish_binding(pod)
+        self._parts.reports.bound(pod, node_name)
+        self._observe_bound(attempt)
+        framework.run_post_bind_plugins(state, pod, node_name)
+
+    def _observe_bound(self, attempt: Attempt) -> None:
+        now, observer, queued = self._clock.now(), self._parts.ports.observer, attempt.queued
+        observer.attempt("scheduled", profile=attempt.profile, seconds=now - attempt.started)
+        observer.bound(attempts=queued.attempts, sli_seconds=now - queued.first_seen, after_flush=attempt.after_flush)
+        log.log(DECISIONS, "Bound pod", extra={"pairs": {"pod": attempt.pod.key, "node": attempt.node_name}})
+
+    def _ends_binding(self, pod: PodInfo) -> None:
+        self._binding.discard(pod.uid)
+        self._parts.ports.wake()
+
+    # Failure.
+
+    def handle_failure(self, attempts: Sequence[Attempt]) -> None:
+        """Bring pods that failed for one reason back to the queue, and report why they wait."""
+        back: list[Attempt] = []
+        for attempt in attempts:
+            if self.still_waits(attempt):
+                back.append(attempt)
+            checkpoint()
+        if back:
+            self._parts.queue.requeue([attempt.queued for attempt in back], back[0].rejection())
+            self._parts.queue.activate(attempt.pod for attempt in back if attempt.displaced)
+            self._review.begin()
+        now = self._clock.now()
+        for attempt in attempts:
+            self._observe_failed(attempt, now)
+            checkpoint()
+        for attempt in back:
+            self._nominate(attempt)
+            status = attempt.status or Status.failure()
+            self._parts.reports.failed(attempt.queued.info, status, attempt.nominated, attempt.group)
+            checkpoint()
+
+    def handle_release(self, attempts: Sequence[Attempt]) -> None:
+        """Handle the failure of pods that had a node reserved and gave it back: it may help others."""
+        self.handle_failure(attempts)
+        for attempt in attempts:
+            self._parts.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
+            checkpoint()
+
+    def still_waits(self, attempt: Attempt) -> bool:
+        """Whether the pod, as it is by now, waits for a node: not one that is gone, bound or another one."""
+        current = self._parts.current(attempt.pod.key)
+        if current is None or current.node_name or current.uid != attempt.pod.uid:
+            self._parts.queue.done(attempt.pod.uid)
+            self._parts.nominator.clear(attempt.pod.uid)  # a follower may have nominated it to the node that it lost
+            return False
+        attempt.queued.info = current
+        return True
+
+    def _nominate(self, attempt: Attempt) -> None:
+        nominator, pod = self._parts.nominator, attempt.pod
+        if attempt.nominated:
+            nominator.nominate(attempt.queued.info, attempt.nominated)
+        elif attempt.nominated == "" and nominator.clear(pod.uid):
+            self._parts.queue.move_all(ASSIGNED_POD_DELETE, pod, None, besides=pod.uid)
+
+    def _observe_failed(self, attempt: Attempt, now: float) -> None:
+        status = attempt.status or Status.failure()
+        seconds = now - attempt.started
+        self._parts.ports.observer.attempt(
+            "unschedulable" if status.rejected else "error", profile=attempt.profile, seconds=seconds
+        )
+        pairs = {"pod": attempt.pod.key, "reason": status.message}
+        if status.code is Code.ERROR:
+            self._errors.error("Attempt failed", cause=_cause(status, attempt), error=status.error, pairs=pairs)
+        else:
+            log.log(DECISIONS, "Unable to schedule pod", extra={"pairs": pairs})
+
+
+def _cause(status: Status, attempt: Attempt) -> Hashable:
+    """What an error has in common with those of other pods: who met it, and its text without names and numbers."""
+    text = status.message
+    for name in filter(None, (attempt.pod.name, attempt.group, attempt.node_name)):
+        text = text.replace(name, "")
+    return status.plugin, reasons_in(text)
