@@ -228,6 +228,9 @@ class VirtualScheduler:
         """Implements `contract.ConditionWriter`."""
         self.nominations.append((pod.key, node_name))
 
+    def forget(self, uid: str) -> None:
+        """Implements `contract.ConditionWriter`: what was written stays for tests to read."""
+
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)

@@ -125,6 +125,10 @@ class ConditionWriter(Protocol):
         """Set the nomination alone; "" clears it."""
         ...
 
+    def forget(self, uid: str) -> None:
+        """The pod is gone: nothing that is still to be written of it is."""
+        ...
+
 
 class Binder(Protocol):
     """Writes bindings to the API."""

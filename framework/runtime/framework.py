@@ -7,7 +7,7 @@ Deciding (everything up to Score) changes nothing but what is remembered to answ
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -62,7 +62,7 @@ class Framework:
         self,
         resolved: ResolvedProfile,
         registry: Registry,
-        handle: Handle,
+        handle: Callable[[Framework], Handle],
         *,
         snapshot: Snapshot,
         nominator: PodNominator,
@@ -71,9 +71,12 @@ class Framework:
         observer: Observer,
         watch: Watch,
     ) -> None:
-        """`handle` is what the plugins get. Raises ConfigurationError when one of them cannot be made."""
-        self.plugins = PluginSet(resolved, registry, handle)
+        """`handle` makes what the plugins get, for this framework.
+
+        Raises ConfigurationError when a plugin cannot be made.
+        """
         self.name = resolved.scheduler_name
+        self.plugins = PluginSet(resolved, registry, handle(self))
         self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
         self._waiting = waiting
         self._clock = clock

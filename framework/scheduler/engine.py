@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ..cache.cache import Cache
+from ..cache.known_pods import KnownPods
 from ..config import KubeSchedulerConfiguration, ResolvedProfile
 from ..contract.events import ASSIGNED_POD_DELETE
 from ..contract.group import DisruptionPlugin, ObjectFollower, PodFollower
@@ -59,6 +60,7 @@ class Engine:
         waiting: pods that Permit holds.
         nominator: pods that are promised a node.
         pods: the pod informer's handler.
+        known: pods of the profiles' schedulers, as last seen.
         nodes: the node informer's handler.
         objects: what plugins asked to be watched, with the handlers of those informers.
         algorithms: by schedulerName, how nodes are found and ranked; `framework` of each are the profile's plugins.
@@ -74,6 +76,7 @@ class Engine:
     waiting: WaitingPods
     nominator: PodNominator
     pods: PodEventHandler
+    known: KnownPods
     nodes: NodeEventHandler
     objects: Mapping[WatchedKind, ObjectEventHandler]
     algorithms: Mapping[str, Algorithm]
@@ -120,13 +123,12 @@ def build_engine(
             queue.move_all(ASSIGNED_POD_DELETE, pod, None, besides=pod.uid)
 
     def build(resolved: ResolvedProfile) -> Framework:
-        handle = ProfileHandle(
-            resolved.scheduler_name, snapshot, waiting, nominator, ports, activate, end_promise, shared, units.of
-        )
-        handle.framework = Framework(
+        return Framework(
             resolved,
             registry,
-            handle,
+            lambda framework: ProfileHandle(
+                framework, snapshot, waiting, nominator, ports, activate, end_promise, shared, units.of
+            ),
             snapshot=snapshot,
             nominator=nominator,
             waiting=waiting,
@@ -134,7 +136,6 @@ def build_engine(
             observer=observer,
             watch=watch,
         )
-        return handle.framework
 
     frameworks = {resolved.scheduler_name: build(resolved) for resolved in profiles}
 
@@ -146,20 +147,19 @@ def build_engine(
     plugins = [plugin for framework in frameworks.values() for plugin in framework.plugins.plugins.values()]
     followers = _with_calls(frameworks, PodFollower)
     units.ask(_with_calls(frameworks, DisruptionPlugin))
-    pods = PodEventHandler(cache, queue, waiting, nominator, tuple(frameworks), followers)
     extended = any(extender.is_filter or extender.is_prioritizer for extender in ports.extenders)
     algorithms = {
         name: Algorithm(framework, snapshot, nominator, extended=extended) for name, framework in frameworks.items()
     }
-    reports = Reports(ports, pods.mine)
-    pods.gone = reports.forget
+    known = KnownPods(tuple(frameworks))
+    reports = Reports(ports, known.get)
 
     def waits(uid: str) -> bool:
         return queue.place_of(uid) is Place.UNSCHEDULABLE
 
-    renewals = Renewals(reports, pods.mine, waits, clock)
+    renewals = Renewals(reports, known.get, waits, clock)
     review = Review(algorithms, queue, nominator, reports, renewals, ports)
-    parts = Parts(algorithms, cache, queue, nominator, reports, ports, watch, pods.mine)
+    parts = Parts(algorithms, cache, queue, nominator, reports, ports, watch, known)
     domains = DomainSearch(snapshot, room, cache.node_of, ports.choose, measured, observer)
     consultations = Consultations(algorithms, queue.sort_key, ports)
     one = PodScheduler(parts, consultations, review)
@@ -171,7 +171,8 @@ def build_engine(
         queue=queue,
         waiting=waiting,
         nominator=nominator,
-        pods=pods,
+        pods=PodEventHandler(cache, queue, waiting, nominator, reports, known, followers),
+        known=known,
         nodes=NodeEventHandler(cache, queue),
         objects={
             kind: ObjectEventHandler(

@@ -7,9 +7,10 @@ its attempt has ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from ..cache.cache import Cache
+from ..cache.known_pods import KnownPods
 from ..contract.events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -31,14 +32,11 @@ from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.nominator import PodNominator
 from ..runtime.plugin_calls import Named, PluginCalls
 from ..runtime.waiting import WaitingPods
+from .reports import Reports
 
 
 class PodEventHandler:
-    """The pod informer's handler.
-
-    Attributes:
-        gone: called with each pod of ours that is gone, so that nothing of it is kept.
-    """
+    """The pod informer's handler."""
 
     def __init__(
         self,
@@ -46,7 +44,8 @@ class PodEventHandler:
         queue: SchedulingQueue,
         waiting: WaitingPods,
         nominator: PodNominator,
-        scheduler_names: Collection[str],
+        reports: Reports,
+        known: KnownPods,
         followers: Collection[tuple[PodFollower, PluginCalls]],
     ) -> None:
         """`followers` are told of all pods, each by its profile's calls."""
@@ -54,25 +53,20 @@ class PodEventHandler:
         self._queue = queue
         self._waiting = waiting
         self._nominator = nominator
-        self._names = frozenset(scheduler_names)
+        self._reports = reports
+        self._known = known
         self._followers = tuple(followers)
-        self._mine: dict[str, PodInfo] = {}
-        self.gone: Callable[[PodInfo], None] = lambda pod: None
-
-    def mine(self, key: str) -> PodInfo | None:
-        """The pod `namespace/name` as last seen, if it names one of Muster's schedulers."""
-        return self._mine.get(key)
 
     def on_add(self, pod: Pod) -> None:
         """A pod was seen for the first time."""
         info = PodInfo(pod)
-        if pod.spec.scheduler_name in self._names:
-            self._mine[info.key] = info
+        if self._known.concern(pod):
+            self._known.keep(info)
         self._tell(None, info)
         self._nominated(None, pod, info)
         if info.node_name:
             self._assigned(info)
-        elif pod.spec.scheduler_name in self._names:
+        elif self._known.concern(pod):
             self._queue.add(info)
             self._queue.move_all(UNSCHEDULED_POD_ADD, None, info)
 
@@ -83,10 +77,10 @@ class PodEventHandler:
             self.on_add(new)
             return
         info = PodInfo(new)
-        mine = new.spec.scheduler_name in self._names
-        before = self._mine.get(info.key) if mine else None
+        mine = self._known.concern(new)
+        before = self._known.get(info.key) if mine else None
         if mine:
-            self._mine[info.key] = info
+            self._known.keep(info)
         self._tell(before or self._cache.get(info.uid) or PodInfo(old), info)
         self._nominated(old, new, info)
         if info.node_name:
@@ -102,10 +96,10 @@ class PodEventHandler:
     def on_delete(self, pod: Pod) -> None:
         """A pod is gone, or has ended."""
         info = PodInfo(pod)
-        known = self._mine.get(info.key)
+        known = self._known.get(info.key)
         if known is not None and known.uid == info.uid:
-            del self._mine[info.key]
-            self.gone(known)
+            self._known.drop(info.key)
+            self._reports.forget(known)
         counted = self._cache.get(info.uid)
         self._tell(known or counted or info, None)
         promised = self._nominator.clear(info.uid)
@@ -113,7 +107,7 @@ class PodEventHandler:
             if counted is not None:
                 self._cache.remove_pod(info)
             self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
-        elif pod.spec.scheduler_name in self._names:
+        elif self._known.concern(pod):
             self._queue.delete(info)
             waiting = self._waiting.get(info.uid)
             if waiting is not None:

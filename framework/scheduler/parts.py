@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..cache.cache import Cache
-from ..model.pod_info import PodInfo
+from ..cache.known_pods import KnownPods
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.nominator import PodNominator
 from ..runtime.watch import Watch
@@ -27,7 +27,7 @@ class Parts:
         reports: what people are told.
         ports: the surroundings.
         watch: which call of a plugin is under way.
-        current: the latest version of a pod of ours by its `namespace/name`; None for one that is gone.
+        known: pods of the profiles' schedulers, as last seen.
     """
 
     algorithms: Mapping[str, Algorithm]
@@ -37,4 +37,4 @@ class Parts:
     reports: Reports
     ports: Ports
     watch: Watch
-    current: Callable[[str], PodInfo | None]
+    known: KnownPods

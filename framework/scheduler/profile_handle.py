@@ -95,11 +95,11 @@ class _Measured:
     call_later: Callable[[float, Callable[[], None]], Timer]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ProfileHandle:
-    """Implements `contract.handle.Handle` for one profile. `framework` is set once its plugins have been made."""
+    """Implements `contract.handle.Handle` for one profile, that of `framework`."""
 
-    profile_name: str
+    framework: Framework
     snapshot: Snapshot
     waiting_pods: WaitingPods
     nominator: PodNominator
@@ -108,7 +108,11 @@ class ProfileHandle:
     end_promise: Callable[[PodInfo], None]
     shared_values: dict[str, object]
     disruption_unit: Callable[[PodInfo], DisruptionUnit | None]
-    framework: Framework = field(init=False)
+
+    @property
+    def profile_name(self) -> str:
+        """The schedulerName that the profile answers to."""
+        return self.framework.name
 
     @property
     def clock(self) -> Clock:

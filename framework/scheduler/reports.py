@@ -100,6 +100,7 @@ class Reports:
 
     def forget(self, pod: PodInfo) -> None:
         """The pod is gone: nothing that was said of it is kept."""
+        self._ports.conditions.forget(pod.uid)
         self._drop(pod.uid)
         self._told.pop(pod.uid, None)
         self._told_at.pop(pod.uid, None)

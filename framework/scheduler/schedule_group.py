@@ -403,7 +403,7 @@ class GroupScheduler:
 
     def _is_there(self, pod: PodInfo) -> bool:
         """Whether the pod has not been deleted."""
-        current = self._parts.current(pod.key)
+        current = self._parts.known.get(pod.key)
         return current is not None and current.uid == pod.uid and not current.terminating
 
 

@@ -349,7 +349,7 @@ class PodScheduler:
 
     def still_waits(self, attempt: Attempt) -> bool:
         """Whether the pod, as it is by now, waits for a node: not one that is gone, bound or another one."""
-        current = self._parts.current(attempt.pod.key)
+        current = self._parts.known.get(attempt.pod.key)
         if current is None or current.node_name or current.uid != attempt.pod.uid:
             self._parts.queue.done(attempt.pod.uid)
             self._parts.nominator.clear(attempt.pod.uid)  # a follower may have nominated it to the node that it lost

@@ -34,7 +34,6 @@ from .writers import Writers
 if TYPE_CHECKING:
     from muster.framework.config import LeaderElectionConfiguration
     from muster.framework.contract import Lister
-    from muster.framework.model.pod_info import PodInfo
     from muster.operator.kube.client import RoundTripper
 
     from .settings import Assembly
@@ -103,8 +102,6 @@ class Process:
             ports,
             assumed_ttl=assembly.assumed_ttl,
         )
-        self._forget = self.engine.pods.gone
-        self.engine.pods.gone = self._pod_is_gone
         if self._recording is not None:
             self.engine = self._recording.watch(self.engine, assembly)
         self._loop = SchedulingLoop(self.engine, clock, may_schedule=self._may_schedule)
@@ -189,10 +186,6 @@ class Process:
             self._kept.cancel()
             self._kept = None
             keep_what_there_is()
-
-    def _pod_is_gone(self, pod: PodInfo) -> None:
-        self._forget(pod)
-        self.writers.conditions.forget(pod.uid)
 
     def _rests(self) -> bool:
         engine = self.engine

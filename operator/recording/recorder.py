@@ -188,7 +188,6 @@ class _Pods(_Told):
     def __init__(self, recorder: Recorder, kind: str, handler: PodEventHandler) -> None:
         super().__init__(recorder, kind, handler)
         self._pods = handler
-        self.mine = handler.mine
 
     def expire(self, now: float) -> None:
         self._recorder.clock.move_to(now)

@@ -319,3 +319,6 @@ class _Silent:
 
     def nominated(self, pod: PodInfo, node_name: str) -> None:
         """Nobody listens."""
+
+    def forget(self, uid: str) -> None:
+        """Nothing is kept."""

@@ -180,7 +180,7 @@ class Rehearsal:
     async def remove(self, pods: Iterable[Pod]) -> None:
         """Delete pods, wherever they are, and let the scheduler forget them."""
         for pod in pods:
-            node = self._stage.forget(pod.metadata.uid)
+            node = self._stage.take_off(pod.metadata.uid)
             self._engine.pods.on_delete(_on(node, pod) if node else pod)
         await self._settle()
 

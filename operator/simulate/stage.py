@@ -38,7 +38,7 @@ class Stage(NoApi):
         deleted, self._deleted = self._deleted, []
         return deleted
 
-    def forget(self, uid: str) -> str:
+    def take_off(self, uid: str) -> str:
         """The pod is deleted. Returns its node."""
         self.told.pop(uid, None)
         return self.bound.pop(uid, "")
@@ -67,6 +67,9 @@ class Stage(NoApi):
         return b"{}"
 
     def nominated(self, pod: PodInfo, node_name: str) -> None:
+        pass
+
+    def forget(self, uid: str) -> None:
         pass
 
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:

@@ -28,7 +28,7 @@ class CountingObserver(NullObserver):
 
 def said(world: World, key: str) -> str:
     """What PreFilter says to a pod; empty when it passes."""
-    info = world.engine.pods.mine(key)
+    info = world.engine.known.get(key)
     assert info is not None
     snapshot = world.engine.cache.snapshot
     status = world.plugin().pre_filter(CycleState(), info, NodeView(snapshot, snapshot.live_rows()))
@@ -37,7 +37,7 @@ def said(world: World, key: str) -> str:
 
 def let_through(world: World, key: str) -> None:
     """PreFilter lets the pod's group through, and the pod finds no node."""
-    info = world.engine.pods.mine(key)
+    info = world.engine.known.get(key)
     assert info is not None
     snapshot, state = world.engine.cache.snapshot, CycleState()
     assert world.plugin().pre_filter(state, info, NodeView(snapshot, snapshot.live_rows())) is None

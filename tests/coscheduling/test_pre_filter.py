@@ -11,7 +11,7 @@ from tests.coscheduling.world import World
 
 def pre_filter(world: World, key: str) -> Status | None:
     """What the plugin says to a pod, which is turned away then."""
-    info = world.engine.pods.mine(key)
+    info = world.engine.known.get(key)
     assert info is not None
     snapshot, state = world.engine.cache.snapshot, CycleState()
     status = world.plugin().pre_filter(state, info, NodeView(snapshot, snapshot.live_rows()))

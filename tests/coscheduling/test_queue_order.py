@@ -20,7 +20,7 @@ def queued(world: World, name: str, group: str = ORDINARY, *, priority: int = 0,
     """A pod of the world that entered the queue so many seconds after the world began."""
     pod = make_member(name, group) if group else make_pod(name)
     [key] = world.add(pod.priority(priority))
-    info = world.engine.pods.mine(key)
+    info = world.engine.known.get(key)
     assert info is not None
     return QueuedPod(info, 1000.0 + at, 1000.0 + at)
 
@@ -109,7 +109,7 @@ def test_groups_of_one_moment_go_by_name_and_namespace_and_members_by_their_own_
         world.add_group(group, 2, namespace=namespace)
         for number, at in ((0, 5), (1, 4)):
             [key] = world.add(make_member(f"{group}-{number}", group, namespace=namespace))
-            info = world.engine.pods.mine(key)
+            info = world.engine.known.get(key)
             assert info is not None
             pods.append(QueuedPod(info, 1000.0 + at, 1000.0))
 

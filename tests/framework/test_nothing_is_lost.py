@@ -125,7 +125,7 @@ def _everyone_is_somewhere(world: World) -> None:
     """A pod that the scheduler has seen and that has no node waits, is being attempted, or is held on a node."""
     engine = world.engine
     for key in world.api.pods:
-        seen: PodInfo | None = engine.pods.mine(key)
+        seen: PodInfo | None = engine.known.get(key)
         if seen is not None and not seen.node_name and not seen.terminating:
             assert engine.queue.place_of(seen.uid) is not None or engine.cache.is_assumed(seen.uid), key
     counted = Counter(info.uid for info, _ in engine.cache.placements())

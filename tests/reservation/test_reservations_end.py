@@ -59,7 +59,7 @@ class Held(VirtualScheduler):
 
     def try_again(self, *keys: str) -> None:
         """Something happens for which these pods are tried again."""
-        found = (self.engine.pods.mine(key) for key in keys)
+        found = (self.engine.known.get(key) for key in keys)
         self.engine.queue.activate([pod for pod in found if pod is not None])
 
 

@@ -57,6 +57,9 @@ class Unheeded:
     def nominated(self, pod: PodInfo, node_name: str) -> None:
         pass
 
+    def forget(self, uid: str) -> None:
+        pass
+
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
         pass
 

@@ -68,7 +68,7 @@ async def test_asking_for_an_explanation_is_no_decision(set_stage: SetStage) -> 
     stage.put_pod(make_pod("web"))
     await stage.settle()
     told = list(plugin.books)
-    pod = stage.engine.pods.mine(WEB)
+    pod = stage.engine.known.get(WEB)
     assert pod is not None
 
     for _ in range(1000):

@@ -23,7 +23,7 @@ def waiting(stage: Stage, *names: str) -> list[PodInfo]:
     infos = []
     for name in names:
         stage.put_pod(make_pod(name))
-        info = stage.engine.pods.mine(f"default/{name}")
+        info = stage.engine.known.get(f"default/{name}")
         assert info is not None
         infos.append(info)
     return infos

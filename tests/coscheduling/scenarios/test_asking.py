@@ -51,7 +51,7 @@ async def later(world: World) -> None:
 
 def ask(world: World) -> None:
     """Ask about every pod that there is, by turns, a thousand times in all."""
-    pods = [info for key in world.api.pods if (info := world.engine.pods.mine(key)) is not None]
+    pods = [info for key in world.api.pods if (info := world.engine.known.get(key)) is not None]
     algorithm = world.engine.algorithms["muster"]
     for number in range(TIMES if pods else 0):
         pod = pods[number % len(pods)]

@@ -1,0 +1,36 @@
+"""The pods of Muster's own schedulers, each in its latest version, whether it waits, is assumed or runs.
+
+The pod informer's handler keeps them. Failure handling and reports ask: by the time an attempt has ended its pod may be
+gone, bound by somebody else, or another one of the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ..model.pod import Pod
+from ..model.pod_info import PodInfo
+
+
+class KnownPods:
+    """By `namespace/name`. `scheduler_names` are those of the profiles."""
+
+    def __init__(self, scheduler_names: Collection[str]) -> None:
+        self._names = frozenset(scheduler_names)
+        self._pods: dict[str, PodInfo] = {}
+
+    def concern(self, pod: Pod) -> bool:
+        """Whether a pod is to be known."""
+        return pod.spec.scheduler_name in self._names
+
+    def get(self, key: str) -> PodInfo | None:
+        """The pod `namespace/name` as last seen; None for one that is gone, or of another scheduler."""
+        return self._pods.get(key)
+
+    def keep(self, pod: PodInfo) -> None:
+        """The pod is as this version says."""
+        self._pods[pod.key] = pod
+
+    def drop(self, key: str) -> None:
+        """The pod is gone. Raises KeyError when it was not known."""
+        del self._pods[key]
