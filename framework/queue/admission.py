@@ -15,7 +15,7 @@ from ..contract.status import Code, Status, cut, text_of
 from ..model.pod_info import PodInfo
 from ..work import GivenUp, Pause, at_once
 from .hints import ErrorLog
-from .rules import QueueRules
+from .policy import QueuePolicy
 
 Key = tuple[Hashable, ...]
 
@@ -30,8 +30,8 @@ class Answer(NamedTuple):
 class Admission:
     """Asks PreEnqueue, the group plugin and QueueSort."""
 
-    def __init__(self, rules: QueueRules, errors: ErrorLog) -> None:
-        self._rules = rules
+    def __init__(self, policy: QueuePolicy, errors: ErrorLog) -> None:
+        self._policy = policy
         self._errors = errors
         self._kinds: tuple[str, ...] | None = None
         self._kinds_of_types: dict[tuple[type, ...], tuple[str, ...]] = {}
@@ -40,7 +40,7 @@ class Admission:
     def ask(self, pod: PodInfo, first: str = "") -> Answer:
         """Whether the pod may enter; the PreEnqueue plugin `first` is asked before the others."""
         try:
-            group = self._rules.group_of(pod)
+            group = self._policy.group_of(pod)
         except (KeyboardInterrupt, GivenUp):
             raise
         except BaseException as error:
@@ -49,7 +49,7 @@ class Admission:
             self._log("group_of", pod, group)
             return Answer(None, group)
         try:
-            status: object = self._rules.pre_enqueue(pod, first)
+            status: object = self._policy.pre_enqueue(pod, first)
         except (KeyboardInterrupt, GivenUp):
             raise
         except BaseException as error:
@@ -66,7 +66,7 @@ class Admission:
     def group_of(self, pod: PodInfo) -> str | None:
         """The group that a waiting pod belongs to by now; an error, which `ask` tells, leaves the pod by itself."""
         try:
-            group = self._rules.group_of(pod)
+            group = self._policy.group_of(pod)
         except (KeyboardInterrupt, GivenUp):
             raise
         except BaseException:
@@ -94,11 +94,11 @@ class Admission:
         untold, self._untold = self._untold, {}
         for uid, (pod, status) in untold.items():
             if waits(uid):
-                self._rules.on_error(pod, status)
+                self._policy.kept_out(pod, status)
 
     def _key_of(self, pod: QueuedPod) -> Key | Status:
         try:
-            key = self._rules.sort_key(pod)
+            key = self._policy.sort_key(pod)
             if isinstance(key, Status):
                 self._log("QueueSort", pod.info, key)
                 return key
@@ -106,8 +106,8 @@ class Admission:
         except (KeyboardInterrupt, GivenUp):
             raise
         except BaseException as error:
-            return self._failure(pod.info, "QueueSort", self._rules.sort_plugin, text_of(error), error)
-        return key if problem is None else self._failure(pod.info, "QueueSort", self._rules.sort_plugin, problem)
+            return self._failure(pod.info, "QueueSort", self._policy.sort_plugin, text_of(error), error)
+        return key if problem is None else self._failure(pod.info, "QueueSort", self._policy.sort_plugin, problem)
 
     def _problem(self, key: object) -> str | None:
         """Why this key cannot be compared with those in use; None when it can."""

@@ -19,7 +19,7 @@ from .entity import Place, QueuedEntity, QueuedPodInfo
 from .hints import QueueingHints, QueueingStrategy
 from .in_flight import ObjectEvent
 from .places import Places
-from .rules import QueueRules
+from .policy import QueuePolicy
 
 _NONE: frozenset[str] = frozenset()
 
@@ -29,7 +29,7 @@ class Batching:
 
     def __init__(
         self,
-        rules: QueueRules,
+        policy: QueuePolicy,
         places: Places,
         hints: QueueingHints,
         now: Callable[[], float],
@@ -37,7 +37,7 @@ class Batching:
         lacks_room: Callable[[QueuedEntity], bool],
     ) -> None:
         """`release` moves an unschedulable entity on; `lacks_room` is whether one would be tried in vain."""
-        self._rules = rules
+        self._policy = policy
         self._places = places
         self._hints = hints
         self._now = now
@@ -139,8 +139,8 @@ class Batching:
 
     def _plugins(self, profile: str) -> tuple[frozenset[str], frozenset[str]]:
         """The plugins that go by nothing but a pod's signature, and all that go by its equivalence class at most."""
-        by_signature = self._rules.signature_plugins.get(profile, _NONE)
-        return by_signature, by_signature | self._rules.class_plugins.get(profile, _NONE)
+        by_signature = self._policy.signature_plugins.get(profile, _NONE)
+        return by_signature, by_signature | self._policy.class_plugins.get(profile, _NONE)
 
     def _forget(self, pod: QueuedPodInfo) -> None:
         batch = self._tried_for.pop(pod)

@@ -34,7 +34,7 @@ from .in_flight import ObjectEvent
 from .kept_out import KeptOutPods
 from .large_groups import LargeGroups
 from .places import Places
-from .rules import QueueRules
+from .policy import QueuePolicy
 
 
 class EntityMoves:
@@ -50,7 +50,7 @@ class EntityMoves:
         places: Places,
         kept_out: KeptOutPods,
         hints: QueueingHints,
-        rules: QueueRules,
+        policy: QueuePolicy,
         most_at_once: int,
         *,
         now: Callable[[], float],
@@ -60,9 +60,9 @@ class EntityMoves:
         self._places = places
         self._kept_out = kept_out
         self._hints = hints
-        self._rules = rules
+        self._policy = policy
         self._now = now
-        self.batching = Batching(rules, places, hints, now, self.release, self._lacks_room)
+        self.batching = Batching(policy, places, hints, now, self.release, self._lacks_room)
         self.large_groups = LargeGroups(places, kept_out, most_at_once, self.place_for, remove, self._helped)
 
     def reconsider(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
@@ -135,12 +135,14 @@ class EntityMoves:
         if event.event is not ASSIGNED_POD_DELETE or entity.group is not None or not isinstance(event.old, PodInfo):
             return False
         [pod] = entity.pods.values()
-        return self._rules.promised_to_others(pod.info, event.old.node_name)
+        return self._policy.is_nominated_elsewhere(pod.info, event.old.node_name)
 
     def _group_lacks_room(self, entity: QueuedEntity) -> bool:
         return entity.group is not None and self._lacks_room(entity)
 
     def _lacks_room(self, entity: QueuedEntity) -> bool:
         """Whether it would be tried in vain, because what it lacks finds no room anyway."""
-        may_evict = entity.group is None or not self._rules.awaits_victims(entity.all_pods())
-        return not self._rules.has_room(entity.group, entity.one_per_signature(), entity.rejectors, may_evict)
+        may_evict = entity.group is None or not self._policy.awaits_victims(entity.all_pods())
+        return not self._policy.has_capacity(
+            entity.group, entity.one_per_signature(), entity.rejectors, may_evict=may_evict
+        )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import IntEnum
+from typing import Protocol
 
 from cachetools import LRUCache
 
@@ -51,6 +52,16 @@ Registrations = Mapping[str, Mapping[str, Sequence[EventRegistration]]]
 """By profile (schedulerName) and plugin. A plugin that is absent is concerned by every event while its pods wait; of
 what happens while they are in flight only what somebody registered for is known."""
 
+
+class Registered(Protocol):
+    """Whoever knows the registrations; asked when there is an event."""
+
+    @property
+    def registrations(self) -> Registrations:
+        """All of them."""
+        ...
+
+
 Rejector = tuple[str, str]
 """A profile and the name of a plugin of it."""
 
@@ -71,8 +82,8 @@ class QueueingStrategy(IntEnum):
 class QueueingHints:
     """The registrations of all profiles' plugins (kube-scheduler's `QueueingHintMapPerProfile`)."""
 
-    def __init__(self, registrations: Registrations, errors: ErrorLog) -> None:
-        self._registrations = registrations
+    def __init__(self, registered: Registered, errors: ErrorLog) -> None:
+        self._all = registered
         self._errors = errors
         self._found: dict[tuple[Rejector, ClusterEvent], tuple[EventRegistration, ...]] = {}
         self._of_interest: dict[ClusterEvent, bool] = {}
@@ -81,7 +92,8 @@ class QueueingHints:
         """Whether any plugin registered for the event."""
         known = self._of_interest.get(event)
         if known is None:
-            rejectors = [(profile, plugin) for profile, plugins in self._registrations.items() for plugin in plugins]
+            registrations = self._all.registrations
+            rejectors = [(profile, plugin) for profile, plugins in registrations.items() for plugin in plugins]
             known = event.wildcard or any(self.concerns(rejector, event) for rejector in rejectors)
             self._of_interest[event] = known
         return known
@@ -159,7 +171,7 @@ class QueueingHints:
 
     def _look_up(self, rejector: Rejector, event: ClusterEvent) -> tuple[EventRegistration, ...]:
         profile, plugin = rejector
-        registered = self._registrations.get(profile, {}).get(plugin)
+        registered = self._all.registrations.get(profile, {}).get(plugin)
         if registered is None:
             return _ALWAYS
         return tuple(each for each in registered if each.event.wildcard or each.event.matches(event))

@@ -51,7 +51,7 @@ from .entity import Place, QueuedEntity, QueuedPodInfo, Rejection
 from .hints import ErrorLog, QueueingHints
 from .in_flight import InFlightPods, ObjectEvent
 from .places import Places
-from .rules import QueueRules, QueueSettings
+from .policy import QueuePolicy, QueueSettings
 from .standing import Standing, standing
 from .unschedulable_pods import Waiting
 from .waiting_entities import WaitingEntities
@@ -95,7 +95,7 @@ class SchedulingQueue:
 
     def __init__(
         self,
-        rules: QueueRules,
+        policy: QueuePolicy,
         settings: QueueSettings,
         *,
         clock: Clock,
@@ -106,10 +106,10 @@ class SchedulingQueue:
         self._clock = clock
         self._time_limit = settings.unschedulable_seconds
         errors = ErrorLog(log, clock.now)
-        hints = QueueingHints(rules.registrations, errors)
-        self._admission = admission = Admission(rules, errors)
+        hints = QueueingHints(policy, errors)
+        self._admission = admission = Admission(policy, errors)
         self._places = Places(admission, hints, settings.backoff, now=clock.now, observer=observer, on_entry=on_ready)
-        self._waiting = WaitingEntities(self._places, admission, hints, rules, settings, now=clock.now)
+        self._waiting = WaitingEntities(self._places, admission, hints, policy, settings, now=clock.now)
         self._in_flight = InFlightPods(hints.of_interest)
         self._next_sweep = clock.now()
 
@@ -311,6 +311,10 @@ class SchedulingQueue:
             return Place.IN_FLIGHT
         entity = self._places.entity_of.get(uid)
         return None if entity is None else entity.place
+
+    def is_unschedulable(self, uid: str) -> bool:
+        """Whether the pod waits for an event."""
+        return self.place_of(uid) is Place.UNSCHEDULABLE
 
     def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...] | Status:
         """The place that the pod has among those that are tried: smaller goes first. An ERROR when it has none."""

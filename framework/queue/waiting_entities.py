@@ -19,7 +19,7 @@ from .hints import QueueingHints, QueueingStrategy
 from .in_flight import InFlightEvents, ObjectEvent
 from .kept_out import KeptOutPods
 from .places import Places
-from .rules import QueueRules, QueueSettings
+from .policy import QueuePolicy, QueueSettings
 
 SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 POP_FROM_BACKOFF = "PopFromBackoffQ"
@@ -38,7 +38,7 @@ class WaitingEntities:
         places: Places,
         admission: Admission,
         hints: QueueingHints,
-        rules: QueueRules,
+        policy: QueuePolicy,
         settings: QueueSettings,
         *,
         now: Callable[[], float],
@@ -50,7 +50,7 @@ class WaitingEntities:
         self.places = places
         self._kept_out = KeptOutPods(places, admission, hints, now, self.remove, self._join)
         self._moves = EntityMoves(
-            places, self._kept_out, hints, rules, settings.most_at_once, now=now, remove=self.remove
+            places, self._kept_out, hints, policy, settings.most_at_once, now=now, remove=self.remove
         )
         self.batching = self._moves.batching
         self.large_groups = self._moves.large_groups

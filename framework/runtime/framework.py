@@ -395,3 +395,7 @@ class Framework:
         for plugin in self.plugins.post_bind:
             self._calls.undo(points.POST_BIND, plugin, pod, False, plugin.post_bind, state, pod, node_name)
         self._calls.point_ended(points.POST_BIND, None, since)
+
+
+Frameworks = Mapping[str, Framework]
+"""By schedulerName."""

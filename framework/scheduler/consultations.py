@@ -19,7 +19,7 @@ from itertools import count
 from ..contract.extender import Consultation, Extender
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
-from ..queue.rules import SortKey
+from ..queue.scheduling_queue import SchedulingQueue
 from .algorithm import Algorithm
 from .attempt import Attempt
 from .extenders import consult, interested, process_preemption
@@ -44,12 +44,12 @@ class Consulted:
 class Consultations:
     """Pods of all profiles that extenders are asked about. `algorithms` gives each profile's, by schedulerName.
 
-    They are asked about in the order of `sort_key`: last, those for which it answers an ERROR.
+    They are asked about in the order of the queue: last, those without a sort key.
     """
 
-    def __init__(self, algorithms: Mapping[str, Algorithm], sort_key: SortKey, ports: Ports) -> None:
+    def __init__(self, algorithms: Mapping[str, Algorithm], queue: SchedulingQueue, ports: Ports) -> None:
         self._algorithms = algorithms
-        self._sort_key = sort_key
+        self._queue = queue
         self._ports = ports
         self._extenders: Sequence[Extender] = [each for each in ports.extenders if _decides(each)]
         self._waiting: list[tuple[object, int, Consulted]] = []
@@ -63,7 +63,7 @@ class Consultations:
 
     def add(self, consulted: Consulted) -> None:
         """Put these pods aside until their extenders have been heard."""
-        key = self._sort_key(consulted.attempts[0].queued)
+        key = self._queue.sort_key(consulted.attempts[0].queued)
         place = (1,) if isinstance(key, Status) else (0, *((isinstance(each, str), each) for each in key))
         heapq.heappush(self._waiting, (place, next(self._numbers), consulted))
 

@@ -6,12 +6,14 @@ Handles give it to plugins that look for victims.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 from ..contract.group import Disruption, DisruptionPlugin
 from ..contract.pod_group import DisruptionUnit, Placed
 from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed, all_of, int32, of_type
+from ..runtime.framework import Frameworks
 from ..runtime.plugin_calls import PluginCalls
 from ..runtime.points import DISRUPTION
 
@@ -20,18 +22,22 @@ _HIGHEST = 1 << 31
 
 
 class DisruptionUnits:
-    """Asks `plugins`, which are set once all profiles are built. `node_of` gives a pod's node by its UID.
+    """Asks the plugins of all profiles. `node_of` gives a pod's node by its UID.
 
     The plugins of one name in several profiles know the same groups: one of them is asked.
     """
 
-    def __init__(self, node_of: Callable[[str], str | None]) -> None:
-        self._plugins: dict[str, tuple[DisruptionPlugin, PluginCalls]] = {}
+    def __init__(self, frameworks: Frameworks, node_of: Callable[[str], str | None]) -> None:
+        self._frameworks = frameworks
         self._node_of = node_of
 
-    def ask(self, plugins: Sequence[tuple[DisruptionPlugin, PluginCalls]]) -> None:
-        """From now on these are asked."""
-        self._plugins = {plugin.name: (plugin, calls) for plugin, calls in plugins}
+    @cached_property
+    def _plugins(self) -> dict[str, tuple[DisruptionPlugin, PluginCalls]]:
+        return {
+            plugin.name: (plugin, framework.calls)
+            for framework in self._frameworks.values()
+            for plugin in framework.plugins.of(DisruptionPlugin)
+        }
 
     def of(self, pod: PodInfo) -> DisruptionUnit | None:
         """The pod's unit, by the first plugin that knows one.

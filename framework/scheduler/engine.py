@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from ..cache.cache import Cache
 from ..cache.known_pods import KnownPods
 from ..config import KubeSchedulerConfiguration, ResolvedProfile
-from ..contract.events import ASSIGNED_POD_DELETE
-from ..contract.group import DisruptionPlugin, ObjectFollower, PodFollower
+from ..contract.group import ObjectFollower, PodFollower
 from ..contract.handle import WatchedKind
 from ..contract.plugin import Plugin
-from ..contract.status import Status
-from ..model.pod_info import PodInfo
-from ..queue.entity import Place
+from ..queue.backoff_queue import BackoffPolicy
+from ..queue.policy import QueueSettings
 from ..queue.scheduling_queue import SchedulingQueue
-from ..runtime.answers import Failed
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
 from ..runtime.plugin_calls import PluginCalls
@@ -37,7 +35,7 @@ from .group_room import GroupRoom
 from .group_trial import GroupTrials
 from .parts import Parts
 from .profile_handle import Ports, ProfileHandle
-from .queue_building import build_queue
+from .profiles import Profiles, preemption_priority
 from .renewals import Renewals
 from .reports import Reports
 from .review import Review
@@ -102,33 +100,25 @@ def build_engine(
     ports = ports.held_up()
     clock, measured, observer, standstill = ports.clock, ports.measured, ports.observer, ports.standstill
     snapshot, waiting, watch = Snapshot(), WaitingPods(standstill), Watch(measured.now, observer)
-
-    def priority_of(pod: PodInfo) -> int:
-        framework = frameworks.get(pod.pod.spec.scheduler_name)
-        try:
-            return pod.priority if framework is None else framework.groups.preemption_priority(pod)
-        except Failed:  # the queue tells of it
-            return pod.priority
-
-    nominator = PodNominator(priority_of, lambda pod: queue.was_never_let_in(pod.uid))
-    cache = Cache(snapshot, clock.now, assumed_ttl)
+    known = KnownPods([resolved.scheduler_name for resolved in profiles])
+    reports = Reports(ports, known.get)
+    frameworks: dict[str, Framework] = {}
+    nominator = PodNominator(partial(preemption_priority, frameworks), lambda pod: queue.was_never_let_in(pod.uid))
+    cache, room = Cache(snapshot, clock.now, assumed_ttl), GroupRoom(snapshot)
+    policy = Profiles(frameworks, snapshot, room, nominator, reports, extended=bool(ports.extenders))
+    backoff = BackoffPolicy(
+        initial_seconds=configuration.pod_initial_backoff_seconds,
+        max_seconds=configuration.pod_max_backoff_seconds,
+        jitter=ports.random,
+    )
+    queue = SchedulingQueue(policy, QueueSettings(backoff), clock=clock, observer=observer, on_ready=ports.wake)
     shared: dict[str, object] = {}
-    units = DisruptionUnits(cache.node_of)
-
-    def activate(pods: Mapping[str, PodInfo]) -> None:
-        queue.activate(pods.values())
-
-    def end_promise(pod: PodInfo) -> None:
-        if nominator.clear(pod.uid):
-            queue.move_all(ASSIGNED_POD_DELETE, pod, None, besides=pod.uid)
-
-    def build(resolved: ResolvedProfile) -> Framework:
-        return Framework(
+    units = DisruptionUnits(frameworks, cache.node_of)
+    for resolved in profiles:
+        frameworks[resolved.scheduler_name] = Framework(
             resolved,
             registry,
-            lambda framework: ProfileHandle(
-                framework, snapshot, waiting, nominator, ports, activate, end_promise, shared, units.of
-            ),
+            lambda framework: ProfileHandle(framework, snapshot, waiting, nominator, ports, queue, units, shared),
             snapshot=snapshot,
             nominator=nominator,
             waiting=waiting,
@@ -136,32 +126,16 @@ def build_engine(
             observer=observer,
             watch=watch,
         )
-
-    frameworks = {resolved.scheduler_name: build(resolved) for resolved in profiles}
-
-    def kept_out(pod: PodInfo, status: Status) -> None:
-        reports.failed(pod, status, None)
-
-    room = GroupRoom(snapshot)
-    queue = build_queue(configuration, frameworks, snapshot, room, nominator, ports, kept_out)
     plugins = [plugin for framework in frameworks.values() for plugin in framework.plugins.plugins.values()]
-    followers = _with_calls(frameworks, PodFollower)
-    units.ask(_with_calls(frameworks, DisruptionPlugin))
     extended = any(extender.is_filter or extender.is_prioritizer for extender in ports.extenders)
     algorithms = {
         name: Algorithm(framework, snapshot, nominator, extended=extended) for name, framework in frameworks.items()
     }
-    known = KnownPods(tuple(frameworks))
-    reports = Reports(ports, known.get)
-
-    def waits(uid: str) -> bool:
-        return queue.place_of(uid) is Place.UNSCHEDULABLE
-
-    renewals = Renewals(reports, known.get, waits, clock)
+    renewals = Renewals(reports, known.get, queue.is_unschedulable, clock)
     review = Review(algorithms, queue, nominator, reports, renewals, ports)
     parts = Parts(algorithms, cache, queue, nominator, reports, ports, watch, known)
     domains = DomainSearch(snapshot, room, cache.node_of, ports.choose, measured, observer)
-    consultations = Consultations(algorithms, queue.sort_key, ports)
+    consultations = Consultations(algorithms, queue, ports)
     one = PodScheduler(parts, consultations, review)
     trials = GroupTrials(one, snapshot, room)
     trees = TreeCycle(TreeTrials(trials, domains, snapshot), trials.alone)
@@ -171,7 +145,7 @@ def build_engine(
         queue=queue,
         waiting=waiting,
         nominator=nominator,
-        pods=PodEventHandler(cache, queue, waiting, nominator, reports, known, followers),
+        pods=PodEventHandler(cache, queue, waiting, nominator, reports, known, _with_calls(frameworks, PodFollower)),
         known=known,
         nodes=NodeEventHandler(cache, queue),
         objects={

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 from ..contract.api import Api, NoApi
 from ..contract.cycle_state import CycleState, Unfinished
+from ..contract.events import ASSIGNED_POD_DELETE
 from ..contract.extender import Extender, PreemptionQuestion, Victims
 from ..contract.handle import Binder, Clock, ConditionWriter, EventSink, Lister, Timer
 from ..contract.observer import NullObserver, Observer
@@ -19,12 +20,14 @@ from ..contract.pod_group import DisruptionUnit
 from ..contract.status import Status
 from ..contract.verdicts import Diagnosis
 from ..model.pod_info import PodInfo
+from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
 from ..runtime.standstill import Standstill
 from ..runtime.waiting import WaitingPods
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView
+from .disruption import DisruptionUnits
 
 _NOT_FOR_GROUPS = "extenders are not asked whom a member of a group may evict"
 
@@ -104,10 +107,9 @@ class ProfileHandle:
     waiting_pods: WaitingPods
     nominator: PodNominator
     ports: Ports
-    activate: Callable[[Mapping[str, PodInfo]], None]
-    end_promise: Callable[[PodInfo], None]
+    queue: SchedulingQueue
+    units: DisruptionUnits
     shared_values: dict[str, object]
-    disruption_unit: Callable[[PodInfo], DisruptionUnit | None]
 
     @property
     def profile_name(self) -> str:
@@ -192,6 +194,19 @@ class ProfileHandle:
     def random(self) -> float:
         """A number in [0, 1)."""
         return self.ports.random()
+
+    def activate(self, pods: Mapping[str, PodInfo]) -> None:
+        """Move these pods (by `namespace/name`) to the active queue, wherever in the queue they are."""
+        self.queue.activate(pods.values())
+
+    def end_promise(self, pod: PodInfo) -> None:
+        """The pod is nominated no more, and whoever waits for that capacity is tried."""
+        if self.nominator.clear(pod.uid):
+            self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, besides=pod.uid)
+
+    def disruption_unit(self, pod: PodInfo) -> DisruptionUnit | None:
+        """Pods that run and need this one, as plugins know them."""
+        return self.units.of(pod)
 
     def preempt(self, uid: str, plugin: str) -> bool:
         """Turn a pod away that has a node but is not bound."""

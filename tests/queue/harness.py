@@ -1,7 +1,7 @@
 """A queue whose clock, gates, groups and registrations are in the test's hands."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -14,7 +14,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.queue.backoff_queue import BackoffPolicy
 from muster.framework.queue.entity import Place, QueuedEntity, Rejection
-from muster.framework.queue.rules import QueueRules, QueueSettings
+from muster.framework.queue.policy import QueueSettings
 from muster.framework.queue.scheduling_queue import SchedulingQueue
 from muster.testing.slices import slices_of
 from tests.builders import PodDict, make_pod
@@ -82,6 +82,41 @@ class CountingObserver(NullObserver):
         self.held[plugin] += change
 
 
+class Answers:
+    """Implements `QueuePolicy` by what a harness says."""
+
+    sort_plugin = "Sort"
+    signature_plugins: Mapping[str, frozenset[str]] = {"muster": frozenset({"Fit", "Taint"})}
+    class_plugins: Mapping[str, frozenset[str]] = {"muster": frozenset({"Labels"})}
+
+    def __init__(self, harness: "Harness", registrations: Mapping[str, Sequence[EventRegistration]]) -> None:
+        self.registrations = {"muster": registrations}
+        self._harness = harness
+
+    def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...]:
+        return self._harness.sort_key(pod)
+
+    def pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
+        return self._harness.pre_enqueue(pod, first)
+
+    def group_of(self, pod: PodInfo) -> str | None:
+        return self._harness.group_of(pod)
+
+    def has_capacity(
+        self, group: str | None, pods: Collection[PodInfo], rejectors: frozenset[str], *, may_evict: bool
+    ) -> bool:
+        return self._harness.has_room
+
+    def awaits_victims(self, pods: Iterable[PodInfo]) -> bool:
+        return False
+
+    def is_nominated_elsewhere(self, pod: PodInfo, node_name: str) -> bool:
+        return False
+
+    def kept_out(self, pod: PodInfo, status: Status) -> None:
+        self._harness.told.append((pod.name, status.message))
+
+
 class Harness:
     """The queue with its surroundings.
 
@@ -115,17 +150,7 @@ class Harness:
         self.has_room = True
         self.observer = CountingObserver()
         self.queue = queue(
-            QueueRules(
-                lambda queued: self.sort_key(queued),
-                self._pre_enqueue,
-                lambda info: self.group_of(info),
-                {"muster": registrations or {}},
-                lambda group, pods, rejectors, may_evict: self.has_room,
-                signature_plugins={"muster": frozenset({"Fit", "Taint"})},
-                class_plugins={"muster": frozenset({"Labels"})},
-                sort_plugin="Sort",
-                on_error=lambda info, status: self.told.append((info.name, status.message)),
-            ),
+            Answers(self, registrations or {}),
             QueueSettings(backoff=backoff or BackoffPolicy(), most_at_once=most_at_once),
             clock=self.clock,
             observer=self.observer,
@@ -196,7 +221,7 @@ class Harness:
         group = info.labels.get(GROUP)
         return None if group in self.unknown else group
 
-    def _pre_enqueue(self, info: PodInfo, first: str) -> Status | None:
+    def pre_enqueue(self, info: PodInfo, first: str) -> Status | None:
         self.asked.append((info.name, first))
         for plugin in sorted(self.closed, key=lambda name: name != first):
             if info.name in self.closed[plugin]:

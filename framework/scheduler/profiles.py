@@ -1,0 +1,148 @@
+"""The profiles: what queue and nominator ask of the plugins of all of them, and of what is known of capacity for pods.
+
+Implements `queue.policy.QueuePolicy`. The queue itself knows pods and events alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from functools import cached_property
+
+from ..contract.extender import EXTENDER
+from ..contract.plugin import QueuedPod
+from ..contract.status import Status
+from ..model.pod_info import PodInfo
+from ..queue.hints import Registrations
+from ..runtime.answers import Failed
+from ..runtime.framework import Framework, Frameworks
+from ..runtime.nominator import PodNominator
+from ..runtime.plugin_set import EVERYTHING
+from ..runtime.points import QUEUE_SORT
+from ..snapshot.snapshot import Snapshot
+from .group_room import GroupRoom
+from .reports import Reports
+
+
+def preemption_priority(frameworks: Frameworks, pod: PodInfo) -> int:
+    """What a pod counts with among nominated pods: its own priority, or that of the group it is needed for."""
+    framework = frameworks.get(pod.pod.spec.scheduler_name)
+    try:
+        return pod.priority if framework is None else framework.groups.preemption_priority(pod)
+    except Failed:  # the queue tells of it
+        return pod.priority
+
+
+class Profiles:
+    """All of them, which the engine fills in before anything is asked.
+
+    `extended` says whether extenders take part, whose refusals any event may change.
+    """
+
+    def __init__(
+        self,
+        frameworks: Frameworks,
+        snapshot: Snapshot,
+        room: GroupRoom,
+        nominator: PodNominator,
+        reports: Reports,
+        *,
+        extended: bool,
+    ) -> None:
+        self._frameworks = frameworks
+        self._snapshot = snapshot
+        self._room = room
+        self._nominator = nominator
+        self._reports = reports
+        self._extended = extended
+
+    @cached_property
+    def _first(self) -> Framework:
+        """All profiles have the same QueueSort plugin."""
+        return next(iter(self._frameworks.values()))
+
+    @cached_property
+    def sort_plugin(self) -> str:
+        """The name of the QueueSort plugin."""
+        return self._first.plugins.queue_sort.name
+
+    @cached_property
+    def registrations(self) -> Registrations:
+        """Which events may help whom."""
+        of_extenders = {EXTENDER: EVERYTHING} if self._extended else {}
+        return {name: {**each.registrations(), **of_extenders} for name, each in self._frameworks.items()}
+
+    @cached_property
+    def signature_plugins(self) -> Mapping[str, frozenset[str]]:
+        """By profile, the plugins whose refusals go by nothing but the pod's signature and the cluster."""
+        return {
+            name: each.plugins.signature_plugins(self.registrations[name]) for name, each in self._frameworks.items()
+        }
+
+    @cached_property
+    def class_plugins(self) -> Mapping[str, frozenset[str]]:
+        """By profile, the plugins whose refusals go by what its equivalence class has in common, too."""
+        return {name: each.plugins.class_plugins(self.registrations[name]) for name, each in self._frameworks.items()}
+
+    def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...] | Status:
+        """The QueueSort plugin's key, with the priority of the pod's group."""
+        info, calls, plugin = pod.info, self._first.calls, self._first.plugins.queue_sort
+        try:
+            pod.group_priority = self._of(info).groups.priority(info)
+        except Failed as failed:
+            return failed.status
+        key: tuple[Hashable, ...] | Status = calls.call(QUEUE_SORT, plugin, info, False, plugin.sort_key, pod)
+        return key
+
+    def pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
+        """The first rejection by a PreEnqueue plugin, of which plugins that follow decisions are told."""
+        framework = self._of(pod)
+        status = framework.run_pre_enqueue_plugins(pod, first)
+        framework.tell_pre_enqueue(pod, status)
+        return status
+
+    def group_of(self, pod: PodInfo) -> str | Status | None:
+        """The id of the group that a pod belongs to; None for a pod by itself."""
+        try:
+            return self._of(pod).groups.of(pod)
+        except Failed as failed:
+            return failed.status
+
+    def has_capacity(
+        self, group: str | None, pods: Collection[PodInfo], rejectors: frozenset[str], *, may_evict: bool
+    ) -> bool:
+        """Whether what the group lacks, or without one a pod by itself, could fit at all."""
+        framework, room = self._of(next(iter(pods))), self._room
+        if not framework.plugins.capacity_names <= rejectors:
+            return True
+        if group is None:
+            priority = max(pod.priority for pod in pods)
+            return room.enough(framework, pods, 1) or (may_evict and room.may_be_made(priority))
+        plugin, own_id = framework.groups.named(group)
+        try:
+            if room.enough(framework, pods, max(1, plugin.missing(own_id))):
+                return True
+            return may_evict and room.may_be_made(plugin.preemption_priority(own_id, tuple(pods)))
+        except Failed:  # the attempt will tell
+            return True
+
+    def awaits_victims(self, pods: Iterable[PodInfo]) -> bool:
+        """Whether pods are on their way out from nodes that one of these pods is nominated to."""
+        snapshot, nominator = self._snapshot, self._nominator
+        return bool(len(nominator)) and any(
+            other.terminating and other.priority < nominator.priority_of(pod)
+            for pod in pods
+            if (row := snapshot.live_row_of(nominator.nominated_node(pod.uid))) is not None
+            for other in snapshot.pods[row].values()
+        )
+
+    def is_nominated_elsewhere(self, pod: PodInfo, node_name: str) -> bool:
+        """Whether the pod is nominated to another node, and others are to this one."""
+        own = self._nominator.nominated_node(pod.uid)
+        return own not in ("", node_name) and bool(self._nominator.nominated_pods(node_name))
+
+    def kept_out(self, pod: PodInfo, status: Status) -> None:
+        """Report a pod that an error of a plugin keeps out of the queue."""
+        self._reports.failed(pod, status, None)
+
+    def _of(self, pod: PodInfo) -> Framework:
+        return self._frameworks[pod.pod.spec.scheduler_name]
