@@ -57,7 +57,7 @@ class Renewals:
         return len(self._left)
 
     def renew(self, pods: Iterable[PodInfo], status: Status) -> None:
-        """Let each of these pods, which wait, be told `status`, unless it was told the same reasons last; in steps."""
+        """Let each of these pods, which wait, be told `status`, unless it was told the same reasons last."""
         reasons = reasons_of(status)
         for position, pod in enumerate(pods, start=1):
             told = self._reports.told(pod.uid)
