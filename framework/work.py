@@ -17,6 +17,7 @@ engine that change thousands of pods. Guarantees:
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any, Protocol
 
 from greenlet import getcurrent, greenlet
@@ -95,7 +96,10 @@ class _Stack(greenlet):
 
 
 class Worker:
-    """Runs one function at a time. `observed` hears when it stops and goes on."""
+    """Runs one function at a time, each in a copy of the context that it is taken on in.
+
+    `observed` hears when the function stops and goes on.
+    """
 
     def __init__(self, observed: Observed | None = None) -> None:
         self._stack = _Stack()
@@ -113,6 +117,7 @@ class Worker:
             raise RuntimeError("the worker has not ended what it began")
         stack = self._stack
         stack.function, stack.begun, stack.committed, stack.ending, stack.shields = function, False, False, None, 0
+        stack.gr_context = copy_context()
 
     def go_on(self, is_over: IsOver = never) -> bool:
         """Go on until the function ends, or to the first checkpoint at which the slice is over. Whether it ended."""

@@ -1,0 +1,181 @@
+"""A function that a worker runs stops at checkpoints and goes on there, is ended there, or is carried through."""
+
+from collections.abc import Callable
+from contextvars import ContextVar
+
+import pytest
+
+from muster.framework.work import GivenUp, Worker, at_each, checkpoint, commit, shielded
+
+
+class Story:
+    """A function of several parts, and how far it came."""
+
+    def __init__(self, tell: Callable[["Story"], None]) -> None:
+        self.told: list[str] = []
+        self.worker = Worker()
+        self._tell = tell
+        self.worker.begin(lambda: tell(self))
+
+    def goes_on(self) -> bool:
+        """To the next checkpoint; whether it goes on after that."""
+        return not self.worker.go_on(at_each)
+
+
+def two_parts(story: Story) -> None:
+    try:
+        story.told.append("first")
+        checkpoint()
+        story.told.append("second")
+    finally:
+        story.told.append("cleaned up")
+
+
+def test_it_stops_at_a_checkpoint_when_its_slice_is_over_and_goes_on_there() -> None:
+    story = Story(two_parts)
+    assert (story.goes_on(), story.told) == (True, ["first"])
+    assert (story.goes_on(), story.told) == (False, ["first", "second", "cleaned up"])
+    assert not story.worker.busy
+
+
+def test_it_stops_nowhere_while_its_slice_lasts_or_where_no_worker_runs_it() -> None:
+    story = Story(two_parts)
+    assert story.worker.go_on()
+    alone = Story(two_parts)
+    two_parts(alone)
+    assert story.told == alone.told == ["first", "second", "cleaned up"]
+
+
+def test_it_is_given_up_where_it_stands() -> None:
+    story = Story(two_parts)
+    story.goes_on()
+    story.worker.give_up()
+    assert (story.worker.busy, story.told) == (False, ["first", "cleaned up"])
+
+
+def test_what_has_not_begun_is_given_up_without_a_trace() -> None:
+    story = Story(two_parts)
+    story.worker.give_up()
+    story.worker.give_up()
+    assert (story.worker.busy, story.told) == (False, [])
+
+
+def test_what_is_committed_is_carried_through_instead() -> None:
+    def committed(story: Story) -> None:
+        commit()
+        two_parts(story)
+
+    story = Story(committed)
+    story.goes_on()
+    story.worker.give_up()
+    assert (story.worker.busy, story.told) == (False, ["first", "second", "cleaned up"])
+
+
+def test_what_is_shielded_is_done_to_its_end_before_it_is_given_up() -> None:
+    def cleans_up(story: Story) -> None:
+        with shielded:
+            for number in range(3):
+                story.told.append(f"part {number}")
+                checkpoint()
+        checkpoint()
+        story.told.append("more")
+
+    story = Story(cleans_up)
+    story.goes_on()
+    story.worker.give_up()
+    assert (story.worker.busy, story.told) == (False, ["part 0", "part 1", "part 2"])
+
+
+def test_what_cleans_up_when_it_is_given_up_does_not_stop() -> None:
+    def cleans_up(story: Story) -> None:
+        try:
+            checkpoint()
+        finally:
+            checkpoint()
+            story.told.append("cleaned up")
+
+    story = Story(cleans_up)
+    story.goes_on()
+    story.worker.give_up()
+    assert (story.worker.busy, story.told) == (False, ["cleaned up"])
+
+
+def test_an_error_comes_out_where_it_was_let_go_on_and_the_worker_takes_on_another() -> None:
+    def fails(story: Story) -> None:
+        checkpoint()
+        raise ValueError("no")
+
+    story = Story(fails)
+    story.goes_on()
+    with pytest.raises(ValueError, match="no"):
+        story.goes_on()
+    assert not story.worker.busy
+    story.worker.begin(lambda: two_parts(story))
+    assert (story.goes_on(), story.goes_on()) == (True, False)
+
+
+def test_a_worker_takes_on_one_function_at_a_time() -> None:
+    story = Story(two_parts)
+    with pytest.raises(RuntimeError, match="has not ended"):
+        story.worker.begin(lambda: None)
+
+
+def test_workers_take_turns() -> None:
+    stories = [Story(two_parts), Story(two_parts)]
+    for story in stories:
+        assert story.goes_on()
+    assert [story.goes_on() for story in stories] == [False, False]
+
+
+def test_it_runs_in_the_context_that_it_was_taken_on_in() -> None:
+    variable = ContextVar("variable", default="nothing")
+    variable.set("something")
+    found: list[str] = []
+    story = Story(lambda _: found.append(variable.get()))
+    story.goes_on()
+    assert found == ["something"]
+
+
+class Observed:
+    """Ends what it observes when it goes on."""
+
+    def __init__(self, error: BaseException | None) -> None:
+        self.stops = 0
+        self._error = error
+
+    def suspend(self) -> int:
+        self.stops += 1
+        return self.stops
+
+    def resume(self, suspended: int) -> BaseException | None:
+        assert suspended == self.stops
+        return self._error
+
+
+def test_whoever_observes_it_may_end_what_it_is_at_but_not_inside_of_a_shield() -> None:
+    told: list[str] = []
+
+    def works() -> None:
+        try:
+            with shielded:
+                checkpoint()
+                told.append("shielded")
+            checkpoint()
+        except TimeoutError:
+            told.append("ended")
+        checkpoint()
+        told.append("went on")
+
+    observed = Observed(TimeoutError())
+    worker = Worker(observed)
+    worker.begin(works)
+    worker.go_on(at_each)
+    worker.go_on(at_each)
+    assert told == ["shielded", "ended"]
+    worker.give_up()
+    assert told == ["shielded", "ended"]
+    assert observed.stops == 2
+
+
+def test_giving_up_is_no_exception_that_a_plugin_may_take_for_its_own() -> None:
+    assert not issubclass(GivenUp, Exception)
