@@ -48,7 +48,7 @@ BUGS = {
         "muster.operator.kube.bindings", "if unsure and not isinstance(error, Fenced):", "if False:"
     ),
     "a trial that leaves a pod behind": Bug(
-        "muster.framework.snapshot.snapshot", "while self.take_back():", "while False:"
+        "muster.framework.snapshot.snapshot", "while self._take_back():", "while False:"
     ),
     "a lease that is taken while it is held": Bug(
         "muster.operator.leader.record",
