@@ -217,8 +217,8 @@ class GangScheduling(
         if wrong is not None:
             return Status.failure(wrong)
         if self._groups.hierarchy.is_part(group):
-            gap = self._groups.hierarchy.gap(group)
-            return None if gap is None else Status.pending(gap)
+            lack = self._groups.lack(group)
+            return None if lack is None else Status.pending(lack)
         missing, remaining = self._groups.missing(group), self._groups.remaining_count(group)
         if missing > remaining:
             scheduled = self._groups.scheduled(group)
