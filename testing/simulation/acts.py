@@ -12,6 +12,8 @@ from typing import Any
 ZONE = "topology.kubernetes.io/zone"
 RACK = "example.com/rack"
 """Labels of nodes. There are racks of one name in two zones."""
+CPUS = (500, 1000, 1500, 2000)
+"""What pods ask for, in thousandths of a CPU."""
 NODE_CPU = 4000
 """What a node offers, in thousandths of a CPU."""
 

@@ -1,14 +1,14 @@
 """Claimants: who waits for a node, a pod by itself or a group, and whether there is capacity for it, seen from outside.
 
 The judge computes this from what the API has and knows nothing of how the engine does it: capacity is counted node by
-node, domain by domain. All members of a group ask for as much as each other in a simulation.
+node, domain by domain. All members of a group or tree ask for as much as each other in a simulation.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from muster.framework.model.times import parse_time
 from muster.sandbox.kinds import NATIVE_POD_GROUPS, NODES, PODS
@@ -18,6 +18,7 @@ from .acts import ZONE
 from .amounts import Devices, allocatable, cpu, has_ended, on_node, priority
 from .server import EPOCH, SimulatedServer
 from .traits import ANYWHERE, Rule, rule_of
+from .trees import Trees
 from .world import STRANGER, group_of
 
 
@@ -144,12 +145,52 @@ def claimants(server: SimulatedServer) -> Iterator[Claimant]:
         else:
             gangs[of].append(pod)
     known, bound, holding = groups(server), bound_members(server), holders(server)
+    trees, parts = Trees(server), dict[str, Claimant]()
     for name, pods in gangs.items():
         group = known.get(name)
         missing = 0 if group is None else max(1, minimum(group) - bound[name])
         if group is not None and len(pods) >= missing:
             nodes = [pod["spec"]["nodeName"] for pod in holding[name]]
-            yield Claimant(name, pods, missing, is_group=True, rule=rule_of(group), holding=nodes)
+            found = Claimant(name, pods, missing, is_group=True, rule=rule_of(group), holding=nodes)
+            if trees.is_part(name):
+                parts[name] = found
+            else:
+                yield found
+    yield from _in_trees(trees, parts, known, bound, holding)
+
+
+def _in_trees(
+    trees: Trees,
+    parts: Mapping[str, Claimant],
+    known: Mapping[str, Object],
+    bound: Counter[str],
+    holding: Mapping[str, Sequence[Object]],
+) -> Iterator[Claimant]:
+    """Those whose groups are parts of trees.
+
+    Of a tree that has not got what it needs all that wait claim nodes together, in the narrowest domain that one of
+    them asks for: where all of this fits what it needs does. Each part of a tree that has claims nodes for itself.
+    """
+
+    def has_started(name: str) -> bool:
+        return bound[name] >= minimum(known[name])
+
+    def may_start(name: str) -> bool:
+        return name in parts or has_started(name)
+
+    for root in trees.roots():
+        leaves = [name for name in trees.that_count(root, may_start) if name in parts]
+        nodes = [pod["spec"]["nodeName"] for name in trees.leaves(root) for pod in holding.get(name, ())]
+        every = [*trees.composites(root)]
+        levels = {level for each in every for level in trees.levels(each)}
+        levels |= {level for name in leaves for level in parts[name].rule.levels}
+        rule = Rule(tuple(sorted(levels)))
+        if all(trees.has_enough(each, has_started) for each in every):
+            for name in leaves:
+                yield replace(parts[name], rule=rule, holding=nodes)
+        elif leaves:
+            pods = [pod for name in leaves for pod in parts[name].pods]
+            yield Claimant(root, pods, len(pods), is_group=True, rule=rule, holding=nodes)
 
 
 def holders(server: SimulatedServer) -> dict[str, list[Object]]:

@@ -1,6 +1,6 @@
 """What is going to happen in a simulation, from its seed: a list of acts, each at a time of its own.
 
-`scale_of` says how much, and `history_of` what; `crowd` adds what takes long.
+`scale_of` says how much, and `history_of` what; `gangs` adds groups, and `crowd` what takes long.
 """
 
 from __future__ import annotations
@@ -12,18 +12,15 @@ from typing import Any
 
 from muster.plugins.reservation.rounds import starts_within
 
-from .acts import NODE_CPU, Act
+from .acts import CPUS, NODE_CPU, Act
 from .crowd import SETTLED_SECONDS, Crowd, acts_of, after_seconds_of, crowd_of
-from .traits import traits_of
+from .gangs import gang_of, trees_of
 
 __all__ = ["CPUS", "NODE_CPU", "ZONES", "Act", "Scale", "history_of", "scale_of"]
 
-CPUS = (500, 1000, 1500, 2000)
 ZONES = ("east", "west")
 _URGENT = 0.1
-_URGENT_GANGS = 0.25
-_NATIVE = 0.3
-"""The shares of pods and of groups of high priority, and of groups that are Kubernetes' own."""
+"""The share of pods of high priority."""
 _PLAIN = 0.5
 """Of histories without anything rare."""
 _BUDGETED = 0.4
@@ -90,13 +87,15 @@ def history_of(seed: str, scale: Scale) -> list[Act]:
     times = sorted(random.uniform(0.0, scale.seconds * 0.8) for _ in range(scale.pods))
     acts += [Act(at, "pods_come", _pods(random, number)) for number, at in enumerate(times)]
     for number in range(scale.gangs):
-        acts += _gang(seed, random, number, random.uniform(0.0, scale.seconds * 0.7))
+        acts += gang_of(seed, random, number, random.uniform(0.0, scale.seconds * 0.7))
     for kinds, many in ((_CHANGES, scale.changes), (_TROUBLES, scale.troubles)):
         for number in range(many):
             what, draw = random.choice(kinds)
             acts.append(Act(random.uniform(0.0, scale.seconds), what, draw(random, number)))
     if scale.crowd is not None:
         acts += acts_of(seed, scale.crowd, scale.nodes)
+    else:
+        acts += trees_of(seed, scale.seconds)
     return sorted([*acts, *_rarities(seed, scale.seconds), *_budgets(seed, scale)], key=lambda act: act.at)
 
 
@@ -128,19 +127,6 @@ def _budgets(seed: str, scale: Scale) -> Iterator[Act]:
 def _pods(random: Random, number: int) -> tuple[Any, ...]:
     zone = random.choice(("", "", *ZONES))
     return (f"pod-{number}", random.randint(1, 4), random.choice(CPUS), zone, random.random() < _URGENT)
-
-
-def _gang(seed: str, random: Random, number: int, at: float) -> Iterator[Act]:
-    """A group and its members, in any order; sometimes more members than needed, sometimes fewer for ever."""
-    name, minimum = f"gang-{number}", random.randint(2, 5)
-    members = minimum + random.choice((-1, 0, 0, 0, 1, 2))
-    cpu, native = random.choice(CPUS), random.random() < _NATIVE
-    urgent = Random(f"{seed}/urgency of {name}").random() < _URGENT_GANGS
-    group = (name, minimum, native, traits_of(seed, name, native), urgent)
-    yield Act(at + random.choice((0.0, 0.0, 1.0)), "group_comes", group)
-    for member in range(members):
-        comes = at + random.choice((0.0, 0.1, 3.0 * random.random()))
-        yield Act(comes, "member_comes", (name, member, cpu, native, urgent))
 
 
 Draw = Callable[[Random, int], tuple[Any, ...]]

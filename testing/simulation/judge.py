@@ -185,8 +185,7 @@ class Judge:
         group = group_of(pod)
         if group is not None:
             self.wholeness.bound(group)
-            if group not in self._world.given:
-                self.wrong += split_domains(self._server, group)
+            self.wrong += split_domains(self._server, group, self._world.given)
         if binding["metadata"].get("uid") != uid:
             self.wrong.append(f"pod {name} was bound by a Binding without its UID")
         holder = self._holder()

@@ -15,17 +15,24 @@ from muster.sandbox.objects import Object
 from .claimants import domain_of, groups, holders, waiting
 from .server import SimulatedServer
 from .traits import rule_of
+from .trees import Trees
 from .world import group_of
 
 
-def split_domains(server: SimulatedServer, name: str) -> Iterator[str]:
-    """What is wrong with a group whose members are in several domains of what it requires."""
-    group = groups(server).get(name)
-    levels = () if group is None else rule_of(group).levels
-    if levels:
-        domains = {domain_of(node, levels) for node in _nodes_of(server, name)}
+def split_domains(server: SimulatedServer, name: str, apart: Container[str] = ()) -> Iterator[str]:
+    """What is wrong with a group, or a tree that it is in, whose members are in several domains of what it requires.
+
+    `apart` are those of which somebody else took members or gave some.
+    """
+    group, trees = groups(server).get(name), Trees(server)
+    asks = {} if group is None else {name: rule_of(group).levels}
+    for each, levels in (asks | {above: trees.levels(above) for above in trees.above(name)}).items():
+        leaves = [*trees.leaves(each)]
+        if not levels or any(leaf in apart for leaf in leaves):
+            continue
+        domains = {domain_of(node, levels) for leaf in leaves for node in _nodes_of(server, leaf)}
         if len(domains) > 1:
-            yield f"members of {name} are in {sorted(map(str, domains))}, which have to agree on {', '.join(levels)}"
+            yield f"members of {each} are in {sorted(map(str, domains))}, which have to agree on {', '.join(levels)}"
 
 
 def split_slices(server: SimulatedServer, apart: Container[str]) -> Iterator[str]:

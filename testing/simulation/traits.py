@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 from muster.framework.contract.annotations import PREFIX
 from muster.sandbox.objects import Object
 
 from .acts import RACK, ZONE
+from .trees import levels_of
 
 Traits = tuple[tuple[str, str], ...]
 """Pairs of a trait's name and its value."""
@@ -62,14 +62,6 @@ def traits_of(seed: str, name: str, native: bool) -> Traits:
     return ((REQUIRED, random.choice((ZONE, RACK))),) if native else random.choice(_TOPOLOGIES)
 
 
-def native_spec(minimum: int, traits: Traits) -> dict[str, Any]:
-    """The spec of a PodGroup of Kubernetes' own."""
-    spec: dict[str, Any] = {"schedulingPolicy": {"gang": {"minCount": minimum}}}
-    if level := dict(traits).get(REQUIRED):
-        spec["schedulingConstraints"] = {"topology": [{"key": level}]}
-    return spec
-
-
 def annotations_of(traits: Traits) -> dict[str, str]:
     """The annotations of a PodGroup of scheduling.x-k8s.io."""
     return {PREFIX + name: value for name, value in traits}
@@ -77,12 +69,10 @@ def annotations_of(traits: Traits) -> dict[str, str]:
 
 def rule_of(group: Object) -> Rule:
     """Where the members of a group of either kind have to be."""
-    constraints = group["spec"].get("schedulingConstraints") or {}
     said: Mapping[str, str] = group["metadata"].get("annotations") or {}
     required = said.get(PREFIX + REQUIRED)
-    levels = [each["key"] for each in constraints.get("topology") or ()] or (required.split(",") if required else [])
     return Rule(
-        tuple(levels),
+        levels_of(group) or tuple(required.split(",") if required else ()),
         said.get(PREFIX + SLICE_LEVEL, ""),
         int(said.get(PREFIX + SLICE_SIZE, 0)),
     )

@@ -1,4 +1,4 @@
-"""Wholeness: a group starts whole or not at all. The judge tells this of each Binding, and asks at rest.
+"""Wholeness: a group or tree starts whole or not at all. The judge tells this of each Binding, and asks at rest.
 
 A group of which fewer members than it needs are bound at rest is whole nevertheless if all that it needs were bound at
 some time since the first of them was: it has lost members since. Else somebody has to have meddled with it: another
@@ -8,10 +8,13 @@ These groups are excused, and counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import inf
 
 from .claimants import bound_members, groups, minimum
 from .server import EPOCH, SimulatedServer
+from .trees import Trees
 from .world import World
 
 _ON_THE_WAY_SECONDS = 60.0
@@ -43,6 +46,17 @@ class Wholeness:
             self._begun[name] = self._server.wall() - EPOCH
         if group is not None and count >= minimum(group):
             self._whole.add(name)
+        trees = Trees(self._server)
+        for above in trees.above(name):
+            self._tree_bound(trees, above)
+
+    def _tree_bound(self, trees: Trees, name: str) -> None:
+        known, bound = groups(self._server), bound_members(self._server)
+        if sum(bound[leaf] for leaf in trees.leaves(name)) <= 1:
+            self._whole.discard(name)
+            self._begun[name] = self._server.wall() - EPOCH
+        if trees.has_enough(name, lambda leaf: bound[leaf] >= minimum(known[leaf])):
+            self._whole.add(name)
 
     def faults(self) -> Iterator[str]:
         """The groups at rest that started in part, and nobody else is to blame."""
@@ -52,14 +66,31 @@ class Wholeness:
                 self.judged.add(name)
             if not 0 < bound[name] < (needed := minimum(group)) or name in self._whole:
                 continue
-            if self._is_meddled_with(name):
+            if self._is_meddled_with(name, [name]):
                 self.excused.add(name)
             else:
                 yield f"{bound[name]} members of {name} are bound, which needs {needed}"
+        yield from self._faults_of_trees(bound)
 
-    def _is_meddled_with(self, name: str) -> bool:
-        touched = self._world.touched.get(name)
+    def _faults_of_trees(self, bound: Counter[str]) -> Iterator[str]:
+        trees, known = Trees(self._server), groups(self._server)
+        for name in (each for root in trees.roots() for each in trees.composites(root)):
+            leaves = [*trees.leaves(name)]
+            runs = [leaf for leaf in leaves if bound[leaf]]
+            if runs:
+                self.judged.add(name)
+            enough = trees.has_enough(name, lambda leaf: bound[leaf] >= minimum(known[leaf]))
+            if not runs or enough or name in self._whole:
+                continue
+            if self._is_meddled_with(name, leaves):
+                self.excused.add(name)
+            else:
+                yield f"of {name}, which needs {trees.needed(name)} parts, only {', '.join(runs)} run"
+
+    def _is_meddled_with(self, name: str, members_of: Sequence[str]) -> bool:
+        """Whether somebody else is to blame: `members_of` are the groups of pods in it."""
+        touched = max((self._world.touched.get(each, -inf) for each in members_of), default=-inf)
         begun = self._begun.get(name)
-        if name in self._world.given or begun is None:
-            return touched is not None
-        return touched is not None and begun - _ON_THE_WAY_SECONDS <= touched
+        if begun is None or any(each in self._world.given for each in members_of):
+            return touched > -inf
+        return begun - _ON_THE_WAY_SECONDS <= touched

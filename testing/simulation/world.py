@@ -14,6 +14,7 @@ from muster.framework.model.quantity import milli_value, nanos
 from muster.sandbox import actions
 from muster.sandbox.errors import ApiError
 from muster.sandbox.kinds import (
+    COMPOSITE_POD_GROUPS,
     DEVICE_CLASSES,
     NATIVE_POD_GROUPS,
     NODES,
@@ -32,7 +33,8 @@ from .network import Record
 from .passing import AT_ONCE, NAMESPACE, Passing
 from .replica import Replica
 from .server import SimulatedServer
-from .traits import Traits, annotations_of, native_spec
+from .traits import REQUIRED, Traits, annotations_of
+from .trees import PARENT
 
 T = TypeVar("T")
 
@@ -83,7 +85,7 @@ class World(Passing):
 
     def all_goes(self) -> None:
         """Pods and groups are deleted, all of them, and what pods claimed."""
-        for kind in (PODS, self._server.pod_groups, NATIVE_POD_GROUPS):
+        for kind in (PODS, self._server.pod_groups, NATIVE_POD_GROUPS, COMPOSITE_POD_GROUPS):
             for obj in self._server.objects(kind):
                 self._store.delete(kind, obj["metadata"]["name"], namespace=NAMESPACE, options=AT_ONCE)
         for claim in self._server.objects(RESOURCE_CLAIMS):
@@ -178,11 +180,20 @@ class World(Passing):
             self._delete(pod)
             self._create(again)
 
-    def group_comes(self, name: str, minimum: int, native: bool, traits: Traits = (), urgent: bool = False) -> None:
+    def tree_comes(self, name: str, least: int, level: str, parent: str, urgent: bool) -> None:
+        """A group of groups, at least so many of which start at once, within one value of a label if it names one."""
+        spec = _group_spec({"gang": {"minGroupCount": least}}, level, parent, urgent)
+        spec["workloadRef"] = {"workloadName": name, "templateName": "tree"}
+        self._store.create(COMPOSITE_POD_GROUPS, {"metadata": {"name": name}, "spec": spec}, namespace=NAMESPACE)
+
+    def group_comes(
+        self, name: str, minimum: int, native: bool, traits: Traits = (), urgent: bool = False, parent: str = ""
+    ) -> None:
         kind = NATIVE_POD_GROUPS if native else self._server.pod_groups
-        spec: Object = native_spec(minimum, traits) if native else {"minMember": minimum}
-        if native and urgent:
-            spec["priorityClassName"] = URGENT
+        spec: Object = {"minMember": minimum}
+        if native:
+            level = dict(traits).get(REQUIRED, "")
+            spec = _group_spec({"gang": {"minCount": minimum}}, level, parent, urgent)
         metadata = {"name": name, "annotations": {} if native else annotations_of(traits)}
         group = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
         self._store.create(kind, group, namespace=NAMESPACE)
@@ -290,6 +301,18 @@ def group_of(pod: Object) -> str | None:
     """The name of the group that a pod belongs to, of either kind."""
     native: str | None = (pod["spec"].get("schedulingGroup") or {}).get("podGroupName")
     return native or (pod["metadata"].get("labels") or {}).get(GROUP_LABEL)
+
+
+def _group_spec(policy: Object, level: str, parent: str, urgent: bool) -> Object:
+    """The spec of a group of Kubernetes' own, of pods or of groups."""
+    spec: Object = {"schedulingPolicy": policy}
+    if level:
+        spec["schedulingConstraints"] = {"topology": [{"key": level}]}
+    if parent:
+        spec[PARENT] = parent
+    if urgent:
+        spec["priorityClassName"] = URGENT
+    return spec
 
 
 def _app(name: str, number: int, cpu: int, urgent: bool) -> PodDict:

@@ -117,6 +117,11 @@ BUGS = {
     "budgets that nobody counts": Bug(
         "muster.plugins.defaultpreemption.budgets", "    return pods - going\n", "    return 0\n"
     ),
+    "a tree without the domain that it requires": Bug(
+        "muster.plugins.gangscheduling.hierarchy",
+        "holding, topology_of(spec.scheduling_constraints), parts)",
+        "holding, None, parts)",
+    ),
     "a reservation that keeps nobody off": Bug(
         "muster.plugins.reservation.plugin", "        if kept_off is None:", "        if True:"
     ),

@@ -1,0 +1,55 @@
+"""Gangs: the groups of a history, with their members, and trees of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+from .acts import CPUS, RACK, ZONE, Act
+from .traits import REQUIRED, Traits, traits_of
+
+_URGENT = 0.25
+_NATIVE = 0.3
+"""The shares of groups of high priority, and of those that are Kubernetes' own."""
+_TREES = 0.25
+_NESTED = 0.3
+"""The share of histories with trees of groups, and of trees with a group of groups in them."""
+
+
+def gang_of(seed: str, random: Random, number: int, at: float) -> Iterator[Act]:
+    """A group and its members, in any order; sometimes more members than needed, sometimes fewer for ever."""
+    name, minimum = f"gang-{number}", random.randint(2, 5)
+    members = minimum + random.choice((-1, 0, 0, 0, 1, 2))
+    cpu, native = random.choice(CPUS), random.random() < _NATIVE
+    urgent = Random(f"{seed}/urgency of {name}").random() < _URGENT
+    group = (name, minimum, native, traits_of(seed, name, native), urgent)
+    yield Act(at + random.choice((0.0, 0.0, 1.0)), "group_comes", group)
+    for member in range(members):
+        comes = at + random.choice((0.0, 0.1, 3.0 * random.random()))
+        yield Act(comes, "member_comes", (name, member, cpu, native, urgent))
+
+
+def trees_of(seed: str, seconds: float) -> Iterator[Act]:
+    """Groups of groups, their parts and the members of these, in any order."""
+    random = Random(f"{seed}/trees")
+    if random.random() < _TREES:
+        for number in range(random.choice((1, 1, 2))):
+            yield from _tree(random, f"tree-{number}", random.uniform(0.0, seconds * 0.7))
+
+
+def _tree(random: Random, name: str, at: float) -> Iterator[Act]:
+    """A tree of two or three parts as large as each other, sometimes with fewer members than it needs."""
+    parts, minimum, cpu = random.randint(2, 3), random.randint(1, 2), random.choice(CPUS[:3])
+    level, rack = random.choice(("", "", ZONE, RACK)), random.random() < 0.2
+    urgent = random.random() < _URGENT
+    parents, top = [name] * parts, parts
+    if random.random() < _NESTED:
+        parents[1:], top = [f"{name}-inner"] * (parts - 1), 2
+        yield Act(at + random.random(), "tree_comes", (parents[-1], random.randint(1, parts - 1), "", name, urgent))
+    yield Act(at + random.random(), "tree_comes", (name, random.randint(1, top), level, "", urgent))
+    for number, parent in enumerate(parents):
+        part, comes = f"{name}-{number}", at + random.choice((0.0, 0.0, 3.0 * random.random()))
+        traits: Traits = ((REQUIRED, RACK),) if rack else ()
+        yield Act(comes + random.random(), "group_comes", (part, minimum, True, traits, urgent, parent))
+        for member in range(minimum + random.choice((-1, 0, 0, 0, 1))):
+            yield Act(comes + random.random(), "member_comes", (part, member, cpu, True, urgent))
