@@ -106,6 +106,13 @@ class Worker:
         self._observed = observed
         self._suspended: Any = None
 
+    def __del__(self) -> None:
+        """End the stack: one that stands still refers to itself, where the garbage collector does not see it."""
+        stack = self._stack
+        if stack and stack.function is None:
+            stack.parent = getcurrent()
+            stack.throw()
+
     @property
     def busy(self) -> bool:
         """Whether a function has begun and not ended."""

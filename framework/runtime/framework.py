@@ -56,6 +56,7 @@ class Framework:
         percentage_of_nodes_to_score: None for all nodes; 0 for kube-scheduler's adaptive share; else per cent.
         calls: of its plugins.
         groups: what its plugins say of groups.
+        registrations: events by name of each plugin that may reject a pod, with guarded hints.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Framework:
         self._clock = clock
         self._observer = observer
         self.calls = self._calls = PluginCalls(self.name, clock.now, observer, watch)
+        self.registrations = self._registered()
         self.groups = Groups(self.plugins.groups, self._calls)
         self._concerned = ConcernedPlugins(self.plugins.plugins.values(), self._calls)
         cache = ResultsCache(self.plugins.filter, self.plugins.score, self.plugins.weights)
@@ -91,8 +93,7 @@ class Framework:
 
     # The queue.
 
-    def registrations(self) -> Mapping[str, Sequence[EventRegistration]]:
-        """Events by name of each plugin that may reject a pod, with guarded hints. Raises ConfigurationError."""
+    def _registered(self) -> Mapping[str, Sequence[EventRegistration]]:
         return {
             name: tuple(
                 each

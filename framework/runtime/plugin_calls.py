@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import types
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from ..contract.cycle_state import CycleState
@@ -195,7 +195,11 @@ class PluginCalls:
 
     def tell(self, plugin: Plugin, about: Subject, method: Callable[..., object], *args: object) -> None:
         """Tell a plugin something that it can change nothing about any more; what it raises is logged."""
-        self.undo(FOLLOW, plugin, about, False, method, *args)
+        answer = self.call(FOLLOW, plugin, about, False, method, *args)
+        if isinstance(answer, (Generator, Coroutine)):
+            answer.close()
+            answer = failure(FOLLOW, plugin, TypeError(f"it answered a {type(answer).__name__}, which nobody runs"))
+        self.log_failure(FOLLOW, plugin, about, answer)
 
     def undo(
         self, point: Point, plugin: Plugin, about: Subject, sampled: bool, method: Callable[..., Any], *args: Any

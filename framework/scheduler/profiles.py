@@ -69,7 +69,7 @@ class Profiles:
     def registrations(self) -> Registrations:
         """Which events may help whom."""
         of_extenders = {EXTENDER: EVERYTHING} if self._extended else {}
-        return {name: {**each.registrations(), **of_extenders} for name, each in self._frameworks.items()}
+        return {name: {**each.registrations, **of_extenders} for name, each in self._frameworks.items()}
 
     @cached_property
     def signature_plugins(self) -> Mapping[str, frozenset[str]]:

@@ -1,9 +1,11 @@
 """A function that a worker runs stops at checkpoints and goes on there, is ended there, or is carried through."""
 
+import gc
 from collections.abc import Callable
 from contextvars import ContextVar
 
 import pytest
+from greenlet import greenlet
 
 from muster.framework.work import GivenUp, Worker, at_each, checkpoint, commit, shielded
 
@@ -175,6 +177,21 @@ def test_whoever_observes_it_may_end_what_it_is_at_but_not_inside_of_a_shield() 
     worker.give_up()
     assert told == ["shielded", "ended"]
     assert observed.stops == 2
+
+
+def test_the_stack_of_a_worker_ends_with_it() -> None:
+    def stacks() -> int:
+        gc.collect()
+        return sum(isinstance(each, greenlet) and not each.dead for each in gc.get_objects())
+
+    before = stacks()
+    for _ in range(5):
+        worker = Worker()
+        worker.begin(checkpoint)
+        worker.go_on()
+    assert stacks() == before + 1
+    del worker
+    assert stacks() == before
 
 
 def test_giving_up_is_no_exception_that_a_plugin_may_take_for_its_own() -> None:
