@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..contract.events import (
     FORCE_ACTIVATE,
@@ -62,8 +62,7 @@ SWEEP_SECONDS = 30.0
 """How often the time limit of unschedulable and gated pods is looked at (`flushUnschedulableEntitiesLeftover`)."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class DumpLine:
+class DumpLine(NamedTuple):
     """One pod in the queue, for people: what the process writes to its log when it is asked to (SIGUSR2).
 
     Attributes:

@@ -31,6 +31,7 @@ from muster.framework.model.requests import PODS
 from muster.framework.snapshot.partitions import NONE
 from muster.framework.snapshot.resources import ResourceColumns
 
+from .args import NAME
 from .ends import Ending
 from .group_plan import Group, GroupPlan, Placed, plan_group
 from .holds import Hold
@@ -198,23 +199,29 @@ def _usable(pod: PodInfo, state: CycleState | None, handle: Handle, rows: Rows) 
     """bool, shape (rows,): nodes that could run the pod if others ended. All of them where it was not tried.
 
     A node is turned down by the first plugin that rejects it. One that rejects it because of others may hide another
-    that rejects it whoever ends, so those behind it are asked, too.
+    that rejects it whoever ends, so those behind it are asked, too. What is reserved the plan itself goes by.
     """
     if state is None:
         return np.ones(len(rows), np.bool_)
     usable = np.zeros(len(rows), np.bool_)
-    parts = [(np.arange(len(rows)), state)]
+    parts = [(np.arange(len(rows)), _without(state, [NAME]))]
     while parts:
         places, notes = parts.pop()
         diagnosis = _ask(pod, notes, handle, rows[places])
         usable[places[diagnosis.passes]] = True
         others = diagnosis.with_code(Code.UNSCHEDULABLE)
         for number in np.unique(diagnosis.rejector[others]).tolist():
-            behind = notes.clone()
-            behind.skip_filter_plugins |= {diagnosis.plugins[number - 1]}
-            parts.append((places[others & (diagnosis.rejector == number)], behind))
+            asked = diagnosis.plugins[: diagnosis.plugins.index(diagnosis.plugins[number - 1]) + 1]
+            parts.append((places[others & (diagnosis.rejector == number)], _without(notes, asked)))
             checkpoint()
     return usable
+
+
+def _without(state: CycleState, plugins: Iterable[str]) -> CycleState:
+    """Notes for asking all Filter plugins but these."""
+    notes = state.clone()
+    notes.skip_filter_plugins = state.skip_filter_plugins.union(plugins)
+    return notes
 
 
 def _ask(pod: PodInfo, state: CycleState, handle: Handle, rows: Rows) -> Diagnosis:
