@@ -2,8 +2,8 @@
 
 Nodes that come or change may help, and pods that end after a long run, and room that is no longer reserved for others.
 The plugin tells of the latter two; nodes are compared while somebody waits in vain. What else may help, a device or
-the company of a pod, is told by nobody, so all are planned for again once in a while. Thousands may wait in vain: so a
-look takes some of them, and the next look goes on.
+the company of a pod, is told by nobody, so those are planned for again once in a while who were kept off nodes by more
+than capacity. Thousands may wait in vain: so a look takes some of them, and the next look goes on.
 """
 
 from __future__ import annotations
@@ -20,15 +20,18 @@ _AT_ONCE = 16
 
 
 class Looks:
-    """Looks at those who wait in vain, after `all_seconds` at all. `nodes` gives a value that changes with any node."""
+    """Looks at those who wait in vain. `nodes` gives a value that changes with any node.
 
-    def __init__(self, waiters: LongWaiters, clock: Clock, nodes: Callable[[], Hashable], all_seconds: float) -> None:
+    Those that lack more than capacity are planned for again every `patience` seconds.
+    """
+
+    def __init__(self, waiters: LongWaiters, clock: Clock, nodes: Callable[[], Hashable], patience: float) -> None:
         self._waiters = waiters
         self._clock = clock
         self._nodes = nodes
-        self._all_seconds = all_seconds
+        self._patience = patience
         self._nodes_before: Hashable = None
-        self._all_at = 0.0
+        self._anyway_at = 0.0
         self._outdated: dict[str, Waiter] = {}
         self._timer: Timer | None = None
 
@@ -36,7 +39,7 @@ class Looks:
         """Somebody waits in vain."""
         if self._timer is None:
             self._nodes_before = self._nodes()
-            self._all_at = self._clock.now() + self._all_seconds
+            self._anyway_at = self._clock.now() + self._patience
             self._arm()
 
     def changed(self) -> None:
@@ -49,10 +52,13 @@ class Looks:
 
     def _look(self) -> None:
         now, nodes = self._clock.now(), self._nodes()
-        if nodes != self._nodes_before or now >= self._all_at:
-            self._nodes_before, self._all_at = nodes, now + self._all_seconds
-            self.changed()
         in_vain = self._waiters.in_vain()
+        if nodes != self._nodes_before:
+            self._nodes_before = nodes
+            self.changed()
+        if now >= self._anyway_at:
+            self._anyway_at = now + self._patience
+            self._outdated |= {waiter.holder: waiter for waiter in in_vain if waiter.hindered}
         waiting = [waiter for waiter in in_vain if self._outdated.get(waiter.holder) is waiter]
         first = nsmallest(_AT_ONCE, waiting, key=lambda waiter: (-waiter.priority, waiter.since))
         self._outdated = {waiter.holder: waiter for waiter in waiting if waiter not in first}

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +60,18 @@ class Outlook:
     chosen: Rows = field(default_factory=lambda: np.zeros(0, np.intp))
 
 
+class Found(NamedTuple):
+    """What a plan came to.
+
+    Attributes:
+        holds: what is to be held so that all starts as early as possible; nothing when no capacity will help.
+        hindered: whether something else than capacity, that is not the nodes' own, keeps members off some of them.
+    """
+
+    holds: Sequence[Hold]
+    hindered: bool
+
+
 def plan_for(
     wanted: Wanted,
     endings: Iterable[Ending],
@@ -66,20 +79,23 @@ def plan_for(
     handle: Handle,
     now: float,
     outlook: Outlook = Outlook(),
-) -> Sequence[Hold]:
-    """What is to be held so that it starts as early as possible; nothing when no room will help.
+) -> Found:
+    """What is to be held so that it starts as early as possible.
 
     Of a tree, the room of one part after another, in the order that they are tried in.
     """
     snapshot = handle.snapshot
     rows = snapshot.live_rows()
     kinds: dict[PodSignature, Need] = {}
+    hindered = False
     domains: dict[tuple[str, ...], _Domains] = {}
     for group in wanted.groups():
         for pod, state in zip(group.members, group.states, strict=True):
             if pod.signature not in kinds:
                 amounts = np.array(_amounts(pod, snapshot.resources), np.int64)
-                kinds[pod.signature] = Need(amounts, 1, _usable(pod, state, handle, rows))
+                usable = _usable(pod, state, handle, rows)
+                hindered = hindered or (_looks_beyond_nodes(state, handle) and not usable.all())
+                kinds[pod.signature] = Need(amounts, 1, usable)
                 checkpoint()
         for levels in filter(None, (group.levels, _slice_levels(group))):
             if levels not in domains:
@@ -87,20 +103,21 @@ def plan_for(
                 checkpoint()
     besides = _besides(wanted, rows, snapshot.resources)
     if besides is None:
-        return ()
+        return Found((), hindered)
     room = _room(rows, endings, holds, handle, outlook)
     asked = _group(wanted, kinds, domains)
     asked = replace(asked, needs=[*asked.needs, *besides])
     within = None if wanted.within is None else np.flatnonzero(np.isin(rows, wanted.within))
     found = plan_group(room, asked, now, within)
     if found is None or found.start <= now:  # it is not for want of room that they wait
-        return ()
+        return Found((), hindered)
     placed = {each.group.key: each for each in found.placed}
-    return [
+    holds = [
         _hold(wanted, group, found, placed[group.key], handle, rows)
         for group in wanted.groups()
         if group.members and group.key in placed
     ]
+    return Found(holds, hindered)
 
 
 def _group(wanted: Wanted, kinds: Mapping[PodSignature, Need], domains: Mapping[tuple[str, ...], _Domains]) -> Group:
@@ -215,6 +232,10 @@ def _usable(pod: PodInfo, state: CycleState | None, handle: Handle, rows: Rows) 
             parts.append((places[others & (diagnosis.rejector == number)], _without(notes, asked)))
             checkpoint()
     return usable
+
+
+def _looks_beyond_nodes(state: CycleState | None, handle: Handle) -> bool:
+    return state is not None and handle.filters_depend_on_cluster(_without(state, [NAME]))
 
 
 def _without(state: CycleState, plugins: Iterable[str]) -> CycleState:

@@ -292,12 +292,13 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         others = [hold for hold in shared.holds if hold.holder != waiter.holder]
         firm = [hold for hold in others if not self._gives_way(hold, waiter)]
         found = plan_for(wanted, shared.ends.later_than(now), firm, self.handle, now, outlook)
-        shared.waiters.judge(waiter, found[0].cost if found else None)
+        waiter.hindered = found.hindered
+        shared.waiters.judge(waiter, found.holds[0].cost if found.holds else None)
         if waiter.chance is Chance.SLIM and len(firm) < len(others):
             found = plan_for(wanted, shared.ends.later_than(now), others, self.handle, now, outlook)
-            if not found:
+            if not found.holds:
                 shared.waiters.judge(waiter, None)
-        return () if waiter.chance is Chance.NONE else found
+        return () if waiter.chance is Chance.NONE else found.holds
 
     def _gives_way(self, hold: Hold, waiter: Waiter) -> bool:
         other = self._shared.waiters.get(hold.holder)

@@ -53,6 +53,7 @@ class Waiter:
         round: the round that this plan was made in, -1 for no plan yet.
         planned_at: when it was made.
         left: how many members lacked room, and how much, when the first plan of that round was made.
+        hindered: whether something else than capacity kept it off some nodes when the last plan was made.
         to_plan: whether it is to be planned for, though it has no place.
     """
 
@@ -64,6 +65,7 @@ class Waiter:
     round: int = -1
     planned_at: float = -inf
     left: tuple[float, float] = (inf, inf)
+    hindered: bool = False
     to_plan: bool = False
 
     def judge(self, number: int, now: float, cost: Cost) -> None:

@@ -213,6 +213,8 @@ async def test_no_room_is_reserved_on_a_node_whose_nominated_pod_breaks_a_plugin
     pod, state = info(make_pod("web").requests(cpu="2")), CycleState()
     framework.run_pre_filter_plugins(state, pod, NodeView(snapshot, snapshot.live_rows()))
     ends = [Ending(info(running[node]), node, at) for node, at in (("one", 10.0), ("two", 20.0))]
-    [hold] = plan_for(Wanted(pod.key, [pod], [state]), ends, (), framework.plugins.plugins["Follower"].handle, 0.0)
+    [hold] = plan_for(
+        Wanted(pod.key, [pod], [state]), ends, (), framework.plugins.plugins["Follower"].handle, 0.0
+    ).holds
 
     assert [snapshot.names[row] for row in hold.rows] == ["two"]

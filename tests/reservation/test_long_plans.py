@@ -50,7 +50,7 @@ def test_a_step_reads_some_of_the_pods_that_end() -> None:
         counts.append(read.count - before)
         before = read.count
     assert (sum(counts), max(counts)) == (_ENDINGS, _AT_ONCE)
-    [hold] = plan_for(Wanted(large.key, [large], [None]), endings, (), plugin.handle, NOW)
+    [hold] = plan_for(Wanted(large.key, [large], [None]), endings, (), plugin.handle, NOW).holds
     assert hold.start == 1.0 + NODES * 189  # of 256 pods of 15m there, 67 may stay beside 3 of 4 cores
 
 
