@@ -27,8 +27,8 @@ from muster.plugins.defaultpreemption.candidates import Candidate
 from muster.plugins.defaultpreemption.group_search import GroupPlan
 from muster.plugins.defaultpreemption.plugin import DefaultPreemption
 
+from .members import GROUP_LABEL
 from .reserved import Reserved
-from .world import GROUP_LABEL
 
 Blame = Callable[[str], None]
 

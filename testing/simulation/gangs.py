@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 
 from .acts import CPUS, RACK, ZONE, Act
-from .traits import REQUIRED, Traits, traits_of
+from .traits import REQUIRED, Traits, healing_of, traits_of
 
 _URGENT = 0.25
 _NATIVE = 0.3
@@ -22,11 +22,21 @@ def gang_of(seed: str, random: Random, number: int, at: float) -> Iterator[Act]:
     members = minimum + random.choice((-1, 0, 0, 0, 1, 2))
     cpu, native = random.choice(CPUS), random.random() < _NATIVE
     urgent = Random(f"{seed}/urgency of {name}").random() < _URGENT
-    group = (name, minimum, native, traits_of(seed, name, native), urgent)
+    heals = healing_of(seed, name)
+    group = (name, minimum, native, (*traits_of(seed, name, native), *heals), urgent)
+    if heals:
+        yield Act(at + 5.0, "owner_comes", (name, max(members, minimum), cpu, native, urgent))
     yield Act(at + random.choice((0.0, 0.0, 1.0)), "group_comes", group)
     for member in range(members):
         comes = at + random.choice((0.0, 0.1, 3.0 * random.random()))
         yield Act(comes, "member_comes", (name, member, cpu, native, urgent))
+
+
+def losses_of(seed: str, seconds: float) -> Iterator[Act]:
+    """Groups that heal lose members when all troubles are over."""
+    random = Random(f"{seed}/losses")
+    for _ in range(random.randint(0, 2)):
+        yield Act(seconds + random.uniform(20.0, 40.0), "member_is_lost", (random.random(),))
 
 
 def trees_of(seed: str, seconds: float) -> Iterator[Act]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
+from http import HTTPStatus
 
 import msgspec
 
@@ -20,6 +21,8 @@ from muster.sandbox.kinds import NATIVE_POD_GROUPS, NODES, PODS
 from .acts import Act
 from .amounts import Devices, allocatable, cpu, on_node
 from .evictions import Evictions
+from .healing import heals, unhealed
+from .members import group_of
 from .reasons import Reasons
 from .replica import Replica
 from .rest import Rest, leftovers
@@ -29,7 +32,7 @@ from .tally import Tally
 from .together import split_domains, split_slices
 from .trials import watch_trials
 from .wholeness import Wholeness
-from .world import World, group_of
+from .world import World
 
 _WRITES_A_POD = 60
 """Of all kinds, on average, with every fault. More is a process that repeats itself."""
@@ -107,6 +110,7 @@ class Judge:
         assert process is not None
         rest = Rest(self._server, process)
         faults = [*rest.faults(), *self.wholeness.faults(), *split_slices(self._server, self._world.touched)]
+        faults += unhealed(self._server, self._world)
         self._blame(leader, [f"at rest, {fault}" for fault in faults])
         if sum(self.writes.values()) > _WRITES_A_POD * len(self._known) + _WRITES_BESIDE:
             self.wrong.append(f"{sum(self.writes.values())} writes for {len(self._known)} pods: {dict(self.writes)}")
@@ -127,6 +131,7 @@ class Judge:
         """
         leader = next(replica for replica in self._replicas if replica.leads)
         assert leader.process is not None
+        self._world.owners_go()
         reasons = Reasons(self._server, self._world, leader.process)
         yield from reasons.remove()
         self._blame(leader, reasons.wrong)
@@ -153,6 +158,8 @@ class Judge:
             self._on_binding(request)
         if answer.good and "/resourceclaims/" in request.path:
             self._on_claim(request)
+        if request.path.endswith("/eviction"):
+            self._on_healing(request, answer)
         if request.method == "DELETE" and "/pods/" in request.path:
             self._on_eviction(request, answer)
 
@@ -173,6 +180,16 @@ class Judge:
         native = {group["metadata"]["name"] for group in self._server.objects(NATIVE_POD_GROUPS)}
         for group in native & {name.rpartition("-")[0]}:
             self._world.touch(group)
+
+    def _on_healing(self, request: Request, answer: Answer) -> None:
+        """Pods are evicted through the eviction API of groups that heal, and of no others."""
+        name = request.path.split("/")[-2]
+        if answer.good:
+            self.tally.events["pods evicted to heal"] += 1
+        elif answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+            self.tally.events["evictions refused"] += 1
+        if not heals(self._server, name):
+            self.wrong.append(f"{request.sender} evicts pod {name}, whose group does not heal")
 
     def _on_binding(self, request: Request) -> None:
         binding = msgspec.json.decode(request.data or b"")

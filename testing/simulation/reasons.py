@@ -14,8 +14,9 @@ from muster.operator.process.process import Process
 from muster.sandbox.kinds import NODES, PODS
 from muster.sandbox.objects import Object
 
+from .members import group_of
 from .server import SimulatedServer
-from .world import STRANGER, World, group_of
+from .world import STRANGER, World
 
 
 class Reasons:

@@ -13,10 +13,10 @@ from muster.sandbox.kinds import NODES
 from muster.sandbox.objects import Object
 
 from .claimants import domain_of, groups, holders, waiting
+from .members import group_of
 from .server import SimulatedServer
 from .traits import rule_of
 from .trees import Trees
-from .world import group_of
 
 
 def split_domains(server: SimulatedServer, name: str, apart: Container[str] = ()) -> Iterator[str]:

@@ -14,12 +14,16 @@ from muster.framework.contract.annotations import PREFIX
 from muster.sandbox.objects import Object
 
 from .acts import RACK, ZONE
-from .trees import levels_of
+from .members import URGENT
+from .trees import PARENT, levels_of
 
 Traits = tuple[tuple[str, str], ...]
 """Pairs of a trait's name and its value."""
 
 REQUIRED, PREFERRED = "required-topology", "preferred-topology"
+HEALING = "healing-policy"
+_HEALED = 0.3
+"""The share of groups that heal."""
 SLICE_LEVEL, SLICE_SIZE = "slice-topology", "slice-size"
 _PLAIN = 0.5
 """The share of groups that may be anywhere."""
@@ -62,9 +66,33 @@ def traits_of(seed: str, name: str, native: bool) -> Traits:
     return ((REQUIRED, random.choice((ZONE, RACK))),) if native else random.choice(_TOPOLOGIES)
 
 
-def annotations_of(traits: Traits) -> dict[str, str]:
-    """The annotations of a PodGroup of scheduling.x-k8s.io."""
-    return {PREFIX + name: value for name, value in traits}
+def healing_of(seed: str, name: str) -> Traits:
+    """What becomes of a group that loses a member, if it says so."""
+    random = Random(f"{seed}/healing of {name}")
+    return ((HEALING, random.choice(("Restart", "Restart", "Shrink"))),) if random.random() < _HEALED else ()
+
+
+def native_spec(policy: Object, level: str, parent: str, urgent: bool) -> Object:
+    """The spec of a group of Kubernetes' own, of pods or of groups."""
+    spec: Object = {"schedulingPolicy": policy}
+    if level:
+        spec["schedulingConstraints"] = {"topology": [{"key": level}]}
+    if parent:
+        spec[PARENT] = parent
+    if urgent:
+        spec["priorityClassName"] = URGENT
+    return spec
+
+
+def annotations_of(traits: Traits, native: bool) -> dict[str, str]:
+    """The annotations of a PodGroup; one of Kubernetes' own says the rest in its spec."""
+    return {PREFIX + name: value for name, value in traits if not native or name == HEALING}
+
+
+def annotation_of(group: Object, name: str) -> str | None:
+    """What an object says in an annotation of Muster's, by its name without the prefix."""
+    said: str | None = (group["metadata"].get("annotations") or {}).get(PREFIX + name)
+    return said
 
 
 def rule_of(group: Object) -> Rule:

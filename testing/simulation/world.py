@@ -29,20 +29,16 @@ from muster.testing.builders import PodDict, make_node, make_pod
 
 from .acts import NODE_CPU, RACK, ZONE, Act
 from .loop import SimulatedLoop
+from .members import APP, URGENT, group_of, member_of, one_of
 from .network import Record
-from .passing import AT_ONCE, NAMESPACE, Passing
+from .owners import Owners
+from .passing import AT_ONCE, NAMESPACE
 from .replica import Replica
 from .server import SimulatedServer
-from .traits import REQUIRED, Traits, annotations_of
-from .trees import PARENT
+from .traits import REQUIRED, Traits, annotations_of, native_spec
 
 T = TypeVar("T")
 
-APP = "app"
-"""A label of pods: what they are called but for their numbers. PodDisruptionBudgets name it."""
-GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
-URGENT = "urgent"
-"""The priority class of pods that evict others."""
 DEVICE = "device"
 """The class of all devices."""
 STRANGER = "stranger"
@@ -50,7 +46,7 @@ STRANGER = "stranger"
 _TOO_LATE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 
 
-class World(Passing):
+class World(Owners):
     """What acts on a cluster.
 
     Attributes:
@@ -85,6 +81,7 @@ class World(Passing):
 
     def all_goes(self) -> None:
         """Pods and groups are deleted, all of them, and what pods claimed."""
+        self.owners_go()
         for kind in (PODS, self._server.pod_groups, NATIVE_POD_GROUPS, COMPOSITE_POD_GROUPS):
             for obj in self._server.objects(kind):
                 self._store.delete(kind, obj["metadata"]["name"], namespace=NAMESPACE, options=AT_ONCE)
@@ -128,7 +125,7 @@ class World(Passing):
 
     def pods_come(self, name: str, many: int, cpu: int, zone: str, urgent: bool) -> None:
         for number in range(many):
-            pod = _app(name, number, cpu, urgent)
+            pod = one_of(name, number, cpu, urgent)
             if zone:
                 pod["spec"]["nodeSelector"] = {ZONE: zone}
             self._create(pod)
@@ -182,7 +179,7 @@ class World(Passing):
 
     def tree_comes(self, name: str, least: int, level: str, parent: str, urgent: bool) -> None:
         """A group of groups, at least so many of which start at once, within one value of a label if it names one."""
-        spec = _group_spec({"gang": {"minGroupCount": least}}, level, parent, urgent)
+        spec = native_spec({"gang": {"minGroupCount": least}}, level, parent, urgent)
         spec["workloadRef"] = {"workloadName": name, "templateName": "tree"}
         self._store.create(COMPOSITE_POD_GROUPS, {"metadata": {"name": name}, "spec": spec}, namespace=NAMESPACE)
 
@@ -193,8 +190,8 @@ class World(Passing):
         spec: Object = {"minMember": minimum}
         if native:
             level = dict(traits).get(REQUIRED, "")
-            spec = _group_spec({"gang": {"minCount": minimum}}, level, parent, urgent)
-        metadata = {"name": name, "annotations": {} if native else annotations_of(traits)}
+            spec = native_spec({"gang": {"minCount": minimum}}, level, parent, urgent)
+        metadata = {"name": name, "annotations": annotations_of(traits, native)}
         group = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
         self._store.create(kind, group, namespace=NAMESPACE)
 
@@ -215,12 +212,7 @@ class World(Passing):
             self._store.delete(self._server.pod_groups, name, namespace=NAMESPACE)
 
     def member_comes(self, group: str, number: int, cpu: int, native: bool, urgent: bool = False) -> None:
-        pod = _app(group, number, cpu, urgent)
-        if native:
-            pod["spec"]["schedulingGroup"] = {"podGroupName": group}
-        else:
-            pod.labels({GROUP_LABEL: group})
-        self._create(pod)
+        self._create(member_of(group, number, cpu, native, urgent))
 
     def budget_comes(self, app: str, least: int | None, most: int | None) -> None:
         """Of the pods of a name, so many have to be well at least, or may be missing at most."""
@@ -295,31 +287,6 @@ class World(Passing):
         group = group_of(pod)
         if group is not None:
             self.touch(group)
-
-
-def group_of(pod: Object) -> str | None:
-    """The name of the group that a pod belongs to, of either kind."""
-    native: str | None = (pod["spec"].get("schedulingGroup") or {}).get("podGroupName")
-    return native or (pod["metadata"].get("labels") or {}).get(GROUP_LABEL)
-
-
-def _group_spec(policy: Object, level: str, parent: str, urgent: bool) -> Object:
-    """The spec of a group of Kubernetes' own, of pods or of groups."""
-    spec: Object = {"schedulingPolicy": policy}
-    if level:
-        spec["schedulingConstraints"] = {"topology": [{"key": level}]}
-    if parent:
-        spec[PARENT] = parent
-    if urgent:
-        spec["priorityClassName"] = URGENT
-    return spec
-
-
-def _app(name: str, number: int, cpu: int, urgent: bool) -> PodDict:
-    pod = make_pod(f"{name}-{number}").requests(cpu=f"{cpu}m").labels({APP: name})
-    if urgent:
-        pod["spec"]["priorityClassName"] = URGENT
-    return pod
 
 
 def _one(of: Sequence[T], whom: float) -> T | None:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from muster.sandbox.kinds import PODS
 from muster.testing import make_pod
 from muster.testing.simulation import Act, standard
+from muster.testing.simulation.members import GROUP_LABEL, URGENT
 from muster.testing.simulation.stage import Stage
-from muster.testing.simulation.world import GROUP_LABEL, URGENT
 
 BEGIN_SECONDS, MOST_SECONDS = 6.0, 20.0
 STANDS_SECONDS, REST_SECONDS = 20.0, 32.0

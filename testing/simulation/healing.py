@@ -1,0 +1,40 @@
+"""Healing: what became of groups that lost a member, as the policy of each says; and that nobody else is evicted so.
+
+A loss is judged that came when all troubles were over. One whose pods a PodDisruptionBudget protects may wait for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from muster.framework.contract.healing import HealingPolicy
+from muster.sandbox.kinds import POD_DISRUPTION_BUDGETS, PODS
+
+from .claimants import bound_members, groups, minimum
+from .server import SimulatedServer
+from .traits import HEALING, annotation_of
+from .world import World
+
+
+def unhealed(server: SimulatedServer, world: World) -> Iterator[str]:
+    """At rest: the groups of which members still run that cannot go on.
+
+    One that shrinks may as long as it has as many as it needs, which a successor may be that came in time.
+    """
+    bound = bound_members(server)
+    known = groups(server)
+    protected = {budget["metadata"]["name"] for budget in server.objects(POD_DISRUPTION_BUDGETS)}
+    running = {pod["metadata"]["uid"] for pod in server.objects(PODS) if pod["spec"].get("nodeName")}
+    for loss in world.losses:
+        group = known.get(loss.group)
+        if group is None or loss.group in protected or len(loss.left) + 1 < (needed := minimum(group)):
+            continue
+        borne = annotation_of(group, HEALING) == HealingPolicy.SHRINK and bound[loss.group] >= needed
+        if not borne and (still := loss.left & running):
+            yield f"{loss.group} lost a member, and {len(still)} of the others still run"
+
+
+def heals(server: SimulatedServer, pod: str) -> bool:
+    """Whether a member, by its name, is of a group that heals, or that is gone."""
+    group = groups(server).get(pod.rpartition("-")[0])
+    return group is None or annotation_of(group, HEALING) is not None

@@ -1,0 +1,70 @@
+"""Owners of groups: they make a pod anew that is gone, as Jobs and StatefulSets do, so that a group can heal.
+
+`World` is one of these. Once the troubles are over members of groups that heal are lost, and the judge asks at rest
+what became of the others; see `healing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from muster.sandbox.kinds import NATIVE_POD_GROUPS, PODS
+
+from .amounts import has_ended
+from .loop import SimulatedLoop
+from .members import group_of, member_of
+from .passing import AT_ONCE, NAMESPACE, Passing
+from .replica import Replica
+from .server import SimulatedServer
+from .traits import HEALING, annotation_of
+
+_EVERY_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A group lost a member. `left` are the UIDs of those that had a node besides."""
+
+    group: str
+    left: frozenset[str]
+
+
+class Owners(Passing):
+    """Owns groups.
+
+    Attributes:
+        losses: of groups that heal, in their order.
+    """
+
+    def __init__(self, server: SimulatedServer, replicas: Sequence[Replica], loop: SimulatedLoop) -> None:
+        super().__init__(server, replicas, loop)
+        self.losses: list[Loss] = []
+        self._owns = True
+
+    def owner_comes(self, group: str, members: int, cpu: int, native: bool, urgent: bool) -> None:
+        """From now on the group has so many members again soon whenever one is gone."""
+        if not self._owns:
+            return
+        for number in range(members):
+            if self._store.find(PODS, f"{group}-{number}", namespace=NAMESPACE) is None:
+                pod = member_of(group, number, cpu, native, urgent)
+                self._store.create(PODS, pod, namespace=NAMESPACE)
+        self._later(_EVERY_SECONDS, self.owner_comes, group, members, cpu, native, urgent)
+
+    def owners_go(self) -> None:
+        """Nobody makes pods anew any more."""
+        self._owns = False
+
+    def member_is_lost(self, whom: float) -> None:
+        """Of a group that heals."""
+        groups = [*self._server.objects(self._server.pod_groups), *self._server.objects(NATIVE_POD_GROUPS)]
+        healing = {each["metadata"]["name"] for each in groups if annotation_of(each, HEALING)}
+        running = [pod for pod in self._server.objects(PODS) if pod["spec"].get("nodeName") and not has_ended(pod)]
+        members = [pod for pod in running if group_of(pod) in healing]
+        if members:
+            lost = members[int(whom * len(members))]
+            name = group_of(lost) or ""
+            left = {pod["metadata"]["uid"] for pod in members if group_of(pod) == name and pod is not lost}
+            self.losses.append(Loss(name, frozenset(left)))
+            self._store.delete(PODS, lost["metadata"]["name"], namespace=NAMESPACE, options=AT_ONCE)
