@@ -95,6 +95,8 @@ class Capacity:
         if not claimant.is_group:
             return bool(self.for_one(claimant.pods[0]))
         rule, missing = claimant.rule, claimant.missing
+        if self._in_all(claimant) < rule.in_all:
+            return False
         there = [self._places[node] for node in claimant.holding if node in self._places]
         within = {domain_of(node, rule.levels) for node in there} if rule.levels else set()
         if len(within) > 1 or None in within or (rule.slice_size and claimant.holding):
@@ -106,6 +108,12 @@ class Capacity:
                 pod = claimant.pods[0]
                 parts[where][part] += max(0, left - self._kept(pod, node["metadata"]["name"])) // cpu(pod)
         return any(_has_slices(found, missing, rule.slice_size or 1) for found in parts.values())
+
+    def _in_all(self, claimant: Claimant) -> int:
+        """What is left for a group on all nodes together, with what its members have, in thousandths of a CPU."""
+        pod = claimant.pods[0]
+        left = (max(0, left - self._kept(pod, node["metadata"]["name"])) for node, left in self._nodes)
+        return sum(left) + len(claimant.holding) * cpu(pod)
 
 
 def groups(server: SimulatedServer) -> dict[str, Object]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 
 from .acts import CPUS, RACK, ZONE, Act
-from .traits import REQUIRED, Traits, healing_of, traits_of
+from .traits import REQUIRED, Traits, healing_of, min_resources_of, traits_of
 
 _URGENT = 0.25
 _NATIVE = 0.3
@@ -23,7 +23,8 @@ def gang_of(seed: str, random: Random, number: int, at: float) -> Iterator[Act]:
     cpu, native = random.choice(CPUS), random.random() < _NATIVE
     urgent = Random(f"{seed}/urgency of {name}").random() < _URGENT
     heals = healing_of(seed, name)
-    group = (name, minimum, native, (*traits_of(seed, name, native), *heals), urgent)
+    in_all = () if native else min_resources_of(seed, name, minimum * cpu)
+    group = (name, minimum, native, (*traits_of(seed, name, native), *heals, *in_all), urgent)
     if heals:
         yield Act(at + 5.0, "owner_comes", (name, max(members, minimum), cpu, native, urgent))
     yield Act(at + random.choice((0.0, 0.0, 1.0)), "group_comes", group)

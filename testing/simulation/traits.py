@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from random import Random
 
 from muster.framework.contract.annotations import PREFIX
+from muster.framework.model.quantity import milli_value, nanos
 from muster.sandbox.objects import Object
 
 from .acts import RACK, ZONE
@@ -22,8 +23,11 @@ Traits = tuple[tuple[str, str], ...]
 
 REQUIRED, PREFERRED = "required-topology", "preferred-topology"
 HEALING = "healing-policy"
+MIN_RESOURCES = "minResources"
+"""Of CPU. This one is a field of PodGroups of scheduling.x-k8s.io."""
 _HEALED = 0.3
-"""The share of groups that heal."""
+_SUMMED = 0.25
+"""The shares of groups that heal, and that ask for so much in all."""
 SLICE_LEVEL, SLICE_SIZE = "slice-topology", "slice-size"
 _PLAIN = 0.5
 """The share of groups that may be anywhere."""
@@ -47,12 +51,14 @@ class Rule:
 
     Attributes:
         levels: labels of nodes on which all have to agree.
+        in_all: so much CPU has to be free in all, with what its members have, in thousandths.
         slice_level, slice_size: one more on which so many of them have to agree, 0 for no slices.
     """
 
     levels: tuple[str, ...] = ()
     slice_level: str = ""
     slice_size: int = 0
+    in_all: int = 0
 
 
 ANYWHERE = Rule()
@@ -84,9 +90,24 @@ def native_spec(policy: Object, level: str, parent: str, urgent: bool) -> Object
     return spec
 
 
+def min_resources_of(seed: str, name: str, asked: int) -> Traits:
+    """What a group asks for in all whose needed members ask for so much together, in thousandths of a CPU."""
+    random = Random(f"{seed}/minResources of {name}")
+    if random.random() >= _SUMMED:
+        return ()
+    return ((MIN_RESOURCES, f"{random.choice((asked, asked, asked + 1000, asked + 4000))}m"),)
+
+
+def labelled_spec(minimum: int, traits: Traits) -> Object:
+    """The spec of a PodGroup of scheduling.x-k8s.io."""
+    in_all = dict(traits).get(MIN_RESOURCES)
+    return {"minMember": minimum} | ({"minResources": {"cpu": in_all}} if in_all else {})
+
+
 def annotations_of(traits: Traits, native: bool) -> dict[str, str]:
     """The annotations of a PodGroup; one of Kubernetes' own says the rest in its spec."""
-    return {PREFIX + name: value for name, value in traits if not native or name == HEALING}
+    said = (HEALING,) if native else [name for name, _ in traits if name != MIN_RESOURCES]
+    return {PREFIX + name: value for name, value in traits if name in said}
 
 
 def annotation_of(group: Object, name: str) -> str | None:
@@ -103,4 +124,5 @@ def rule_of(group: Object) -> Rule:
         levels_of(group) or tuple(required.split(",") if required else ()),
         said.get(PREFIX + SLICE_LEVEL, ""),
         int(said.get(PREFIX + SLICE_SIZE, 0)),
+        milli_value(nanos(group["spec"].get("minResources", {}).get("cpu", "0"))),
     )

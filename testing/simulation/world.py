@@ -35,7 +35,7 @@ from .owners import Owners
 from .passing import AT_ONCE, NAMESPACE
 from .replica import Replica
 from .server import SimulatedServer
-from .traits import REQUIRED, Traits, annotations_of, native_spec
+from .traits import REQUIRED, Traits, annotations_of, labelled_spec, native_spec
 
 T = TypeVar("T")
 
@@ -187,7 +187,7 @@ class World(Owners):
         self, name: str, minimum: int, native: bool, traits: Traits = (), urgent: bool = False, parent: str = ""
     ) -> None:
         kind = NATIVE_POD_GROUPS if native else self._server.pod_groups
-        spec: Object = {"minMember": minimum}
+        spec = labelled_spec(minimum, traits)
         if native:
             level = dict(traits).get(REQUIRED, "")
             spec = native_spec({"gang": {"minCount": minimum}}, level, parent, urgent)

@@ -1,0 +1,62 @@
+"""The judge sees a gang that waits although what it asks for in all is free, and only then."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from muster.plugins.coscheduling.prefilter import GroupPreFilter
+from muster.testing.simulation import Act, standard
+from muster.testing.simulation.claimants import Capacity, claimants
+from muster.testing.simulation.stage import Stage
+from muster.testing.simulation.traits import MIN_RESOURCES
+
+
+@pytest.fixture(autouse=True)
+def _silence() -> Iterator[None]:
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    """Two nodes of four cores."""
+    stage = Stage("in all", 1, standard())
+    for number in range(2):
+        stage.world.carry_out(Act(0.0, "node_comes", (f"node-{number}", "east")))
+    yield stage
+    stage.end()
+
+
+def gang(stage: Stage, in_all: str) -> None:
+    """Of two members of one core each, which asks for so much in all."""
+    stage.world.carry_out(Act(0.0, "group_comes", ("gang", 2, False, ((MIN_RESOURCES, in_all),))))
+    for number in range(2):
+        stage.world.carry_out(Act(0.0, "member_comes", ("gang", number, 1000, False)))
+
+
+@pytest.mark.parametrize(("in_all", "starts"), [("2", True), ("8", True), ("8001m", False)])
+def test_what_is_free_on_all_nodes_counts(stage: Stage, in_all: str, starts: bool) -> None:
+    gang(stage, in_all)
+    [claimant] = claimants(stage.server)
+    assert Capacity(stage.server).takes(claimant) is starts
+    stage.go_on(30.0)
+    assert bool(stage.judge.bound) is starts
+    stage.judge.at_rest()
+    assert stage.judge.wrong == []
+
+
+def test_what_its_members_have_counts(stage: Stage) -> None:
+    gang(stage, "8")
+    stage.world._bind("gang-0", "node-0")
+    [claimant] = claimants(stage.server)
+    assert Capacity(stage.server).takes(claimant)
+
+
+def test_a_gang_that_waits_for_what_is_free(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(GroupPreFilter, "_gap", lambda self, group, *given: {"cpu": 1})
+    gang(stage, "2")
+    stage.go_on(30.0)
+    stage.judge.at_rest()
+    assert any("would fit" in wrong for wrong in stage.judge.wrong)
