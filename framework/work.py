@@ -58,26 +58,32 @@ class GivenUp(BaseException):
     """Ends a function that is given up. Whoever catches it must raise it again."""
 
 
-class _Stack(greenlet):
-    """Where functions run, one after another: a stack that is kept costs a tenth of a new one."""
+class _Job:
+    """What a worker's stack is at.
 
-    function: Callable[[], object] | None = None
-    is_over: IsOver
-    begun: bool
-    committed: bool
-    ending: BaseException | None
-    shields: int
-    failure: BaseException | None = None
+    Attributes:
+        function: what it runs; None when it stands still.
+        is_over: whether the slice is.
+        begun: whether the function has.
+        committed: whether it is carried through.
+        ending: what is to end it, or the call that it is at.
+        shields: how many `shielded` blocks it is in.
+        failure: what the function raised.
+    """
 
-    def run(self) -> None:
-        while self.function is not None:
-            self.begun = True
-            try:
-                self.function()
-            except BaseException as error:
-                self.failure = error
-            self.function = None
-            self.resume_caller()
+    __slots__ = ("begun", "committed", "ending", "failure", "function", "is_over", "shields")
+
+    def __init__(self) -> None:
+        self.failure: BaseException | None = None
+        self.take_on(None)
+
+    def take_on(self, function: Callable[[], object] | None) -> None:
+        """Begin with a function."""
+        self.function = function
+        self.is_over: IsOver = never
+        self.begun = self.committed = False
+        self.ending: BaseException | None = None
+        self.shields = 0
 
     def end(self) -> None:
         """Raise what is to end the function, or the call that it is at. A committed function is carried through."""
@@ -87,12 +93,31 @@ class _Stack(greenlet):
         if ending is not None and not (self.committed and isinstance(ending, GivenUp)):
             raise ending
 
-    def resume_caller(self) -> None:
-        """Go on where `go_on` or `give_up` was called, until this stack is switched to again."""
-        caller = self.parent
-        if caller is None:
-            raise RuntimeError("the stack of a worker has no caller")
-        caller.switch()
+
+class _Stack(greenlet):
+    """Where functions run, one after another: a stack that is kept costs a tenth of a new one."""
+
+    job: _Job
+
+
+def _run(job: _Job) -> None:
+    """What a stack runs. It must not refer to the stack, which ends with its worker."""
+    while job.function is not None:
+        job.begun = True
+        try:
+            job.function()
+        except BaseException as error:
+            job.failure = error
+        job.function = None
+        _resume_caller()
+
+
+def _resume_caller() -> None:
+    """Go on where `go_on` or `give_up` was called, until this stack is switched to again."""
+    caller = getcurrent().parent
+    if caller is None:
+        raise RuntimeError("the stack of a worker has no caller")
+    caller.switch()
 
 
 class Worker:
@@ -102,94 +127,92 @@ class Worker:
     """
 
     def __init__(self, observed: Observed | None = None) -> None:
-        self._stack = _Stack()
+        self._job = _Job()
+        self._stack = _Stack(_run)
+        self._stack.job = self._job
         self._observed = observed
         self._suspended: Any = None
-
-    def __del__(self) -> None:
-        """End the stack: one that stands still refers to itself, where the garbage collector does not see it."""
-        stack = self._stack
-        if stack and stack.function is None:
-            stack.parent = getcurrent()
-            stack.throw()
 
     @property
     def busy(self) -> bool:
         """Whether a function has begun and not ended."""
-        return self._stack.function is not None
+        return self._job.function is not None
 
     def begin(self, function: Callable[[], object]) -> None:
         """Take a function on; `go_on` runs it. Raises RuntimeError while there is another one."""
         if self.busy:
             raise RuntimeError("the worker has not ended what it began")
-        stack = self._stack
-        stack.function, stack.begun, stack.committed, stack.ending, stack.shields = function, False, False, None, 0
-        stack.gr_context = copy_context()
+        self._job.take_on(function)
+        self._stack.gr_context = copy_context()
 
     def go_on(self, is_over: IsOver = never) -> bool:
         """Go on until the function ends, or to the first checkpoint at which the slice is over. Whether it ended."""
-        self._stack.is_over = is_over
+        self._job.is_over = is_over
         return self._resume()
 
     def give_up(self) -> None:
         """End the function where it stands, or carry it through if it is committed. Nothing when there is none."""
-        stack = self._stack
-        if stack.function is None:
-            return
-        if not stack.begun:
-            stack.function = None
-        else:
-            stack.ending, stack.is_over = GivenUp(), at_each
+        job = self._job
+        if not job.begun:
+            job.function = None
+        elif job.function is not None:
+            job.ending, job.is_over = GivenUp(), at_each
             try:
                 self._resume()
             except GivenUp:
                 return
 
     def _resume(self) -> bool:
-        stack = self._stack
+        job, stack = self._job, self._stack
         stack.parent = getcurrent()
-        if self._observed is not None and stack.begun:
+        if self._observed is not None and job.begun:
             error = self._observed.resume(self._suspended)
-            if error is not None and stack.ending is None:
-                stack.ending = error
-        stack.switch()
-        if self._observed is not None and stack.function is not None:
+            if error is not None and job.ending is None:
+                job.ending = error
+        stack.switch() if stack else stack.switch(job)
+        if self._observed is not None and job.function is not None:
             self._suspended = self._observed.suspend()
-        error, stack.failure = stack.failure, None
+        error, job.failure = job.failure, None
         if error is not None:
             raise error
-        return stack.function is None
+        return job.function is None
+
+
+def _job() -> _Job | None:
+    """What the stack that this runs on is at; None outside of any worker."""
+    stack = getcurrent()
+    return stack.job if isinstance(stack, _Stack) else None
 
 
 def checkpoint() -> None:
     """Let others in if the slice of the function under way is over. Costs next to nothing, also without any worker."""
-    stack = getcurrent()
-    if isinstance(stack, _Stack) and stack.is_over():
-        if stack.ending is None:
-            stack.resume_caller()
-        if stack.ending is not None and not stack.shields:
-            stack.end()
+    job = _job()
+    if job is not None and job.is_over():
+        if job.ending is None:
+            _resume_caller()
+        if job.ending is not None and not job.shields:
+            job.end()
 
 
 def commit() -> None:
     """From here on the function is carried through: something has been acted on that giving up would not undo."""
-    stack = getcurrent()
-    if isinstance(stack, _Stack):
-        stack.committed = True
+    job = _job()
+    if job is not None:
+        job.committed = True
 
 
 class _Shield:
     """See `shielded`."""
 
     def __enter__(self) -> None:
-        stack = getcurrent()
-        if isinstance(stack, _Stack):
-            stack.shields += 1
+        job = _job()
+        if job is not None:
+            job.shields += 1
 
     def __exit__(self, *_: object) -> None:
-        stack = getcurrent()
-        if isinstance(stack, _Stack):
-            stack.shields -= 1
+        job = _job()
+        if job is not None:
+            job.shields -= 1
 
 
 shielded = _Shield()
