@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from muster.framework.model.quantity import milli_value, nanos
 from muster.sandbox.kinds import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from muster.sandbox.objects import Object
@@ -22,6 +24,18 @@ class Devices:
             for claim in server.objects(RESOURCE_CLAIMS)
             for result in ((claim.get("status") or {}).get("allocation") or {}).get("devices", {}).get("results", ())
         }
+
+    def places(self, node: str, pods: Sequence[Object]) -> int | None:
+        """How many of these pods find a device each on a node; None where they need none.
+
+        None of them does where one of them has been given one already: that may tie it elsewhere.
+        """
+        claims = [claim["resourceClaimName"] for pod in pods for claim in pod["spec"].get("resourceClaims") or ()]
+        if not claims:
+            return None
+        if any(claim in self.given for claim in claims):
+            return 0
+        return len(self._all.get(node, set()) - {device for where, device in self.given.values() if where == node})
 
     def has(self, node: str, pod: Object) -> bool:
         """Whether a node has what the pod's claims need: a free device for each, or what they were given."""

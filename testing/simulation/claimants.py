@@ -105,9 +105,15 @@ class Capacity:
         for node, left in self._nodes:
             where, part = domain_of(node, rule.levels), domain_of(node, (rule.slice_level,) if rule.slice_size else ())
             if where is not None and part is not None and (not within or where in within):
-                pod = claimant.pods[0]
-                parts[where][part] += max(0, left - self._kept(pod, node["metadata"]["name"])) // cpu(pod)
+                parts[where][part] += self._many_on(node, left, claimant.pods)
         return any(_has_slices(found, missing, rule.slice_size or 1) for found in parts.values())
+
+    def _many_on(self, node: Object, left: int, pods: Sequence[Object]) -> int:
+        """How many of these pods, all alike, a node takes."""
+        name = node["metadata"]["name"]
+        places = max(0, left - self._kept(pods[0], name)) // cpu(pods[0])
+        devices = self._devices.places(name, pods)
+        return places if devices is None else min(places, devices)
 
     def _in_all(self, claimant: Claimant) -> int:
         """What is left for a group on all nodes together, with what its members have, in thousandths of a CPU."""

@@ -11,6 +11,8 @@ from .traits import REQUIRED, Traits, healing_of, min_resources_of, traits_of
 _URGENT = 0.25
 _NATIVE = 0.3
 """The shares of groups of high priority, and of those that are Kubernetes' own."""
+_CLAIMING = 0.2
+"""The share of histories with gangs that need devices."""
 _TREES = 0.25
 _NESTED = 0.3
 """The share of histories with trees of groups, and of trees with a group of groups in them."""
@@ -31,6 +33,23 @@ def gang_of(seed: str, random: Random, number: int, at: float) -> Iterator[Act]:
     for member in range(members):
         comes = at + random.choice((0.0, 0.1, 3.0 * random.random()))
         yield Act(comes, "member_comes", (name, member, cpu, native, urgent))
+
+
+def claiming_gangs_of(seed: str, seconds: float) -> Iterator[Act]:
+    """Gangs whose members need a device each, and devices."""
+    random = Random(f"{seed}/claiming gangs")
+    if random.random() >= _CLAIMING:
+        return
+    for _ in range(random.randint(1, 4)):
+        yield Act(random.uniform(0.0, seconds * 0.6), "devices_come", (random.random(), random.randint(1, 4)))
+    for number in range(random.randint(1, 2)):
+        name, minimum, native = f"claiming-{number}", random.randint(2, 3), random.random() < _NATIVE
+        at, cpu = random.uniform(0.0, seconds * 0.7), random.choice(CPUS)
+        urgent = random.random() < _URGENT
+        traits = traits_of(seed, name, native) if random.random() < 0.5 else ()
+        yield Act(at + random.random(), "group_comes", (name, minimum, native, traits, urgent))
+        for member in range(minimum + random.choice((0, 0, 1))):
+            yield Act(at + random.random(), "claiming_member_comes", (name, member, cpu, native, urgent))
 
 
 def losses_of(seed: str, seconds: float) -> Iterator[Act]:

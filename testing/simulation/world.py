@@ -108,6 +108,7 @@ class World(Owners):
                 if pod["spec"].get("nodeName") == name:
                     self._touch(pod)
                     self._delete(pod)
+            self._touch_those_on_their_way()
 
     def node_is_cordoned(self, whom: float) -> None:
         self._cordon(whom, True)
@@ -146,13 +147,7 @@ class World(Owners):
     def claimers_come(self, name: str, many: int, cpu: int) -> None:
         """Pods that need a device each, with their claims."""
         for number in range(many):
-            claim = f"{name}-{number}"
-            request = {"name": "request", "exactly": {"deviceClassName": DEVICE}}
-            made = {"metadata": {"name": claim}, "spec": {"devices": {"requests": [request]}}}
-            self._store.create(RESOURCE_CLAIMS, made, namespace=NAMESPACE)
-            pod = make_pod(claim).requests(cpu=f"{cpu}m")
-            pod["spec"]["resourceClaims"] = [{"name": "claim", "resourceClaimName": claim}]
-            self._create(pod)
+            self._claim(make_pod(f"{name}-{number}").requests(cpu=f"{cpu}m"))
 
     def pod_goes(self, whom: float) -> None:
         pod = _one(self._server.objects(PODS), whom)
@@ -214,6 +209,10 @@ class World(Owners):
     def member_comes(self, group: str, number: int, cpu: int, native: bool, urgent: bool = False) -> None:
         self._create(member_of(group, number, cpu, native, urgent))
 
+    def claiming_member_comes(self, group: str, number: int, cpu: int, native: bool, urgent: bool) -> None:
+        """One that needs a device, with its claim."""
+        self._claim(member_of(group, number, cpu, native, urgent))
+
     def budget_comes(self, app: str, least: int | None, most: int | None) -> None:
         """Of the pods of a name, so many have to be well at least, or may be missing at most."""
         amount = ("minAvailable", least) if least is not None else ("maxUnavailable", most)
@@ -263,6 +262,14 @@ class World(Owners):
     def _create(self, pod: PodDict) -> None:
         self._store.create(PODS, pod, namespace=NAMESPACE)
 
+    def _claim(self, pod: PodDict) -> None:
+        """It comes, and needs a device."""
+        request = {"name": "request", "exactly": {"deviceClassName": DEVICE}}
+        claim = {"metadata": {"name": pod.name}, "spec": {"devices": {"requests": [request]}}}
+        self._store.create(RESOURCE_CLAIMS, claim, namespace=NAMESPACE)
+        pod["spec"]["resourceClaims"] = [{"name": "claim", "resourceClaimName": pod.name}]
+        self._create(pod)
+
     def _delete(self, pod: Object) -> None:
         self._store.delete(PODS, pod["metadata"]["name"], namespace=NAMESPACE, options=AT_ONCE)
 
@@ -278,6 +285,13 @@ class World(Owners):
     def _change_node(self, name: str, part: str, changes: Object) -> None:
         node = self._store.get(NODES, name).obj
         self._store.update(NODES, name, node | {part: {**node[part], **changes}})
+
+    def _touch_those_on_their_way(self) -> None:
+        """Groups of which some members are bound and some are not: those may have been about to be, to what is gone."""
+        bound = {group_of(pod) for pod in self._server.objects(PODS) if pod["spec"].get("nodeName")}
+        for pod in self._server.objects(PODS):
+            if not pod["spec"].get("nodeName") and group_of(pod) in bound:
+                self._touch(pod)
 
     def touch(self, group: str) -> None:
         """Somebody meddles with this group now."""
