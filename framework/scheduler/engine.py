@@ -145,7 +145,9 @@ def build_engine(
         queue=queue,
         waiting=waiting,
         nominator=nominator,
-        pods=PodEventHandler(cache, queue, waiting, nominator, reports, known, _with_calls(frameworks, PodFollower)),
+        pods=PodEventHandler(
+            cache, queue, waiting, nominator, reports, review, known, _with_calls(frameworks, PodFollower)
+        ),
         known=known,
         nodes=NodeEventHandler(cache, queue),
         objects={

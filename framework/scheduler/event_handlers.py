@@ -33,6 +33,7 @@ from ..runtime.nominator import PodNominator
 from ..runtime.plugin_calls import Named, PluginCalls
 from ..runtime.waiting import WaitingPods
 from .reports import Reports
+from .review import Review
 
 
 class PodEventHandler:
@@ -45,6 +46,7 @@ class PodEventHandler:
         waiting: WaitingPods,
         nominator: PodNominator,
         reports: Reports,
+        review: Review,
         known: KnownPods,
         followers: Collection[tuple[PodFollower, PluginCalls]],
     ) -> None:
@@ -54,6 +56,7 @@ class PodEventHandler:
         self._waiting = waiting
         self._nominator = nominator
         self._reports = reports
+        self._review = review
         self._known = known
         self._followers = tuple(followers)
 
@@ -100,6 +103,7 @@ class PodEventHandler:
         if known is not None and known.uid == info.uid:
             self._known.drop(info.key)
             self._reports.forget(known)
+            self._review.forget(known)
         counted = self._cache.get(info.uid)
         self._tell(known or counted or info, None)
         promised = self._nominator.clear(info.uid)

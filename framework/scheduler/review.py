@@ -108,6 +108,7 @@ class Review:
         self._verdicts_before: dict[object, tuple[_Moment, _Verdict]] = {}
         self._verdicts: dict[object, tuple[_Moment, _Verdict]] = {}
         self._refusals: dict[str, _Refusal] = {}
+        self._group_of: dict[str, str] = {}
 
     def begin(self) -> None:
         """Pods failed: from now on there is something to look at."""
@@ -125,6 +126,13 @@ class Review:
             members = [*failed.values()][:_MOST_SIGNATURES]
             reasons = self._reasons_of(members)
             self._refusals[group] = _Refusal(members, reasons, self._moment(members[0]))
+            self._group_of.update((member.uid, group) for member in members)
+
+    def forget(self, pod: PodInfo) -> None:
+        """The pod is gone: nothing of a refusal that it stood for is kept."""
+        group = self._group_of.pop(pod.uid, None)
+        if group is not None:
+            self._refusals.pop(group, None)
 
     def next(self) -> Callable[[], None] | None:
         """What takes some looks that are due; None when none are."""
@@ -164,6 +172,7 @@ class Review:
         self._verdicts_before, self._verdicts = self._verdicts, {}
         waiting = {entity.group for entity in entities}
         self._refusals = {group: refusal for group, refusal in self._refusals.items() if group in waiting}
+        self._group_of = {member.uid: group for group, refusal in self._refusals.items() for member in refusal.members}
 
     def _look_at(self, waiting: Batch | QueuedEntity) -> None:
         if EXTENDER in waiting.rejectors:  # nobody but an attempt asks extenders
