@@ -166,7 +166,7 @@ class Worker:
         job, stack = self._job, self._stack
         stack.parent = getcurrent()
         if self._observed is not None and job.begun:
-            error = self._observed.resume(self._suspended)
+            error, self._suspended = self._observed.resume(self._suspended), None
             if error is not None and job.ending is None:
                 job.ending = error
         stack.switch() if stack else stack.switch(job)

@@ -3,10 +3,8 @@
 That the first seeds find nothing without a bug is what `test_seeds` is about.
 """
 
-import logging
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -15,13 +13,6 @@ from muster.testing.simulation.kept import read
 from .bugs import BUGS, KEPT, ONCE, path_of
 
 LOTS = 3
-
-
-@pytest.fixture(autouse=True)
-def _silence() -> Iterator[None]:
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 def told(name: str, *more: str) -> str:

@@ -1,20 +1,10 @@
 """The judge sees a gang that waits although there is a device for each of its members, and only then."""
 
-import logging
-from collections.abc import Iterator
-
 import pytest
 
 from muster.testing.simulation import Act, standard
 from muster.testing.simulation.claimants import Capacity, claimants
 from muster.testing.simulation.stage import Stage
-
-
-@pytest.fixture(autouse=True)
-def _silence() -> Iterator[None]:
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.mark.parametrize("native", [False, True])

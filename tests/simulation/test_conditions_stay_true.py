@@ -1,6 +1,5 @@
 """A whole process on a simulated API: what the conditions of waiting pods say is never older than half a minute."""
 
-import logging
 from collections import Counter
 from collections.abc import Iterator
 
@@ -14,13 +13,6 @@ from muster.testing.simulation.stage import Stage
 
 PODS_WAITING = 300
 HALF_A_MINUTE = 30.0
-
-
-@pytest.fixture(autouse=True)
-def _silence() -> Iterator[None]:
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture

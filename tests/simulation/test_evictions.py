@@ -1,6 +1,5 @@
 """The judge sees evictions that need not be, and pods that wait for one, and accepts those that keep to the rules."""
 
-import logging
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -14,13 +13,6 @@ from muster.testing.simulation.evictions import Decision
 from muster.testing.simulation.stage import Stage
 
 NODES = ("node-0", "node-1")
-
-
-@pytest.fixture(autouse=True)
-def _silence() -> Iterator[None]:
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture

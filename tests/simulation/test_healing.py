@@ -1,8 +1,5 @@
 """The judge sees gangs that lost a member and go on though they may not, and pods that are evicted without a reason."""
 
-import logging
-from collections.abc import Iterator
-
 import pytest
 
 from muster.operator.podgroups.healing import Healer
@@ -10,13 +7,6 @@ from muster.testing.simulation import Act, standard
 from muster.testing.simulation.healing import heals, unhealed
 from muster.testing.simulation.stage import Stage
 from muster.testing.simulation.traits import HEALING
-
-
-@pytest.fixture(autouse=True)
-def _silence() -> Iterator[None]:
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 def played(policy: str, native: bool, *, minimum: int = 2, budget: bool = False) -> Stage:

@@ -1,7 +1,5 @@
 """A history that is kept plays as it did, and a failing one is written by the command that plays it."""
 
-import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,13 +8,6 @@ from muster.testing.simulation import __main__ as command
 from muster.testing.simulation import history_of, scale_of, simulate
 from muster.testing.simulation.kept import Kept, read
 from muster.testing.simulation.stage import Stage
-
-
-@pytest.fixture(autouse=True)
-def _silence() -> Iterator[None]:
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 def test_what_is_written_and_read_plays_the_same(tmp_path: Path) -> None:

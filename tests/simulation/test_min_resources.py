@@ -1,6 +1,5 @@
 """The judge sees a gang that waits although what it asks for in all is free, and only then."""
 
-import logging
 from collections.abc import Iterator
 
 import pytest
@@ -10,13 +9,6 @@ from muster.testing.simulation import Act, standard
 from muster.testing.simulation.claimants import Capacity, claimants
 from muster.testing.simulation.stage import Stage
 from muster.testing.simulation.traits import MIN_RESOURCES
-
-
-@pytest.fixture(autouse=True)
-def _silence() -> Iterator[None]:
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture

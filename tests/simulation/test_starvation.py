@@ -1,8 +1,5 @@
 """The judge sees that somebody starves beside a crowd who could be helped, and only then."""
 
-import logging
-from collections.abc import Iterator
-
 import pytest
 
 from muster.plugins.reservation.holds import Holds
@@ -18,13 +15,6 @@ HISTORY = (
     Act(40.0, "group_comes", ("whole", 2, False)),
     *(Act(40.0, "member_comes", ("whole", number, 4000, False)) for number in range(2)),
 )
-
-
-@pytest.fixture(autouse=True)
-def _silence() -> Iterator[None]:
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 def played() -> tuple[list[str], set[str]]:

@@ -1,0 +1,13 @@
+"""What all tests of the simulation have in common: faults are played on purpose, so nothing is logged."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _silence() -> Iterator[None]:
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
