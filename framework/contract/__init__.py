@@ -1,8 +1,9 @@
 """The plugin contract: what a plugin may implement, what it is given and what it may answer.
 
 What belongs here: extension points, statuses, verdicts, cycle state, cluster events and the handle. What does not:
-anything that runs plugins. Every name that a plugin author needs is exported from this package, those of the object
-model and the snapshot included; a name that is not exported is no part of the contract.
+anything that runs plugins, and behaviour of any kind: helpers are in `muster.framework.authoring`, the books of groups
+in `muster.framework.groups`. Every other name that a plugin author needs is exported from this package, those of the
+object model and the snapshot included; a name that is not exported is no part of the contract.
 """
 
 from ..config.args.models import PluginArgs
@@ -18,7 +19,6 @@ from ..snapshot.reader import SnapshotReader
 from ..snapshot.view import NodeInfo, NodeView
 from ..work import checkpoint
 from .api import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Api, ApiError
-from .authoring import PerNodeFilter, PerNodeScore, PerSignature, SignatureCache, normalize_to_highest
 from .cycle_state import CycleState, LongWork, Unfinished
 from .decision import (
     LEFT_ALONE,
@@ -77,7 +77,7 @@ from .pod_group import DisruptionUnit, Placed, PodGroupInfo, PodGroupTrial, Tria
 from .status import Code, Status
 from .topology import Favour, NoDomain, Topology
 from .verdicts import Codes, Diagnosis, Mask, StatusTable, Verdicts, fit_error
-from .whole_nodes import WHOLE_NODES, NodeCondition, WholeNode, whole_node
+from .whole_nodes import WHOLE_NODES, NodeCondition, WholeNode
 
 __all__ = [
     "LEFT_ALONE",
@@ -133,9 +133,6 @@ __all__ = [
     "Observer",
     "Part",
     "Partition",
-    "PerNodeFilter",
-    "PerNodeScore",
-    "PerSignature",
     "PermitPlugin",
     "Placed",
     "PlacementScorePlugin",
@@ -165,7 +162,6 @@ __all__ = [
     "ScorePlugin",
     "Scores",
     "Shortage",
-    "SignatureCache",
     "SnapshotReader",
     "Status",
     "StatusTable",
@@ -185,6 +181,4 @@ __all__ = [
     "checkpoint",
     "fit_error",
     "invalid",
-    "normalize_to_highest",
-    "whole_node",
 ]

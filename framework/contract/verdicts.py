@@ -25,9 +25,9 @@ class StatusTable:
 
     A plugin makes one table when it is built and answers with its numbers for as long as it lives, because verdicts are
     remembered. So reasons are counted with `bincount` and a Status object exists once, not once a node. A plugin whose
-    reasons hold something of the pod makes one table for each signature instead (see `PerSignature`), which goes with
-    its pods. A table has room for a few thousand statuses; what comes after that is told with its code alone, so that a
-    plugin which names pods in its reasons cannot use up the memory.
+    reasons hold something of the pod makes one table for each signature instead (see `authoring.PerSignature`), which
+    is freed with its pods. A table holds a few thousand statuses; later ones are reported with their code alone, so
+    that a plugin which names pods in its reasons cannot use up the memory.
     """
 
     __slots__ = ("_numbers", "_statuses", "errors")
@@ -132,33 +132,12 @@ class Diagnosis:
     unschedulable_plugins: set[str] = field(default_factory=set)
     pending_plugins: set[str] = field(default_factory=set)
 
-    def replace(self, positions: Sequence[int], rejections: Iterable[Rejection]) -> None:
-        """The nodes at these positions are rejected in another way, each by its own of `rejections`."""
-        known = {each: index for index, each in enumerate(zip(self.plugins, self.tables, strict=True), start=1)}
-        rejectors, codes = [], []
-        for plugin, table, code in rejections:
-            if (plugin, table) not in known:
-                self.plugins, self.tables = [*self.plugins, plugin], [*self.tables, table]
-                known[plugin, table] = len(self.plugins)
-            rejectors.append(known[plugin, table])
-            codes.append(code)
-        self.rejector[positions], self.codes[positions] = rejectors, codes
-
     def rejection(self, position: int) -> Rejection | None:
         """How the node at `position` is rejected by a plugin, if it is."""
         number = int(self.rejector[position])
         return (
             Rejection(self.plugins[number - 1], self.tables[number - 1], int(self.codes[position])) if number else None
         )
-
-    def reject(self, statuses: Mapping[str, Status], by: str) -> None:
-        """Nodes that passed so far have these statuses, by name, in the name of `by`."""
-        table = StatusTable()
-        self.plugins, self.tables = [*self.plugins, by], [*self.tables, table]
-        for position in np.flatnonzero(self.rejector == 0).tolist():
-            status = statuses.get(self.node_names[position])
-            if status is not None:
-                self.rejector[position], self.codes[position] = len(self.plugins), table.number(status)
 
     @property
     def passes(self) -> Mask:

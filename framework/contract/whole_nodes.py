@@ -1,8 +1,8 @@
 """Nodes with what scheduling itself does not read: annotations, conditions and capacity.
 
-A plugin that wants to know declares `watches = (WHOLE_NODES,)` and asks `whole_node`. Nodes are then listed and watched
-once more, with these fields; where no plugin asks, nothing of them is kept or decoded. The second watch may be a moment
-before or behind the first one, so a node that was just seen may not be known here yet.
+A plugin that needs them declares `watches = (WHOLE_NODES,)` and calls `authoring.whole_node`. Nodes are then listed and
+watched once more, with these fields; where no plugin declares it, nothing of them is kept or decoded. The second watch
+may be a moment before or behind the first one, so a node that was just added may not be known here yet.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 from ..model.meta import ObjectMeta, Wire
 from ..model.quantity import Quantity
 from ..model.times import Time
-from .handle import Handle, WatchedKind
+from .handle import WatchedKind
 
 
 class AnnotatedMeta(ObjectMeta):
@@ -52,9 +52,3 @@ class WholeNode(Wire):
 
 WHOLE_NODES = WatchedKind("WholeNode", "/api/v1/nodes", WholeNode, kind="Node")
 """What to declare in `watches`, and in `events_to_register` to be asked again when one changes."""
-
-
-def whole_node(handle: Handle, name: str) -> WholeNode | None:
-    """The node as the second watch last told it; None while it is not known there."""
-    found = handle.lister(WHOLE_NODES.resource).get(name)
-    return found if isinstance(found, WholeNode) else None

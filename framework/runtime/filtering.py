@@ -25,6 +25,7 @@ from .nominator import PodNominator
 from .plugin_calls import ALL_NODES, PluginCalls
 from .plugin_set import PluginSet
 from .points import ADD_POD, CAPACITY, FILTER, FILTER_EPOCH, REMOVE_POD, Point
+from .rejections import replace_rejections
 from .results import Filtered, PreFiltered
 from .results_cache import ResultsCache
 
@@ -168,7 +169,8 @@ class Filtering:
             rows = nodes.indices()
             among[rows] = True
             crowded = self._crowded(state, pod, among)
-            diagnosis.replace([int((rows == row).argmax()) for row in crowded], crowded.values())
+            positions = [int((rows == row).argmax()) for row in crowded]
+            replace_rejections(diagnosis, positions, crowded.values())
         return diagnosis
 
     def capacity(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> npt.NDArray[np.int64]:

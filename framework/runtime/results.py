@@ -12,6 +12,7 @@ from ..contract.status import Status
 from ..contract.verdicts import Codes, Diagnosis, Rejection, StatusTable
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
+from .rejections import replace_rejections
 
 _NO_STATUS = StatusTable()
 
@@ -75,7 +76,8 @@ class Filtered:
             absent=self.absent,
         )
         if self.nominated:
-            diagnosis.replace(self.listed.searchsorted([*self.nominated]).tolist(), self.nominated.values())
+            positions = self.listed.searchsorted([*self.nominated]).tolist()
+            replace_rejections(diagnosis, positions, self.nominated.values())
         numbers = np.unique(rejector).tolist()
         diagnosis.unschedulable_plugins = {diagnosis.plugins[number - 1] for number in numbers if number}
         return diagnosis

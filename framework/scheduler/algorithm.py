@@ -19,6 +19,7 @@ from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
+from ..runtime.rejections import reject_nodes
 from ..runtime.results import Filtered, PreFiltered, Scored
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
@@ -137,7 +138,7 @@ class Algorithm:
             found.status = Status.unschedulable(OUTDATED)
         elif not left and found.filtered is not None:
             found.diagnosis = self.diagnose(state, pod, found.pre_filtered, found.filtered)
-            found.diagnosis.reject(consultation.statuses, EXTENDER)
+            reject_nodes(found.diagnosis, consultation.statuses, EXTENDER)
             found.diagnosis.unschedulable_plugins |= {EXTENDER, *found.pre_filtered.rejectors}
             found.status = Status.unschedulable(fit_error(found.diagnosis))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from muster.framework.contract.annotations import AnnotatedMeta
+from muster.framework.groups.annotations import AnnotatedMeta
 from muster.framework.model.pod import Pod
 from muster.operator.simulate.manifests import Objects
 from muster.plugins.coscheduling.api import SCHEDULED, Condition, PodGroup, PodGroupSpec, PodGroupStatus

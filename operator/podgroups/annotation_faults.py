@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from muster.framework.contract.annotations import unknown_annotations
-from muster.framework.contract.group_book import GroupBook
-from muster.framework.contract.healing import healing_fault
+from muster.framework.groups.annotations import unknown_annotations
+from muster.framework.groups.book import GroupBook
+from muster.framework.groups.healing import healing_fault
 from muster.operator.kube.series import EventKey
 from muster.plugins.coscheduling.api import KIND
 from muster.plugins.gangscheduling import composite_api

@@ -19,8 +19,8 @@ from typing import Any
 import msgspec
 
 from muster.framework.contract.api import pod_path
-from muster.framework.contract.group_book import GroupBook, GroupObject
-from muster.framework.contract.healing import HealingPolicy, Life
+from muster.framework.groups.book import GroupBook, GroupObject
+from muster.framework.groups.healing import GroupRun, HealingPolicy
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.errors import ApiError, Conflict, NotFound
 from muster.operator.kube.frames import Decoder, GarbageError
@@ -47,15 +47,15 @@ class Healer(GroupWorker):
         self._groups = groups
         self._api_version = api_version
         self._ended = ended
-        self._lives: dict[str, Life[PodInfo]] = {}
+        self._runs: dict[str, GroupRun[PodInfo]] = {}
         groups.subscribe(self._mark)
 
     def _mark(self, key: str) -> None:
         """Follow what became of a group's members; look at it again soon if any was lost."""
-        life = self._lives.get(key)
-        falls = life is not None and bool(life.doomed)
+        run = self._runs.get(key)
+        falls = run is not None and bool(run.doomed)
         if key not in self._groups or (self._groups.healing(key) is HealingPolicy.KEEP and not falls):
-            self._lives.pop(key, None)
+            self._runs.pop(key, None)
             self._queue.discard(key)
         elif self._lost(key):
             self._look_at(key, not_before=self._clock.now() + SETTLE_SECONDS)
@@ -71,13 +71,13 @@ class Healer(GroupWorker):
         if not certain:
             self._again(key, SETTLE_SECONDS)
             return
-        group, life = self._groups.get(key), self._lives.get(key)
-        if group is None or life is None:
+        group, run = self._groups.get(key), self._runs.get(key)
+        if group is None or run is None:
             return
         lost, bound = self._lost(key), self._bound(key)
-        if lost and life.decide(self._groups.healing(key), bound, self._groups.quorum(key)):
+        if lost and run.decide(self._groups.healing(key), bound, self._groups.quorum(key)):
             self._restart(key, group, len(lost))
-        answers = [await self._evict(bound[uid]) for uid in sorted(life.doomed & bound.keys())]
+        answers = [await self._evict(bound[uid]) for uid in sorted(run.doomed & bound.keys())]
         refused = [error for error in answers if error is not None]
         if refused:
             self._tell(group, "RestartDelayed", f"{len(refused)} of its pods cannot be evicted yet: {refused[0]}")
@@ -89,13 +89,13 @@ class Healer(GroupWorker):
         Raises ApiError or GarbageError.
         """
         asked: set[str] = set()
-        while key in self._lives and (unasked := self._lost(key) - asked):
+        while key in self._runs and (unasked := self._lost(key) - asked):
             if self._groups.members.unaccounted(key) or self._ended.status != _FOLLOWING:
                 return False
-            uid, life = unasked.pop(), self._lives[key]
+            uid, run = unasked.pop(), self._runs[key]
             asked.add(uid)
-            if await self._has_succeeded(life.members[uid]):
-                life.finish({uid})
+            if await self._has_succeeded(run.members[uid]):
+                run.finish({uid})
             elif self._groups.healing(key) is HealingPolicy.RESTART:
                 return True
         return True
@@ -107,15 +107,15 @@ class Healer(GroupWorker):
         return any(found.metadata.uid == pod.uid and found.succeeded for found in _decoder.page(reply.body).items)
 
     def _restart(self, key: str, group: GroupObject, lost: int) -> None:
-        """A group's life is over: those of others that cannot go on without it are, too."""
-        doomed, others = len(self._lives[key].doomed), 0
+        """A group's run is over: those of others that cannot go on without it are, too."""
+        doomed, others = len(self._runs[key].doomed), 0
         for other in self._groups.falling_with(key):
             found, bound = self._groups.get(other), self._bound(other)
-            life = self._lives.setdefault(other, Life())
-            if found is None or not bound or life.doomed:
+            run = self._runs.setdefault(other, GroupRun())
+            if found is None or not bound or run.doomed:
                 continue
             others += 1
-            life.end(bound.keys())
+            run.end(bound.keys())
             self._look_at(other, not_before=self._clock.now())
             why = f"{key} lost pods for good, and its tree cannot go on without it"
             self._tell(found, "Restarting", f"{why}: {len(bound)} pods are evicted")
@@ -128,8 +128,8 @@ class Healer(GroupWorker):
 
     def _lost(self, key: str) -> set[str]:
         members = self._groups.members
-        life = self._lives.setdefault(key, Life())
-        return life.follow(self._bound(key), members.succeeded_uids(key), self._groups.quorum(key))
+        run = self._runs.setdefault(key, GroupRun())
+        return run.follow(self._bound(key), members.succeeded_uids(key), self._groups.quorum(key))
 
     def _bound(self, key: str) -> dict[str, PodInfo]:
         return {pod.uid: pod for pod in self._groups.members.bound_pods(key)}

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from muster.framework.contract.group_book import GroupBook
-from muster.framework.contract.healing import HEALING_POLICY
+from muster.framework.groups.book import GroupBook
+from muster.framework.groups.healing import HEALING_POLICY
 from muster.operator.podgroups.annotation_faults import AnnotationFaults
 from muster.operator.podgroups.controller import PodGroupController
 from muster.operator.podgroups.healing import Healer

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from muster.framework.contract.group_book import GroupBook
+from muster.framework.groups.book import GroupBook
 from muster.framework.scheduler.reports import LastDecision
 from muster.operator.metrics.exposition import blocks, registry_of
 from muster.operator.metrics.pod_resources import pod_resource_blocks

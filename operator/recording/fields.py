@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from muster.framework.config import args
 from muster.framework.config.model import KubeSchedulerConfiguration, KubeSchedulerProfile, Plugin, PluginConfig
 from muster.framework.contract import whole_nodes
-from muster.framework.contract.annotations import AnnotatedMeta
+from muster.framework.groups.annotations import AnnotatedMeta
 from muster.framework.model import devices, label_selector, meta, node, pod, pod_relations, volume_sources, volumes
 from muster.framework.model import workloads as pods_of
 from muster.plugins.coscheduling import api as coscheduling

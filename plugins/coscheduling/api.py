@@ -17,8 +17,8 @@ import msgspec
 from msgspec import Meta
 
 from muster.framework.contract import EventResource, WatchedKind
-from muster.framework.contract.annotations import AnnotatedMeta, unknown_annotations
-from muster.framework.contract.healing import HEALING_POLICY, healing_fault
+from muster.framework.groups.annotations import AnnotatedMeta, unknown_annotations
+from muster.framework.groups.healing import HEALING_POLICY, healing_fault
 from muster.framework.model.meta import Wire
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError, nanos

@@ -37,10 +37,10 @@ from muster.framework.contract import (
     Status,
     Topology,
 )
-from muster.framework.contract.group_book import GroupBookPlugin
-from muster.framework.contract.missing_groups import MissingGroups
 from muster.framework.contract.pod_group import with_preemption
-from muster.framework.contract.promised_room import PromisedRoom
+from muster.framework.groups.book import GroupBookPlugin
+from muster.framework.groups.missing_groups import MissingGroups
+from muster.framework.groups.nominations import MemberNominations
 
 from . import messages
 from .activation import SLACK_SECONDS, Activation
@@ -88,7 +88,7 @@ class Coscheduling(
         self._pod_by_pod = self._groups.args.placement == POD_BY_POD
         self._pre_filter = GroupPreFilter(self._groups, handle)
         self._missing = MissingGroups(self._groups, messages.group_missing, handle)
-        self._promised_room = PromisedRoom(self._groups.members, handle)
+        self._nominations = MemberNominations(self._groups.members, handle)
 
     # The queue.
 
@@ -192,7 +192,7 @@ class Coscheduling(
         if reserved is not None:
             self._activation.room_made()
         if new is None:
-            self._promised_room.take_back(key)
+            self._nominations.take_back(key)
             self.handle.activate({pod.key: pod for pod in self._groups.members.unplaced_pods(key)})
             return
         if self._groups.missing(key) <= 0:
@@ -303,7 +303,7 @@ class Coscheduling(
             return
         self._groups.reservations.given_up(group)
         if status is not None and status.code is Code.ERROR and self._groups.missing(group) > 0:
-            self._promised_room.keep(pod, decision.node_name)
+            self._nominations.keep(pod, decision.node_name)
             self._groups.binding_refused(group, pod, status.message)
         waited_until = self._groups.waiting.end(group, pod.uid)
         timed_out = waited_until is not None and self.handle.clock.now() + SLACK_SECONDS >= waited_until
@@ -381,7 +381,7 @@ class Coscheduling(
             self._activation.activate(group)
 
     def _keeps_room(self, group: str) -> bool:
-        return self._pre_filter.promise(group) is not None or any(self._promised_room.of(group))
+        return self._pre_filter.promise(group) is not None or any(self._nominations.of(group))
 
     def _unschedulable(self, group: str, placed: int, missing: int, cause: Status, no_domain: NoDomain | None) -> str:
         text = messages.group_unschedulable(group, placed, missing, cause.message, no_domain)

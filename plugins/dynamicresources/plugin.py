@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from muster.framework.authoring import normalize_to_highest
 from muster.framework.config.args import DynamicResourcesArgs
 from muster.framework.contract import (
     Action,
@@ -42,7 +43,6 @@ from muster.framework.contract import (
     StatusTable,
     Verdicts,
     WatchedKind,
-    normalize_to_highest,
 )
 from muster.framework.model.devices import DEVICES_API, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 

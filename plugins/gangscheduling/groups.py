@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from muster.framework.contract import Clock, Disruption, Part, Topology
-from muster.framework.contract.group_book import GroupBook
-from muster.framework.contract.healing import HealingPolicy, healing_policy
-from muster.framework.contract.members import EndedMember
+from muster.framework.groups.book import GroupBook
+from muster.framework.groups.healing import HealingPolicy, healing_policy
+from muster.framework.groups.members import EndedMember
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages

@@ -32,9 +32,9 @@ from muster.framework.contract import (
     Status,
     Topology,
 )
-from muster.framework.contract.group_book import GroupBookPlugin
-from muster.framework.contract.missing_groups import MissingGroups
-from muster.framework.contract.promised_room import PromisedRoom
+from muster.framework.groups.book import GroupBookPlugin
+from muster.framework.groups.missing_groups import MissingGroups
+from muster.framework.groups.nominations import MemberNominations
 
 from . import messages
 from .api import NAME, NEVER, POD_GROUPS, PodGroup, group_key
@@ -72,7 +72,7 @@ class GangScheduling(
         self._incomplete: set[str] = set()
         self._unfit: set[str] = set()
         self._missing = MissingGroups(self._groups, messages.group_missing, handle)
-        self._promised_room = PromisedRoom(self._groups.members, handle)
+        self._nominations = MemberNominations(self._groups.members, handle)
         self._promises: dict[str, str] = handle.shared(PROMISES, dict)
 
     # The queue.
@@ -195,7 +195,7 @@ class GangScheduling(
             self._activate(group.key)
             self._say_too_few(group.key)
         if new is None:
-            self._promised_room.take_back(group.key)
+            self._nominations.take_back(group.key)
             self._forget(group.key)
 
     def _forget(self, group: str) -> None:
@@ -313,7 +313,7 @@ class GangScheduling(
         """A pod that the API refused to bind while others of its gang were bound keeps its node."""
         group, status = group_key(decision.pod), decision.status
         if group is not None and status is not None and status.code is Code.ERROR and self._groups.missing(group) > 0:
-            self._promised_room.keep(decision.pod, decision.node_name)
+            self._nominations.keep(decision.pod, decision.node_name)
 
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Says that the group is scheduled once its quorum is bound."""
@@ -326,7 +326,7 @@ class GangScheduling(
             self._activate(group)
         if was_enough and not enough:
             self._ask_again(self._groups.leaves(self._groups.whole(group)))
-            self._promised_room.take_back(group)
+            self._nominations.take_back(group)
 
     def _say_too_few(self, group: str) -> None:
         """What was said of a group that asks for more pods by now than there are is true no more."""

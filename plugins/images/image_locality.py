@@ -7,7 +7,8 @@ from collections.abc import Hashable
 import numpy as np
 from pydantic import BaseModel
 
-from muster.framework.contract import CycleState, DependsOn, Handle, NodeView, PerSignature, ScorePlugin, SnapshotReader
+from muster.framework.authoring import PerSignature
+from muster.framework.contract import CycleState, DependsOn, Handle, NodeView, ScorePlugin, SnapshotReader
 from muster.framework.contract.plugin import MAX_NODE_SCORE, Scores
 from muster.framework.model.pod_info import PodInfo
 

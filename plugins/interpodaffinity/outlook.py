@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from muster.framework.contract import PodInfo, SignatureCache, SnapshotReader
+from muster.framework.authoring import SignatureCache
+from muster.framework.contract import PodInfo, SnapshotReader
 from muster.framework.model.affinity_terms import Wish
 from muster.framework.model.label_selector import LabelSet
 from muster.framework.snapshot.domains import Domains

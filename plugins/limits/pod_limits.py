@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel
 
+from muster.framework.authoring import PerSignature
 from muster.framework.config import Problem
 from muster.framework.config.args.models import PluginArgs
 from muster.framework.config.problems import invalid
@@ -22,7 +23,6 @@ from muster.framework.contract import (
     EventResource,
     Handle,
     NodeView,
-    PerSignature,
     PreFilterPlugin,
     Status,
 )

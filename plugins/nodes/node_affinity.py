@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 from pydantic import BaseModel
 
+from muster.framework.authoring import PerSignature, normalize_to_highest
 from muster.framework.config.args import NodeAffinityArgs
 from muster.framework.contract import (
     Action,
@@ -21,7 +22,6 @@ from muster.framework.contract import (
     Handle,
     Hint,
     NodeView,
-    PerSignature,
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
@@ -29,7 +29,6 @@ from muster.framework.contract import (
     Status,
     StatusTable,
     Verdicts,
-    normalize_to_highest,
 )
 from muster.framework.contract.plugin import Scores
 from muster.framework.model.node import Node

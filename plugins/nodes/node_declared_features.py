@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from muster.framework.authoring import PerNodeFilter, PerSignature
 from muster.framework.contract import (
     Action,
     ClusterEvent,
@@ -19,8 +20,6 @@ from muster.framework.contract import (
     Node,
     NodeInfo,
     NodeView,
-    PerNodeFilter,
-    PerSignature,
     PodInfo,
     PreFilterPlugin,
     Status,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import BaseModel
 
+from muster.framework.authoring import PerSignature
 from muster.framework.contract import (
     Action,
     ClusterEvent,
@@ -19,7 +20,6 @@ from muster.framework.contract import (
     Handle,
     Hint,
     NodeView,
-    PerSignature,
     PreFilterPlugin,
     Status,
     StatusTable,

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel
 
+from muster.framework.authoring import PerSignature, normalize_to_highest
 from muster.framework.contract import (
     Action,
     ClusterEvent,
@@ -21,14 +22,12 @@ from muster.framework.contract import (
     Handle,
     Hint,
     NodeView,
-    PerSignature,
     PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
     Status,
     StatusTable,
     Verdicts,
-    normalize_to_highest,
 )
 from muster.framework.contract.plugin import Scores
 from muster.framework.model.node import PREFER_NO_SCHEDULE, Node, Tolerations, kept_off, untolerated

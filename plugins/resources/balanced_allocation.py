@@ -8,17 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel
 
+from muster.framework.authoring import PerSignature
 from muster.framework.config.args import NodeResourcesBalancedAllocationArgs
-from muster.framework.contract import (
-    CycleState,
-    DependsOn,
-    Handle,
-    NodeView,
-    PerSignature,
-    PreScorePlugin,
-    ScorePlugin,
-    Status,
-)
+from muster.framework.contract import CycleState, DependsOn, Handle, NodeView, PreScorePlugin, ScorePlugin, Status
 from muster.framework.contract.plugin import MAX_NODE_SCORE, Scores
 from muster.framework.contract.verdicts import Mask
 from muster.framework.model.pod_info import PodInfo

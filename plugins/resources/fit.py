@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from pydantic import BaseModel
 
+from muster.framework.authoring import PerSignature
 from muster.framework.config.args import NodeResourcesFitArgs
 from muster.framework.contract import (
     Action,
@@ -23,7 +24,6 @@ from muster.framework.contract import (
     NodeView,
     ObjectFollower,
     Partition,
-    PerSignature,
     PlacementScorePlugin,
     PreFilterPlugin,
     PreScorePlugin,

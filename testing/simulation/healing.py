@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from muster.framework.contract.healing import HealingPolicy
+from muster.framework.groups.healing import HealingPolicy
 from muster.sandbox.kinds import POD_DISRUPTION_BUDGETS, PODS
 
 from .claimants import bound_members, groups, minimum

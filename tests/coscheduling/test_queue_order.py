@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.framework.contract.annotations import AnnotatedMeta
 from muster.framework.contract.plugin import QueuedPod
+from muster.framework.groups.annotations import AnnotatedMeta
 from muster.plugins.coscheduling.api import PodGroup, PodGroupSpec
 from tests.builders import make_pod
 from tests.coscheduling.objects import make_member

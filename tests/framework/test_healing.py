@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from muster.framework.contract.healing import HealingPolicy, Life, healing_fault, healing_policy
+from muster.framework.groups.healing import GroupRun, HealingPolicy, healing_fault, healing_policy
 
 KEEP, RESTART, SHRINK = HealingPolicy.KEEP, HealingPolicy.RESTART, HealingPolicy.SHRINK
 
@@ -13,10 +13,10 @@ def bound(uids: Iterable[str]) -> dict[str, str]:
     return dict.fromkeys(uids, "as last seen")
 
 
-def begun(*members: str, quorum: int = 3) -> Life[str]:
-    life = Life[str]()
-    assert not life.follow(bound(members), (), quorum)
-    return life
+def begun(*members: str, quorum: int = 3) -> GroupRun[str]:
+    run = GroupRun[str]()
+    assert not run.follow(bound(members), (), quorum)
+    return run
 
 
 @pytest.mark.parametrize(
@@ -24,69 +24,69 @@ def begun(*members: str, quorum: int = 3) -> Life[str]:
     [(KEEP, "abc", ""), (KEEP, "a", ""), (RESTART, "abc", "abc"), (SHRINK, "abc", ""), (SHRINK, "ab", "ab")],
 )
 def test_the_policy_says_whether_the_others_go_on(policy: HealingPolicy, left: str, evicted: str) -> None:
-    life = begun(*"abcd")
-    assert life.follow(bound(left), (), 3) == set("abcd") - set(left)
-    assert life.decide(policy, bound(left), 3) == bool(evicted)
-    assert life.doomed == set(evicted)
+    run = begun(*"abcd")
+    assert run.follow(bound(left), (), 3) == set("abcd") - set(left)
+    assert run.decide(policy, bound(left), 3) == bool(evicted)
+    assert run.doomed == set(evicted)
 
 
 def test_a_group_that_has_not_begun_loses_nobody() -> None:
-    life = Life[str]()
-    assert not life.follow(bound("ab"), (), 3)
-    assert not life.follow(bound("a"), (), 3)
-    assert not life.follow(bound("acd"), (), 3)
-    assert life.follow(bound("ac"), (), 3) == {"d"}
+    run = GroupRun[str]()
+    assert not run.follow(bound("ab"), (), 3)
+    assert not run.follow(bound("a"), (), 3)
+    assert not run.follow(bound("acd"), (), 3)
+    assert run.follow(bound("ac"), (), 3) == {"d"}
 
 
 def test_who_succeeded_is_done_and_counts_also_when_its_pod_is_cleaned_away() -> None:
-    life = begun(*"abc")
-    assert not life.follow(bound("ab"), "c", 3)
-    assert not life.follow(bound("ab"), "", 3)
-    assert life.follow(bound("a"), "", 3) == {"b"}
-    assert not life.decide(SHRINK, bound("a"), 2), "one is left, and one is done"
+    run = begun(*"abc")
+    assert not run.follow(bound("ab"), "c", 3)
+    assert not run.follow(bound("ab"), "", 3)
+    assert run.follow(bound("a"), "", 3) == {"b"}
+    assert not run.decide(SHRINK, bound("a"), 2), "one is left, and one is done"
 
 
 def test_who_is_found_to_have_succeeded_after_it_seemed_lost_counts_as_done() -> None:
-    life = begun(*"abc")
-    assert life.follow(bound("ab"), (), 3) == {"c"}
-    life.finish("c")
-    assert not life.follow(bound("ab"), (), 3)
-    assert not life.decide(SHRINK, bound("ab"), 3)
+    run = begun(*"abc")
+    assert run.follow(bound("ab"), (), 3) == {"c"}
+    run.finish("c")
+    assert not run.follow(bound("ab"), (), 3)
+    assert not run.decide(SHRINK, bound("ab"), 3)
 
 
 def test_who_succeeded_before_the_group_was_seen_counts_when_it_is_told_late() -> None:
-    life = begun(*"abc")
-    assert life.follow(bound("ab"), "x", 3) == {"c"}
-    assert not life.decide(SHRINK, bound("ab"), 3), "two are left, and one is done"
+    run = begun(*"abc")
+    assert run.follow(bound("ab"), "x", 3) == {"c"}
+    assert not run.decide(SHRINK, bound("ab"), 3), "two are left, and one is done"
 
 
 def test_a_successor_is_no_loss_and_may_be_lost_in_turn() -> None:
-    life = begun(*"abc")
-    life.follow(bound("ab"), (), 3)
-    assert not life.decide(KEEP, bound("ab"), 3)
-    assert not life.follow(bound("abd"), (), 3)
-    assert life.follow(bound("ab"), (), 3) == {"d"}
+    run = begun(*"abc")
+    run.follow(bound("ab"), (), 3)
+    assert not run.decide(KEEP, bound("ab"), 3)
+    assert not run.follow(bound("abd"), (), 3)
+    assert run.follow(bound("ab"), (), 3) == {"d"}
 
 
-def test_a_life_that_another_process_has_ended_is_no_loss_once_the_quorum_is_bound_anew() -> None:
-    life = begun(*"abc")
-    assert life.follow(bound("bc"), (), 3) == {"a"}
-    assert life.follow(bound("bcx"), (), 3) == {"a"}
-    assert life.follow(bound("xy"), (), 3) == {"a", "b", "c"}
-    assert not life.follow(bound("xyz"), (), 3)
-    assert life.follow(bound("xy"), (), 3) == {"z"}
+def test_a_run_that_another_process_has_ended_is_no_loss_once_the_quorum_is_bound_anew() -> None:
+    run = begun(*"abc")
+    assert run.follow(bound("bc"), (), 3) == {"a"}
+    assert run.follow(bound("bcx"), (), 3) == {"a"}
+    assert run.follow(bound("xy"), (), 3) == {"a", "b", "c"}
+    assert not run.follow(bound("xyz"), (), 3)
+    assert run.follow(bound("xy"), (), 3) == {"z"}
 
 
-def test_the_next_life_begins_when_those_who_were_evicted_are_gone_and_the_quorum_is_bound_anew() -> None:
-    life = begun(*"abc")
-    life.follow(bound("ab"), (), 3)
-    assert life.decide(RESTART, bound("ab"), 3)
-    assert life.doomed == {"a", "b"}
-    assert not life.follow(bound("b"), (), 3)
-    assert not life.follow(bound("bx"), (), 3)
-    assert not life.follow(bound("x"), (), 3)
-    assert not life.follow(bound("xyz"), (), 3)
-    assert life.follow(bound("xy"), (), 3) == {"z"}
+def test_the_next_run_begins_when_those_who_were_evicted_are_gone_and_the_quorum_is_bound_anew() -> None:
+    run = begun(*"abc")
+    run.follow(bound("ab"), (), 3)
+    assert run.decide(RESTART, bound("ab"), 3)
+    assert run.doomed == {"a", "b"}
+    assert not run.follow(bound("b"), (), 3)
+    assert not run.follow(bound("bx"), (), 3)
+    assert not run.follow(bound("x"), (), 3)
+    assert not run.follow(bound("xyz"), (), 3)
+    assert run.follow(bound("xy"), (), 3) == {"z"}
 
 
 def test_what_cannot_be_read_evicts_nobody_and_is_told() -> None:

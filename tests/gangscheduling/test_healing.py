@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from muster.framework.contract.healing import HEALING_POLICY
+from muster.framework.groups.healing import HEALING_POLICY
 from muster.framework.model.meta import from_plain
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo

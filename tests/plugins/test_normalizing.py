@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from muster.framework.contract import normalize_to_highest
+from muster.framework.authoring import normalize_to_highest
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """PerSignature: what plugins work out once a signature."""
 
-from muster.framework.contract import PerSignature
+from muster.framework.authoring import PerSignature
 from muster.framework.model.pod_info import PodInfo
 from tests.builders import make_pod
 from tests.plugins.cluster import info

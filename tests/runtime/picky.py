@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from muster.framework.authoring import normalize_to_highest
 from muster.framework.contract import (
     CycleState,
     DependsOn,
@@ -13,7 +14,6 @@ from muster.framework.contract import (
     Status,
     StatusTable,
     Verdicts,
-    normalize_to_highest,
 )
 from muster.framework.contract.plugin import PreFilterResult, Scores
 from muster.framework.model.pod_info import PodInfo

@@ -2,7 +2,8 @@
 
 import pytest
 
-from muster.framework.contract import CycleState, DependsOn, PreScorePlugin, Status, normalize_to_highest
+from muster.framework.authoring import normalize_to_highest
+from muster.framework.contract import CycleState, DependsOn, PreScorePlugin, Status
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.results import Scored
 from muster.framework.scheduler.algorithm import Algorithm

@@ -2,17 +2,8 @@
 
 import pytest
 
-from muster.framework.contract import (
-    CycleState,
-    DependsOn,
-    NodeInfo,
-    PerNodeFilter,
-    PerNodeScore,
-    Plugin,
-    PodInfo,
-    Status,
-    StatusTable,
-)
+from muster.framework.authoring import PerNodeFilter, PerNodeScore
+from muster.framework.contract import CycleState, DependsOn, NodeInfo, Plugin, PodInfo, Status, StatusTable
 from tests.builders import make_node, make_pod
 from tests.scheduler.conftest import SetStage
 from tests.scheduler.stage import Stage

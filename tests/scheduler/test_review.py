@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from muster.framework.authoring import PerNodeFilter
 from muster.framework.contract import (
     CycleState,
     DependsOn,
     EnqueueExtensions,
     EventRegistration,
     NodeInfo,
-    PerNodeFilter,
     PodInfo,
     Status,
 )

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from muster.framework.contract.healing import HEALING_POLICY, healing_fault, healing_policy
+from muster.framework.groups.healing import HEALING_POLICY, healing_fault, healing_policy
 from muster.framework.model.pod import Pod
 from muster.framework.model.times import rfc3339
 from muster.operator.podgroups.admission import refusals

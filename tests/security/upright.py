@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from muster.framework.authoring import PerNodeFilter, PerNodeScore
 from muster.framework.config import default_configuration
 from muster.framework.contract import (
     Action,
@@ -35,8 +36,6 @@ from muster.framework.contract import (
     Part,
     Partition,
     PermitPlugin,
-    PerNodeFilter,
-    PerNodeScore,
     PlacementScorePlugin,
     Plugin,
     PodDecision,

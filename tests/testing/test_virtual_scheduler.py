@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from muster.framework.authoring import PerNodeFilter, whole_node
 from muster.framework.contract import (
     WHOLE_NODES,
     Action,
@@ -15,13 +16,11 @@ from muster.framework.contract import (
     NodeInfo,
     NodeView,
     ObjectMeta,
-    PerNodeFilter,
     PodInfo,
     PreFilterPlugin,
     Status,
     WatchedKind,
     Wire,
-    whole_node,
 )
 from muster.testing import VirtualScheduler, make_node, make_pod
 

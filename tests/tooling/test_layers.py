@@ -20,7 +20,10 @@ TESTING = "What tests are made of knows nothing of the process"
 TESTING_OF_OTHERS = "Only tests use what tests are made of"
 FAMILIES = "A plugin family knows no other family"
 INNER = "Inside the engine each layer knows those below it"
-LAYER_NAMES = ("scheduler", "runtime", "queue", "cache", "contract", "snapshot", "config", "model", "work")
+LAYER_NAMES = (
+    *("scheduler", "runtime", "queue", "cache", "groups", "authoring"),
+    *("contract", "snapshot", "config", "model", "work"),
+)
 
 
 def lint_imports(tree: Path) -> subprocess.CompletedProcess[str]:
@@ -73,6 +76,9 @@ def test_this_tree_keeps_every_contract(tmp_path: Path) -> None:
         ("framework/queue/pods.py", "import muster.framework.scheduler", INNER),
         ("framework/model/pods.py", "import muster.framework.config", INNER),
         ("framework/contract/pods.py", "import muster.framework.cache", INNER),
+        ("framework/contract/pods.py", "import muster.framework.groups", INNER),
+        ("framework/groups/pods.py", "import muster.framework.cache", INNER),
+        ("framework/groups/pods.py", "import muster.framework.runtime", INNER),
         ("framework/work/__init__.py", "import muster.framework.model", INNER),
         ("framework/queue/pods.py", "import aiohttp", ENGINE),
         ("framework/queue/pods.py", "from kubernetes import client", ENGINE),

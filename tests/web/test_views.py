@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from muster.framework.contract.annotations import AnnotatedMeta
+from muster.framework.groups.annotations import AnnotatedMeta
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
-from muster.framework.contract.members import EndedMember
+from muster.framework.groups.members import EndedMember
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.standstill import Standstill

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from muster.framework.contract.members import EndedMember
+from muster.framework.groups.members import EndedMember
 from muster.operator.kube.errors import Forbidden, Rejected, TooManyRequests, Unreachable
 from muster.plugins.coscheduling.announcements import Reason
 

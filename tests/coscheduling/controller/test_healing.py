@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from muster.framework.contract.group_book import GroupBook
+from muster.framework.groups.book import GroupBook
 from muster.framework.model.meta import from_plain
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo

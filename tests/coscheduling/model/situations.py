@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from muster.framework.contract.members import Counts
+from muster.framework.groups.members import Counts
 from muster.plugins.coscheduling.announcements import Announcement, Reason
 from muster.plugins.coscheduling.api import SCHEDULED, Condition, Phase, PodGroupStatus
 from muster.plugins.coscheduling.status import Observation

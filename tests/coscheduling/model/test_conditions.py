@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.framework.contract.members import Counts
+from muster.framework.groups.members import Counts
 from muster.plugins.coscheduling.announcements import Announcement, Reason
 from muster.plugins.coscheduling.api import SCHEDULED, Condition
 from muster.plugins.coscheduling.status import dated, refused, statement

@@ -1,6 +1,7 @@
 """QuietNodes: nodes with the label `example.com/quiet` get no pods."""
 
-from muster.framework.contract import CycleState, DependsOn, NodeInfo, PerNodeFilter, Status
+from muster.framework.authoring import PerNodeFilter
+from muster.framework.contract import CycleState, DependsOn, NodeInfo, Status
 from muster.framework.model.pod_info import PodInfo
 
 

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
+from ..contract.cycle_state import CycleState
+from ..contract.group import Disruption, DisruptionPlugin, GroupPlugin, PodFollower
+from ..contract.handle import Clock
+from ..contract.plugin import Args, ReservePlugin
+from ..contract.status import Status
 from ..model.meta import ObjectMeta
 from ..model.pod_info import PodInfo
-from .cycle_state import CycleState
-from .group import Disruption, DisruptionPlugin, GroupPlugin, PodFollower
-from .handle import Clock
 from .healing import HealingPolicy, healing_policy
 from .members import EndedMember, Members
-from .plugin import Args, ReservePlugin
-from .status import Status
 
 
 class GroupObject(Protocol):

@@ -1,9 +1,9 @@
-"""Room on nodes that is kept for members of a group, and how that promise ends.
+"""Nominations of members of a group: nodes whose capacity is kept for them, and how that ends.
 
-Plugins that know groups ask for it: preemption makes room for members, and a member that the API refused to bind while
-others were bound keeps its node. When the group goes, others may have the room: the nomination is taken back on the
-API, and when the watch tells of it the room is free; one that the API knows nothing of ends at once. Either way whoever
-waits for the room is tried.
+Group plugins call it: preemption makes capacity for members, and a member that the API refused to bind while others
+were bound keeps its node. When the group is deleted, the nomination is withdrawn on the API, and the capacity is free
+when the watch reports that; a nomination that the API does not know ends at once. Either way the pods that wait for the
+capacity are tried.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from collections.abc import Iterator
 
 import msgspec
 
+from ..contract.api import STRATEGIC_MERGE_PATCH, ApiError, pod_path
+from ..contract.handle import Handle
 from ..model.pod_info import PodInfo
-from .api import STRATEGIC_MERGE_PATCH, ApiError, pod_path
-from .handle import Handle
 from .members import Members
 
 log = logging.getLogger(__name__)
 
 
-class PromisedRoom:
+class MemberNominations:
     """Nominations of members of all groups."""
 
     def __init__(self, members: Members, handle: Handle) -> None:
@@ -29,19 +29,19 @@ class PromisedRoom:
         self._handle = handle
 
     def keep(self, pod: PodInfo, node_name: str) -> None:
-        """The API refused to bind the member to this node, and it is to have it nevertheless: others of it have theirs.
+        """Keep the node for a member that the API refused to bind to it, because other members are bound.
 
-        A group that is bound in part is of no use, and the API knows no transaction that could have prevented it.
+        A group that is bound in part is of no use, and the API has no transaction that could have prevented it.
         """
         self._handle.nominator.nominate(pod, node_name)
 
     def of(self, group: str) -> Iterator[PodInfo]:
-        """Members of the group that room is made for."""
+        """Members of the group that are nominated to a node."""
         nominator = self._handle.nominator
         return (pod for pod in self._members.unplaced_pods(group) if nominator.nominated_node(pod.uid))
 
     def take_back(self, group: str) -> None:
-        """The group is gone: others may have its room."""
+        """The group is gone: other pods may have the capacity."""
         for pod in [*self.of(group)]:
             if pod.pod.status.nominated_node_name:
                 self._handle.spawn(self._end(pod))
@@ -49,7 +49,7 @@ class PromisedRoom:
                 self._handle.end_promise(pod)
 
     async def _end(self, pod: PodInfo) -> None:
-        """Take the nomination back. If the API cannot be told, it ends in this process alone."""
+        """Withdraw the nomination. If the API does not accept that, it ends in this process alone."""
         patch = msgspec.json.encode({"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": None}})
         path = pod_path(pod.pod.metadata, "status")
         try:

@@ -1,7 +1,7 @@
-"""Healing: what becomes of a group that runs when members are lost for good.
+"""Healing: what becomes of a running group when members are lost for good.
 
-An annotation of the group's object says it; owners that make new pods for lost ones are what heals. `Life` is pure: who
-keeps the groups asks it after each change of members, and evicts whom it names.
+An annotation of the group's object names the policy; the owners that create pods in place of lost ones do the healing.
+`GroupRun` is pure: the operator asks it after each change of members, and evicts the pods that it names.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class HealingPolicy(StrEnum):
 
 
 def healing_policy(*annotations: Mapping[str, str]) -> HealingPolicy:
-    """What those of the first object say that say what can be read; KEEP where none do."""
-    said = (each.get(HEALING_POLICY, "") for each in annotations)
-    return next((HealingPolicy(value) for value in said if value in [*HealingPolicy]), HealingPolicy.KEEP)
+    """The policy of the first object whose annotation is valid; KEEP where none is."""
+    values = (each.get(HEALING_POLICY, "") for each in annotations)
+    return next((HealingPolicy(value) for value in values if value in [*HealingPolicy]), HealingPolicy.KEEP)
 
 
 def healing_fault(annotations: Mapping[str, str]) -> str:
@@ -44,13 +44,13 @@ def healing_fault(annotations: Mapping[str, str]) -> str:
 
 
 @dataclass(slots=True)
-class Life(Generic[T]):
-    """One life of a group: from when its quorum is bound until it is whole no more. Members are named by their UIDs.
+class GroupRun(Generic[T]):
+    """One run of a group: from the moment its quorum is bound until it is ended. Members are named by their UIDs.
 
     Attributes:
-        members: who have lived in it and have not succeeded, as last seen; empty while it has not begun.
-        succeeded: who have: they are done, and never lost.
-        doomed: who are to be evicted since it ended; the next begins when they are gone.
+        members: members of this run that have not succeeded, as last seen; empty while it has not begun.
+        succeeded: members that have succeeded: they are done, and never lost.
+        doomed: pods to evict because the run has ended; the next run begins when they are gone.
     """
 
     members: dict[str, T] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Life(Generic[T]):
     doomed: set[str] = field(default_factory=set)
 
     def follow(self, bound: Mapping[str, T], succeeded: Collection[str], quorum: int) -> set[str]:
-        """Members are bound, and have succeeded, as now. Those that are lost, of a life that has begun."""
+        """Record the members that are bound, and that have succeeded, now. The UIDs of lost members of a begun run."""
         if self.doomed:
             self.doomed.intersection_update(bound)
             return set()
@@ -70,17 +70,17 @@ class Life(Generic[T]):
         return self.members.keys() - bound.keys()
 
     def _is_past(self, bound: Mapping[str, T]) -> bool:
-        """Whether none who lived in it is left, and others are there: another process may have ended it."""
+        """Whether no member of this run is left, and others are bound: another process may have ended it."""
         return not self.members or (bool(bound) and self.members.keys().isdisjoint(bound))
 
     def finish(self, succeeded: Collection[str]) -> None:
-        """These have succeeded, whenever that is learned."""
+        """Record members that have succeeded, whenever that is learned."""
         self.succeeded.update(succeeded)
         for uid in self.members.keys() & succeeded:
             del self.members[uid]
 
     def decide(self, policy: HealingPolicy, bound: Mapping[str, T], quorum: int) -> bool:
-        """The loss of members is for good. Whether it is over by that; else all who are bound live on in it."""
+        """Members are lost for good. Whether that ends the run; if not, it goes on with all that are bound."""
         self.members = {**bound}
         borne = policy is HealingPolicy.SHRINK and len(self.members) + len(self.succeeded) >= quorum
         if policy is HealingPolicy.KEEP or borne:
@@ -89,5 +89,5 @@ class Life(Generic[T]):
         return True
 
     def end(self, bound: Collection[str]) -> None:
-        """It is over, and all who are bound are to be evicted."""
+        """The run is over: all bound members are to be evicted."""
         self.doomed, self.members, self.succeeded = {*bound}, {}, set()

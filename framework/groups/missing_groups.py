@@ -1,8 +1,8 @@
-"""Pods that name a group that does not exist: each is told once for each name, when that has not changed for a second.
+"""Pods that name a group which does not exist: each gets one Event for each name, once that has held for a second.
 
-Plugins that know groups keep such pods out of the queue by PreEnqueue, and say so here. Pods and groups come in streams
-of their own, so a pod is often heard of before its group is; and a process that does not lead, or does not know
-everything yet, must not tell.
+Group plugins keep such pods out of the queue by PreEnqueue, and report them here. Pods and groups come in streams of
+their own, so a pod is often seen before its group is; and a process that does not lead, or has not synced yet, must not
+report.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from ..contract.handle import Handle
 from ..model.pod_info import PodInfo
-from .handle import Handle
 
 _PATIENCE_SECONDS = 1.0
 _SLACK_SECONDS = 0.01
@@ -26,11 +26,11 @@ class _Waiting(NamedTuple):
     since: float
 
 
-class ToldGroups(Protocol):
+class KnownGroups(Protocol):
     """A plugin's groups.
 
     Attributes:
-        may_tell: whether people are to be told something now.
+        may_tell: whether Events are to be written now.
     """
 
     may_tell: Callable[[], bool]
@@ -43,7 +43,7 @@ class ToldGroups(Protocol):
 class MissingGroups:
     """Pods of one profile whose group is missing. `text` says of a group that it is."""
 
-    def __init__(self, groups: ToldGroups, text: Callable[[str], str], handle: Handle) -> None:
+    def __init__(self, groups: KnownGroups, text: Callable[[str], str], handle: Handle) -> None:
         self._groups = groups
         self._text = text
         self._handle = handle
