@@ -95,7 +95,11 @@ class _Job:
 
 
 class _Stack(greenlet):
-    """Where functions run, one after another: a stack that is kept costs a tenth of a new one."""
+    """Where functions run, one after another: a stack that is kept costs a tenth of a new one.
+
+    The garbage collector takes whatever a stack refers to for alive once it has begun. So it refers to nothing while it
+    stands still: what refers to the worker in turn would never be freed.
+    """
 
     job: _Job
 
@@ -170,7 +174,10 @@ class Worker:
             if error is not None and job.ending is None:
                 job.ending = error
         stack.switch() if stack else stack.switch(job)
-        if self._observed is not None and job.function is not None:
+        if job.function is None:
+            job.is_over = never
+            stack.gr_context = None
+        elif self._observed is not None:
             self._suspended = self._observed.suspend()
         error, job.failure = job.failure, None
         if error is not None:

@@ -2,7 +2,8 @@
 
 import gc
 from collections.abc import Callable
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
+from weakref import ref
 
 import pytest
 from greenlet import greenlet
@@ -192,6 +193,45 @@ def test_the_stack_of_a_worker_ends_with_it() -> None:
     assert stacks() == before + 1
     del worker
     assert stacks() == before
+
+
+class Owner:
+    """Has a worker, which knows it by all that it was called with and in."""
+
+    current: ContextVar["Owner"] = ContextVar("current")
+
+    def __init__(self) -> None:
+        self.worker = Worker()
+        copy_context().run(self._begin)
+
+    def _begin(self) -> None:
+        self.current.set(self)
+        self.worker.begin(self._work)
+
+    def _work(self) -> None:
+        checkpoint()
+
+    def is_over(self) -> bool:
+        return True
+
+
+def goes_on_to_the_end(owner: Owner) -> None:
+    assert [owner.worker.go_on(owner.is_over) for _ in range(2)] == [False, True]
+
+
+def is_given_up(owner: Owner) -> None:
+    owner.worker.go_on(owner.is_over)
+    owner.worker.give_up()
+
+
+@pytest.mark.parametrize("ends", [goes_on_to_the_end, is_given_up])
+def test_a_worker_without_a_function_keeps_nobody_alive(ends: Callable[[Owner], None]) -> None:
+    owner = Owner()
+    ends(owner)
+    gone = ref(owner)
+    del owner
+    gc.collect()
+    assert gone() is None
 
 
 def test_giving_up_is_no_exception_that_a_plugin_may_take_for_its_own() -> None:

@@ -1,8 +1,5 @@
 """What a whole process keeps is bounded by what is alive: nothing of pods, gangs and nodes that have ever been."""
 
-import logging
-import subprocess
-import sys
 from collections.abc import Iterator
 
 from muster.operator.process.process import Process
@@ -44,15 +41,6 @@ def play(stage: Stage, name: str) -> None:
 
 
 def test_nothing_is_kept_of_what_is_gone() -> None:
-    """In a process of its own: signatures are shared by all engines of a process, those of other tests included."""
-    command = "from tests.simulation.test_memory import churn_twice; churn_twice()"
-    played = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True)
-    assert played.returncode == 0, played.stderr
-
-
-def churn_twice() -> None:
-    """What the process keeps after each of two rounds is the same."""
-    logging.disable(logging.CRITICAL)
     stage = Stage("memory", 1, standard())
     stage.most_steps = 10_000_000
     process = leading(stage)
