@@ -116,11 +116,15 @@ class LargeGroups:
             self._woken.pop(entity, None)
 
     def _consider(self, entity: QueuedEntity, events: deque[ObjectEvent]) -> None:
-        while events and entity.place is Place.UNSCHEDULABLE and entity not in self._woken:
-            if self._reconsider(entity, events[0]):
-                break
+        while events and entity.place is Place.UNSCHEDULABLE and self._may_go_sooner(entity):
+            self._reconsider(entity, events[0])
             events.popleft()
         self._considered.pop(entity, None)
+
+    def _may_go_sooner(self, entity: QueuedEntity) -> bool:
+        """Whether an event can still change where the entity goes."""
+        woken = self._woken.get(entity)
+        return woken is None or (bool(entity.pending_plugins) and woken.strategy < QueueingStrategy.IMMEDIATELY)
 
     def _put(self, entity: QueuedEntity, woken: _Woken) -> None:
         place = self._place_for(entity, woken.strategy)

@@ -12,7 +12,7 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.queue.entity import Place, QueuedEntity, Rejection
 from muster.framework.queue.scheduling_queue import SchedulingQueue
 from muster.testing.slices import slices_of
-from tests.queue.harness import ERROR, Harness, pod, rejected_by
+from tests.queue.harness import ERROR, ON_SIBLING, Harness, pending_on, pod, rejected_by
 from tests.queue.test_invariants import REGISTRATIONS, QueueMachine
 
 pytestmark = pytest.mark.slow
@@ -214,6 +214,18 @@ def test_a_hint_is_asked_about_one_member_in_each_step_when_it_comes_back() -> N
     harness.settle()
     assert hint.pods == NAMES[:5]
     assert places(harness, infos) == {Place.BACKOFF}
+
+
+def test_a_sibling_that_a_pending_plugin_awaits_makes_it_active_although_its_backoff_counts_otherwise() -> None:
+    harness = Harness(ON_SIBLING, most_at_once=1)
+    harness.unknown = {"g"}
+    early, late = harness.add("early", "late", group="g")
+    harness.unknown.clear()
+    harness.fail(harness.pop(), pending_on("Gang"))
+    assert harness.queue.pop() is None
+
+    harness.settle()
+    assert places(harness, [early, late]) == {Place.ACTIVE}
 
 
 class Settling(SchedulingQueue):
