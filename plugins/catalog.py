@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from pydantic import BaseModel
 
@@ -21,6 +21,7 @@ from muster.framework.contract.plugin import extension_points
 from muster.framework.runtime.plugin_set import in_a_line
 
 from .binding.default_binder import DefaultBinder
+from .coscheduling.definition import definition
 from .coscheduling.plugin import Coscheduling
 from .defaultpreemption.plugin import DefaultPreemption
 from .dynamicresources.plugin import DynamicResources
@@ -51,6 +52,7 @@ __all__ = [
     "GROUP",
     "IN_TREE",
     "KNOWN_UNIMPLEMENTED",
+    "definitions",
     "discover",
     "extension_points",
     "guarded",
@@ -145,6 +147,11 @@ def known() -> dict[str, str]:
     """The names of all plugins that a profile may enable, with the package that brings each; nothing is imported."""
     brought = {point.name: _package(point) for point in entry_points(group=GROUP)}
     return brought | dict.fromkeys(IN_TREE, _OURS)
+
+
+def definitions() -> list[dict[str, Any]]:
+    """The `CustomResourceDefinition`s of the kinds that plugins of this tree bring, as plain data."""
+    return [definition()]
 
 
 def guarded(profile: ResolvedProfile) -> ResolvedProfile:

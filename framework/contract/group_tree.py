@@ -12,6 +12,12 @@ from dataclasses import dataclass
 from ..model.pod_info import PodInfo
 from .topology import NoDomain, Topology
 
+COMPOSITE_PREFIX = "CompositePodGroup/"
+"""How the id of a group that consists of groups begins, before its `namespace/name`.
+
+No namespace can be called so, and a group of pods may have the same name.
+"""
+
 IMPOSSIBLE = 1_000_000_000
 """More members than any group has: what a part needs that has too few parts."""
 

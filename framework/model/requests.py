@@ -17,6 +17,7 @@ CPU = "cpu"
 MEMORY = "memory"
 EPHEMERAL_STORAGE = "ephemeral-storage"
 PODS = "pods"
+_BINARY_UNITS = ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki")
 
 _SCORING_DEFAULTS = {CPU: nanos("100m"), MEMORY: nanos("200Mi")}
 
@@ -45,6 +46,16 @@ def amounts(quantities: Quantities) -> dict[str, int]:
     Raises QuantityError for a quantity that cannot be parsed.
     """
     return {resource: amount(resource, nanos(text)) for resource, text in quantities.items()}
+
+
+def quantity(resource: str, n: int) -> str:
+    """An amount as the API writes it: `1500m` cpu, `2Gi` memory."""
+    if resource == CPU:
+        return str(n // 1000) if n % 1000 == 0 else f"{n}m"
+    for power, unit in zip(range(len(_BINARY_UNITS), 0, -1), _BINARY_UNITS, strict=True):
+        if n and n % 1024**power == 0:
+            return f"{n // 1024**power}{unit}"
+    return str(n)
 
 
 def pod_requests(pod: Pod) -> dict[str, int]:

@@ -83,6 +83,10 @@ class Engine:
     watch: Watch
     standstill: Standstill
 
+    def plugins(self, base: type[P]) -> list[P]:
+        """The plugins of all profiles that derive from `base`."""
+        return [plugin for each in self.algorithms.values() for plugin in each.framework.plugins.of(base)]
+
 
 def build_engine(
     configuration: KubeSchedulerConfiguration,

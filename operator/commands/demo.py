@@ -21,9 +21,9 @@ from muster.operator.demo.story import tell
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import load_connection
 from muster.operator.kube.transport import Transport
-from muster.operator.podgroups.definition import definition
 from muster.operator.process import watchdog
 from muster.operator.process.settings import assemble, muster_configuration
+from muster.plugins.catalog import definitions
 from muster.sandbox import NodeShape, Sandbox
 
 _NODES = 100
@@ -98,7 +98,7 @@ async def _until_told_to_end(console: Console, work: Coroutine[Any, Any, None]) 
 
 
 async def _demo(console: Console, *, once: bool) -> None:
-    sandbox = Sandbox([definition()])
+    sandbox = Sandbox(definitions())
     sandbox.nodes(_NODES, shape=NodeShape(cpu=str(_NODE_CPUS)))
     with tempfile.TemporaryDirectory(prefix="muster-demo-") as folder:
         async with sandbox:

@@ -15,7 +15,7 @@ import msgspec
 import yaml
 
 from muster.operator import logs
-from muster.operator.podgroups.definition import definition
+from muster.plugins.catalog import definitions
 from muster.sandbox import HOST, DumpError, Sandbox
 
 from .common import BadInputError, bad_input
@@ -44,7 +44,7 @@ def command(nodes: int | None, dump: Path | None, native_groups: bool, port: int
     logs.configure(verbosity=0, style="text", stream=sys.stderr)
     with bad_input():
         objects = _objects(dump) if dump is not None else []
-    sandbox = Sandbox([definition()], native_groups=native_groups, port=port)
+    sandbox = Sandbox(definitions(), native_groups=native_groups, port=port)
     try:
         loaded = sandbox.load(objects)
     except DumpError as error:

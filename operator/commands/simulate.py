@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from muster.framework.config import ConfigurationError
+from muster.framework.contract.reservation import Start
 from muster.operator.explain.layout import NONE, lines, printable
 from muster.operator.explain.served import Leader
 from muster.operator.kube.credentials import Connection
@@ -26,7 +27,6 @@ from muster.operator.simulate.manifests import ManifestError, Objects, read
 from muster.operator.simulate.rehearsal import Placement, Rehearsal
 from muster.operator.simulate.shortfall import Shortfall, shortfall
 from muster.operator.simulate.sources import texts
-from muster.operator.simulate.starts import Start
 
 from .common import BadInputError, Target, bad_input, leader_options, target_options
 from .output import Output, emit, emit_lines, output_option

@@ -10,8 +10,10 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from muster.framework.contract import Part, Status
+from muster.framework.contract import CapacityPlugin, Part, Plugin, Status
+from muster.framework.contract.reservation import Start
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.requests import quantity
 from muster.operator.podgroups.membership import group_of, is_native
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate import evictions, starts
@@ -22,11 +24,8 @@ from muster.operator.simulate.extenders import NOBODY, Hearing
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Placement, Rehearsal, Tried
 from muster.operator.simulate.shortfall import Shortfall, shortfall
-from muster.operator.simulate.starts import Start
-from muster.plugins.coscheduling.capacity import quantity
 from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
 from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS
-from muster.plugins.resources.fit import NodeResourcesFit
 
 from .native_groups import decided_with
 from .standing import standing
@@ -176,7 +175,7 @@ async def _try(assembly: Assembly, cluster: Objects, asked: _Asked, now: float, 
         evicted=evicted,
         blocked=tried.blocked,
         nodes=_saturated(tried.placed, tried.reasons),
-        lack=_lack(lacking, tried, missing),
+        lack=_lack(lacking, tried, missing) if _is_full(assembly, tried) else None,
         help=help_,
         ending=ending,
         starts=foretold,
@@ -200,10 +199,16 @@ def _fewest(part: Part, groups: Collection[str], waiting: Sequence[Placement]) -
     return [member for *_, some in found[: part.needed] for member in some] if len(found) >= part.needed else None
 
 
+def _is_full(assembly: Assembly, tried: Tried) -> bool:
+    """Whether a plugin that counts capacity turned a node down."""
+    registry = assembly.registry
+    return any(issubclass(registry.get(each.plugin, Plugin), CapacityPlugin) for each in tried.reasons.values())
+
+
 def _lack(lacking: Sequence[PodInfo], tried: Tried, missing: int) -> Lack | None:
     """What `missing` members together need beyond what they find; the next of them stands for those like it."""
     blocked = next((pod for pod in lacking if pod.key == tried.blocked), None)
-    if blocked is None or not any(status.plugin == NodeResourcesFit.name for status in tried.reasons.values()):
+    if blocked is None:
         return None
     requests = blocked.signature.requests
     each = {name: quantity(name, amount) for name, amount in sorted(requests.items())}

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from muster.framework.contract.reservation import Start
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.run_seconds import says_its_end
 from muster.framework.scheduler.explain import Explanation, explain_with
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
@@ -21,9 +23,7 @@ from muster.operator.simulate.extenders import NOBODY, Hearing
 from muster.operator.simulate.live import hearing_about, read_cluster
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import GATED, Rehearsal, as_new
-from muster.operator.simulate.starts import Start
 from muster.plugins.coscheduling.api import POD_GROUPS
-from muster.plugins.reservation.ends import says_its_end
 
 from .native_groups import decided_with
 from .picture import picture

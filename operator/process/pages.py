@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
+from muster.framework.contract.reservation import CapacityReserver
 from muster.framework.groups.book import GroupBook
 from muster.framework.scheduler.reports import LastDecision
 from muster.operator.metrics.exposition import blocks, registry_of
@@ -18,8 +19,6 @@ from muster.operator.metrics.state import State, StateMetrics
 from muster.operator.serving import Sources, Unknown, application
 from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
 from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
-from muster.plugins.reservation.holds import shares
-from muster.plugins.reservation.plugin import held_in
 
 from .versions import KUBERNETES, own, python
 
@@ -112,7 +111,12 @@ def pages(
         return {"nodes": cache.node_count, "pods": cache.pod_count, "assumed_pods": cache.assumed_count}
 
     def reserved_shares() -> Mapping[str, float]:
-        return shares(held_in(process.engine.shared), cache.snapshot.resources.offered_in_all())
+        reservers = {each.name: each for each in process.engine.plugins(CapacityReserver)}
+        reserved: dict[str, float] = {}
+        for each in reservers.values():
+            for name, share in each.reserved_shares().items():
+                reserved[name] = reserved.get(name, 0.0) + share
+        return reserved
 
     state = State(
         pending_pods=lambda: {**_NO_PODS, **queue.counts()},

@@ -52,10 +52,14 @@ class Assembly:
     assumed_ttl: float | None = None
     recording: RecordingOptions | None = None
 
+    def enabled(self) -> tuple[str, ...]:
+        """The names of the plugins that the profiles run."""
+        names = (ref.name for profile in self.profiles for refs in profile.points.values() for ref in refs)
+        return tuple(dict.fromkeys(names))
+
     def watched(self) -> tuple[WatchedKind, ...]:
         """The kinds, besides pods and nodes, that the profiles' plugins look at."""
-        names = dict.fromkeys(ref.name for profile in self.profiles for refs in profile.points.values() for ref in refs)
-        return tuple(dict.fromkeys(kind for name in names for kind in self.registry[name].watches))
+        return tuple(dict.fromkeys(kind for name in self.enabled() for kind in self.registry[name].watches))
 
 
 def muster_configuration() -> KubeSchedulerConfiguration:

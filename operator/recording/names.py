@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import msgspec
 
 from muster.framework.contract import Node, Pod
+from muster.framework.contract.group_tree import COMPOSITE_PREFIX
+from muster.framework.model.volume_migration import MIGRATED_PLUGINS
 from muster.plugins.coscheduling.topology import PREFERRED, REQUIRED, SLICE_LEVEL
-from muster.plugins.gangscheduling.hierarchy import COMPOSITE_PREFIX
-from muster.plugins.volumes.migration import MIGRATED_PLUGINS
 
 from .calls import asked, read_path
 from .events import AnyEvent

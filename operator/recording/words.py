@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from muster.framework.config.model import DEFAULT_SCHEDULER_NAME
 from muster.framework.model.devices import CLASS_RESOURCE_PREFIX
-from muster.plugins.volumes.migration import DRIVERS, TOPOLOGY_KEYS
+from muster.framework.model.volume_migration import DRIVERS, TOPOLOGY_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

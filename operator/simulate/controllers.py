@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from muster.framework.contract import EventResource
+from muster.framework.model.claims import BIND_COMPLETED, SELECTED_NODE, class_of_claim
 from muster.framework.model.meta import OwnerReference, from_plain
 from muster.framework.model.volume_sources import CSISource
 from muster.framework.model.volumes import (
@@ -23,7 +24,6 @@ from muster.framework.model.volumes import (
     StorageMeta,
 )
 from muster.operator.kube.listing import KnownObjects
-from muster.plugins.volumes.claims import BIND_COMPLETED, SELECTED_NODE, class_of_claim
 
 _replace = msgspec.structs.replace
 

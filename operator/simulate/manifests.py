@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from muster.framework.config import ConfigurationError, read_documents
-from muster.framework.contract import WHOLE_NODES, WatchedKind
+from muster.framework.contract import WHOLE_NODES, EventResource, WatchedKind
 from muster.framework.model.faults import FieldError, check, needed
 from muster.framework.model.meta import from_plain
 from muster.framework.model.node import Node
@@ -20,7 +20,6 @@ from muster.framework.model.requests import amounts
 from muster.plugins.coscheduling.api import GROUP, POD_GROUPS, PodGroup, problems
 from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
 from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS
-from muster.plugins.volumes.storage import CLAIMS
 
 from . import admission as admitting
 from .admission import Admission
@@ -336,9 +335,11 @@ def _take_pod(document: Mapping[str, Any], name: str, found: Objects) -> None:
     completed = _completed(document, name, found.admission)
     pod = _checked_pod(from_plain(completed, Pod))
     _add_pod(pod, completed, found)
-    if CLAIMS not in found.watched:
+    kept = (some for kind, some in found.watched.items() if kind.resource == EventResource.PERSISTENT_VOLUME_CLAIM)
+    claims = next(kept, None)
+    if claims is None:
         return
-    meta, claims = pod.metadata, found.watched[CLAIMS]
+    meta = pod.metadata
     for template in document.get("volumeClaimTemplates") or ():
         claims.append(claim_from(template, f"{template_name(template)}-{name}", meta.namespace))
     for index, volume in enumerate((document.get("spec") or {}).get("volumes") or ()):

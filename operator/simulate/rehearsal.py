@@ -16,6 +16,7 @@ import msgspec
 
 from muster.framework.contract import Code, CycleState, Part, Status
 from muster.framework.contract.extender import Consultation
+from muster.framework.contract.reservation import Start
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
@@ -37,7 +38,7 @@ from .evictions import Evicted, Spectator, evicted_in, followed_by
 from .extenders import NOBODY, Hearing
 from .manifests import Objects
 from .stage import Stage
-from .starts import Foreteller, Start, starts_in
+from .starts import forecasters, starts_in
 from .stored import StoredObjects
 
 _BETWEEN_PODS_SECONDS = 0.001
@@ -121,7 +122,7 @@ class Rehearsal:
             api=self._stored,
             extenders=hearing.extenders,
         )
-        followed = followed_by(assembly, Spectator, Foreteller)
+        followed = followed_by(assembly, Spectator, *forecasters(assembly))
         self._engine = build_engine(followed.configuration, followed.profiles, followed.registry, ports)
         self.nodes = tuple(cluster.nodes)
         self.pods = tuple({pod.metadata.key: self._waiting(pod) for pod in wanted.pods}.values())
@@ -175,7 +176,7 @@ class Rehearsal:
     @property
     def starts(self) -> Sequence[Start]:
         """When those start at the latest that lack room, as far as it can be told; by what runs at this moment."""
-        return starts_in(self._engine.shared)
+        return starts_in(self._engine)
 
     async def remove(self, pods: Iterable[Pod]) -> None:
         """Delete pods, wherever they are, and let the scheduler forget them."""

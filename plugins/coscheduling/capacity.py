@@ -15,7 +15,7 @@ from muster.framework.model.node import CORDON, Tolerations, kept_off, tolerated
 from muster.framework.model.node_selector import required_of
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError, nanos
-from muster.framework.model.requests import CPU, PODS, amount
+from muster.framework.model.requests import PODS, amount, quantity
 from muster.framework.snapshot.node_selector import admitted
 from muster.framework.snapshot.view import NodeView
 
@@ -26,7 +26,6 @@ _MOST_UNLIKE = 16
 """More kinds of members than this are not looked at one by one."""
 _MOST_NAMED = 10
 """More missing resources than this are counted, not named."""
-_BINARY_UNITS = ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki")
 
 
 def wanted(min_resources: Mapping[str, str | int]) -> dict[str, int]:
@@ -131,13 +130,3 @@ def describe(amounts: Mapping[str, int]) -> str:
     names = sorted(amounts)
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f"map[{' '.join(f'{name}:{quantity(name, amounts[name])}' for name in names[:_MOST_NAMED])}]{more}"
-
-
-def quantity(resource: str, n: int) -> str:
-    """An amount as the API writes it: `1500m` cpu, `2Gi` memory."""
-    if resource == CPU:
-        return str(n // 1000) if n % 1000 == 0 else f"{n}m"
-    for power, unit in zip(range(len(_BINARY_UNITS), 0, -1), _BINARY_UNITS, strict=True):
-        if n and n % 1024**power == 0:
-            return f"{n // 1024**power}{unit}"
-    return str(n)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from muster.framework.contract import Clock, Disruption, Part, Topology
+from muster.framework.contract.group_tree import COMPOSITE_PREFIX
 from muster.framework.groups.book import GroupBook
 from muster.framework.groups.healing import HealingPolicy, healing_policy
 from muster.framework.groups.members import EndedMember
@@ -19,7 +20,7 @@ from muster.framework.model.pod_info import PodInfo
 from . import messages
 from .api import PodGroup, PodGroupSpec, group_key
 from .composite_api import CompositePodGroup, CompositePodGroupSpec
-from .hierarchy import COMPOSITE_PREFIX, Hierarchy, is_root, topology_of
+from .hierarchy import Hierarchy, is_root, topology_of
 from .validation import fault
 
 

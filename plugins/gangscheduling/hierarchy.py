@@ -10,14 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from muster.framework.contract import Favour, Part, PodInfo, Topology
-from muster.framework.contract.group_tree import IMPOSSIBLE
+from muster.framework.contract.group_tree import COMPOSITE_PREFIX, IMPOSSIBLE
 
 from . import messages
 from .api import PodGroup, SchedulingConstraints
 from .composite_api import CompositePodGroup
 
-COMPOSITE_PREFIX = "CompositePodGroup/"
-"""How names of CompositePodGroups begin here. No namespace can be called so, and a PodGroup may have the same name."""
 _MAX_DEPTH = 4
 """Levels of a hierarchy, its PodGroups included (upstream: `WorkloadMaxTreeDepth`)."""
 

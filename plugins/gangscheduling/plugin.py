@@ -32,6 +32,7 @@ from muster.framework.contract import (
     Status,
     Topology,
 )
+from muster.framework.contract.group_tree import COMPOSITE_PREFIX
 from muster.framework.groups.book import GroupBookPlugin
 from muster.framework.groups.missing_groups import MissingGroups
 from muster.framework.groups.nominations import MemberNominations
@@ -40,7 +41,7 @@ from . import messages
 from .api import NAME, NEVER, POD_GROUPS, PodGroup, group_key
 from .composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
 from .groups import Groups, Reason
-from .hierarchy import COMPOSITE_PREFIX, is_root
+from .hierarchy import is_root
 from .validation import fault
 
 SHARED = NAME

@@ -12,14 +12,11 @@ from typing import NamedTuple
 
 from muster.framework.contract import Clock, PodInfo
 from muster.framework.model.pod import POD_SCHEDULED, Pod
+from muster.framework.model.run_seconds import run_seconds
 from muster.framework.model.times import parse_time
 
-RUN_SECONDS = "muster-scheduler.io/run-seconds"
-"""Annotation of a pod: it runs for so many seconds at most."""
 OVERDUE_SECONDS = 30.0
 """Pods take a while to end, by default as long as their grace period is."""
-_LONGEST = 10
-"""Digits of a number of seconds. More are centuries, at whose end no date can be named: that is never."""
 
 
 class Ending(NamedTuple):
@@ -28,21 +25,6 @@ class Ending(NamedTuple):
     pod: PodInfo
     node_name: str
     at: float
-
-
-def run_seconds(pod: Pod) -> float:
-    """How long the pod runs at most; infinity when it does not say, or nothing that can be read."""
-    deadline = pod.spec.active_deadline_seconds
-    said = inf if deadline is None else deadline
-    text = pod.metadata.annotations.get(RUN_SECONDS, "")
-    if text and text.isascii() and text.isdigit() and len(text) <= _LONGEST:
-        return min(said, int(text))
-    return said
-
-
-def says_its_end(pod: Pod) -> bool:
-    """Whether it is on a node and says how long it runs."""
-    return bool(pod.spec.node_name) and run_seconds(pod) < inf
 
 
 def _bound_at(pod: Pod) -> str | None:

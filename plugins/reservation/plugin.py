@@ -35,11 +35,14 @@ from muster.framework.contract import (
     Timer,
     Verdicts,
 )
+from muster.framework.contract.reservation import CapacityReserver
+from muster.framework.model.run_seconds import run_seconds
 from muster.framework.model.times import rfc3339
 
 from .args import NAME, ReservationArgs
-from .ends import OVERDUE_SECONDS, KnownEnds, run_seconds
-from .holds import Hold, Holds
+from .ends import OVERDUE_SECONDS, KnownEnds
+from .forecast import Forecaster
+from .holds import Hold, Holds, shares
 from .looks import Looks
 from .planning import Outlook, plan_for
 from .rounds import long_lived_before
@@ -129,23 +132,18 @@ class _Shared:
         self.waiters.try_first()
 
 
-def reserves(shared: Mapping[str, object]) -> bool:
-    """Whether room is reserved at all, found among what plugins share."""
-    found = shared.get(NAME)
-    return isinstance(found, _Shared) and found.reserves
-
-
 def held_in(shared: Mapping[str, object]) -> Sequence[Hold]:
-    """What is reserved now, found among the same."""
+    """What is reserved now, found among what plugins share."""
     found = shared.get(NAME)
     return tuple(found.holds) if isinstance(found, _Shared) else ()
 
 
-class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFollower, PodFollower):
+class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFollower, PodFollower, CapacityReserver):
     """Keeps others off what is reserved, and reserves."""
 
     name = NAME
     args_model = ReservationArgs
+    forecaster = Forecaster
 
     def __init__(self, args: BaseModel | None, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -173,6 +171,17 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
             EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN)),
             EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)),
         ]
+
+    # What is told.
+
+    @property
+    def reserves(self) -> bool:
+        """Whether pods that wait are ever reserved capacity."""
+        return self._shared.reserves
+
+    def reserved_shares(self) -> Mapping[str, float]:
+        """By the resources of which something is held."""
+        return shares(self._shared.holds, self.handle.snapshot.resources.offered_in_all())
 
     # What follows.
 

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from muster.framework.contract import SnapshotReader
+from muster.framework.model.volume_migration import Handle
 from muster.framework.model.volumes import CSINode, VolumeAttachment
 
 from .counted import CountError, volumes_of
-from .migration import Handle
 from .storage import Storage
 
 T = TypeVar("T")

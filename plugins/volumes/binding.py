@@ -30,6 +30,14 @@ from muster.framework.contract import (
     Verdicts,
 )
 from muster.framework.contract.plugin import Scores
+from muster.framework.model.claims import (
+    LOST,
+    WAIT_FOR_FIRST_CONSUMER,
+    class_of_claim,
+    fully_bound,
+    made_for,
+    not_made_for,
+)
 from muster.framework.model.label_selector import LabelSelector
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.pod_volumes import mounts_of
@@ -37,7 +45,6 @@ from muster.framework.model.volumes import PersistentVolumeClaim, StorageClass
 
 from .assume_cache import OutOfSync
 from .binding_hints import REGISTRATIONS
-from .claims import LOST, WAIT_FOR_FIRST_CONSUMER, class_of_claim, fully_bound, made_for, not_made_for
 from .finding import REASONS, Finder, Found, PodClaims
 from .ledger import Ledger
 from .prebinding import BindingFailed, VolumeBinder

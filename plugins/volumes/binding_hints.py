@@ -6,11 +6,11 @@ from typing import Final
 
 from muster.framework.contract import Action, ClusterEvent, EventRegistration, EventResource, Hint
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.volume_migration import MIGRATED_PLUGINS
 from muster.framework.model.volumes import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
 
 from .capacities import limit_of
 from .hints import mounted_claim
-from .migration import MIGRATED_PLUGINS
 
 _ADD_OR_UPDATE = Action.ADD | Action.UPDATE
 

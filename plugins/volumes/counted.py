@@ -5,12 +5,20 @@ The limits of nodes are about these. The rules are those of kube-scheduler's `no
 
 from __future__ import annotations
 
+from muster.framework.model.claims import class_of_claim, made_for, not_made_for
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.pod_volumes import mount_of
+from muster.framework.model.volume_migration import (
+    DRIVERS,
+    Handle,
+    TranslationError,
+    inline_handle,
+    plugin_of,
+    served,
+    volume_handle,
+)
 from muster.framework.model.volumes import CSINode, PersistentVolumeClaim
 
-from .claims import class_of_claim, made_for, not_made_for
-from .migration import DRIVERS, Handle, TranslationError, inline_handle, plugin_of, served, volume_handle
 from .storage import Storage, no_claim
 
 _UNBOUND = "\0"

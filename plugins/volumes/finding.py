@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from muster.framework.contract import NodeView
 from muster.framework.contract.verdicts import Mask
+from muster.framework.model.claims import SELECTED_NODE, class_of_claim, requested, requested_bytes
 from muster.framework.model.pod import NodeSelectorRequirement, NodeSelectorTerm
 from muster.framework.model.quantity import nanos
+from muster.framework.model.volume_migration import TranslationError, node_affinity, plugin_of, taken_over
 from muster.framework.model.volumes import PersistentVolume, PersistentVolumeClaim, StorageClass
 
-from .claims import SELECTED_NODE, class_of_claim, requested, requested_bytes
 from .ledger import Ledger
-from .migration import TranslationError, node_affinity, plugin_of, taken_over
 from .shelf import Choice
 from .spots import NONE, Numbers, is_at, place_of
 from .storage import Storage

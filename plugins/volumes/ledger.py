@@ -7,11 +7,11 @@ finds the volumes and capacities of its classes sorted.
 from __future__ import annotations
 
 from muster.framework.contract import EventResource
+from muster.framework.model.claims import class_of_volume
 from muster.framework.model.volumes import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim
 
 from .assume_cache import AssumeCache
 from .capacities import Capacities
-from .claims import class_of_volume
 from .shelf import Shelf
 from .storage import Storage
 from .wakeups import Wakeups

@@ -27,13 +27,13 @@ from muster.framework.contract.verdicts import Codes, Mask
 from muster.framework.model.pod import Volume
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.pod_volumes import mounts_of
+from muster.framework.model.volume_migration import DRIVERS, TranslationError, inline_handle, plugin_of
+from muster.framework.model.volume_migration import Handle as VolumeHandle
 from muster.framework.model.volumes import CSINode, StorageMeta, VolumeAttachment
 
 from .attached import UNLIMITED, AttachedVolumes
 from .counted import ClaimMissing, CountError, volumes_of
 from .hints import mounted_claim
-from .migration import DRIVERS, TranslationError, inline_handle, plugin_of
-from .migration import Handle as VolumeHandle
 from .storage import ATTACHMENTS, CLAIMS, CLASSES, CSI_DRIVERS, CSI_NODES, VOLUMES, Storage
 
 TOO_MANY = Status.unschedulable("node(s) exceed max volume count")

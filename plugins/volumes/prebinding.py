@@ -11,13 +11,13 @@ from collections.abc import Iterable
 import msgspec
 
 from muster.framework.contract import ApiError, EventResource, Handle
+from muster.framework.model.claims import BOUND_BY_CONTROLLER, SELECTED_NODE, fully_bound
 from muster.framework.model.node_selector import picks
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.volume_migration import TranslationError, node_affinity, plugin_of, taken_over
 from muster.framework.model.volumes import PersistentVolume, PersistentVolumeClaim
 
-from .claims import BOUND_BY_CONTROLLER, SELECTED_NODE, fully_bound
 from .ledger import Ledger
-from .migration import TranslationError, node_affinity, plugin_of, taken_over
 from .reserving import Binding, Provisioning, Reservation
 from .spots import place_of
 from .storage import Storage

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from muster.framework.model.claims import BOUND_BY_CONTROLLER, SELECTED_NODE, kept_for
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.volumes import ClaimReference, PersistentVolume, PersistentVolumeClaim
 
-from .claims import BOUND_BY_CONTROLLER, SELECTED_NODE, kept_for
 from .finding import Found
 from .ledger import Ledger
 

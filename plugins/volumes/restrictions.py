@@ -24,10 +24,10 @@ from muster.framework.contract import (
     StatusTable,
     Verdicts,
 )
+from muster.framework.model.claims import READ_WRITE_ONCE_POD
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.pod_volumes import claims_named_by, disks_of
 
-from .claims import READ_WRITE_ONCE_POD
 from .hints import named_claim
 from .storage import CLAIMS, Storage, no_claim
 

@@ -13,8 +13,8 @@ import numpy as np
 from muster.framework.config.args.models import UtilizationShapePoint, scores_by_percent
 from muster.framework.contract.plugin import Scores
 from muster.framework.contract.verdicts import Mask
+from muster.framework.model.claims import class_of_claim, requested_bytes
 
-from .claims import class_of_claim, requested_bytes
 from .finding import Found
 from .ledger import Ledger
 from .shelf import Bytes

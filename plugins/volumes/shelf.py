@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from muster.framework.contract import NodeView
 from muster.framework.contract.verdicts import Mask
+from muster.framework.model.claims import AVAILABLE, kept_for, mode_of, requested
 from muster.framework.model.node_selector import picks
 from muster.framework.model.quantity import nanos, value
 from muster.framework.model.volumes import (
@@ -25,7 +26,6 @@ from muster.framework.model.volumes import (
     PersistentVolumeSpec,
 )
 
-from .claims import AVAILABLE, kept_for, mode_of, requested
 from .spots import NONE, Numbers, Place, Spots, is_at, place_of, place_selected
 
 T = TypeVar("T")

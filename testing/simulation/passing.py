@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from muster.plugins.reservation.ends import RUN_SECONDS
+from muster.framework.model.run_seconds import RUN_SECONDS
 from muster.sandbox.kinds import PODS
 from muster.sandbox.lifecycle import DeleteOptions
 from muster.sandbox.objects import Object

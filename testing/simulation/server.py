@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 from aiohttp import web
 
-from muster.operator.podgroups.definition import definition
+from muster.plugins.coscheduling.definition import definition
 from muster.sandbox import Sandbox, selectors
 from muster.sandbox.claims import DeviceClaimController
 from muster.sandbox.clock import Sources

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 import yaml
 
-from muster.operator.podgroups.definition import definition
+from muster.plugins.coscheduling.definition import definition
 from muster.sandbox import Sandbox
 from tests.api_behaviour.server import SECONDS, Server
 from tests.controlplane.api import Api, ApiError

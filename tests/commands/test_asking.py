@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from muster.operator.commands.completion import complete_for_kubectl
-from muster.operator.podgroups.definition import definition
+from muster.plugins.coscheduling.definition import definition
 from muster.sandbox import Sandbox
 from muster.sandbox.contents import NodeShape
 from tests.builders import PodDict, make_pod

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from muster.operator.podgroups.definition import definition
+from muster.plugins.coscheduling.definition import definition
 from muster.sandbox import NodeShape, Sandbox
 from tests.builders import make_node, make_pod
 from tests.controlplane.ports import free_port

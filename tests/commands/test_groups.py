@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.operator.podgroups.definition import definition
+from muster.plugins.coscheduling.definition import definition
 from muster.sandbox import Sandbox
 from muster.sandbox.contents import NodeShape
 from tests.builders import PodDict, make_pod

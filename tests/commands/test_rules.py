@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from muster.framework.config import load
-from muster.operator.podgroups.definition import definition
+from muster.plugins.coscheduling.definition import definition
 from muster.sandbox import NodeShape, Sandbox
 from tests.builders import make_pod
 from tests.controlplane.ports import free_port

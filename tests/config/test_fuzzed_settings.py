@@ -17,12 +17,12 @@ from pydantic import BaseModel
 from muster.framework.config import ARGS_MODELS, ConfigurationError, KubeSchedulerConfiguration, load
 from muster.framework.config.problems import as_json
 from muster.framework.groups.annotations import PREFIX
+from muster.framework.model.run_seconds import RUN_SECONDS
 from muster.operator.cli import main
 from muster.operator.kube.credentials import load_connection
 from muster.operator.kube.errors import CredentialsError
 from muster.operator.process.settings import assemble
 from muster.plugins.catalog import IN_TREE
-from muster.plugins.reservation.ends import RUN_SECONDS
 from tests.model.test_fuzzed_kinds import without_texts
 from tests.model.wire import EXAMPLES
 from tests.security import test_fuzzed_requests

@@ -4,10 +4,11 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.framework.contract.group_tree import COMPOSITE_PREFIX
 from muster.plugins.gangscheduling.api import PodGroup
 from muster.plugins.gangscheduling.composite_api import CompositePodGroup
 from muster.plugins.gangscheduling.groups import Groups
-from muster.plugins.gangscheduling.hierarchy import COMPOSITE_PREFIX, is_root
+from muster.plugins.gangscheduling.hierarchy import is_root
 from muster.testing.clock import VirtualClock
 from tests.coscheduling.objects import typed_pod
 from tests.gangscheduling.world import make_composite, make_group, make_members

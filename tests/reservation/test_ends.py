@@ -1,7 +1,8 @@
 """Since when pods run, and when they end, as a leader knows it that was not there when they were placed."""
 
+from muster.framework.model.run_seconds import RUN_SECONDS
 from muster.framework.model.times import rfc3339
-from muster.plugins.reservation.ends import RUN_SECONDS, KnownEnds
+from muster.plugins.reservation.ends import KnownEnds
 from muster.testing.clock import VirtualClock
 from tests.builders import PodDict, make_pod
 from tests.coscheduling.objects import typed_pod

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.operator.podgroups.definition import definition
+from muster.plugins.coscheduling.definition import definition
 from muster.sandbox import Sandbox
 from tests.sandbox.kubectl import Kubectl
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from muster.operator.podgroups.definition import definition
+from muster.plugins.coscheduling.definition import definition
 from muster.sandbox import Sandbox
 from muster.sandbox.contents import NodeShape
 from muster.sandbox.kinds import EVENTS_V1, NAMESPACES, NODES, PODS

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from muster.operator.podgroups.definition import definition
 from muster.plugins.catalog import IN_TREE
+from muster.plugins.coscheduling.definition import definition
 from muster.sandbox import ApiError, Sandbox
 from muster.sandbox.clock import Sources
 from muster.sandbox.discovery import folder

@@ -22,13 +22,13 @@ from hypothesis import strategies as st
 
 from muster.framework.groups.healing import HEALING_POLICY, healing_fault, healing_policy
 from muster.framework.model.pod import Pod
+from muster.framework.model.run_seconds import RUN_SECONDS, run_seconds
 from muster.framework.model.times import rfc3339
 from muster.operator.podgroups.admission import refusals
 from muster.operator.serving import Server, application
 from muster.operator.web.safety import KEY
 from muster.plugins.coscheduling import disruption
 from muster.plugins.coscheduling.topology import ANNOTATIONS, AnnotationError, topology_of
-from muster.plugins.reservation.ends import RUN_SECONDS, run_seconds
 from muster.testing import make_pod
 from tests.coscheduling.controller.test_webhook import ASKED, REVIEW
 from tests.coscheduling.controller.test_webhook import serving as serving_reviews

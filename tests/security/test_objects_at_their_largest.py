@@ -20,12 +20,12 @@ from muster.framework.contract import WatchedKind
 from muster.framework.model import pod_info
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
+from muster.framework.model.run_seconds import RUN_SECONDS
 from muster.framework.scheduler.engine import Engine
 from muster.operator.explain import picture as picture_module
 from muster.operator.explain.picture import picture
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.plugins.limits.pod_limits import PodLimitsArgs
-from muster.plugins.reservation.ends import RUN_SECONDS
 from muster.plugins.reservation.plugin import held_in
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 from tests.security.shapes import SHAPES

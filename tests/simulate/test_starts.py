@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from muster.framework.config.load import load
+from muster.framework.contract.reservation import Start
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time, rfc3339
 from muster.operator.cli import main
@@ -17,7 +18,6 @@ from muster.operator.explain.live import explain_among
 from muster.operator.explain.tables import render
 from muster.operator.process.settings import assemble
 from muster.operator.simulate.rehearsal import Rehearsal
-from muster.operator.simulate.starts import Start
 from muster.testing import configuration_of
 from tests.builders import PodDict, make_node, make_pod
 from tests.simulate.rehearsing import member, muster, objects, pod_group

@@ -17,7 +17,6 @@ from muster.framework.model.pod import Pod
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import load_connection
 from muster.operator.kube.transport import Transport
-from muster.operator.podgroups.definition import definition
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.operator.serving import Server
 from muster.operator.web.following import Asked, Following
@@ -25,6 +24,7 @@ from muster.operator.web.routes import Pages, Time
 from muster.operator.web.safety import KEY, only_with
 from muster.operator.web.stream import Ticker
 from muster.plugins.coscheduling.api import PodGroup
+from muster.plugins.coscheduling.definition import definition
 from muster.sandbox import NodeShape, Sandbox
 from muster.sandbox.kinds import NODES, PODS
 from muster.sandbox.registry import Kind

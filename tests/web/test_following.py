@@ -10,10 +10,10 @@ from muster.operator.kube.auth import StaticAuth
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection, load_connection
 from muster.operator.kube.transport import Transport
-from muster.operator.podgroups.definition import definition
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.operator.web.cluster import Unanswered
 from muster.operator.web.following import Asked, Following
+from muster.plugins.coscheduling.definition import definition
 from muster.sandbox import Sandbox
 from tests.builders import make_pod
 from tests.web.served import Shown

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from muster.operator.podgroups.definition import definition, schema
+from muster.plugins.coscheduling.definition import definition, schema
 
 FILE = Path(__file__).parents[3] / "deploy" / "crds" / "scheduling.x-k8s.io_podgroups.yaml"
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.framework.contract import CycleState, Status
+from muster.framework.model.claims import BOUND_BY_CONTROLLER, SELECTED_NODE
 from muster.plugins.volumes.binding import VolumeBinding
-from muster.plugins.volumes.claims import BOUND_BY_CONTROLLER, SELECTED_NODE
 from muster.plugins.volumes.ledger import Ledger
 from tests.builders import PodDict, make_node, make_pod
 from tests.plugins.cluster import Cluster, info

@@ -2,7 +2,7 @@
 
 `deploy/crds/` holds what this prints. After a change of the structs run, in the repository's root:
 
-    python -m muster.operator.podgroups.definition > deploy/crds/scheduling.x-k8s.io_podgroups.yaml
+    python -m muster.plugins.coscheduling.definition > deploy/crds/scheduling.x-k8s.io_podgroups.yaml
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from muster.plugins.coscheduling.api import (
+from .api import (
     GROUP,
     KIND,
     PLURAL,

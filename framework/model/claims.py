@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from muster.framework.model.pod_info import PodInfo
-from muster.framework.model.quantity import Quantity, nanos, value
-from muster.framework.model.volumes import PersistentVolume, PersistentVolumeClaim
+from .pod_info import PodInfo
+from .quantity import Quantity, nanos, value
+from .volumes import PersistentVolume, PersistentVolumeClaim
 
 BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"

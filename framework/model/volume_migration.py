@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from muster.framework.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Volume
-from muster.framework.model.volume_sources import Sources
-from muster.framework.model.volumes import CSINode, PersistentVolume, VolumeNodeAffinity
+from .pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Volume
+from .volume_sources import Sources
+from .volumes import CSINode, PersistentVolume, VolumeNodeAffinity
 
 MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 ZONE: Final = "topology.kubernetes.io/zone"

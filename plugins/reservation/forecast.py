@@ -1,0 +1,103 @@
+"""When those that find no capacity now start at the latest once some is reserved for them, and who has to end before.
+
+`simulate` and `why` add the plugin to every profile of a rehearsal. It notes who was refused for want of capacity, and
+when pods end, and asks the planner of reservations what would come of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import NamedTuple
+
+from muster.framework.contract import (
+    CycleState,
+    DecisionFollower,
+    GroupDecision,
+    Handle,
+    PodDecision,
+    PodFollower,
+    PodInfo,
+    PostBindPlugin,
+)
+from muster.framework.contract.group_tree import COMPOSITE_PREFIX
+from muster.framework.contract.reservation import Start, StartForecaster
+from muster.framework.model.times import rfc3339
+
+from .args import NAME
+from .ends import KnownEnds
+from .holds import Hold
+from .planning import plan_for
+from .wanted import Wanted, wanted_by_group, wanted_by_pod
+
+
+class Forecaster(StartForecaster, PostBindPlugin, DecisionFollower, PodFollower):
+    """A plugin is made only if it extends a point; at this one nothing is done."""
+
+    name = f"{NAME}Forecaster"
+
+    def __init__(self, args: None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._noted: _Noted = handle.shared(self.name, lambda: _Noted(handle))
+
+    def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Does nothing."""
+
+    def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
+        """Keeps the ends."""
+        self._noted.ends.follow(old, new)
+
+    def on_pod_decision(self, decision: PodDecision) -> None:
+        """A pod by itself."""
+        self._noted.decided(_Who(decision.pod.key), wanted_by_pod(decision))
+
+    def on_group_decision(self, decision: GroupDecision) -> None:
+        """A group, or a tree of groups."""
+        composite = decision.group.startswith(COMPOSITE_PREFIX)
+        who = _Who(decision.group.removeprefix(COMPOSITE_PREFIX), group=True, composite=composite)
+        self._noted.decided(who, wanted_by_group(decision))
+
+    def starts(self) -> Sequence[Start]:
+        """The most important first, each beside what would be reserved for those before it."""
+        return tuple(self._noted.starts())
+
+
+class _Who(NamedTuple):
+    """Who waits, as `Start` has it."""
+
+    name: str
+    group: bool = False
+    composite: bool = False
+
+
+class _Noted:
+    """What the plugins of all profiles noted: the last that each pod and group wanted and did not get."""
+
+    def __init__(self, handle: Handle) -> None:
+        self.ends = KnownEnds(handle.clock)
+        self._handle = handle
+        self._began = handle.clock.now()
+        self._wanted: dict[_Who, Wanted] = {}
+
+    def decided(self, who: _Who, wanted: Wanted | None) -> None:
+        """`wanted` is None for one that got it, or does not lack capacity."""
+        self._wanted.pop(who, None)
+        if wanted is not None:
+            self._wanted[who] = wanted
+
+    def starts(self) -> Iterator[Start]:
+        """See `Forecaster.starts`."""
+        handle, holds = self._handle, list[Hold]()
+        by_priority = sorted(self._wanted.items(), key=lambda each: -max(pod.priority for pod in each[1].pods))
+        for who, wanted in by_priority:
+            endings = [*self.ends.later_than(self._began)]
+            found = plan_for(wanted, endings, holds, handle, self._began).holds
+            start = found[0].start if found else inf
+            if start == inf:
+                continue
+            holds += found
+            nodes = {handle.snapshot.names[row] for hold in found for row in hold.rows.tolist()}
+            before = sorted((each for each in endings if each.at <= start), key=lambda each: each.at)
+            after = [each.pod.key for each in before if each.node_name in nodes]
+            by = handle.clock.wall() + start - handle.clock.now()
+            yield Start(who.name, who.group, rfc3339(by), after, who.composite)
