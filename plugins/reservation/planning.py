@@ -25,6 +25,7 @@ from muster.framework.contract import (
     Partition,
     PodInfo,
     PodSignature,
+    SnapshotReader,
     Unfinished,
     checkpoint,
 )
@@ -79,10 +80,13 @@ def plan_for(
     handle: Handle,
     now: float,
     outlook: Outlook = Outlook(),
+    *,
+    giving_way: Iterable[Hold] = (),
 ) -> Found:
     """What is to be held so that it starts as early as possible.
 
-    Of a tree, the room of one part after another, in the order that they are tried in.
+    Of a tree, the room of one part after another, in the order that they are tried in. What `holds` have is left to
+    them. What those `giving_way` have is not: where they alone keep off what would start at once, that is held.
     """
     snapshot = handle.snapshot
     rows = snapshot.live_rows()
@@ -109,8 +113,12 @@ def plan_for(
     asked = replace(asked, needs=[*asked.needs, *besides])
     within = None if wanted.within is None else np.flatnonzero(np.isin(rows, wanted.within))
     found = plan_group(room, asked, now, within)
-    if found is None or found.start <= now:  # it is not for want of room that they wait
+    if found is None:
         return Found((), hindered)
+    if found.start <= now:
+        beside = plan_group(_beside(giving_way, room, rows, snapshot), asked, now, within)
+        if beside is not None and beside.start <= now:  # it is not for want of capacity that they wait
+            return Found((), hindered)
     placed = {each.group.key: each for each in found.placed}
     holds = [
         _hold(wanted, group, found, placed[group.key], handle, rows)
@@ -267,16 +275,6 @@ def _room(rows: Rows, endings: Iterable[Ending], holds: Iterable[Hold], handle: 
     offered = np.vstack([columns.allocatable[:, rows], columns.allowed_pods[rows]]).T
     place = np.full(snapshot.height, -1, np.intp)
     place[rows] = np.arange(len(rows))
-    free = offered - used
-    for hold in holds:
-        there = place[hold.rows] >= 0
-        at = place[hold.rows][there]
-        free[at, -1] -= hold.pods[there]
-        for name, amounts in hold.amounts.items():
-            index = columns.index(name)
-            if index is not None:
-                free[at, index] -= amounts[there]
-        checkpoint()
     ends, nodes, given_back = _given_back(endings, handle)
     nodes = place[nodes]
     in_time = int(np.searchsorted(ends, outlook.horizon, side="right"))
@@ -287,7 +285,25 @@ def _room(rows: Rows, endings: Iterable[Ending], holds: Iterable[Hold], handle: 
     later = Later(
         np.maximum(open_ended, 0), np.minimum(long_lived, np.maximum(open_ended, 0)), np.isin(rows, outlook.chosen)
     )
-    return Room(free, ends, nodes, given_back, later, outlook.horizon)
+    room = Room(offered - used, ends, nodes, given_back, later, outlook.horizon)
+    return _beside(holds, room, rows, snapshot)
+
+
+def _beside(holds: Iterable[Hold], room: Room, rows: Rows, snapshot: SnapshotReader) -> Room:
+    """What is left beside what is held."""
+    place = np.full(snapshot.height, -1, np.intp)
+    place[rows] = np.arange(len(rows))
+    free = room.free.copy()
+    for hold in holds:
+        there = place[hold.rows] >= 0
+        at = place[hold.rows][there]
+        free[at, -1] -= hold.pods[there]
+        for name, amounts in hold.amounts.items():
+            index = snapshot.resources.index(name)
+            if index is not None:
+                free[at, index] -= amounts[there]
+        checkpoint()
+    return replace(room, free=free)
 
 
 def _long_lived(rows: Rows, handle: Handle, outlook: Outlook) -> Amounts:

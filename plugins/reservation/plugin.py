@@ -293,14 +293,16 @@ class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFoll
         """What is to be held for the waiter, nothing where it waits in vain.
 
         It takes no room from others that were promised a time or that come before it. If it has little chance itself,
-        it takes none from anybody.
+        it takes none from anybody. Where those that give way have what it needs to start at once, it takes that.
         """
         shared, now = self._shared, self.handle.clock.now()
         chosen = known if waiter.round == shared.waiters.round_of(waiter) else ()
         outlook = shared.outlook(waiter, chosen)
         others = [hold for hold in shared.holds if hold.holder != waiter.holder]
         firm = [hold for hold in others if not self._gives_way(hold, waiter)]
-        found = plan_for(wanted, shared.ends.later_than(now), firm, self.handle, now, outlook)
+        least = min(pod.priority for pod in wanted.pods)
+        soft = [hold for hold in others if hold not in firm and hold.priority >= least]
+        found = plan_for(wanted, shared.ends.later_than(now), firm, self.handle, now, outlook, giving_way=soft)
         waiter.hindered = found.hindered
         shared.waiters.judge(waiter, found.holds[0].cost if found.holds else None)
         if waiter.chance is Chance.SLIM and len(firm) < len(others):

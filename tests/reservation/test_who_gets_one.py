@@ -180,6 +180,21 @@ async def test_who_waits_for_pods_that_stay_gets_room_again_when_one_of_them_has
     assert held_nodes(scheduler) == [["a"]]
 
 
+async def test_who_waits_for_pods_that_stay_gives_way_to_a_pod_that_fits_beside_them(
+    scheduler: VirtualScheduler,
+) -> None:
+    scheduler.add_nodes(make_node("a", cpu="4"))
+    scheduler.add(runs_for("service", 1, node="a"), runs_for("other", 1, node="a"), runs_for("large", 4))
+    await scheduler.run(2 * AFTER + 5)
+    scheduler.delete("default/other")
+    await scheduler.run(10)
+    scheduler.add(runs_for("small", 3))
+    await scheduler.run(AFTER - 5)
+    assert (held_nodes(scheduler), scheduler.node_of("default/small")) == ([["a"]], "")
+    await scheduler.run(10)
+    assert (held_nodes(scheduler), scheduler.node_of("default/small")) == ([], "a")
+
+
 async def test_a_tree_gets_room_for_the_parts_that_it_needs_and_then_for_those_beyond(
     scheduler: VirtualScheduler,
 ) -> None:
