@@ -1,7 +1,8 @@
 """Who waits for want of room, since when, and for whom room is to be reserved: those that have waited longest.
 
 A wait begins when the condition `PodScheduled` of a pod became False. The API keeps that, so a new leader counts on,
-and reserves when the one before would have. One object serves the plugins of all profiles. A pod waits with one holder
+and reserves when the one before would have. No wait begins before its pod was created, whatever a clock that is behind
+has written. One object serves the plugins of all profiles. A pod waits with one holder
 at a time, the one that it was refused with last. One timer is armed, for the waiter whose next round begins first. A
 waiter that the last plan has found to wait in vain leaves its place to others; `looks` has it planned for again when
 something has changed.
@@ -214,11 +215,19 @@ class LongWaiters:
             self._activate({pod.key: pod for pod in waiter.pods.values()})
 
     def _refused_at(self, pods: Iterable[PodInfo]) -> float:
-        """When the first of these was refused first, as their conditions say; now where none has been."""
+        """When the first of these was refused first, as their conditions say; now where none has been.
+
+        The leader's clock writes a condition, the API server's clock the creation, and no pod is refused before that.
+        """
         now, wall = self._clock.now(), self._clock.wall()
-        refused = (pod.pod.status.condition(POD_SCHEDULED) for pod in pods)
-        times = (each.last_transition_time for each in refused if each is not None and each.status == "False")
-        return min([now, *(now - wall + parse_time(time) for time in times if time)])
+        found = now
+        for pod in pods:
+            condition = pod.pod.status.condition(POD_SCHEDULED)
+            if condition is not None and condition.status == "False" and condition.last_transition_time:
+                created = pod.pod.metadata.creation_timestamp
+                refused = parse_time(condition.last_transition_time)
+                found = min(found, now - wall + max(refused, parse_time(created) if created else refused))
+        return found
 
     def _place(self, waiter: Waiter) -> tuple[Chance, int, bool, float]:
         start = self._start_of(waiter.holder)

@@ -100,6 +100,17 @@ def test_a_condition_from_a_clock_that_is_ahead_begins_no_wait_in_the_future() -
     assert waiting.waiter("a").since == waiting.clock.now()
 
 
+def test_a_condition_from_a_clock_that_is_behind_begins_no_wait_before_the_pod_was_created() -> None:
+    waiting = Waiting()
+    waiting.wait(80)
+    wall = waiting.clock.wall()
+    behind = {"type": "PodScheduled", "status": "False", "lastTransitionTime": rfc3339(wall - 900)}
+    pod = make_pod("a") | {"status": {"conditions": [behind]}}
+    pod["metadata"]["creationTimestamp"] = rfc3339(wall - 30)
+    waiting.waiters.refused("a", [typed_pod(pod)])
+    assert waiting.waiter("a").since == waiting.clock.now() - 30
+
+
 @pytest.mark.timeout(20)
 def test_a_round_begins_at_its_moment_though_the_difference_of_both_rounds_to_less() -> None:
     """A decision at that very moment would else look for the next round for ever."""
