@@ -33,7 +33,7 @@ from muster.framework.contract import (
     WatchedKind,
 )
 from muster.framework.contract.handle import HasMetadata
-from muster.framework.contract.observer import NullObserver, Observer
+from muster.framework.metrics import SchedulerMetrics
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.plugins.catalog import IN_TREE
 
@@ -74,7 +74,7 @@ class _Handle:
     binder: Binder | None
     api: Api | None
     values: dict[str, Any]
-    observer: Observer
+    metrics: SchedulerMetrics
 
     def lister(self, resource: str) -> _Lister:
         return self.listers[resource]
@@ -116,7 +116,7 @@ class Cluster:
         *,
         binder: Binder | None = None,
         api: Api | None = None,
-        observer: Observer | None = None,
+        metrics: SchedulerMetrics | None = None,
         objects: Iterable[tuple[str, HasMetadata]] = (),
     ) -> AnyPlugin:
         """A plugin that lives in this cluster, and has followed what happened in it.
@@ -125,7 +125,7 @@ class Cluster:
         Where no arguments are given, it gets the defaults of its own.
         """
         handle = _Handle(
-            self.snapshot, self.clock, self._listers, binder, api, self._shared, observer or NullObserver()
+            self.snapshot, self.clock, self._listers, binder, api, self._shared, metrics or SchedulerMetrics()
         )
         args = kind.args_model() if args is None and kind.args_model is not None else args
         plugin = kind(args, cast("Handle", handle))

@@ -16,9 +16,9 @@ import yaml
 
 from muster.framework.cache.recount import differences
 from muster.framework.config import load, resolve
-from muster.framework.contract import Lister, Node, Observer, Plugin, Pod, PodInfo
-from muster.framework.contract.observer import NullObserver
+from muster.framework.contract import Lister, Node, Plugin, Pod, PodInfo
 from muster.framework.contract.plugin import extension_points
+from muster.framework.metrics import SchedulerMetrics
 from muster.framework.runtime.standstill import Standstill
 from muster.framework.scheduler.engine import Engine, build_engine
 from muster.framework.scheduler.profile_handle import Ports
@@ -52,7 +52,6 @@ class VirtualScheduler:
         self,
         *plugins: type[Plugin],
         configuration: bytes | None = None,
-        observer: Observer | None = None,
         seed: int = 0,
         stopwatch: Callable[[], float] = lambda: 0.0,
     ) -> None:
@@ -75,7 +74,7 @@ class VirtualScheduler:
         self._plugins = plugins
         names = ["Coscheduling", *(plugin.name for plugin in plugins)]
         self._configuration = configuration if configuration is not None else configuration_of(names)
-        self._observer = observer or NullObserver()
+        self.metrics = SchedulerMetrics()
         self._stopwatch = stopwatch
         self._tasks: set[asyncio.Task[None]] = set()
         self.start()
@@ -93,7 +92,7 @@ class VirtualScheduler:
             binder=self.binder,
             conditions=self,
             events=lambda name: self,
-            observer=self._observer,
+            metrics=self.metrics,
             listers=listers,
             standstill=Standstill(self._stopwatch),
         )

@@ -9,6 +9,7 @@ object model and the snapshot included; a name that is not exported is no part o
 from ..config.args.models import PluginArgs
 from ..config.fields import Int64, Text
 from ..config.problems import Problem, invalid
+from ..metrics import SchedulerMetrics
 from ..model.meta import ObjectMeta, Wire
 from ..model.node import Node
 from ..model.pod import Pod
@@ -48,7 +49,6 @@ from .handle import (
     WatchedKind,
 )
 from .nominator import Nominator, Trial
-from .observer import Observer
 from .plugin import (
     MAX_NODE_SCORE,
     BindPlugin,
@@ -130,7 +130,6 @@ __all__ = [
     "Nominator",
     "ObjectFollower",
     "ObjectMeta",
-    "Observer",
     "Part",
     "Partition",
     "PermitPlugin",
@@ -159,6 +158,7 @@ __all__ = [
     "QueuedPod",
     "ReservePlugin",
     "RoomInAll",
+    "SchedulerMetrics",
     "ScorePlugin",
     "Scores",
     "Shortage",

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from ..metrics import SchedulerMetrics
 from ..model.meta import ObjectMeta
 from ..model.pod_info import PodInfo
 from ..snapshot.reader import SnapshotReader
@@ -18,7 +19,6 @@ from .api import Api
 from .cycle_state import CycleState
 from .extender import Victims
 from .nominator import Nominator, Trial
-from .observer import Observer
 from .pod_group import DisruptionUnit
 from .status import Status
 from .verdicts import Diagnosis
@@ -221,7 +221,7 @@ class Handle(Protocol):
         ...
 
     @property
-    def observer(self) -> Observer:
+    def metrics(self) -> SchedulerMetrics:
         """Metrics."""
         ...
 

@@ -1,6 +1,6 @@
 """Which entity is where: activeQ, backoffQ and unschedulablePods, with an index by pod and by group.
 
-`EntityMoves` decides where an entity goes; this puts it there, finds it, counts, tells the observer, and hands out
+`EntityMoves` decides where an entity goes; this puts it there, finds it, counts, tells the metrics, and hands out
 the next one. What a plugin's error leaves without a place in the order is held off in backoffQ.
 """
 
@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from math import floor
 
-from ..contract.observer import EntityType, Observer
 from ..contract.status import Status
+from ..metrics import EntityType, SchedulerMetrics
 from ..work import Pause, at_once
 from .admission import Admission, Key
 from .backoff_queue import BackoffPolicy, BackoffQueue
@@ -45,13 +45,13 @@ class Places:
         backoff: BackoffPolicy,
         *,
         now: Callable[[], float],
-        observer: Observer,
+        metrics: SchedulerMetrics,
         on_entry: Callable[[], None],
     ) -> None:
         self._admission = admission
         self._backoff = backoff
         self._now = now
-        self._observer = observer
+        self._metrics = metrics
         self.on_entry = on_entry
         self.active_q: LazyHeap[QueuedEntity] = LazyHeap()
         self.backoff_q = BackoffQueue()
@@ -184,14 +184,14 @@ class Places:
         queue = place or entity.place
         if queue is Place.GATED:
             queue = Place.UNSCHEDULABLE  # as kube-scheduler counts it
-        self._observer.queue_incoming(queue.queue, event, entity=kind, pods=pods)
+        self._metrics.queue_incoming(queue.queue, event, entity=kind, pods=pods)
         self.on_entry()
 
     def count_rejected(self, entity: QueuedEntity, change: int) -> None:
         """So many more pods are, or are not any more, held back by the plugins that rejected the entity."""
         if change:
             for plugin in entity.rejectors:
-                self._observer.unschedulable_pods(plugin, profile=entity.profile, change=change)
+                self._metrics.unschedulable_pods.add((plugin, entity.profile), change)
 
     def count_pods(self) -> dict[str, int]:
         """Pods by sub-queue, named as in metrics, gated ones apart. Walks the groups, not the pods."""

@@ -40,9 +40,9 @@ from ..contract.events import (
     pod_update_events,
 )
 from ..contract.handle import Clock
-from ..contract.observer import EntityType, Observer
 from ..contract.plugin import QueuedPod
 from ..contract.status import Status
+from ..metrics import EntityType, SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..work import checkpoint
 from .admission import Admission
@@ -98,7 +98,7 @@ class SchedulingQueue:
         settings: QueueSettings,
         *,
         clock: Clock,
-        observer: Observer,
+        metrics: SchedulerMetrics,
         on_ready: Callable[[], None],
     ) -> None:
         """`on_ready` wakes whoever pops; it is called often and must be cheap."""
@@ -107,7 +107,7 @@ class SchedulingQueue:
         errors = ErrorLog(log, clock.now)
         hints = QueueingHints(policy, errors)
         self._admission = admission = Admission(policy, errors)
-        self._places = Places(admission, hints, settings.backoff, now=clock.now, observer=observer, on_entry=on_ready)
+        self._places = Places(admission, hints, settings.backoff, now=clock.now, metrics=metrics, on_entry=on_ready)
         self._waiting = WaitingEntities(self._places, admission, hints, policy, settings, now=clock.now)
         self._in_flight = InFlightPods(hints.of_interest)
         self._next_sweep = clock.now()

@@ -31,7 +31,7 @@ _MOST_REORDERED = 2_000
 
 
 class WaitingEntities:
-    """What waits. The observer hears of whatever enters a sub-queue."""
+    """What waits. Whatever enters a sub-queue is counted."""
 
     def __init__(
         self,

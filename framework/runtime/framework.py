@@ -20,10 +20,10 @@ from ..contract.decision import GroupDecision, PodDecision
 from ..contract.events import EventRegistration
 from ..contract.group import GroupPlugin
 from ..contract.handle import Clock, Handle
-from ..contract.observer import Observer
 from ..contract.plugin import PreBindPlugin, ReservePlugin
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
+from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..snapshot.partitions import Partition
 from ..snapshot.snapshot import Snapshot
@@ -69,7 +69,7 @@ class Framework:
         nominator: PodNominator,
         waiting: WaitingPods,
         clock: Clock,
-        observer: Observer,
+        metrics: SchedulerMetrics,
         watch: Watch,
     ) -> None:
         """`handle` makes what the plugins get, for this framework.
@@ -81,8 +81,8 @@ class Framework:
         self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
         self._waiting = waiting
         self._clock = clock
-        self._observer = observer
-        self.calls = self._calls = PluginCalls(self.name, clock.now, observer, watch)
+        self._metrics = metrics
+        self.calls = self._calls = PluginCalls(self.name, clock.now, metrics, watch)
         self.registrations = self._registered()
         self.groups = Groups(self.plugins.groups, self._calls)
         self._concerned = ConcernedPlugins(self.plugins.plugins.values(), self._calls)
@@ -318,7 +318,7 @@ class Framework:
         finally:
             self._waiting.discard(pod.uid)
         code = Code.SUCCESS if status is None else status.code
-        self._observer.permit_wait(code, seconds=self._clock.now() - since)
+        self._metrics.permit_wait_duration.observe((code.wire_name,), self._clock.now() - since)
         return status if status is None or status.rejected else error_in("waiting on permit for pod", status)
 
     def run_pre_bind_pre_flights(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..contract.cycle_state import CycleState
 from ..contract.events import Hint, HintFunction
-from ..contract.observer import Observer
 from ..contract.plugin import Plugin, PodGroupPostFilterPlugin, PostFilterPlugin
 from ..contract.pod_group import PodGroupInfo, PodGroupTrial
 from ..contract.status import SKIP, Code, Status
 from ..contract.verdicts import Diagnosis
+from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..queue.hints import ErrorLog
 from ..work import GivenUp
@@ -48,11 +48,11 @@ class PluginCalls:
         now: seconds on the engine's clock.
     """
 
-    __slots__ = ("_errors", "_hints", "_observer", "_profile", "_watch", "now")
+    __slots__ = ("_errors", "_hints", "_metrics", "_profile", "_watch", "now")
 
-    def __init__(self, profile: str, now: Callable[[], float], observer: Observer, watch: Watch) -> None:
+    def __init__(self, profile: str, now: Callable[[], float], metrics: SchedulerMetrics, watch: Watch) -> None:
         self._profile = profile
-        self._observer = observer
+        self._metrics = metrics
         self._watch = watch
         self._errors = ErrorLog(log, now)
         self._hints: dict[HintFunction, HintFunction] = {}
@@ -209,15 +209,17 @@ class PluginCalls:
 
     def evaluated(self, plugins: tuple[str, ...], point: Point) -> None:
         """These plugins had their say at `point`."""
-        self._observer.plugins_evaluated(plugins, point=point.name, profile=self._profile)
+        self._metrics.plugin_evaluations.add_each(plugins, (point.name, self._profile))
 
     def point_ended(self, point: Point, status: Status | None, since: float) -> None:
         """An extension point that began at `since` has ended with `status`."""
-        self._observer.extension_point(point.name, _code(status), profile=self._profile, seconds=self.now() - since)
+        self._metrics.extension_point_duration.observe(
+            (point.name, _code(status).wire_name, self._profile), self.now() - since
+        )
 
     def _executed(self, point: Point, plugin: Plugin, answer: object, seconds: float) -> None:
         code = _code(answer if isinstance(answer, Status) else None)
-        self._observer.plugin_execution(plugin.name, point=point.name, status=code, seconds=seconds)
+        self._metrics.plugin_execution_duration.observe((plugin.name, point.name, code.wire_name), seconds)
 
     def log_failure(self, point: Point, plugin: Plugin, about: Subject, answer: object) -> None:
         """Log an ERROR that fails no pod, once in a while for each plugin and point."""

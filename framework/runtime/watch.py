@@ -11,8 +11,8 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from ..contract.observer import Observer
 from ..contract.plugin import Plugin
+from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from .budgets import LEAST_STRETCH_SECONDS, Budgets
 from .points import Point
@@ -73,15 +73,15 @@ class Watch:
         accounts: by the id of a call under way that has stopped at checkpoints, the seconds that it worked until then.
     """
 
-    __slots__ = ("_budgets", "_named", "_now", "_observer", "_resumed", "accounts", "current", "paused")
+    __slots__ = ("_budgets", "_metrics", "_named", "_now", "_resumed", "accounts", "current", "paused")
 
-    def __init__(self, now: Callable[[], float], observer: Observer) -> None:
+    def __init__(self, now: Callable[[], float], metrics: SchedulerMetrics) -> None:
         self.current: Running | None = None
         self.paused = 0.0
         self.accounts: dict[int, float] = {}
         self._budgets = Budgets(now)
         self._now = now
-        self._observer = observer
+        self._metrics = metrics
         self._resumed = 0.0
         self._named: dict[tuple[str, str], float] = {}
 
@@ -121,7 +121,7 @@ class Watch:
         if seconds <= SLOW_SECONDS:
             return
         plugin, point = running.plugin.name, running.point.name
-        self._observer.plugin_slow(plugin, point=point, seconds=seconds)
+        self._metrics.plugin_slow_calls.add((plugin, point))
         if now - self._named.get((plugin, point), -_QUIET_SECONDS) >= _QUIET_SECONDS:
             self._named[plugin, point] = now
             pairs = {"plugin": plugin, "point": point, "pod": running.about.key, "seconds": f"{seconds:.3f}"}

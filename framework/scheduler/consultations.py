@@ -162,7 +162,7 @@ class Consultations:
 
     async def _ask_about_nodes(self, pod: PodInfo, consultation: Consultation) -> None:
         try:
-            await consult(self._extenders, pod, consultation, self._ports.observer)
+            await consult(self._extenders, pod, consultation, self._ports.metrics)
         except Exception as error:
             log.exception("Asking extenders failed", extra={"pairs": {"pod": pod.key}})
             consultation.error = Status.failure(error=error)

@@ -16,9 +16,9 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from ..contract.handle import Clock
-from ..contract.observer import Observer
 from ..contract.status import Status
 from ..contract.topology import Favour, NoDomain, Topology, rank
+from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed
 from ..snapshot.partitions import NONE, Partition, Partitions
@@ -142,7 +142,7 @@ class _Asked(Generic[T]):
 class DomainSearch:
     """Searches. `node_of` gives the node that a pod, by UID, is counted on; of equals one is taken by `choose`.
 
-    What `observer` is told goes by `clock`.
+    What `metrics` is told goes by `clock`.
     """
 
     def __init__(
@@ -152,14 +152,14 @@ class DomainSearch:
         node_of: Callable[[str], str | None],
         choose: Choose,
         clock: Clock,
-        observer: Observer,
+        metrics: SchedulerMetrics,
     ) -> None:
         self._snapshot = snapshot
         self._room = room
         self._node_of = node_of
         self._choose = choose
         self._clock = clock
-        self._observer = observer
+        self._metrics = metrics
         self._partitions = Partitions(snapshot)
 
     def inside(self, rows: Rows | None) -> DomainSearch:
@@ -231,7 +231,7 @@ class DomainSearch:
         """`only` is the one domain that may be tried; None for all."""
         missing = asked.missing
         domains = len(partition) if only is None else 1
-        self._observer.placements_generated(domains, profile=asked.attempts[0].profile)
+        self._metrics.generated_placements.add((asked.attempts[0].profile,), domains)
         room = self._room_in(asked, partition)
         checkpoint()
         ranking = self._ranking(asked, partition, room)
@@ -265,7 +265,7 @@ class DomainSearch:
         began = self._clock.now()
         trial = self._try_in(asked, partition, number)
         feasible, seconds = len(trial.placed) >= asked.missing, self._clock.now() - began
-        self._observer.placement_evaluated(feasible=feasible, profile=asked.attempts[0].profile, seconds=seconds)
+        self._metrics.placement_evaluated(feasible=feasible, profile=asked.attempts[0].profile, seconds=seconds)
         return trial
 
     def _try_in(self, asked: _Asked[T], partition: Partition, number: int) -> T:

@@ -102,8 +102,8 @@ def build_engine(
     Raises ConfigurationError when a plugin cannot be made.
     """
     ports = ports.held_up()
-    clock, measured, observer, standstill = ports.clock, ports.measured, ports.observer, ports.standstill
-    snapshot, waiting, watch = Snapshot(), WaitingPods(standstill), Watch(measured.now, observer)
+    clock, measured, metrics, standstill = ports.clock, ports.measured, ports.metrics, ports.standstill
+    snapshot, waiting, watch = Snapshot(), WaitingPods(standstill), Watch(measured.now, metrics)
     known = KnownPods([resolved.scheduler_name for resolved in profiles])
     reports = Reports(ports, known.get)
     frameworks: dict[str, Framework] = {}
@@ -115,7 +115,7 @@ def build_engine(
         max_seconds=configuration.pod_max_backoff_seconds,
         jitter=ports.random,
     )
-    queue = SchedulingQueue(policy, QueueSettings(backoff), clock=clock, observer=observer, on_ready=ports.wake)
+    queue = SchedulingQueue(policy, QueueSettings(backoff), clock=clock, metrics=metrics, on_ready=ports.wake)
     shared: dict[str, object] = {}
     units = DisruptionUnits(frameworks, cache.node_of)
     for resolved in profiles:
@@ -127,7 +127,7 @@ def build_engine(
             nominator=nominator,
             waiting=waiting,
             clock=measured,
-            observer=observer,
+            metrics=metrics,
             watch=watch,
         )
     plugins = [plugin for framework in frameworks.values() for plugin in framework.plugins.plugins.values()]
@@ -138,7 +138,7 @@ def build_engine(
     renewals = Renewals(reports, known.get, queue.is_unschedulable, clock)
     review = Review(algorithms, queue, nominator, reports, renewals, ports)
     parts = Parts(algorithms, cache, queue, nominator, reports, ports, watch, known)
-    domains = DomainSearch(snapshot, room, cache.node_of, ports.choose, measured, observer)
+    domains = DomainSearch(snapshot, room, cache.node_of, ports.choose, measured, metrics)
     consultations = Consultations(algorithms, queue, ports)
     one = PodScheduler(parts, consultations, review)
     trials = GroupTrials(one, snapshot, room)

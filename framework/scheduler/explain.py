@@ -14,9 +14,9 @@ from typing import Any
 from ..contract.cycle_state import CycleState
 from ..contract.decision import Evictions
 from ..contract.extender import EXTENDER, Consultation, Extender
-from ..contract.observer import NullObserver
 from ..contract.plugin import PreBindPlugin
 from ..contract.status import Status
+from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..runtime.framework import Framework
 from .algorithm import Algorithm, Feasible
@@ -74,7 +74,7 @@ async def heard(extenders: Sequence[Extender], algorithm: Algorithm, pod: PodInf
     rows = found.rows if found.filtered is None or found.status is not None else found.filtered.feasible
     asked = frozenset(algorithm.snapshot.names_of(rows))
     consultation = Consultation(nominated_first=False, asked=asked)
-    await consult(concerned, pod, consultation, NullObserver())
+    await consult(concerned, pod, consultation, SchedulerMetrics())
     return consultation
 
 

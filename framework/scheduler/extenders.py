@@ -20,9 +20,9 @@ from ..contract.extender import (
     PreemptionQuestion,
     Victims,
 )
-from ..contract.observer import Observer
 from ..contract.plugin import MAX_NODE_SCORE
 from ..contract.status import Status
+from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from .reports import DECISIONS
 
@@ -36,7 +36,9 @@ def interested(extenders: Iterable[Extender], pod: PodInfo) -> list[Extender]:
     return [extender for extender in extenders if extender.is_interested(pod)]
 
 
-async def consult(extenders: Sequence[Extender], pod: PodInfo, consultation: Consultation, observer: Observer) -> None:
+async def consult(
+    extenders: Sequence[Extender], pod: PodInfo, consultation: Consultation, metrics: SchedulerMetrics
+) -> None:
     """Ask about the nodes `consultation.asked`, and write down the answers.
 
     Filters are asked one after another, each about what the one before has left, then all prioritizers at once.
@@ -67,22 +69,24 @@ async def consult(extenders: Sequence[Extender], pod: PodInfo, consultation: Con
     consultation.statuses = statuses
     if len(left) > 1:
         prioritizers = [extender for extender in concerned if extender.is_prioritizer]
-        scores = await asyncio.gather(*(_prioritize(extender, pod, left, observer) for extender in prioritizers))
+        scores = await asyncio.gather(*(_prioritize(extender, pod, left, metrics) for extender in prioritizers))
         consultation.scores = {
             extender.name: found for extender, found in zip(prioritizers, scores, strict=True) if found
         }
 
 
-async def _prioritize(extender: Extender, pod: PodInfo, names: Sequence[str], observer: Observer) -> Mapping[str, int]:
+async def _prioritize(
+    extender: Extender, pod: PodInfo, names: Sequence[str], metrics: SchedulerMetrics
+) -> Mapping[str, int]:
     """Its scores as they count; none when it fails."""
-    observer.goroutines("prioritizing_extender", change=1)
+    metrics.goroutines.add(("prioritizing_extender",), 1)
     try:
         scores = await extender.prioritize(pod, names)
     except ExtenderError as error:
         _skipped(extender, "prioritize", pod, error)
         return {}
     finally:
-        observer.goroutines("prioritizing_extender", change=-1)
+        metrics.goroutines.add(("prioritizing_extender",), -1)
     return {name: score * extender.weight * _SCALE for name, score in scores.items()}
 
 

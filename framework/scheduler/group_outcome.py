@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..contract.decision import GroupDecision
-from ..contract.observer import GroupResult
 from ..contract.status import Status
+from ..metrics import GroupResult
 from ..runtime.group_calls import GroupCalls
 from .attempt import Attempt
 

@@ -15,10 +15,10 @@ from ..contract.cycle_state import CycleState, Unfinished
 from ..contract.events import ASSIGNED_POD_DELETE
 from ..contract.extender import Extender, PreemptionQuestion, Victims
 from ..contract.handle import Binder, Clock, ConditionWriter, EventSink, Lister, Timer
-from ..contract.observer import NullObserver, Observer
 from ..contract.pod_group import DisruptionUnit
 from ..contract.status import Status
 from ..contract.verdicts import Diagnosis
+from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.framework import Framework
@@ -50,7 +50,7 @@ class Ports:
         conditions: writes PodScheduled conditions.
         events: the EventSink of a profile, by schedulerName.
         listers: objects of the kinds that plugins declared in `watches`.
-        observer: metrics.
+        metrics: metrics.
         api: reads and writes what plugins have to.
         extenders: webhooks that have a say, in the order of asking.
         choose: `(n) -> 0 … n - 1`, one of n nodes that are equally good: any in a process that schedules, the first
@@ -67,7 +67,7 @@ class Ports:
     conditions: ConditionWriter
     events: Callable[[str], EventSink]
     listers: Mapping[str, Lister] = field(default_factory=dict)
-    observer: Observer = field(default_factory=NullObserver)
+    metrics: SchedulerMetrics = field(default_factory=SchedulerMetrics)
     api: Api = field(default_factory=NoApi)
     extenders: Sequence[Extender] = ()
     choose: Callable[[int], int] = first_of_equals
@@ -142,9 +142,9 @@ class ProfileHandle:
         return self.ports.api
 
     @property
-    def observer(self) -> Observer:
+    def metrics(self) -> SchedulerMetrics:
         """Metrics."""
-        return self.ports.observer
+        return self.ports.metrics
 
     @contextmanager
     def trial(self) -> Iterator[PodTrial]:

@@ -76,9 +76,9 @@ class GroupScheduler:
             attempt.tell_followers()
             checkpoint()
         seconds = now() - began
-        self._ports.observer.group_algorithm_seconds(seconds)
+        self._ports.metrics.podgroup_scheduling_algorithm_duration.observe((), seconds)
         result = "scheduled" if outcome.placed and _has_quorum(plugin, group) else outcome.failure()
-        self._ports.observer.group_attempt(result, profile=attempts[0].profile, seconds=seconds)
+        self._ports.metrics.group_attempted(result, profile=attempts[0].profile, seconds=seconds)
         if outcome.together:
             self._pods.handle_failure(outcome.failed)
         else:

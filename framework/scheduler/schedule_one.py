@@ -130,7 +130,7 @@ class PodScheduler:
             if found.status.rejected:
                 found.status = Status(found.status.code, (text,), found.status.plugin)
             self._fail(attempt, found.status, found.diagnosis)
-        self._parts.ports.observer.algorithm_seconds(self._clock.now() - began)
+        self._parts.ports.metrics.scheduling_algorithm_duration.observe((), self._clock.now() - began)
         if attempt.status is None and self.assume_and_reserve(attempt):
             self.permit(attempt)
 
@@ -145,7 +145,7 @@ class PodScheduler:
         found = self._find_host(attempt)
         if found.status is not None:
             self._fail(attempt, found.status, found.diagnosis)
-        self._parts.ports.observer.algorithm_seconds(self._clock.now() - began)
+        self._parts.ports.metrics.scheduling_algorithm_duration.observe((), self._clock.now() - began)
 
     def _find_host(self, attempt: Attempt) -> Feasible:
         """Choose among the nodes that fit, if there are any."""
@@ -235,12 +235,12 @@ class PodScheduler:
     @contextmanager
     def counted(self) -> Iterator[None]:
         """Count a task that binds while it is under way."""
-        observer = self._parts.ports.observer
-        observer.goroutines("binding", change=1)
+        metrics = self._parts.ports.metrics
+        metrics.goroutines.add(("binding",), 1)
         try:
             yield
         finally:
-            observer.goroutines("binding", change=-1)
+            metrics.goroutines.add(("binding",), -1)
 
     async def wait_on_permit(self, attempt: Attempt) -> bool:
         """Wait for Permit, then look at the node again. On failure all is given back."""
@@ -308,9 +308,11 @@ class PodScheduler:
         framework.run_post_bind_plugins(state, pod, node_name)
 
     def _observe_bound(self, attempt: Attempt) -> None:
-        now, observer, queued = self._clock.now(), self._parts.ports.observer, attempt.queued
-        observer.attempt("scheduled", profile=attempt.profile, seconds=now - attempt.started)
-        observer.bound(attempts=queued.attempts, sli_seconds=now - queued.first_seen, after_flush=attempt.after_flush)
+        now, metrics, queued = self._clock.now(), self._parts.ports.metrics, attempt.queued
+        metrics.pod_attempted("scheduled", profile=attempt.profile, seconds=now - attempt.started)
+        metrics.pod_bound(
+            attempts=queued.attempts, sli_seconds=now - queued.first_seen, after_flush=attempt.after_flush
+        )
         log.log(DECISIONS, "Bound pod", extra={"pairs": {"pod": attempt.pod.key, "node": attempt.node_name}})
 
     def _ends_binding(self, pod: PodInfo) -> None:
@@ -367,7 +369,7 @@ class PodScheduler:
     def _observe_failed(self, attempt: Attempt, now: float) -> None:
         status = attempt.status or Status.failure()
         seconds = now - attempt.started
-        self._parts.ports.observer.attempt(
+        self._parts.ports.metrics.pod_attempted(
             "unschedulable" if status.rejected else "error", profile=attempt.profile, seconds=seconds
         )
         pairs = {"pod": attempt.pod.key, "reason": status.message}

@@ -7,22 +7,31 @@ comparable with its series.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
-from prometheus_client.core import Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
-from prometheus_client.registry import Collector
+
+from muster.framework.metrics import Counter, Family, Gauge, Histogram, Reading
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 _LINES_A_BLOCK = 400
 _HEADER_LINES = 2
 
 
-def registry_of(*collectors: Collector) -> CollectorRegistry:
-    """A registry of its own with these collectors and the process's CPU, memory and file descriptors."""
+class Metrics(Protocol):
+    """Whatever has families."""
+
+    def families(self) -> Iterable[Family]:
+        """Every family, in the order in which a scrape shows them."""
+
+
+def registry_of(*metrics: Metrics) -> CollectorRegistry:
+    """A registry of its own with these metrics and the process's CPU, memory and file descriptors."""
     registry = CollectorRegistry()
-    for collector in collectors:
-        registry.register(collector)
+    for each in metrics:
+        registry.register(_Exposed(each))
     ProcessCollector(registry=registry)
     return registry
 
@@ -33,6 +42,39 @@ def blocks(registry: CollectorRegistry) -> Iterator[bytes]:
         for start in range(0, len(family.samples), _LINES_A_BLOCK):
             text = generate_latest(_Part(family, start))
             yield text.split(b"\n", _HEADER_LINES)[-1] if start else text
+
+
+class _Exposed:
+    """Collects what prometheus-client's registry shows: every family that has series."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> Iterator[Metric]:
+        for family in self._metrics.families():
+            metric = _metric_of(family)
+            if metric.samples:
+                yield metric
+
+
+def _metric_of(family: Family) -> Metric:
+    match family:
+        case Histogram():
+            histogram = HistogramMetricFamily(family.name, family.text, labels=family.labels)
+            for labels, (buckets, total) in family.buckets().items():
+                histogram.add_metric(labels, buckets, total)
+            return histogram
+        case Counter():
+            counter = CounterMetricFamily(family.name, family.text, labels=family.labels)
+            for labels, value in family.values().items():
+                counter.add_metric(labels, value)
+            return counter
+        case Gauge() | Reading():
+            gauge = GaugeMetricFamily(family.name, family.text, labels=family.labels)
+            for labels, reading in family.values().items():
+                gauge.add_metric(labels, reading)
+            return gauge
+    raise TypeError(f"{family.name} is of no kind that can be shown")
 
 
 class _Part:

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from prometheus_client.core import Metric
-
-from muster.framework.contract.observer import EntityType
-
-from .series import Reading
+from muster.framework.metrics import EntityType, Family, Reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,10 +96,9 @@ class StateMetrics:
             ),
         )
 
-    def collect(self) -> Iterator[Metric]:
-        """Every family that has series; called by a prometheus-client registry at a scrape."""
-        for family in self._families:
-            yield from family.collect()
+    def families(self) -> Iterator[Family]:
+        """Every family, in the order above."""
+        yield from self._families
 
 
 def _labelled(values: Mapping[str, float]) -> dict[tuple[str, ...], float]:

@@ -129,7 +129,7 @@ def pages(
         tasks=lambda: len(asyncio.all_tasks()),
         leading=lambda: {leadership.name: leadership.may_write()} if leadership.name else {},
     )
-    registry = registry_of(process.metrics, StateMetrics(state), process.requests)
+    registry = registry_of(process.metrics, StateMetrics(state), process.process_metrics)
 
     sources = Sources(
         livez={"ping": lambda: None, "scheduling": process.stands},

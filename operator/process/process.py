@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from muster.framework.cache.recount import differences
 from muster.framework.contract import Status
+from muster.framework.metrics import SchedulerMetrics
 from muster.framework.runtime.standstill import Standstill
 from muster.framework.scheduler.engine import build_engine
 from muster.operator.kube.client import ApiClient
 from muster.operator.leader.elector import Alone, Elector, Leadership, Terms
-from muster.operator.metrics import EngineMetrics
-from muster.operator.metrics.requests import RequestMetrics
+from muster.operator.metrics import ProcessMetrics
 from muster.operator.recording.session import RecordingSession
 
 from .extenders import Extenders
@@ -57,7 +57,7 @@ class Process:
         leadership: the election it takes part in.
         unfenced: a client for what a standby writes too: its lease, and reviews of who may read its pages.
         metrics: what was counted.
-        requests: what was counted of requests to the API server.
+        process_metrics: what the process counts beside its engine.
         engine: what decides.
         writers: what writes.
         watches: what reads.
@@ -78,9 +78,9 @@ class Process:
         self.failed = False
         self.unfenced = ApiClient(transport)
         self.leadership = _leadership(assembly.configuration.leader_election, self.unfenced, machine)
-        self.metrics = EngineMetrics()
-        self.requests = RequestMetrics(transport.host, build())
-        transport.on_answer = self.requests.answered
+        self.metrics = SchedulerMetrics()
+        self.process_metrics = ProcessMetrics(transport.host, build())
+        transport.on_answer = self.process_metrics.answered
         self.writers = Writers(
             transport,
             assembly.configuration.client_connection,
@@ -88,7 +88,7 @@ class Process:
             may_write=self.leadership.may_write,
             wake=lambda: self._loop.wake(),
             standstill=Standstill(clock.now),
-            on_write=self.metrics.api_write,
+            on_write=self.process_metrics.written,
         )
         self._extenders = Extenders(assembly.configuration, self.writers, self.timing)
         ports = self.writers.ports(self.metrics, listers, self._extenders.all)
@@ -105,7 +105,7 @@ class Process:
         if self._recording is not None:
             self.engine = self._recording.watch(self.engine, assembly)
         self._loop = SchedulingLoop(self.engine, clock, may_schedule=self._may_schedule)
-        self._watchdog = Watchdog(self.engine.watch, self.metrics.loop_held)
+        self._watchdog = Watchdog(self.engine.watch, self.process_metrics.loop_held)
         self.watches = Watches(
             self.writers.client, self.engine, self.metrics, self.timing, more=self._extenders.informers
         )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from muster.framework.contract import Lister
     from muster.framework.contract.handle import HasMetadata
-    from muster.framework.contract.observer import Observer
+    from muster.framework.metrics import SchedulerMetrics
     from muster.framework.scheduler.engine import Engine
     from muster.operator.kube.client import ApiClient
     from muster.operator.kube.store import Handler
@@ -81,19 +81,19 @@ class Watches:
         self,
         client: ApiClient,
         engine: Engine,
-        observer: Observer,
+        metrics: SchedulerMetrics,
         timing: Timing,
         *,
         more: Mapping[str, Informer[Any]],
     ) -> None:
         """`more` are informers that the engine does not hear of, by name for people."""
         now = timing.clock
-        self.pods = Informer(client, PODS, Timed(engine.pods, "Pod", observer, now), timing=timing)
-        nodes = Informer(client, NODES, Timed(engine.nodes, "Node", observer, now), timing=timing)
+        self.pods = Informer(client, PODS, Timed(engine.pods, "Pod", metrics, now), timing=timing)
+        nodes = Informer(client, NODES, Timed(engine.nodes, "Node", metrics, now), timing=timing)
         self._watches = [_Watch("nodes", nodes, False), _Watch("pods", self.pods, False)]
         self.listers: dict[str, Lister] = {}
         for kind, handler in engine.objects.items():
-            timed = Timed(handler, kind.resource, observer, now)
+            timed = Timed(handler, kind.resource, metrics, now)
             informer = Informer(client, Listed(kind.path, kind.type), timed, timing=timing, optional=kind.optional)
             self.listers[kind.resource] = informer
             self._watches.append(_Watch(kind.resource, informer, kind.optional))
@@ -135,26 +135,28 @@ class Timed(Generic[T_contra]):
     `kind` begins the label: `PodAdd`, `NodeUpdate`, …
     """
 
-    def __init__(self, handler: Handler[T_contra], kind: str, observer: Observer, now: Callable[[], float]) -> None:
+    def __init__(
+        self, handler: Handler[T_contra], kind: str, metrics: SchedulerMetrics, now: Callable[[], float]
+    ) -> None:
         self._handler = handler
         self._add, self._update, self._delete = f"{kind}Add", f"{kind}Update", f"{kind}Delete"
-        self._observer = observer
+        self._metrics = metrics
         self._now = now
 
     def on_add(self, obj: T_contra, /) -> None:
         """An object was seen for the first time."""
         began = self._now()
         self._handler.on_add(obj)
-        self._observer.event_handled(self._add, seconds=self._now() - began)
+        self._metrics.event_handling_duration.observe((self._add,), self._now() - began)
 
     def on_update(self, old: T_contra, new: T_contra, /) -> None:
         """An object changed."""
         began = self._now()
         self._handler.on_update(old, new)
-        self._observer.event_handled(self._update, seconds=self._now() - began)
+        self._metrics.event_handling_duration.observe((self._update,), self._now() - began)
 
     def on_delete(self, obj: T_contra, /) -> None:
         """An object is gone."""
         began = self._now()
         self._handler.on_delete(obj)
-        self._observer.event_handled(self._delete, seconds=self._now() - began)
+        self._metrics.event_handling_duration.observe((self._delete,), self._now() - began)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from muster.framework.config import ClientConnectionConfiguration
     from muster.framework.contract import Lister
     from muster.framework.contract.extender import Extender
-    from muster.framework.contract.observer import Observer
+    from muster.framework.metrics import SchedulerMetrics
     from muster.framework.model.pod_info import PodInfo
     from muster.framework.runtime.standstill import Standstill
     from muster.operator.kube.client import RoundTripper
@@ -75,7 +75,9 @@ class Writers:
         self.conditions = PodConditionWriter(StatusWriter(self.client, retrier), clock, standstill)
         self._binder = ApiBinder(BindingWriter(self.client, retrier), self.conditions)
 
-    def ports(self, observer: Observer, listers: Mapping[str, Lister], extenders: Sequence[Extender] = ()) -> Ports:
+    def ports(
+        self, metrics: SchedulerMetrics, listers: Mapping[str, Lister], extenders: Sequence[Extender] = ()
+    ) -> Ports:
         """The engine's ports over these writers."""
         return Ports(
             clock=self._clock,
@@ -87,7 +89,7 @@ class Writers:
             conditions=self.conditions,
             events=self.recorder.for_profile,
             listers=listers,
-            observer=observer,
+            metrics=metrics,
             api=PluginApi(self.client),
             extenders=extenders,
             standstill=self._standstill,

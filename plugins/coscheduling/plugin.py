@@ -337,14 +337,14 @@ class Coscheduling(
         if group is not None:
             quorum = self._groups.min_member(group)
             self._groups.announce(group, Reason.SCHEDULED, messages.scheduled(quorum, quorum))
-            self.handle.observer.group_bound(self._groups.age(group), members=self._groups.min_member(group))
+            self.handle.metrics.quorum_bound(self._groups.age(group), members=self._groups.min_member(group))
 
     def _act_on_findings(
         self, group: str, decisions: Iterable[PodDecision], of_group: GroupDecision | None = None
     ) -> None:
         found = [note for decision in decisions if isinstance(note := decision.state.get(NAME), Finding)]
         if any(finding.denied for finding in found):
-            self.handle.observer.group_denied()
+            self.handle.metrics.podgroups_denied.add(())
             self._groups.state(group).is_promising = True
         helped = of_group.post_filter if of_group is not None else ""
         promise = self._pre_filter.promise(group)

@@ -19,7 +19,7 @@ import msgspec
 
 from muster.framework.contract import STRATEGIC_MERGE_PATCH, ApiError, Handle, Placed
 from muster.framework.contract.api import pod_path
-from muster.framework.contract.observer import EntityType, PreemptionResult
+from muster.framework.metrics import EntityType, PreemptionResult
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import rfc3339
 
@@ -105,9 +105,9 @@ class Executor:
 
         Those that another preemptor has asked for, and that the watch has not told of, are asked for last. Where there
         are no victims, no event is to come that could wake it. So many `violations` and
-        `disruptions` are told (see `Observer.preemption_victims`).
+        `disruptions` are told (see `SchedulerMetrics.preemption_victims`).
         """
-        self._handle.observer.preemption_victims(
+        self._handle.metrics.victims_chosen(
             len(victims), preemptor=preemptor.kind, violations=violations, disruptions=disruptions
         )
         if not victims:
@@ -149,7 +149,7 @@ class Executor:
             self._handle.clock.call_later(_SEEN_SECONDS, partial(self._seen, run, preemptor))
             seconds = self._handle.clock.now() - since
             result: PreemptionResult = "error" if failed else "success"
-            self._handle.observer.preemption_executed(result, preemptor=preemptor.kind, seconds=seconds)
+            self._handle.metrics.preemption_executed(result, preemptor=preemptor.kind, seconds=seconds)
             if failed:
                 self._try_again_later(preemptor)
             elif all(self._current(victim) is None for victim in run.victims):

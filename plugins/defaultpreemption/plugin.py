@@ -115,7 +115,7 @@ class DefaultPreemption(
         """Evict those whom the decision named."""
         candidates = decision.state.get(self.name)
         if isinstance(candidates, tuple):
-            self.handle.observer.preemption_attempted()
+            self.handle.metrics.preemption_attempts.add(())
             for candidate in candidates:
                 pod, node = decision.pod, candidate.node_name
                 preemptor = Preemptor((pod,), pod.priority, "pod", pod.uid, node, (node,))
@@ -176,7 +176,7 @@ class DefaultPreemption(
         """Evict those whom the decision named. All waiting members are held until it is done."""
         match decision.state.get(self.name):
             case (Code() as code, plan, PodGroupInfo() as group):
-                self.handle.observer.group_preemption_attempted(code)
+                self.handle.metrics.workload_preemption_attempts.add((code.wire_name,))
                 if isinstance(plan, GroupPlan):
                     nodes = [*dict.fromkeys(placed.node_name for placed in plan.placement)]
                     preemptor = Preemptor(group.members, group.priority, "podgroup", group.uid, "cluster", nodes)

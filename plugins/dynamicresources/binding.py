@@ -16,7 +16,7 @@ import msgspec
 
 from muster.framework.contract import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiError, Clock, Handle, PodInfo, Status
 from muster.framework.contract.api import pod_path
-from muster.framework.contract.observer import DevicesResult
+from muster.framework.metrics import DevicesResult
 from muster.framework.model.devices import (
     DEVICES_API,
     EXTENDED_RESOURCE_CLAIM,
@@ -185,9 +185,9 @@ class ClaimWriter:
         try:
             created = await self._handle.api.post(_collection(claim), msgspec.json.encode(body))
         except ApiError as error:
-            self._handle.observer.claim_created("failure")
+            self._handle.metrics.resourceclaim_creates.add(("failure", "false", "", "Pod"))
             raise BindingFailed(f"create claim for extended resources {claim.key}: {error}") from error
-        self._handle.observer.claim_created("success")
+        self._handle.metrics.resourceclaim_creates.add(("success", "false", "", "Pod"))
         return _decode(created)
 
     async def _tell_pod(self, pod: PodInfo, claim: ResourceClaim, mappings: Iterable[Mapping]) -> None:
@@ -222,7 +222,7 @@ class ClaimWriter:
             result = result_of(str(error))
             raise
         finally:
-            self._handle.observer.devices_awaited(
+            self._handle.metrics.devices_awaited(
                 result,
                 profile=pod.pod.spec.scheduler_name,
                 drivers=[each.driver for each in allocated_devices(claiming.claims)],

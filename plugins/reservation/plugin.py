@@ -87,13 +87,13 @@ class _Shared:
     def _hold_began(self, hold: Hold) -> None:
         """Its holder is tried again, and all is computed anew, when it should have started long ago."""
         clock, holder = self._handle.clock, hold.holder
-        self._handle.observer.reservations(1)
+        self._handle.metrics.reservations.add((), 1)
         if hold.start < inf:
             seconds = hold.start + OVERDUE_SECONDS - clock.now() + SLACK_SECONDS
             self._overdue[holder] = clock.call_later(seconds, partial(self.waiters.try_again, holder))
 
     def _hold_ended(self, holder: str) -> None:
-        self._handle.observer.reservations(-1)
+        self._handle.metrics.reservations.add((), -1)
         timer = self._overdue.pop(holder, None)
         if timer is not None:
             timer.cancel()

@@ -154,7 +154,7 @@ class VolumeBinding(
             failed = np.zeros(len(codes), np.bool_)
             for _, where in found.errors:
                 failed[where] = True
-            self.handle.observer.volume_stage_failed("predicate", times=int(failed.sum()))
+            self.handle.metrics.volume_stage_errors.add(("predicate",), int(failed.sum()))
         return Verdicts(codes.astype(np.int32), self._table)
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
@@ -184,7 +184,7 @@ class VolumeBinding(
         try:
             attempt.reservation = assume(self._ledger, pod, node_name, found)
         except OutOfSync as error:
-            self.handle.observer.volume_stage_failed("assume")
+            self.handle.metrics.volume_stage_errors.add(("assume",))
             return Status.failure(str(error))
         return None
 
@@ -208,7 +208,7 @@ class VolumeBinding(
             try:
                 await self._binder.bind(pod, node_name, attempt.reservation)
             except BindingFailed as error:
-                self.handle.observer.volume_stage_failed("bind")
+                self.handle.metrics.volume_stage_errors.add(("bind",))
                 return Status.failure(str(error))
         return None
 

@@ -7,11 +7,11 @@ tested, so a line of zeros is worth reading.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from muster.operator.metrics.engine import EngineMetrics
+from muster.framework.metrics import Gauge, JointCounter, Labels, SchedulerMetrics
 
 from .acts import Act
 
@@ -43,27 +43,18 @@ class Tally:
         for counter, more in zip(self._counters().values(), other._counters().values(), strict=True):
             counter.update(more)
 
-    def follow(self, metrics: EngineMetrics) -> None:
-        """Count what the engine of one process tells from now on."""
-        evaluated, held_back, reserved = metrics.plugins_evaluated, metrics.unschedulable_pods, metrics.reservations
+    def follow(self, metrics: SchedulerMetrics) -> None:
+        """Count what the engine of one process counts from now on."""
+        metrics.plugin_evaluations = _Asked(metrics.plugin_evaluations, self.plugins)
+        metrics.unschedulable_pods = _Rises(metrics.unschedulable_pods, self._held_back)
+        metrics.reservations = _Rises(metrics.reservations, self._reserved)
 
-        def plugins_evaluated(plugins: tuple[str, ...], *, point: str, profile: str) -> None:
-            self.plugins.update(plugins)
-            evaluated(plugins, point=point, profile=profile)
+    def _held_back(self, labels: Labels, pods: int) -> None:
+        plugin, _ = labels
+        self.refusals[plugin] += pods
 
-        def unschedulable_pods(plugin: str, *, profile: str, change: int) -> None:
-            if change > 0:
-                self.refusals[plugin] += change
-            held_back(plugin, profile=profile, change=change)
-
-        def reservations(change: int) -> None:
-            if change > 0:
-                self.events["reservations"] += change
-            reserved(change)
-
-        metrics.plugins_evaluated = plugins_evaluated  # type: ignore[method-assign]  # the engine asks this very object
-        metrics.unschedulable_pods = unschedulable_pods  # type: ignore[method-assign]
-        metrics.reservations = reservations  # type: ignore[method-assign]
+    def _reserved(self, _labels: Labels, reservations: int) -> None:
+        self.events["reservations"] += reservations
 
     def count(self, history: Iterable[Act]) -> None:
         """Count what happened, and which groups came."""
@@ -98,3 +89,32 @@ class Tally:
             "pods held back": self.refusals,
             "events": self.events,
         }
+
+
+class _Asked(JointCounter):
+    """Counts as the family it replaces, and the plugins in a counter, too."""
+
+    __slots__ = ("_plugins",)
+
+    def __init__(self, family: JointCounter, plugins: Counter[str]) -> None:
+        super().__init__(family.name, family.text, family.labels)
+        self._plugins = plugins
+
+    def add_each(self, firsts: tuple[str, ...], others: Labels) -> None:
+        self._plugins.update(firsts)
+        super().add_each(firsts, others)
+
+
+class _Rises(Gauge):
+    """Moves as the family it replaces, and reports each rise."""
+
+    __slots__ = ("_report",)
+
+    def __init__(self, family: Gauge, report: Callable[[Labels, int], None]) -> None:
+        super().__init__(family.name, family.text, family.labels)
+        self._report = report
+
+    def add(self, labels: Labels, change: int) -> None:
+        if change > 0:
+            self._report(labels, change)
+        super().add(labels, change)

@@ -3,7 +3,6 @@
 import pytest
 
 from muster.framework.contract.events import ASSIGNED_POD_ADD, UNSCHEDULED_POD_ADD
-from muster.framework.contract.observer import NullObserver
 from tests.builders import make_node, make_pod
 from tests.coscheduling.conftest import MakeWorld
 from tests.coscheduling.objects import make_group, make_member, make_members, typed_group
@@ -130,32 +129,22 @@ async def test_ten_thousand_podgroups_without_pods_leave_scheduling_as_it_is(mak
     assert len(world.groups) == 1
 
 
-class GroupAttempts(NullObserver):
-    """Counts attempts of groups."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def group_attempt(self, result: str, *, profile: str, seconds: float) -> None:
-        self.count += 1
-
-
 async def test_a_thousand_gangs_that_wait_for_members_are_not_tried_while_others_are_bound(
     make_world: MakeWorld,
 ) -> None:
-    attempts = GroupAttempts()
-    world = make_world(observer=attempts)
+    world = make_world()
+    attempts = world.metrics.podgroup_schedule_attempts
     world.add_nodes(*(make_node(f"n-{number}", cpu="100") for number in range(10)))
     for number in range(1000):
         world.add_group(f"g-{number}", 2)
         world.add(make_member(f"g-{number}-0", f"g-{number}"))
     await world.run(2)
-    before = attempts.count
+    before = attempts.total()
     keys = world.add(*(make_pod(f"p-{number}") for number in range(500)))
     await world.run(60)
 
     assert set(keys) <= set(world.bound())
-    assert attempts.count == before
+    assert attempts.total() == before
 
 
 async def test_a_thousand_pods_that_wait_for_a_podgroup_are_not_asked_about_each_other(make_world: MakeWorld) -> None:

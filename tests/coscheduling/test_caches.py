@@ -1,7 +1,6 @@
 """What the plugin remembers of a group for a while: that it was denied, set back, or let through."""
 
 from muster.framework.contract import CycleState, NodeView, PodDecision, Status
-from muster.framework.contract.observer import NullObserver
 from tests.builders import make_node, make_pod
 from tests.coscheduling.announced import word
 from tests.coscheduling.conftest import MakeWorld
@@ -10,20 +9,6 @@ from tests.coscheduling.world import World
 
 DENIED = "0/2 nodes are available: pod with pgName: default/g last failed in 3s, deny.."
 GAP = "0/1 nodes are available: resource gap: map[cpu:2]."
-
-
-class CountingObserver(NullObserver):
-    """Counts denials and attempts of groups."""
-
-    def __init__(self) -> None:
-        self.denied = 0
-        self.attempts: list[str] = []
-
-    def group_denied(self) -> None:
-        self.denied += 1
-
-    def group_attempt(self, result: str, *, profile: str, seconds: float) -> None:
-        self.attempts.append(result)
 
 
 def said(world: World, key: str) -> str:
@@ -47,8 +32,7 @@ def let_through(world: World, key: str) -> None:
 async def test_a_group_that_lacks_resources_is_denied_for_three_seconds_and_left_alone_until_room_comes(
     make_world: MakeWorld,
 ) -> None:
-    observer = CountingObserver()
-    world = make_world(observer=observer)
+    world = make_world()
     world.add_nodes(make_node("a", cpu="2"))
     world.add_group("g", 2, min_resources={"cpu": "4"})
     keys = world.add(*make_members("g", 2))
@@ -58,7 +42,7 @@ async def test_a_group_that_lacks_resources_is_denied_for_three_seconds_and_left
     await world.run(2.9)
     assert said(world, keys[0]) != ""
     await world.run(250)
-    assert observer.attempts == ["unschedulable"]
+    assert world.metrics.podgroup_schedule_attempts.values() == {("unschedulable", "muster"): 1}
     assert [world.notes(key) for key in keys] == [[GAP], [GAP]]
     world.add_nodes(make_node("b", cpu="2"))
     await world.settle()
@@ -66,8 +50,7 @@ async def test_a_group_that_lacks_resources_is_denied_for_three_seconds_and_left
 
 
 async def test_room_that_comes_during_a_denial_and_does_not_suffice_is_looked_at_once(make_world: MakeWorld) -> None:
-    observer = CountingObserver()
-    world = make_world(observer=observer)
+    world = make_world()
     world.add_nodes(make_node("a", cpu="2"))
     world.add_group("g", 2, min_resources={"cpu": "40"})
     world.add(*make_members("g", 2))
@@ -75,7 +58,7 @@ async def test_room_that_comes_during_a_denial_and_does_not_suffice_is_looked_at
     world.add_nodes(make_node("b", cpu="2"))
     await world.run(250)
 
-    assert observer.attempts == ["unschedulable"] * 2
+    assert world.metrics.podgroup_schedule_attempts.values() == {("unschedulable", "muster"): 2}
 
 
 async def test_room_helps_although_something_else_was_said_of_the_group_meanwhile(make_world: MakeWorld) -> None:
@@ -101,8 +84,7 @@ async def test_room_helps_although_something_else_was_said_of_the_group_meanwhil
 async def test_a_denied_group_whose_pods_are_tried_all_the_same_is_turned_away_without_a_look(
     make_world: MakeWorld,
 ) -> None:
-    observer = CountingObserver()
-    world = make_world(observer=observer)
+    world = make_world()
     world.add_nodes(make_node("a", cpu="2"))
     world.add_group("g", 2, min_resources={"cpu": "4"})
     keys = world.add(*make_members("g", 2))
@@ -113,7 +95,7 @@ async def test_a_denied_group_whose_pods_are_tried_all_the_same_is_turned_away_w
     world.add_nodes(make_node("b", cpu="8"))
     await world.settle()
 
-    assert observer.denied == 1
+    assert world.metrics.podgroups_denied.total() == 1
     assert world.bound() == []
     await world.run(2)
     assert world.notes(keys[0])[-1] == DENIED
@@ -137,13 +119,12 @@ async def test_how_long_a_denial_lasts_can_be_said(make_world: MakeWorld) -> Non
 
 
 async def test_without_denials_room_helps_at_once_and_nothing_is_tried_before(make_world: MakeWorld) -> None:
-    observer = CountingObserver()
-    world = make_world({"deniedPGExpirationTimeSeconds": 0}, observer=observer)
+    world = make_world({"deniedPGExpirationTimeSeconds": 0})
     world.add_nodes(make_node("a", cpu="2"))
     world.add_group("g", 2, min_resources={"cpu": "4"})
     world.add(*make_members("g", 2))
     await world.run(60)
-    assert observer.attempts == ["unschedulable"]
+    assert world.metrics.podgroup_schedule_attempts.values() == {("unschedulable", "muster"): 1}
 
     world.add_nodes(make_node("b", cpu="8"))
     await world.settle()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from muster.framework.contract import Observer, Plugin
+from muster.framework.contract import Plugin
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.plugin import SHARED, Coscheduling
 from muster.testing import VirtualScheduler, configuration_of
@@ -33,12 +33,11 @@ class World(VirtualScheduler):
         names: Sequence[str] = ("muster",),
         plugins: Mapping[str, type[Plugin]] = {},
         without: Mapping[str, Sequence[str]] = {},
-        observer: Observer | None = None,
         seed: int = 0,
         stopwatch: Callable[[], float] = lambda: 0.0,
     ) -> None:
         document = configuration(args, names, tuple(plugins), without)
-        super().__init__(*plugins.values(), configuration=document, observer=observer, seed=seed, stopwatch=stopwatch)
+        super().__init__(*plugins.values(), configuration=document, seed=seed, stopwatch=stopwatch)
 
     @property
     def groups(self) -> PodGroups:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from muster.framework.contract.status import Code
-from muster.operator.metrics import EngineMetrics, State, StateMetrics
+from muster.framework.metrics import SchedulerMetrics
+from muster.operator.metrics import ProcessMetrics, State, StateMetrics, registry_of
 from tests.deploy.helm import CHART, Helm, pick
 
 DASHBOARD = json.loads((CHART / "files" / "dashboard.json").read_text())
@@ -22,7 +22,7 @@ _SERIES = re.compile(r"([a-z_]+)\{([^}]*)\}")
 
 def served() -> dict[str, set[str]]:
     """The labels of every family that Muster can serve, by the names of its series."""
-    metrics = EngineMetrics()
+    metrics, process = SchedulerMetrics(), ProcessMetrics("api", {"major": "1"})
     state = State(
         pending_pods=lambda: {"active": 1},
         queued_entities=lambda: {("active", "podgroup"): 1},
@@ -32,24 +32,24 @@ def served() -> dict[str, set[str]]:
     )
     labels: dict[str, set[str]] = {}
     exercise(metrics)
-    for family in (*metrics.collect(), *StateMetrics(state).collect()):
+    process.written("POST", "events")
+    for family in registry_of(metrics, StateMetrics(state), process).collect():
         for sample in family.samples:
             labels.setdefault(sample.name, set()).update(sample.labels)
     return labels
 
 
-def exercise(metrics: EngineMetrics) -> None:
+def exercise(metrics: SchedulerMetrics) -> None:
     """Gives every family with labels a series."""
-    metrics.attempt("scheduled", profile="p", seconds=1)
-    metrics.group_attempt("scheduled", profile="p", seconds=1)
-    metrics.extension_point("Bind", Code.SUCCESS, profile="p", seconds=1)
-    metrics.plugin_execution("a", point="Filter", status=Code.SUCCESS, seconds=1)
-    metrics.bound(attempts=1, sli_seconds=1, after_flush=False)
-    metrics.permit_wait(Code.UNSCHEDULABLE, seconds=1)
+    metrics.pod_attempted("scheduled", profile="p", seconds=1)
+    metrics.group_attempted("scheduled", profile="p", seconds=1)
+    metrics.extension_point_duration.observe(("Bind", "Success", "p"), 1)
+    metrics.plugin_execution_duration.observe(("a", "Filter", "Success"), 1)
+    metrics.pod_bound(attempts=1, sli_seconds=1, after_flush=False)
+    metrics.permit_wait_duration.observe(("Unschedulable",), 1)
     metrics.queue_incoming("active", "e", entity="pod", pods=1)
-    metrics.unschedulable_pods("a", profile="p", change=1)
-    metrics.group_bound(1, members=8)
-    metrics.api_write("POST", "events")
+    metrics.unschedulable_pods.add(("a", "p"), 1)
+    metrics.quorum_bound(1, members=8)
 
 
 def selectors(expression: str) -> Iterator[tuple[str, set[str]]]:

@@ -7,12 +7,13 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from muster.framework.contract import ApiError, CycleState, Handle, PodInfo, Status
+from muster.framework.metrics import SchedulerMetrics
 from muster.framework.model.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.framework.snapshot.view import NodeView
-from muster.operator.metrics import EngineMetrics, blocks, registry_of
+from muster.operator.metrics import blocks, registry_of
 from muster.plugins.dynamicresources.plugin import DynamicResources
 from muster.plugins.dynamicresources.shared import Devices
 from muster.plugins.gangscheduling.api import POD_GROUPS, PodGroup
@@ -106,7 +107,7 @@ class _Handle:
     spawned: list[Coroutine[Any, Any, None]] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     kept: dict[str, object] = field(default_factory=dict)
-    observer: EngineMetrics = field(default_factory=EngineMetrics)
+    metrics: SchedulerMetrics = field(default_factory=SchedulerMetrics)
     groups: dict[str, object] = field(default_factory=dict)
     follows_groups: bool = True
 
@@ -151,7 +152,7 @@ class Bench:
     @property
     def metrics(self) -> Scrape:
         """What has been counted so far."""
-        return scrape(blocks(registry_of(self.handle.observer)))
+        return scrape(blocks(registry_of(self.handle.metrics)))
 
     @property
     def devices(self) -> Devices:

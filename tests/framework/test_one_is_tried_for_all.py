@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muster.framework.contract.observer import NullObserver
 from muster.framework.queue.backoff_queue import BackoffPolicy
 from muster.framework.queue.entity import NO_BACKOFF
 from muster.framework.runtime.plugin_set import PluginSet
@@ -23,16 +22,6 @@ _STEPS = ("pods", "pods", "end pod", "end pod", "delete pod", "node", "cordon", 
 
 _OVER = 12.5
 """Seconds after which no pod backs off. As many steps as are taken last less than the time limit of waiting pods."""
-
-
-class Attempts(NullObserver):
-    """Counts attempts that found no node."""
-
-    def __init__(self) -> None:
-        self.refused = 0
-
-    def attempt(self, result: str, *, profile: str, seconds: float) -> None:
-        self.refused += result == "unschedulable"
 
 
 @pytest.mark.parametrize("backoff", [False, True], ids=["without backoff", "once backoff is over"])
@@ -55,19 +44,18 @@ def test_the_same_pods_get_the_same_nodes_as_when_each_is_tried_by_itself(
 
 def test_a_backlog_costs_signatures_not_pods() -> None:
     async def play() -> int:
-        observer = Attempts()
-        world = World(observer=observer)
+        world = World()
         world.add_nodes(make_node("a", cpu="4"))
         world.add(*(make_pod(f"running-{number}").requests(cpu="1") for number in range(4)))
         await world.settle()
         world.add(*(make_pod(f"{cpu}-{number}").requests(cpu=f"{cpu}") for number in range(50) for cpu in (2, 3)))
         await world.run(60.0)
-        before = observer.refused
+        before = _refused(world)
         for number in range(3):
             world.set_phase(f"default/running-{number}", "Succeeded")
             await world.run(20.0)
         assert sum(1 for key in world.bound() if not key.startswith("default/running")) == 1
-        return observer.refused - before
+        return _refused(world) - before
 
     assert asyncio.run(play()) <= 2 * 3 + 2
 
@@ -75,8 +63,7 @@ def test_a_backlog_costs_signatures_not_pods() -> None:
 @pytest.mark.parametrize("wish", ["apart", "spread"])
 def test_a_backlog_of_pods_that_look_at_others_costs_kinds_of_pods_not_pods(wish: str) -> None:
     async def play() -> int:
-        observer = Attempts()
-        world = World(observer=observer)
+        world = World()
         world.add_nodes(make_node("a"), make_node("b"))
         for app in ("x", "y"):
             pods = [make_pod(f"{app}-{number:02}").labels(app=app) for number in range(50)]
@@ -86,20 +73,24 @@ def test_a_backlog_of_pods_that_look_at_others_costs_kinds_of_pods_not_pods(wish
                 world.add(*(pod.apart(_HOST, {"app": app}) for pod in pods))
         await world.run(60.0)
         assert len(world.bound()) == 4
-        before = observer.refused
+        before = _refused(world)
         for name in ("c", "d"):
             world.add_nodes(make_node(name))
             await world.run(20.0)
         assert len(world.bound()) == 8
-        return observer.refused - before
+        return _refused(world) - before
 
     assert asyncio.run(play()) <= 2 * 2 * 2
 
 
+def _refused(world: World) -> int:
+    """How many attempts found no node."""
+    return world.metrics.schedule_attempts.values().get(("unschedulable", "muster"), 0)
+
+
 async def _play(random: Random, steps: list[str], backoff: bool) -> tuple[list[dict[str, str]], int]:
     """Where all pods are after each step, and how many attempts were in vain."""
-    observer = Attempts()
-    world = World(observer=observer)
+    world = World()
     world.add_nodes(make_node("first", cpu="2"))
     seen = []
     with nullcontext() if backoff else patch.object(BackoffPolicy, "until", lambda self, entity: NO_BACKOFF):
@@ -109,7 +100,7 @@ async def _play(random: Random, steps: list[str], backoff: bool) -> tuple[list[d
             seen.append({key: world.node_of(key) for key in world.bound()})
         await world.run(400.0)
     world.check()
-    return [*seen, {key: world.node_of(key) for key in world.bound()}], observer.refused
+    return [*seen, {key: world.node_of(key) for key in world.bound()}], _refused(world)
 
 
 def _do(world: World, random: Random, step: str, number: int) -> None:

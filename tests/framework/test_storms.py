@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from muster.framework.contract.observer import NullObserver
+from muster.framework.metrics import Labels
 from muster.framework.model.pod_info import PodInfo
 from muster.testing import VirtualScheduler
 from tests.builders import NodeDict, PodDict, make_node, make_pod
@@ -14,16 +14,6 @@ from tests.builders import NodeDict, PodDict, make_node, make_pod
 pytestmark = pytest.mark.slow
 
 _NODES, _SIGNATURES, _PER_SECOND, _SECONDS = 20, 200, 200, 20
-
-
-class Attempts(NullObserver):
-    """Counts attempts by what they came to."""
-
-    def __init__(self) -> None:
-        self.count: Counter[str] = Counter()
-
-    def attempt(self, result: str, *, profile: str, seconds: float) -> None:
-        self.count[result] += 1
 
 
 def node(number: int) -> NodeDict:
@@ -53,24 +43,25 @@ def unschedulable(number: int) -> PodDict:
 def test_no_pod_is_tried_that_no_event_can_help() -> None:
     """10,000 pods, 200 events a second that concern none of them, and plain pods that come meanwhile."""
 
-    async def play() -> Attempts:
-        observer, random = Attempts(), Random(1)
-        world = VirtualScheduler(observer=observer)
+    async def play() -> tuple[dict[Labels, int], dict[Labels, int]]:
+        world, random = VirtualScheduler(), Random(1)
+        attempts = world.metrics.schedule_attempts
         world.add_nodes(*map(node, range(_NODES)))
         world.add(*map(running, range(_NODES)))
         world.add(*map(unschedulable, range(10_000)))
         await world.run(30.0)
         assert world.places() == {"unschedulable": 10_000}
-        observer.count.clear()
+        before = dict(attempts.values())
         for second in range(_SECONDS):
             for number in range(_PER_SECOND):
                 _storm(world, random, second * _PER_SECOND + number)
             world.add(make_pod(f"plain-{second}").requests(cpu="1m"))
             await world.run(1.0)
         assert world.places() == {"unschedulable": 10_000}
-        return observer
+        return before, dict(attempts.values())
 
-    assert asyncio.run(play()).count == {"scheduled": _SECONDS}
+    before, after = asyncio.run(play())
+    assert after == {**before, ("scheduled", "muster"): before[("scheduled", "muster")] + _SECONDS}
 
 
 def _storm(world: VirtualScheduler, random: Random, number: int) -> None:

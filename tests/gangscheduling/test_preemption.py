@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.framework.contract import Code, Disruption, PodInfo
-from muster.framework.contract.observer import EntityType, GroupResult, NullObserver
+from muster.framework.contract import Disruption, PodInfo
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.profile_handle import Ports
 from muster.plugins.gangscheduling.groups import Groups, Reason, Said
@@ -161,27 +160,8 @@ async def test_a_group_that_may_not_preempt_waits(world: World) -> None:
     assert world.evicted == []
 
 
-class Told(NullObserver):
-    """Remembers what metrics of preemption are made of."""
-
-    def __init__(self) -> None:
-        self.attempts: list[GroupResult] = []
-        self.preemptions: list[Code] = []
-        self.victims: list[tuple[EntityType, int, int]] = []
-
-    def group_attempt(self, result: GroupResult, *, profile: str, seconds: float) -> None:
-        self.attempts.append(result)
-
-    def group_preemption_attempted(self, result: Code) -> None:
-        self.preemptions.append(result)
-
-    def preemption_victims(self, victims: int, *, preemptor: EntityType, violations: int, disruptions: int) -> None:
-        self.victims.append((preemptor, victims, disruptions))
-
-
 async def test_what_a_group_evicts_is_counted_as_kube_scheduler_counts_it() -> None:
-    told = Told()
-    world = World(observer=told)
+    world = World()
     world.add_nodes(make_node("a", cpu="4"))
     world.fill("a", 1)
     world.native("low", 3, min_count=3, priority=1, disruptionMode={"all": {}})
@@ -189,20 +169,24 @@ async def test_what_a_group_evicts_is_counted_as_kube_scheduler_counts_it() -> N
     world.native("high", 4, min_count=4, priority=10)
     await world.run(30)
     await world.kill()
-    assert told.attempts == ["scheduled", "waiting_on_preemption", "scheduled"]
-    assert told.preemptions == [Code.SUCCESS]
-    assert told.victims == [("podgroup", 4, 1)]
+    metrics = world.metrics
+    attempts = {result: number for (result, _), number in metrics.podgroup_schedule_attempts.values().items()}
+    assert attempts == {"scheduled": 2, "waiting_on_preemption": 1}
+    assert metrics.workload_preemption_attempts.values() == {("Success",): 1}
+    assert (metrics.workload_preemption_victims.counts(), metrics.workload_preemption_victims.sums()) == (
+        {(): 1},
+        {(): 4},
+    )
+    assert metrics.preemption_workload_disruptions.sums() == {("podgroup",): 1}
 
 
 async def test_a_group_that_finds_nobody_to_evict_is_counted_as_unschedulable() -> None:
-    told = Told()
-    world = World(observer=told)
+    world = World()
     world.add_nodes(make_node("a", cpu="4"))
     world.native("high", 5, min_count=5, priority=10)
     await world.settle()
     await world.kill()
-    assert (told.attempts, told.preemptions, told.victims) == (
-        ["unschedulable"],
-        [Code.UNSCHEDULABLE_AND_UNRESOLVABLE],
-        [],
-    )
+    metrics = world.metrics
+    assert metrics.podgroup_schedule_attempts.values() == {("unschedulable", "muster"): 1}
+    assert metrics.workload_preemption_attempts.values() == {("UnschedulableAndUnresolvable",): 1}
+    assert metrics.workload_preemption_victims.counts() == {(): 0}

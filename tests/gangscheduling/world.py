@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from muster.framework.contract import Observer
 from muster.plugins.gangscheduling.groups import Groups, Reason, Said
 from muster.plugins.gangscheduling.plugin import SHARED
 from muster.testing import VirtualScheduler
@@ -53,9 +52,6 @@ def make_members(
 
 class World(VirtualScheduler):
     """A cluster with Muster on it, and groups."""
-
-    def __init__(self, *, observer: Observer | None = None) -> None:
-        super().__init__(observer=observer)
 
     @property
     def groups(self) -> Groups:

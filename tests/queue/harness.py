@@ -7,9 +7,9 @@ import msgspec
 
 from muster.framework.contract.events import NODE_ADD, UNSCHEDULED_POD_ADD, EventRegistration, Hint
 from muster.framework.contract.handle import Timer
-from muster.framework.contract.observer import EntityType, NullObserver
 from muster.framework.contract.plugin import QueuedPod
 from muster.framework.contract.status import Status
+from muster.framework.metrics import Labels, SchedulerMetrics
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.queue.backoff_queue import BackoffPolicy
@@ -66,20 +66,23 @@ class ManualClock:
         raise AssertionError("the queue holds no timer")
 
 
-class CountingObserver(NullObserver):
-    """Adds up what the queue reports."""
+class QueueMetrics(SchedulerMetrics):
+    """What the queue has counted, by sub-queue and event, and by plugin."""
 
-    def __init__(self) -> None:
-        self.pods: Counter[tuple[str, str]] = Counter()
-        self.entities: Counter[tuple[str, str, EntityType]] = Counter()
-        self.held: Counter[str] = Counter()
+    @property
+    def pods(self) -> Counter[Labels]:
+        return Counter(self.queue_incoming_pods.values())
 
-    def queue_incoming(self, queue: str, event: str, *, entity: EntityType, pods: int) -> None:
-        self.pods[queue, event] += pods
-        self.entities[queue, event, entity] += 1
+    @property
+    def entities(self) -> Counter[Labels]:
+        return Counter(self.queue_incoming_entities.values())
 
-    def unschedulable_pods(self, plugin: str, *, profile: str, change: int) -> None:
-        self.held[plugin] += change
+    @property
+    def held(self) -> Counter[str]:
+        held: Counter[str] = Counter()
+        for (plugin, _), pods in self.unschedulable_pods.values().items():
+            held[plugin] += pods
+        return held
 
 
 class Answers:
@@ -148,12 +151,12 @@ class Harness:
         self.gate: Callable[[PodInfo], Status | None] = lambda info: None
         self.group_of: Callable[[PodInfo], str | None] = self._group_of
         self.has_room = True
-        self.observer = CountingObserver()
+        self.metrics = QueueMetrics()
         self.queue = queue(
             Answers(self, registrations or {}),
             QueueSettings(backoff=backoff or BackoffPolicy(), most_at_once=most_at_once),
             clock=self.clock,
-            observer=self.observer,
+            metrics=self.metrics,
             on_ready=self._wake,
         )
 

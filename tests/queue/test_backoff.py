@@ -88,7 +88,7 @@ def test_an_idle_pop_takes_a_rejected_entry_before_its_time() -> None:
     assert harness.place(info) is Place.BACKOFF
 
     assert harness.pop_names() == ["a"]
-    assert harness.observer.pods["active", "PopFromBackoffQ"] == 1
+    assert harness.metrics.pods["active", "PopFromBackoffQ"] == 1
 
 
 def test_an_idle_pop_leaves_entries_struck_by_an_error_alone() -> None:
@@ -139,7 +139,7 @@ def test_the_whole_window_comes_out_at_once() -> None:
     harness.at(2.0)
 
     assert harness.queue.counts()["active"] == 3
-    assert harness.observer.pods["active", "BackoffComplete"] == 3
+    assert harness.metrics.pods["active", "BackoffComplete"] == 3
 
 
 def test_pods_that_an_error_strikes_together_do_not_come_back_together() -> None:

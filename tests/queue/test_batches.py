@@ -79,11 +79,11 @@ def test_batches_are_woken_in_the_order_of_their_firsts_among_all_that_is_ready(
 def test_for_a_batch_whose_room_is_taken_by_now_no_plugin_is_asked_and_nobody_is_moved() -> None:
     harness = backlog("a", "b")
     harness.has_room = False
-    asked, entered = [*harness.asked], harness.observer.pods.copy()
+    asked, entered = [*harness.asked], harness.metrics.pods.copy()
     harness.queue.move_all(NODE_ADD, None, None)
     assert harness.queue.pop() is None
 
-    assert (harness.asked, harness.observer.pods) == (asked, entered)
+    assert (harness.asked, harness.metrics.pods) == (asked, entered)
 
 
 def test_one_whose_room_is_taken_by_now_waits_on_untried_until_the_next_event_or_its_time_is_up() -> None:
@@ -92,7 +92,7 @@ def test_one_whose_room_is_taken_by_now_waits_on_untried_until_the_next_event_or
     harness.queue.move_all(NODE_ADD, None, None)
     assert harness.queue.pop() is None
     assert harness.queue.counts()["unschedulable"] == 2
-    assert harness.observer.held["Fit"] == 2
+    assert harness.metrics.held["Fit"] == 2
 
     harness.at(300.0)
     entity = harness.pop()
@@ -139,7 +139,7 @@ def test_what_refused_the_last_one_holds_back_all() -> None:
     harness.queue.move_all(NODE_ADD, None, None)
     harness.fail(harness.pop(), no_node("Taint"))
     harness.clock.time += 20
-    assert harness.observer.held == {"Fit": 0, "Taint": 3}
+    assert harness.metrics.held == {"Fit": 0, "Taint": 3}
 
     harness.queue.move_all(NODE_ADD, None, None)
     assert harness.queue.pop() is None
@@ -235,7 +235,7 @@ def test_pods_that_go_are_missed_by_nobody() -> None:
         harness.queue.delete(pod(name))
 
     assert sum(harness.queue.counts().values()) == 0
-    assert harness.observer.held == {"Fit": 0}
+    assert harness.metrics.held == {"Fit": 0}
     assert harness.queue.next_deadline() is None
 
 

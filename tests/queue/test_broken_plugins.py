@@ -127,7 +127,7 @@ def test_a_pod_at_a_broken_gate_comes_back_after_backoff_and_delays_nobody(
     assert harness.place(bad) is Place.ERROR_BACKOFF
     assert harness.told == [("bad", message)]
     assert harness.queue.counts()["backoff"] == 1
-    assert harness.observer.pods["backoff", "UnscheduledPodAdd"] == 1
+    assert harness.metrics.pods["backoff", "UnscheduledPodAdd"] == 1
     assert harness.drain() == [["good"]]
 
     harness.gate = lambda info: None
@@ -178,10 +178,10 @@ def test_a_pod_that_an_error_keeps_out_may_be_gated_next() -> None:
     harness.at(2)
 
     assert harness.place(info) is Place.GATED
-    assert harness.observer.held == {"Gate": 1}
+    assert harness.metrics.held == {"Gate": 1}
     harness.queue.delete(info)
     assert harness.place(info) is None
-    assert harness.observer.held == {"Gate": 0}
+    assert harness.metrics.held == {"Gate": 0}
 
 
 def test_a_member_that_fails_at_a_gate_waits_apart_from_its_group() -> None:

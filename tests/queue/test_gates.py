@@ -23,7 +23,7 @@ def test_a_gated_pod_is_not_popped() -> None:
 
     assert harness.place(info) is Place.GATED
     assert harness.drain() == []
-    assert harness.observer.pods["unschedulable", "UnscheduledPodAdd"] == 1
+    assert harness.metrics.pods["unschedulable", "UnscheduledPodAdd"] == 1
 
 
 def test_an_event_of_the_gating_plugin_has_it_asked_again_and_first() -> None:
@@ -35,7 +35,7 @@ def test_an_event_of_the_gating_plugin_has_it_asked_again_and_first() -> None:
     harness.open("Gate")
     harness.queue.move_all(NODE_ADD, None, None)
     assert harness.place(info) is Place.ACTIVE
-    assert harness.observer.pods["active", "NodeAdd"] == 1
+    assert harness.metrics.pods["active", "NodeAdd"] == 1
 
 
 def test_events_that_the_gating_plugin_did_not_register_for_ask_nobody() -> None:
@@ -108,7 +108,7 @@ def test_a_pod_that_passes_one_gate_may_stand_at_the_next() -> None:
     harness.closed["Next"] = harness.closed.pop("Gate")
     harness.queue.move_all(NODE_ADD, None, None)
     assert harness.place(info) is Place.GATED
-    assert harness.observer.held == {"Gate": 0, "Next": 1}
+    assert harness.metrics.held == {"Gate": 0, "Next": 1}
 
     harness.open("Next")
     harness.queue.move_all(NODE_ADD, None, None)
@@ -173,7 +173,7 @@ def test_a_gated_pod_can_be_deleted() -> None:
 
     assert harness.place(info) is None
     assert harness.queue.counts()["gated"] == 0
-    assert harness.observer.held == {"Gate": 0}
+    assert harness.metrics.held == {"Gate": 0}
 
 
 @pytest.mark.parametrize("is_open", [False, True])

@@ -207,7 +207,7 @@ def test_a_pod_that_came_before_its_group_is_not_tried_without_it() -> None:
     harness.add("g2", group="g")
 
     assert harness.drain() == [["g2", "g1"]]
-    assert harness.observer.pods["active", "JoinedGroup"] == 1
+    assert harness.metrics.pods["active", "JoinedGroup"] == 1
 
 
 def test_a_pod_that_came_before_its_group_makes_the_waiting_group_ready() -> None:
@@ -218,7 +218,7 @@ def test_a_pod_that_came_before_its_group_makes_the_waiting_group_ready() -> Non
     harness.unknown.clear()
 
     assert harness.drain() == [["g2", "g1"]]
-    assert harness.observer.held == {"P": 0}
+    assert harness.metrics.held == {"P": 0}
 
 
 def test_a_pod_whose_group_is_unknown_is_popped_by_itself() -> None:

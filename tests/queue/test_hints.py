@@ -44,7 +44,7 @@ def test_an_event_that_the_rejecting_plugin_registered_moves_the_pod_to_backoff(
     harness.queue.move_all(NODE_ADD, None, object())
 
     assert harness.place(info) is Place.BACKOFF
-    assert harness.observer.pods["backoff", "NodeAdd"] == 1
+    assert harness.metrics.pods["backoff", "NodeAdd"] == 1
 
 
 def test_a_pod_whose_backoff_is_over_goes_straight_to_active() -> None:

@@ -226,7 +226,7 @@ class QueueMachine(RuleBasedStateMachine):
             "gated": places.count("gated"),
         }
         assert sum(entities.values()) == len(self.model.entries) + len(self.model.gated)
-        assert {plugin: held for plugin, held in self.harness.observer.held.items() if held} == self.model.held()
+        assert {plugin: held for plugin, held in self.harness.metrics.held.items() if held} == self.model.held()
 
     @invariant()
     def a_loop_that_found_nothing_is_woken_when_there_is_something(self) -> None:

@@ -50,7 +50,7 @@ def test_an_event_that_helps_it_asks_nobody_at_once() -> None:
     assert max(questions) == 1
     assert sum(questions) == len(NAMES)
     assert (harness.queue.is_unsettled, places(harness, infos)) == (False, {Place.BACKOFF})
-    assert harness.observer.pods["backoff", "NodeAdd"] == len(NAMES)
+    assert harness.metrics.pods["backoff", "NodeAdd"] == len(NAMES)
     assert harness.drain() == [NAMES]
 
 
@@ -87,7 +87,7 @@ def test_a_pod_of_it_that_is_not_let_in_waits_by_itself() -> None:
     harness.settle()
 
     assert harness.place(infos[2]) is Place.GATED
-    assert harness.observer.held == {"Fit": len(NAMES) - 1, "Gate": 1}
+    assert harness.metrics.held == {"Fit": len(NAMES) - 1, "Gate": 1}
     assert harness.drain() == [[name for name in NAMES if name != "m2"]]
 
 

@@ -61,7 +61,7 @@ def test_rejections_of_members_one_after_another_add_up() -> None:
     harness.queue.requeue([first], rejected_by("Gang"))
     harness.queue.requeue([second], rejected_by("Fit"))
     assert harness.place(first.info) is Place.UNSCHEDULABLE
-    assert harness.observer.held == {"Gang": 2, "Fit": 2}
+    assert harness.metrics.held == {"Gang": 2, "Fit": 2}
 
     harness.queue.move_all(NODE_ADD, None, None)
     assert harness.place(first.info) is harness.place(second.info) is Place.BACKOFF
@@ -95,7 +95,7 @@ def test_an_error_of_one_member_makes_the_waiting_group_try_again_after_backoff(
     harness.queue.requeue([second], ERROR)
 
     assert harness.place(first.info) is harness.place(second.info) is Place.ERROR_BACKOFF
-    assert harness.observer.held == {"Fit": 0}
+    assert harness.metrics.held == {"Fit": 0}
     harness.at(5)
     assert harness.drain() == [["g1", "g2"]]
 

@@ -77,31 +77,31 @@ def test_an_entry_is_reported_with_its_pods_when_it_enters_a_part() -> None:
     harness.wait(rejected_by("P"), "g1", "g2", group="g")
     harness.queue.move_all(NODE_ADD, None, None)
 
-    assert harness.observer.pods["unschedulable", "ScheduleAttemptFailure"] == 2
-    assert harness.observer.entities["unschedulable", "ScheduleAttemptFailure", "podgroup"] == 1
-    assert harness.observer.pods["backoff", "NodeAdd"] == 2
+    assert harness.metrics.pods["unschedulable", "ScheduleAttemptFailure"] == 2
+    assert harness.metrics.entities["unschedulable", "ScheduleAttemptFailure", "podgroup"] == 1
+    assert harness.metrics.pods["backoff", "NodeAdd"] == 2
 
 
 def test_pods_that_join_an_entry_are_reported_without_the_rest_of_it() -> None:
     harness = Harness({"P": []})
     harness.add("g1", "g2", "g3", group="g")
-    assert harness.observer.pods["active", "UnscheduledPodAdd"] == 3
+    assert harness.metrics.pods["active", "UnscheduledPodAdd"] == 3
     for member in harness.pop().pods.values():
         harness.queue.requeue([member], rejected_by("P"))
 
-    assert harness.observer.pods["unschedulable", "ScheduleAttemptFailure"] == 3
+    assert harness.metrics.pods["unschedulable", "ScheduleAttemptFailure"] == 3
 
 
 def test_a_plugin_holds_a_pod_back_from_its_rejection_until_it_is_popped_or_deleted() -> None:
     harness = Harness({"P": [], "Q": []})
     a, b = harness.wait(rejected_by("P", "Q"), "a", "b")
-    assert harness.observer.held == {"P": 2, "Q": 2}
+    assert harness.metrics.held == {"P": 2, "Q": 2}
     harness.queue.delete(b)
-    assert harness.observer.held == {"P": 1, "Q": 1}
+    assert harness.metrics.held == {"P": 1, "Q": 1}
     harness.queue.activate([a])
-    assert harness.observer.held == {"P": 1, "Q": 1}
+    assert harness.metrics.held == {"P": 1, "Q": 1}
     harness.pop()
-    assert harness.observer.held == {"P": 0, "Q": 0}
+    assert harness.metrics.held == {"P": 0, "Q": 0}
 
 
 def test_get_finds_a_pod_wherever_it_is() -> None:

@@ -19,7 +19,7 @@ def test_a_rejected_pod_waits_for_an_event() -> None:
     [info] = harness.wait(rejected_by("P"), "a")
 
     assert harness.place(info) is Place.UNSCHEDULABLE
-    assert harness.observer.pods["unschedulable", "ScheduleAttemptFailure"] == 1
+    assert harness.metrics.pods["unschedulable", "ScheduleAttemptFailure"] == 1
 
 
 def test_a_rejection_that_names_no_plugin_backs_off_as_an_error_does() -> None:
@@ -45,7 +45,7 @@ def test_an_event_that_came_while_the_pod_was_in_flight_counts_when_it_comes_bac
     harness.fail(entry, rejected_by("P"))
 
     assert harness.place(info) is Place.BACKOFF
-    assert harness.observer.pods["backoff", "ScheduleAttemptFailure"] == 1
+    assert harness.metrics.pods["backoff", "ScheduleAttemptFailure"] == 1
 
 
 def test_a_pending_plugin_helped_in_flight_brings_the_pod_back_active() -> None:

@@ -19,7 +19,7 @@ def test_an_unschedulable_entry_is_tried_again_after_five_minutes() -> None:
     assert harness.place(info) is Place.UNSCHEDULABLE
     harness.at(30)
     assert harness.place(info) is Place.ACTIVE
-    assert harness.observer.pods["active", "UnschedulableTimeout"] == 1
+    assert harness.metrics.pods["active", "UnschedulableTimeout"] == 1
 
 
 def test_what_the_time_limit_brought_out_says_so_until_it_fails_again() -> None:
@@ -160,7 +160,7 @@ def test_activating_moves_an_entry_from_any_part() -> None:
     harness.queue.activate([unschedulable, struck, active, pod("unknown")])
 
     assert harness.queue.counts()["active"] == 3
-    assert harness.observer.pods["active", "ForceActivate"] == 2
+    assert harness.metrics.pods["active", "ForceActivate"] == 2
 
 
 def test_activating_a_pod_activates_its_group() -> None:

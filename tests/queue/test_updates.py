@@ -64,7 +64,7 @@ def test_a_change_that_the_rejecting_plugin_registered_for_moves_the_pod() -> No
     harness.queue.update(info, relabelled(info))
 
     assert harness.place(info) is Place.BACKOFF
-    assert harness.observer.pods["backoff", "TargetPodUpdatePodLabel"] == 1
+    assert harness.metrics.pods["backoff", "TargetPodUpdatePodLabel"] == 1
 
 
 def test_a_change_that_helps_nobody_leaves_the_pod_waiting_in_its_new_version() -> None:
@@ -115,7 +115,7 @@ def test_the_second_kind_of_change_counts_when_the_first_does_not_help() -> None
     harness.queue.update(info, pod(TOLERANT.labels(app="x")))
 
     assert harness.place(info) is Place.BACKOFF
-    assert harness.observer.pods["backoff", "TargetPodUpdatePodToleration"] == 1
+    assert harness.metrics.pods["backoff", "TargetPodUpdatePodToleration"] == 1
 
 
 def test_another_uid_is_another_pod() -> None:

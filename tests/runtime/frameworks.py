@@ -6,7 +6,7 @@ from typing import TypeVar, cast
 
 from muster.framework.config import ResolvedProfile
 from muster.framework.contract import Handle, Plugin
-from muster.framework.contract.observer import NullObserver
+from muster.framework.metrics import SchedulerMetrics
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.framework import Framework
 from muster.framework.runtime.nominator import PodNominator
@@ -28,7 +28,7 @@ class SnapshotHandle:
     profile_name: str
     clock: VirtualClock
     waiting_pods: WaitingPods
-    observer: NullObserver = field(default_factory=NullObserver)
+    metrics: SchedulerMetrics = field(default_factory=SchedulerMetrics)
 
     def activate(self, pods: Mapping[str, PodInfo]) -> None:
         """There is no queue."""
@@ -49,7 +49,7 @@ def algorithm_of(profile: ResolvedProfile, registry: Mapping[str, type[Plugin]],
         nominator=nominator,
         waiting=waiting,
         clock=clock,
-        observer=NullObserver(),
-        watch=Watch(clock.now, NullObserver()),
+        metrics=SchedulerMetrics(),
+        watch=Watch(clock.now, SchedulerMetrics()),
     )
     return Algorithm(framework, snapshot, nominator)

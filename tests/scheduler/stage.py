@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from muster.framework.cache.recount import differences
 from muster.framework.config import PluginRef, ResolvedProfile, default_configuration
-from muster.framework.contract import Observer, Plugin, PodInfo, Status
+from muster.framework.contract import Plugin, PodInfo, Status
 from muster.framework.contract.extender import Extender
 from muster.framework.contract.plugin import POINTS, extension_points
 from muster.framework.scheduler.engine import Engine, build_engine
@@ -30,7 +30,6 @@ class Stage(VirtualScheduler):
         *plugins: type[Plugin],
         weights: Mapping[str, int] = {},
         percentage: int | None = None,
-        observer: Observer | None = None,
         assumed_ttl: float | None = None,
         choose: Callable[[int], int] = first_of_equals,
         extenders: Sequence[Extender] = (),
@@ -43,7 +42,7 @@ class Stage(VirtualScheduler):
         self._assumed_ttl = assumed_ttl
         self._choose = choose
         self._extenders = extenders
-        super().__init__(*plugins, observer=observer)
+        super().__init__(*plugins)
         self.random = lambda: 1.0
 
     def build(self, ports: Ports) -> Engine:

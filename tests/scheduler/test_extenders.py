@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from muster.framework.contract.extender import Consultation, ExtenderFilterResult
-from muster.framework.contract.observer import NullObserver
+from muster.framework.metrics import SchedulerMetrics
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.extenders import bind, consult
 from muster.plugins.nodes.node_unschedulable import NodeUnschedulable
@@ -23,7 +23,7 @@ ALL = ("node1", "node2", "node3")
 async def asked(*extenders: PlayedExtender, nodes: Sequence[str] = ALL) -> Consultation:
     """What a pod's consultation comes to."""
     consultation = Consultation(asked=frozenset(nodes))
-    await consult(extenders, a_pod(), consultation, NullObserver())
+    await consult(extenders, a_pod(), consultation, SchedulerMetrics())
     return consultation
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from muster.framework.contract import Plugin, Status
-from muster.framework.contract.observer import NullObserver
 from muster.framework.runtime.watch import Running
 from tests.builders import make_node, make_pod
 from tests.scheduler.conftest import SetStage
@@ -128,16 +127,6 @@ async def test_a_post_filter_that_breaks_is_told_behind_the_reasons_of_the_nodes
     assert stage.conditions[WEB] == ("Unschedulable", told, None)
 
 
-class Slow(NullObserver):
-    """Keeps what was said to be slow."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, str]] = []
-
-    def plugin_slow(self, plugin: str, *, point: str, seconds: float) -> None:
-        self.calls.append((plugin, point))
-
-
 async def test_a_call_that_takes_too_long_is_named_once_in_ten_seconds(
     set_stage: SetStage, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -147,14 +136,13 @@ async def test_a_call_that_takes_too_long_is_named_once_in_ten_seconds(
         seen.append(stage.engine.watch.current)
         stage.clock.move_to(stage.clock.now() + 0.2)
 
-    slow = Slow()
     plugin = type("Slow", (reserving("Slow"),), {"reserve": dawdle})
-    stage = set_stage(plugin, observer=slow)
+    stage = set_stage(plugin)
     with caplog.at_level(logging.WARNING):
         stage.put_pod(make_pod("web"), make_pod("next"))
         await stage.settle()
 
-    assert slow.calls == [("Slow", "Reserve")] * 2
+    assert stage.metrics.plugin_slow_calls.values() == {("Slow", "Reserve"): 2}
     assert [record.message for record in caplog.records] == ["A plugin held up the scheduler"]
     # What another thread would see while the calls run.
     running = {(by.name, point.name, pod.key) for by, point, pod, _ in filter(None, seen)}

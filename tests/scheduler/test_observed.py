@@ -2,8 +2,8 @@
 
 import pytest
 
-from muster.framework.contract import Code, Plugin, Status
-from muster.framework.contract.observer import NullObserver
+from muster.framework.contract import Plugin, Status
+from muster.framework.metrics import SchedulerMetrics
 from tests.builders import make_node, make_pod
 from tests.scheduler.conftest import SetStage
 from tests.scheduler.scripted import filtering, permitting, reserving, scoring
@@ -11,18 +11,11 @@ from tests.scheduler.scripted import filtering, permitting, reserving, scoring
 NO = Status.unschedulable("no")
 
 
-class Points(NullObserver):
-    """Remembers the points that ran, with what those that failed came to, and how often a node was sought."""
-
-    def __init__(self) -> None:
-        self.seen: list[str] = []
-        self.searches = 0
-
-    def extension_point(self, point: str, status: Code, *, profile: str, seconds: float) -> None:
-        self.seen.append(point if status is Code.SUCCESS else f"{point} {status.wire_name}")
-
-    def algorithm_seconds(self, seconds: float) -> None:
-        self.searches += 1
+def points_of(metrics: SchedulerMetrics) -> list[str]:
+    """The points that ran, each once, in their order, with what those came to that failed."""
+    ran = metrics.extension_point_duration.counts()
+    assert set(ran.values()) == {1}
+    return [point if status == "Success" else f"{point} {status}" for point, status, _ in ran]
 
 
 @pytest.mark.parametrize(
@@ -41,13 +34,12 @@ class Points(NullObserver):
 async def test_every_point_that_ran_is_told_once(
     set_stage: SetStage, plugins: tuple[type[Plugin], ...], points: list[str]
 ) -> None:
-    observed = Points()
-    stage = set_stage(*plugins, observer=observed)
+    stage = set_stage(*plugins)
     stage.put_pod(make_pod("web"))
     await stage.settle()
 
-    assert observed.seen == points
-    assert observed.searches == 1
+    assert points_of(stage.metrics) == points
+    assert stage.metrics.scheduling_algorithm_duration.counts() == {(): 1}
 
 
 @pytest.mark.parametrize(
@@ -60,11 +52,10 @@ async def test_every_point_that_ran_is_told_once(
 async def test_scores_that_break_are_told_as_errors(
     set_stage: SetStage, scores: type[Plugin], points: list[str]
 ) -> None:
-    observed = Points()
-    stage = set_stage(scores, observer=observed)
+    stage = set_stage(scores)
     stage.put_node(make_node("two"))
     stage.put_pod(make_pod("web"))
     await stage.settle()
 
-    assert observed.seen == points
-    assert observed.searches == 1
+    assert points_of(stage.metrics) == points
+    assert stage.metrics.scheduling_algorithm_duration.counts() == {(): 1}

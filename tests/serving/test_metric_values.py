@@ -2,24 +2,24 @@
 
 import pytest
 
-from muster.framework.contract.status import Code
-from muster.operator.metrics import EngineMetrics, State, StateMetrics, blocks, registry_of
+from muster.framework.metrics import SchedulerMetrics
+from muster.operator.metrics import State, StateMetrics, blocks, registry_of
 from tests.serving.scraping import Scrape, scrape
 
 
 @pytest.fixture
-def engine() -> EngineMetrics:
-    return EngineMetrics()
+def engine() -> SchedulerMetrics:
+    return SchedulerMetrics()
 
 
-def exposed(*collectors: EngineMetrics | StateMetrics) -> Scrape:
+def exposed(*collectors: SchedulerMetrics | StateMetrics) -> Scrape:
     return scrape(blocks(registry_of(*collectors)))
 
 
-def test_an_attempt_is_counted_and_timed_under_its_result_and_profile(engine: EngineMetrics) -> None:
-    engine.attempt("unschedulable", profile="muster", seconds=0.5)
-    engine.attempt("unschedulable", profile="muster", seconds=0.25)
-    engine.attempt("scheduled", profile="other", seconds=1.0)
+def test_an_attempt_is_counted_and_timed_under_its_result_and_profile(engine: SchedulerMetrics) -> None:
+    engine.pod_attempted("unschedulable", profile="muster", seconds=0.5)
+    engine.pod_attempted("unschedulable", profile="muster", seconds=0.25)
+    engine.pod_attempted("scheduled", profile="other", seconds=1.0)
     text = exposed(engine)
     unschedulable = {"result": "unschedulable", "profile": "muster"}
     assert text.value("scheduler_schedule_attempts_total", **unschedulable) == 2
@@ -28,54 +28,33 @@ def test_an_attempt_is_counted_and_timed_under_its_result_and_profile(engine: En
     assert text.value("scheduler_schedule_attempts_total", result="scheduled", profile="other") == 1
 
 
-def test_an_observation_on_a_bound_belongs_to_its_bucket_and_those_above(engine: EngineMetrics) -> None:
-    engine.bound(attempts=2, sli_seconds=0.0, after_flush=False)
+def test_an_observation_on_a_bound_belongs_to_its_bucket_and_those_above(engine: SchedulerMetrics) -> None:
+    engine.pod_bound(attempts=2, sli_seconds=0.0, after_flush=False)
     text = exposed(engine)
     bucket = "scheduler_pod_scheduling_attempts_bucket"
     assert [text.value(bucket, le=le) for le in ("1", "2", "4", "+Inf")] == [0, 1, 1, 1]
 
 
-def test_an_observation_past_the_last_bound_counts_only_as_infinite(engine: EngineMetrics) -> None:
-    engine.algorithm_seconds(100.0)
+def test_an_observation_past_the_last_bound_counts_only_as_infinite(engine: SchedulerMetrics) -> None:
+    engine.scheduling_algorithm_duration.observe((), 100.0)
     text = exposed(engine)
     bucket = "scheduler_scheduling_algorithm_duration_seconds_bucket"
     assert [text.value(bucket, le=le) for le in ("16.384", "+Inf")] == [0, 1]
 
 
 @pytest.mark.parametrize(("attempts", "label"), [(1, "1"), (14, "14"), (15, "15+"), (400, "15+")])
-def test_the_attempts_label_ends_at_fifteen(engine: EngineMetrics, attempts: int, label: str) -> None:
-    engine.bound(attempts=attempts, sli_seconds=3.0, after_flush=False)
+def test_the_attempts_label_ends_at_fifteen(engine: SchedulerMetrics, attempts: int, label: str) -> None:
+    engine.pod_bound(attempts=attempts, sli_seconds=3.0, after_flush=False)
     assert exposed(engine).value("scheduler_pod_scheduling_sli_duration_seconds_sum", attempts=label) == 3.0
 
 
-def test_a_pod_bound_after_a_flush_is_counted_apart(engine: EngineMetrics) -> None:
-    engine.bound(attempts=2, sli_seconds=300.0, after_flush=True)
-    engine.bound(attempts=1, sli_seconds=0.1, after_flush=False)
+def test_a_pod_bound_after_a_flush_is_counted_apart(engine: SchedulerMetrics) -> None:
+    engine.pod_bound(attempts=2, sli_seconds=300.0, after_flush=True)
+    engine.pod_bound(attempts=1, sli_seconds=0.1, after_flush=False)
     assert exposed(engine).value("scheduler_pod_scheduled_after_flush_total") == 1
 
 
-@pytest.mark.parametrize("code", Code)
-def test_statuses_are_spelled_as_kube_scheduler_prints_them(engine: EngineMetrics, code: Code) -> None:
-    engine.extension_point("Permit", code, profile="muster", seconds=0.1)
-    engine.plugin_execution("Coscheduling", point="Permit", status=code, seconds=0.1)
-    engine.permit_wait(code, seconds=0.1)
-    text = exposed(engine)
-    assert text.value(
-        "scheduler_framework_extension_point_duration_seconds_count",
-        extension_point="Permit",
-        status=code.wire_name,
-        profile="muster",
-    )
-    assert text.value(
-        "scheduler_plugin_execution_duration_seconds_count",
-        plugin="Coscheduling",
-        extension_point="Permit",
-        status=code.wire_name,
-    )
-    assert text.value("scheduler_permit_wait_duration_seconds_count", result=code.wire_name)
-
-
-def test_a_group_entering_the_queue_is_one_entity_and_all_its_pods(engine: EngineMetrics) -> None:
+def test_a_group_entering_the_queue_is_one_entity_and_all_its_pods(engine: SchedulerMetrics) -> None:
     engine.queue_incoming("backoff", "ScheduleAttemptFailure", entity="podgroup", pods=30)
     text = exposed(engine)
     labels = {"queue": "backoff", "event": "ScheduleAttemptFailure"}
@@ -83,12 +62,12 @@ def test_a_group_entering_the_queue_is_one_entity_and_all_its_pods(engine: Engin
     assert text.value("scheduler_queue_incoming_entities_total", **labels, type="podgroup") == 1
 
 
-def test_gauges_go_down_again(engine: EngineMetrics) -> None:
-    engine.goroutines("binding", change=1)
-    engine.goroutines("binding", change=1)
-    engine.goroutines("binding", change=-1)
-    engine.unschedulable_pods("NodePorts", profile="muster", change=1)
-    engine.unschedulable_pods("NodePorts", profile="muster", change=-1)
+def test_gauges_go_down_again(engine: SchedulerMetrics) -> None:
+    engine.goroutines.add(("binding",), 1)
+    engine.goroutines.add(("binding",), 1)
+    engine.goroutines.add(("binding",), -1)
+    engine.unschedulable_pods.add(("NodePorts", "muster"), 1)
+    engine.unschedulable_pods.add(("NodePorts", "muster"), -1)
     text = exposed(engine)
     assert text.value("scheduler_goroutines", operation="binding") == 1
     assert text.value("scheduler_unschedulable_pods", plugin="NodePorts", profile="muster") == 0
@@ -119,16 +98,16 @@ def test_state_is_read_anew_at_each_scrape() -> None:
 
 
 def test_two_sets_of_metrics_in_one_process_do_not_meet() -> None:
-    one, other = EngineMetrics(), EngineMetrics()
-    one.attempt("scheduled", profile="muster", seconds=0.1)
+    one, other = SchedulerMetrics(), SchedulerMetrics()
+    one.pod_attempted("scheduled", profile="muster", seconds=0.1)
     assert exposed(one).value("scheduler_schedule_attempts_total", result="scheduled", profile="muster") == 1
     assert "scheduler_schedule_attempts_total" not in exposed(other).types
 
 
-def test_a_long_family_is_written_in_several_blocks_under_one_header(engine: EngineMetrics) -> None:
+def test_a_long_family_is_written_in_several_blocks_under_one_header(engine: SchedulerMetrics) -> None:
     for i in range(100):
-        engine.plugins_evaluated((f"P{i}",), point="Filter", profile="muster")
-        engine.plugin_execution(f"P{i}", point="Filter", status=Code.SUCCESS, seconds=0.1)
+        engine.plugin_evaluations.add_each((f"P{i}",), ("Filter", "muster"))
+        engine.plugin_execution_duration.observe((f"P{i}", "Filter", "Success"), 0.1)
     written = list(blocks(registry_of(engine)))
     text = scrape(written)
     name = "scheduler_plugin_execution_duration_seconds"

@@ -9,7 +9,8 @@ from http import HTTPStatus
 import pytest
 from aiohttp import ClientSession
 
-from muster.operator.metrics import EngineMetrics, blocks, registry_of
+from muster.framework.metrics import SchedulerMetrics
+from muster.operator.metrics import blocks, registry_of
 from muster.operator.serving import (
     Authorizer,
     Decision,
@@ -46,7 +47,7 @@ def sources(*, readyz: Checks | None = None) -> Sources:
         livez={},
         healthz={"leaderElection": lambda: "failed election to renew leadership on lease muster"},
         readyz=readyz or {"sched-handler-sync": lambda: None},
-        metrics=lambda: blocks(registry_of(EngineMetrics())),
+        metrics=lambda: blocks(registry_of(SchedulerMetrics())),
         resources=lambda: (b"# TYPE kube_pod_resource_limit gauge\n", b"# TYPE kube_pod_resource_request gauge\n"),
         config=lambda: {"profiles": [{"schedulerName": "muster"}]},
         why=why,

@@ -2,7 +2,6 @@
 
 import pytest
 
-from muster.framework.contract.observer import NullObserver
 from tests.builders import make_node
 from tests.coscheduling.conftest import MakeWorld
 from tests.coscheduling.objects import make_members
@@ -92,28 +91,18 @@ async def test_members_that_come_slowly_do_not_keep_each_other_from_being_told(w
     assert "current pods number: 2, minMember of group: 200." in world.notes("default/g-0")[0]
 
 
-class _Attempts(NullObserver):
-    """Counts attempts of groups."""
-
-    def __init__(self) -> None:
-        self.number = 0
-
-    def group_attempt(self, result: str, *, profile: str, seconds: float) -> None:
-        self.number += 1
-
-
 async def test_a_large_gang_that_is_not_complete_is_looked_at_seldom_and_tried_at_once_when_it_is() -> None:
-    attempts = _Attempts()
-    world = World(observer=attempts)
+    world = World()
+    attempts = world.metrics.podgroup_schedule_attempts
     world.add_nodes(make_node("a", cpu="1000", pods="1000"))
     world.add_group("g", 320)
     world.add(*make_members("g", 300))
     await world.settle()
-    before = attempts.number
+    before = attempts.total()
     for pod in make_members("g", 319)[300:]:
         world.add(pod)
         await world.run(0.3)
-    assert attempts.number - before <= 4
+    assert attempts.total() - before <= 4
 
     world.add(make_members("g", 320)[319])
     await world.settle()

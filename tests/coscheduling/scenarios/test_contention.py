@@ -2,23 +2,12 @@
 
 import pytest
 
-from muster.framework.contract.observer import NullObserver
 from tests.builders import make_node, make_pod
 from tests.coscheduling.conftest import MakeWorld
 from tests.coscheduling.objects import make_member, make_members
 from tests.coscheduling.world import World
 
 PLACEMENTS = pytest.mark.parametrize("placement", ["Transaction", "PodByPod"])
-
-
-class Attempts(NullObserver):
-    """Counts attempts."""
-
-    def __init__(self) -> None:
-        self.pods = 0
-
-    def attempt(self, result: str, *, profile: str, seconds: float) -> None:
-        self.pods += 1
 
 
 @PLACEMENTS
@@ -85,20 +74,20 @@ async def test_small_gangs_that_come_later_start_at_once_too(world: World) -> No
 async def test_a_gang_that_fits_in_sum_but_not_on_nodes_holds_nothing_and_costs_nothing(
     make_world: MakeWorld,
 ) -> None:
-    attempts = Attempts()
-    world = make_world(observer=attempts)
+    world = make_world()
+    attempts = world.metrics.schedule_attempts
     gpus = "example.com/gpu"
     for name, count in (("a", 6), ("b", 2), ("c", 2), ("d", 2)):
         world.add_nodes(make_node(name, cpu="100").resources({gpus: str(count)}))
     world.add_group("g", 3, min_resources={gpus: "12"})
     keys = world.add(*(make_member(f"g-{number}", "g").requests({gpus: "4"}) for number in range(3)))
     await world.run(60)
-    tried = attempts.pods
+    tried = attempts.total()
     await world.run(600)
 
     assert world.bound() == []
     assert world.engine.cache.assumed_count == 0
-    assert attempts.pods - tried <= 3 * 4  # the sweep of what nothing has helped for minutes
+    assert attempts.total() - tried <= 3 * 4  # the sweep of what nothing has helped for minutes
     assert world.notes(keys[0])[0] == (
         "pod group default/g is unschedulable, 1 of the 3 members that it needs fit; with that one placed: "
         "0/4 nodes are available: 4 Insufficient example.com/gpu."

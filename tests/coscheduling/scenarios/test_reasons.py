@@ -16,7 +16,7 @@ from muster.framework.contract import (
     Status,
     Verdicts,
 )
-from muster.framework.contract.observer import GroupResult, NullObserver
+from muster.framework.metrics import GroupResult
 from muster.framework.model.pod_info import PodInfo
 from tests.builders import make_node
 from tests.coscheduling.announced import word
@@ -74,16 +74,6 @@ class Unreserving(ReservePlugin):
 
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Nothing was reserved."""
-
-
-class GroupResults(NullObserver):
-    """Remembers what attempts of groups came to."""
-
-    def __init__(self) -> None:
-        self.seen: list[GroupResult] = []
-
-    def group_attempt(self, result: GroupResult, *, profile: str, seconds: float) -> None:
-        self.seen.append(result)
 
 
 async def test_the_reason_of_another_plugin_is_what_all_members_are_told(make_world: MakeWorld) -> None:
@@ -231,11 +221,10 @@ async def test_an_error_is_an_error_for_the_group_and_all_else_turns_it_away(wor
 async def test_an_attempt_counts_as_what_became_of_the_group(
     make_world: MakeWorld, plugin: type[Plugin] | None, result: GroupResult
 ) -> None:
-    results = GroupResults()
-    world = make_world(plugins={} if plugin is None else {plugin.name: plugin}, observer=results)
+    world = make_world(plugins={} if plugin is None else {plugin.name: plugin})
     world.add_nodes(make_node("a"))
     world.add_group("g", 3)
     world.add(*make_members("g", 3))
     await world.settle()
 
-    assert set(results.seen) == {result}
+    assert {seen for seen, _ in world.metrics.podgroup_schedule_attempts.values()} == {result}

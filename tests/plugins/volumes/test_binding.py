@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from muster.framework.contract import CycleState, Status
-from muster.operator.metrics import EngineMetrics, blocks, registry_of
+from muster.framework.metrics import SchedulerMetrics
+from muster.operator.metrics import blocks, registry_of
 from muster.plugins.volumes.binding import UNBOUND, VolumeBinding
 from muster.plugins.volumes.finding import BIND_CONFLICT, NODE_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING
 from tests.builders import NodeDict, ObjectDict, PodDict, make_node, make_pod, require
@@ -159,8 +160,8 @@ def test_in_tree_volumes_are_used_where_their_driver_says_on_nodes_that_it_took_
     cluster.keep(make_volume("v", source={"awsElasticBlockStore": {"volumeID": "aws://a/odd"}}))
     text = "could not translate pv: failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume"
     odd = Status.failure(f"{text} (aws://a/odd)")
-    metrics = EngineMetrics()
-    found = cluster.rejected(cluster.plugin(VolumeBinding, observer=metrics), pod_with("data"))
+    metrics = SchedulerMetrics()
+    found = cluster.rejected(cluster.plugin(VolumeBinding, metrics=metrics), pod_with("data"))
     assert found == {"driver elsewhere": odd, "driver here": odd}
     counted = scrape(blocks(registry_of(metrics)))
     assert counted.value("scheduler_volume_scheduling_stage_error_total", operation="predicate") == 2

@@ -10,7 +10,8 @@ import pytest
 from muster.framework.config.args import VolumeBindingArgs
 from muster.framework.contract import ApiError, CycleState, Status
 from muster.framework.contract.api import MERGE_PATCH, NoApi
-from muster.operator.metrics import EngineMetrics, blocks, registry_of
+from muster.framework.metrics import SchedulerMetrics
+from muster.operator.metrics import blocks, registry_of
 from muster.plugins.volumes.binding import VolumeBinding
 from tests.builders import ObjectDict, make_node, make_pod, require
 from tests.plugins.cluster import Cluster, info
@@ -64,9 +65,9 @@ class World:
     def __init__(self) -> None:
         self.api = FakeApi()
         self.cluster = Cluster(make_node("a").zone("zone-a"))
-        self.metrics = EngineMetrics()
+        self.metrics = SchedulerMetrics()
         args = VolumeBindingArgs(bind_timeout_seconds=TIMEOUT)
-        self.plugin = self.cluster.plugin(VolumeBinding, args, api=self.api, observer=self.metrics)
+        self.plugin = self.cluster.plugin(VolumeBinding, args, api=self.api, metrics=self.metrics)
         for obj in (
             make_claim("there", storage_class="local"),
             make_claim("made", storage_class="late"),

@@ -2,17 +2,17 @@
 
 prometheus-client's own instruments take a lock and walk the buckets for each observation (0.4 to 1.7 µs), and switch
 their `_created` series off only for the whole process. Everything here runs on the event loop's thread, so a family is
-a dictionary from label values to numbers, and prometheus-client comes in when a scrape turns it into text.
+a dictionary from label values to numbers. `muster.operator.metrics.exposition` turns families into text at a scrape.
+
+Rules for whoever counts: a call is made a few times a pod, never once a node; it neither blocks nor raises. What can be
+read from state at any moment (pods pending, size of the cache) is a `Reading` and is not counted.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import accumulate, repeat
-
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 Labels = tuple[str, ...]
 
@@ -22,7 +22,7 @@ def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
     return tuple(accumulate(repeat(factor, count - 1), lambda bound, by: bound * by, initial=start))
 
 
-class Family(ABC):
+class Family:
     """One name with a series of numbers per label values.
 
     Args:
@@ -38,18 +38,9 @@ class Family(ABC):
         self.text = text
         self.labels = labels
 
-    def collect(self) -> Iterator[Metric]:
-        """The family as prometheus-client wants it; nothing while it has no series."""
-        family = self._family()
-        if family.samples:
-            yield family
-
-    @abstractmethod
-    def _family(self) -> Metric: ...
-
 
 class Counter(Family):
-    """Numbers that only grow."""
+    """Numbers that only grow. A family without labels stands at 0 from the start."""
 
     __slots__ = ("_values",)
 
@@ -58,18 +49,20 @@ class Counter(Family):
         self._values: dict[Labels, int] = {} if labels else {(): 0}
 
     def add(self, labels: Labels, amount: int = 1) -> None:
-        """Adds to one series, which is made when it is new."""
+        """Add to one series, which is made when it is new."""
         self._values[labels] = self._values.get(labels, 0) + amount
 
-    def _family(self) -> Metric:
-        family = CounterMetricFamily(self.name, self.text, labels=self.labels)
-        for labels, value in self._values.items():
-            family.add_metric(labels, value)
-        return family
+    def values(self) -> Mapping[Labels, int]:
+        """The number of each series, by its label values."""
+        return self._values
+
+    def total(self) -> int:
+        """The sum of all series."""
+        return sum(self.values().values())
 
 
 class JointCounter(Counter):
-    """A counter for many series that grow together time and again; which ones is sorted out at a scrape."""
+    """A counter for many series that grow together time and again; which ones is sorted out when it is read."""
 
     __slots__ = ("_joint",)
 
@@ -78,50 +71,49 @@ class JointCounter(Counter):
         self._joint: dict[tuple[Labels, Labels], int] = {}
 
     def add_each(self, firsts: tuple[str, ...], others: Labels) -> None:
-        """Adds one to each series that has one of `firsts` as its first label value, and `others` behind it."""
+        """Add one to each series that has one of `firsts` as its first label value, and `others` behind it."""
         key = firsts, others
         self._joint[key] = self._joint.get(key, 0) + 1
 
-    def _family(self) -> Metric:
+    def values(self) -> Mapping[Labels, int]:
+        """The number of each series, by its label values."""
         for (firsts, others), amount in self._joint.items():
             for first in firsts:
                 self.add((first, *others), amount)
         self._joint.clear()
-        return super()._family()
+        return super().values()
 
 
 class Reading(Family):
-    """Numbers that go up and down, read from somewhere when scraped."""
+    """Numbers that go up and down, read from somewhere when they are wanted."""
 
-    __slots__ = ("_read",)
+    __slots__ = ("values",)
 
     def __init__(self, name: str, text: str, labels: Labels, read: Callable[[], Mapping[Labels, float]]) -> None:
         super().__init__(name, text, labels)
-        self._read = read
-
-    def _family(self) -> Metric:
-        family = GaugeMetricFamily(self.name, self.text, labels=self.labels)
-        for labels, value in self._read().items():
-            family.add_metric(labels, value)
-        return family
+        self.values = read
 
 
-class Gauge(Reading):
+class Gauge(Family):
     """Numbers that go up and down, kept here."""
 
     __slots__ = ("_values",)
 
-    def __init__(self, name: str, text: str, labels: Labels) -> None:
+    def __init__(self, name: str, text: str, labels: Labels = ()) -> None:
+        super().__init__(name, text, labels)
         self._values: dict[Labels, int] = {}
-        super().__init__(name, text, labels, lambda: self._values)
 
     def add(self, labels: Labels, change: int) -> None:
-        """Moves one series up or down; a new one begins at 0."""
+        """Move one series up or down; a new one begins at 0."""
         self._values[labels] = self._values.get(labels, 0) + change
+
+    def values(self) -> Mapping[Labels, int]:
+        """The number of each series, by its label values."""
+        return self._values
 
 
 class Histogram(Family):
-    """Observations, counted in buckets."""
+    """Observations, counted in buckets. A family without labels stands at 0 from the start."""
 
     __slots__ = ("_bounds", "_cells", "_les")
 
@@ -132,18 +124,27 @@ class Histogram(Family):
         self._cells: dict[Labels, _Cell] = {} if labels else {(): _Cell(len(self._les))}
 
     def observe(self, labels: Labels, value: float) -> None:
-        """Counts a value in one series, which is made when it is new. A value on a bound belongs below it."""
+        """Count a value in one series, which is made when it is new. A value on a bound belongs below it."""
         cell = self._cells.get(labels)
         if cell is None:
             cell = self._cells[labels] = _Cell(len(self._les))
         cell.counts[bisect_left(self._bounds, value)] += 1
         cell.total += value
 
-    def _family(self) -> Metric:
-        family = HistogramMetricFamily(self.name, self.text, labels=self.labels)
-        for labels, cell in self._cells.items():
-            family.add_metric(labels, list(zip(self._les, accumulate(cell.counts), strict=True)), cell.total)
-        return family
+    def buckets(self) -> Mapping[Labels, tuple[list[tuple[str, int]], float]]:
+        """By label values: how many observations lie at or below each bound (`le`), and the sum of all."""
+        return {
+            labels: (list(zip(self._les, accumulate(cell.counts), strict=True)), cell.total)
+            for labels, cell in self._cells.items()
+        }
+
+    def counts(self) -> Mapping[Labels, int]:
+        """How many observations each series has."""
+        return {labels: sum(cell.counts) for labels, cell in self._cells.items()}
+
+    def sums(self) -> Mapping[Labels, float]:
+        """The sum of each series' observations."""
+        return {labels: cell.total for labels, cell in self._cells.items()}
 
 
 class _Cell:

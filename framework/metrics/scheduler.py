@@ -1,0 +1,313 @@
+"""The engine's metrics: kube-scheduler's names, labels and buckets, each family declared once.
+
+Whoever runs an engine makes one `SchedulerMetrics` and hands it to `build_engine`; plugins find it as `handle.metrics`.
+A family that moves by itself is moved where the thing happens: `metrics.preemption_attempts.add(())`. Where one thing
+moves several families, a method here does it. Dashboards and alerts written for kube-scheduler find every stable and
+beta series they ask for. Families without labels stand at 0 from the start, those with labels appear with their first
+series, as in kube-scheduler. Durations are in seconds; the label `profile` is a profile's schedulerName.
+
+One number counts something else: plugin_evaluation_total at Filter and Score grows by one a pod, not by one a node,
+because plugins here judge all nodes in one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from .families import Counter, Family, Gauge, Histogram, JointCounter, exponential
+
+Result = Literal["scheduled", "unschedulable", "error"]
+GroupResult = Literal["scheduled", "unschedulable", "error", "waiting_on_preemption"]
+PreemptionResult = Literal["success", "error"]
+EntityType = Literal["pod", "podgroup"]
+DevicesResult = Literal["success", "failure", "timeout", "error"]
+
+_MILLISECONDS = exponential(0.001, 2, 15)
+_EXTENSION_POINT = exponential(0.0001, 2, 12)
+_PLUGIN = exponential(0.00001, 1.5, 20)
+_END_TO_END = exponential(0.01, 2, 20)
+
+_GROUP_SIZES = (8, 64, 512)
+"""Groups of up to so many members share a series; larger ones have one together."""
+
+_ATTEMPTS = (*map(str, range(15)), "15+")
+_MOST_ATTEMPTS = len(_ATTEMPTS) - 1
+
+
+class SchedulerMetrics:
+    """All families of one engine."""
+
+    def __init__(self) -> None:
+        self.schedule_attempts = Counter(
+            "scheduler_schedule_attempts_total",
+            "[STABLE] Attempts to schedule a pod, by result: 'unschedulable' found no node, 'error' broke.",
+            ("result", "profile"),
+        )
+        self.scheduling_attempt_duration = Histogram(
+            "scheduler_scheduling_attempt_duration_seconds",
+            "[STABLE] How long an attempt took, choice of the node and binding together.",
+            ("result", "profile"),
+            bounds=_MILLISECONDS,
+        )
+        self.scheduling_algorithm_duration = Histogram(
+            "scheduler_scheduling_algorithm_duration_seconds",
+            "[BETA] How long the choice of a node took.",
+            bounds=_MILLISECONDS,
+        )
+        self.extension_point_duration = Histogram(
+            "scheduler_framework_extension_point_duration_seconds",
+            "[STABLE] How long all plugins of an extension point took together.",
+            ("extension_point", "status", "profile"),
+            bounds=_EXTENSION_POINT,
+        )
+        self.plugin_execution_duration = Histogram(
+            "scheduler_plugin_execution_duration_seconds",
+            "[BETA] How long a plugin took at an extension point; one cycle in ten is measured.",
+            ("plugin", "extension_point", "status"),
+            bounds=_PLUGIN,
+        )
+        self.plugin_evaluations = JointCounter(
+            "scheduler_plugin_evaluation_total",
+            "[BETA] Pods a plugin judged, at PreFilter, Filter, PreScore and Score.",
+            ("plugin", "extension_point", "profile"),
+        )
+        self.plugin_slow_calls = Counter(
+            "muster_plugin_slow_calls_total",
+            "Calls of a plugin that held up the scheduler for more than a tenth of a second.",
+            ("plugin", "extension_point"),
+        )
+        self.pod_scheduling_attempts = Histogram(
+            "scheduler_pod_scheduling_attempts",
+            "[STABLE] Attempts a pod took until it was bound.",
+            bounds=exponential(1, 2, 5),
+        )
+        self.pod_scheduling_sli_duration = Histogram(
+            "scheduler_pod_scheduling_sli_duration_seconds",
+            "[BETA] From a pod's entry into the queue until it was bound, by the number of attempts.",
+            ("attempts",),
+            bounds=_END_TO_END,
+        )
+        self.pods_scheduled_after_flush = Counter(
+            "scheduler_pod_scheduled_after_flush_total",
+            "[ALPHA] Pods bound after waiting out the time limit; many of them mean a plugin misses an event.",
+        )
+        self.permit_wait_duration = Histogram(
+            "scheduler_permit_wait_duration_seconds",
+            "[BETA] How long Permit held a pod.",
+            ("result",),
+            bounds=_MILLISECONDS,
+        )
+        self.queue_incoming_pods = Counter(
+            "scheduler_queue_incoming_pods_total",
+            "[STABLE] Pods that entered a part of the queue, by the event that moved them.",
+            ("queue", "event"),
+        )
+        self.queue_incoming_entities = Counter(
+            "scheduler_queue_incoming_entities_total",
+            "[ALPHA] Entries, single pods or pod groups, that entered a part of the queue.",
+            ("queue", "event", "type"),
+        )
+        self.unschedulable_pods = Gauge(
+            "scheduler_unschedulable_pods",
+            "[BETA] Pods a plugin holds back; a pod counts once for each plugin that rejected it.",
+            ("plugin", "profile"),
+        )
+        self.reservations = Gauge(
+            "muster_reservations",
+            "[ALPHA] Pods and groups that have waited long and for which capacity is reserved.",
+        )
+        self.goroutines = Gauge(
+            "scheduler_goroutines",
+            "[BETA] Work going on concurrently, such as binding.",
+            ("operation",),
+        )
+        self.event_handling_duration = Histogram(
+            "scheduler_event_handling_duration_seconds",
+            "[ALPHA] How long a change in the cluster took to reach cache and queue.",
+            ("event",),
+            bounds=_EXTENSION_POINT,
+        )
+        self.podgroup_schedule_attempts = Counter(
+            "scheduler_podgroup_schedule_attempts_total",
+            "[ALPHA] Attempts to schedule a pod group, by result.",
+            ("result", "profile"),
+        )
+        self.podgroup_scheduling_attempt_duration = Histogram(
+            "scheduler_podgroup_scheduling_attempt_duration_seconds",
+            "[ALPHA] How long an attempt to schedule a pod group took.",
+            ("result", "profile"),
+            bounds=_MILLISECONDS,
+        )
+        self.podgroup_scheduling_algorithm_duration = Histogram(
+            "scheduler_podgroup_scheduling_algorithm_duration_seconds",
+            "[ALPHA] How long the placing of a pod group took.",
+            bounds=_MILLISECONDS,
+        )
+        self.podgroup_quorum_duration = Histogram(
+            "muster_podgroup_quorum_duration_seconds",
+            "[ALPHA] From a pod group's first member until its quorum was bound, by the most members that it may need.",
+            ("size",),
+            bounds=_END_TO_END,
+        )
+        self.podgroups_denied = Counter(
+            "muster_podgroup_denied_total",
+            "[ALPHA] Times a pod group was turned away because it had been denied a moment ago.",
+        )
+        self.generated_placements = Counter(
+            "scheduler_generated_placements_total",
+            "[ALPHA] Topology domains that groups may have had to be tried in.",
+            ("profile",),
+        )
+        self.placement_evaluations = Counter(
+            "scheduler_placement_evaluations_total",
+            "[ALPHA] Trials of a group in one topology domain, by whether that took it.",
+            ("result", "profile"),
+        )
+        self.placement_evaluation_duration = Histogram(
+            "scheduler_placement_evaluation_duration_seconds",
+            "[ALPHA] How long these trials took.",
+            bounds=_MILLISECONDS,
+        )
+        self.preemption_attempts = Counter(
+            "scheduler_preemption_attempts_total",
+            "[STABLE] Attempts to find capacity by preemption, whether any was found or not.",
+        )
+        self.preemption_victims = Histogram(
+            "scheduler_preemption_victims",
+            "[STABLE] Pods chosen to be evicted, per preemption.",
+            bounds=exponential(1, 2, 7),
+        )
+        self.workload_preemption_attempts = Counter(
+            "scheduler_workload_preemption_attempts_total",
+            "[ALPHA] Attempts to find capacity for a group by preemption, by what they came to.",
+            ("result",),
+        )
+        self.workload_preemption_victims = Histogram(
+            "scheduler_workload_preemption_victims",
+            "[ALPHA] Pods chosen to be evicted, per preemption for a group.",
+            bounds=exponential(1, 2, 11),
+        )
+        self.preemption_workload_disruptions = Histogram(
+            "scheduler_preemption_workload_disruptions",
+            "[ALPHA] Groups that are evicted as a whole, and pods of others, per preemption that takes any.",
+            ("preemptor",),
+            bounds=exponential(1, 2, 11),
+        )
+        self.preemption_pdb_violations = Counter(
+            "scheduler_preemption_pdb_violations_total",
+            "[ALPHA] Pods chosen to be evicted although a PodDisruptionBudget forbids it.",
+            ("preemptor",),
+        )
+        self.preemption_execution_duration = Histogram(
+            "scheduler_preemption_execution_duration_seconds",
+            "[ALPHA] From the decision to evict until every eviction was asked for.",
+            ("preemptor", "result"),
+            bounds=exponential(0.001, 2, 16),
+        )
+        self.preemption_executions = Counter(
+            "scheduler_preemption_goroutines_execution_total",
+            "[ALPHA] Evictions for one pod or group, by whether all could be asked for.",
+            ("result",),
+        )
+        self.volume_stage_errors = Counter(
+            "scheduler_volume_scheduling_stage_error_total",
+            "[ALPHA] Errors at a stage of volume scheduling: 'predicate', 'assume' or 'bind'.",
+            ("operation",),
+        )
+        self.resourceclaim_creates = Counter(
+            "dynamic_resource_allocation_resourceclaim_creates_total",
+            "[ALPHA] ResourceClaims that were asked for, here for extended resources of pods.",
+            ("status", "admin_access", "owner_api_group", "owner_api_kind"),
+        )
+        self.bindingconditions_allocations = Counter(
+            "scheduler_dra_bindingconditions_allocations_total",
+            "[ALPHA] Devices that had to be made ready before a pod was bound, by how that ended.",
+            ("profile", "driver", "status"),
+        )
+        self.bindingconditions_wait_duration = Histogram(
+            "scheduler_dra_bindingconditions_wait_duration_seconds",
+            "[ALPHA] How long a pod waited for its devices to be made ready.",
+            ("profile", "driver", "status"),
+            bounds=exponential(0.1, 2, 14),
+        )
+
+    def families(self) -> Iterator[Family]:
+        """Every family, in the order above."""
+        yield from vars(self).values()
+
+    def pod_attempted(self, result: Result, *, profile: str, seconds: float) -> None:
+        """A pod's attempt is over: it is bound, or its scheduling or binding cycle has failed."""
+        labels = (result, profile)
+        self.schedule_attempts.add(labels)
+        self.scheduling_attempt_duration.observe(labels, seconds)
+
+    def pod_bound(self, *, attempts: int, sli_seconds: float, after_flush: bool) -> None:
+        """A pod is bound.
+
+        Args:
+            attempts: how many it took, this one included.
+            sli_seconds: time since the pod first entered the queue.
+            after_flush: whether its last way out of the unschedulable pods was their time limit, not an event.
+        """
+        self.pod_scheduling_attempts.observe((), attempts)
+        self.pod_scheduling_sli_duration.observe((_ATTEMPTS[min(attempts, _MOST_ATTEMPTS)],), sli_seconds)
+        if after_flush:
+            self.pods_scheduled_after_flush.add(())
+
+    def group_attempted(self, result: GroupResult, *, profile: str, seconds: float) -> None:
+        """A pod group's attempt is over."""
+        labels = (result, profile)
+        self.podgroup_schedule_attempts.add(labels)
+        self.podgroup_scheduling_attempt_duration.observe(labels, seconds)
+
+    def quorum_bound(self, seconds: float, *, members: int) -> None:
+        """The quorum of a group of at least so many `members` is bound, so long after its first member was seen."""
+        size = next((str(most) for most in _GROUP_SIZES if members <= most), "+Inf")
+        self.podgroup_quorum_duration.observe((size,), seconds)
+
+    def queue_incoming(self, queue: str, event: str, *, entity: EntityType, pods: int) -> None:
+        """A queue entry of so many pods (1 if it is a pod by itself) entered a part of the queue.
+
+        Args:
+            queue: `active`, `backoff` or `unschedulable`.
+            event: label of what moved it, e.g. `UnscheduledPodAdd`, `BackoffComplete`.
+            entity: what the entry is.
+            pods: how many pods came with it.
+        """
+        self.queue_incoming_pods.add((queue, event), pods)
+        self.queue_incoming_entities.add((queue, event, entity))
+
+    def placement_evaluated(self, *, feasible: bool, profile: str, seconds: float) -> None:
+        """A group was tried in one domain, which took it or not."""
+        self.placement_evaluations.add(("feasible" if feasible else "infeasible", profile))
+        self.placement_evaluation_duration.observe((), seconds)
+
+    def victims_chosen(self, victims: int, *, preemptor: EntityType, violations: int, disruptions: int) -> None:
+        """So many pods are to be evicted for one pod or group.
+
+        Args:
+            victims: how many.
+            preemptor: for what.
+            violations: how many of them a PodDisruptionBudget protects.
+            disruptions: how many of them are pods of groups, with a group that is evicted as a whole counted once.
+        """
+        (self.preemption_victims if preemptor == "pod" else self.workload_preemption_victims).observe((), victims)
+        if disruptions:
+            self.preemption_workload_disruptions.observe((preemptor,), disruptions)
+        if violations:
+            self.preemption_pdb_violations.add((preemptor,), violations)
+
+    def preemption_executed(self, result: PreemptionResult, *, preemptor: EntityType, seconds: float) -> None:
+        """The evictions for one pod or group have been asked for, or one of them failed."""
+        self.preemption_execution_duration.observe((preemptor, result), seconds)
+        self.preemption_executions.add((result,))
+
+    def devices_awaited(
+        self, result: DevicesResult, *, profile: str, drivers: Sequence[str], conditional: Sequence[str], seconds: float
+    ) -> None:
+        """The wait for a pod's devices is over: the driver of each device, and of each that had to be made ready."""
+        for driver in drivers:
+            self.bindingconditions_wait_duration.observe((profile, driver, result), seconds)
+        for driver in conditional:
+            self.bindingconditions_allocations.add((profile, driver, result))
