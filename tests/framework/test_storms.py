@@ -61,7 +61,7 @@ def test_no_pod_is_tried_that_no_event_can_help() -> None:
         return before, dict(attempts.values())
 
     before, after = asyncio.run(play())
-    assert after == {**before, ("scheduled", "muster"): before[("scheduled", "muster")] + _SECONDS}
+    assert after == {**before, ("scheduled", "muster"): before.get(("scheduled", "muster"), 0) + _SECONDS}
 
 
 def _storm(world: VirtualScheduler, random: Random, number: int) -> None:
