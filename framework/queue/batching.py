@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..model.pod_info import PodSignature, equivalence_class_of
-from .backoff_queue import backing_off
-from .batch import Batch
 from .entity import Place, QueuedEntity, QueuedPodInfo
+from .heaps import backing_off
 from .hints import QueueingHints, QueueingStrategy
 from .in_flight import ObjectEvent
 from .places import Places
 from .policy import QueuePolicy
+from .unschedulable_pods import Batch
 
 _NONE: frozenset[str] = frozenset()
 
@@ -34,15 +34,15 @@ class Batching:
         hints: QueueingHints,
         now: Callable[[], float],
         release: Callable[[QueuedEntity, QueueingStrategy, str], None],
-        lacks_room: Callable[[QueuedEntity], bool],
+        lacks_capacity: Callable[[QueuedEntity], bool],
     ) -> None:
-        """`release` moves an unschedulable entity on; `lacks_room` is whether one would be tried in vain."""
+        """`release` moves an unschedulable entity on; `lacks_capacity` is whether one would be tried in vain."""
         self._policy = policy
         self._places = places
         self._hints = hints
         self._now = now
         self._release = release
-        self._lacks_room = lacks_room
+        self._lacks_capacity = lacks_capacity
         self._tried_for: dict[QueuedPodInfo, Batch] = {}
 
     def attempt_ended(self, pod: QueuedPodInfo) -> None:
@@ -114,7 +114,7 @@ class Batching:
     def release_first_in_turn(self) -> None:
         """Make the first of a woken batch active if its turn has come; where there is no room any more, all wait on."""
         while (batch := self._places.pop_woken()) is not None:
-            if not self._lacks_room(batch.first(self._now())):
+            if not self._lacks_capacity(batch.first(self._now())):
                 self.release_first(batch, batch.strategy, batch.event)
 
     def release_first(self, batch: Batch, strategy: QueueingStrategy, event: str) -> None:
@@ -132,7 +132,7 @@ class Batching:
     def called_off(self, entity: QueuedEntity) -> bool:
         """Whether a pod that is to be tried for its batch is not tried, nor another, for its room is taken by now."""
         [pod] = entity.pods.values()
-        if entity.flushed or pod not in self._tried_for or not self._lacks_room(entity):
+        if entity.flushed or pod not in self._tried_for or not self._lacks_capacity(entity):
             return False
         self._forget(pod)
         return True

@@ -26,9 +26,9 @@ from collections.abc import Callable
 
 from ..contract.events import ASSIGNED_POD_DELETE
 from ..model.pod_info import PodInfo
-from .backoff_queue import backing_off
 from .batching import Batching
 from .entity import Place, QueuedEntity, QueuedPodInfo
+from .heaps import backing_off
 from .hints import QueueingHints, QueueingStrategy
 from .in_flight import ObjectEvent
 from .kept_out import KeptOutPods
@@ -62,7 +62,7 @@ class EntityMoves:
         self._hints = hints
         self._policy = policy
         self._now = now
-        self.batching = Batching(policy, places, hints, now, self.release, self._lacks_room)
+        self.batching = Batching(policy, places, hints, now, self.release, self._lacks_capacity)
         self.large_groups = LargeGroups(places, kept_out, most_at_once, self.place_for, remove, self._helped)
 
     def reconsider(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
@@ -72,7 +72,7 @@ class EntityMoves:
         if self._is_for_others(entity, event):
             return False
         pends = bool(entity.pending_plugins)
-        if not pends and self._group_lacks_room(entity):  # sooner known than what plugins say to it
+        if not pends and self._group_lacks_capacity(entity):  # sooner known than what plugins say to it
             return False
         if self.large_groups.are_many(entity.pods) and self._hints.asks_each(entity, event):
             self.large_groups.consider(entity, event)
@@ -84,7 +84,7 @@ class EntityMoves:
         self._places.take(entity)
         self.requeue(entity, strategy, event)
 
-    def hurry(self, entity: QueuedEntity, event: str) -> None:
+    def move_to_active_q(self, entity: QueuedEntity, event: str) -> None:
         """Make an entity that backs off active."""
         self._places.take(entity)
         if self.large_groups.are_many(entity.pods):
@@ -103,7 +103,7 @@ class EntityMoves:
             self.large_groups.wake(entity, strategy, event)
             return
         before = len(entity.pods)
-        self._kept_out.sift(entity, event, entity.remove)
+        self._kept_out.run_pre_enqueue(entity, event, entity.remove)
         self._places.count_rejected(entity, len(entity.pods) - before)
         if entity.pods:
             self.settle(entity, strategy, event)
@@ -124,7 +124,7 @@ class EntityMoves:
         """Move an unschedulable entity if hints say so; whether it was."""
         pends, strategy = bool(entity.pending_plugins), self._hints.strategy(entity, event)
         if strategy is QueueingStrategy.SKIP or (
-            pends and strategy is QueueingStrategy.AFTER_BACKOFF and self._group_lacks_room(entity)
+            pends and strategy is QueueingStrategy.AFTER_BACKOFF and self._group_lacks_capacity(entity)
         ):
             return False
         self.release(entity, strategy, event.event.label)
@@ -137,10 +137,10 @@ class EntityMoves:
         [pod] = entity.pods.values()
         return self._policy.is_nominated_elsewhere(pod.info, event.old.node_name)
 
-    def _group_lacks_room(self, entity: QueuedEntity) -> bool:
-        return entity.group is not None and self._lacks_room(entity)
+    def _group_lacks_capacity(self, entity: QueuedEntity) -> bool:
+        return entity.group is not None and self._lacks_capacity(entity)
 
-    def _lacks_room(self, entity: QueuedEntity) -> bool:
+    def _lacks_capacity(self, entity: QueuedEntity) -> bool:
         """Whether it would be tried in vain, because what it lacks finds no room anyway."""
         may_evict = entity.group is None or not self._policy.awaits_victims(entity.all_pods())
         return not self._policy.has_capacity(

@@ -6,47 +6,16 @@ here changes anything.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Protocol
 
-from cachetools import LRUCache
-
 from ..contract.events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintFunction
+from ..error_log import ErrorLog
 from ..model.pod_info import PodInfo
 from ..work import GivenUp, checkpoint
 from .entity import QueuedEntity
 from .in_flight import InFlightEvents, ObjectEvent
-
-QUIET_SECONDS = 30.0
-_CAUSES = 1_000
-
-
-class ErrorLog:
-    """Writes to one logger. `now` is in seconds; of the causes the last thousand are remembered."""
-
-    def __init__(self, log: logging.Logger, now: Callable[[], float]) -> None:
-        self._log = log
-        self._now = now
-        self._causes: LRUCache[Hashable, tuple[float, int]] = LRUCache(_CAUSES)
-
-    def error(
-        self, message: str, *, cause: Hashable, error: BaseException | None = None, pairs: Mapping[str, object]
-    ) -> None:
-        """Write a line with the traceback, unless `cause` had one a moment ago; the next tells how many it stands for.
-
-        The type of the error belongs to the cause.
-        """
-        key, now = (cause, type(error)), self._now()
-        since, left_out = self._causes.get(key, (float("-inf"), 0))
-        if now - since < QUIET_SECONDS:
-            self._causes[key] = since, left_out + 1
-            return
-        self._causes[key] = now, 0
-        more = {"notLogged": left_out} if left_out else {}
-        self._log.error(message, exc_info=error, extra={"pairs": {**pairs, **more}})
-
 
 Registrations = Mapping[str, Mapping[str, Sequence[EventRegistration]]]
 """By profile (schedulerName) and plugin. A plugin that is absent is concerned by every event while its pods wait; of

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 from ..contract.status import Code, Status
 from ..work import Pause, at_once
-from .admission import Admission
 from .entity import Place, QueuedEntity, QueuedPodInfo
 from .hints import QueueingHints, QueueingStrategy
 from .in_flight import ObjectEvent
 from .places import Places
+from .policy import GuardedPolicy
 
 Join = Callable[[QueuedPodInfo, str | None, QueueingStrategy, str], None]
 
@@ -25,7 +25,7 @@ class KeptOutPods:
     def __init__(
         self,
         places: Places,
-        admission: Admission,
+        guarded: GuardedPolicy,
         hints: QueueingHints,
         now: Callable[[], float],
         remove: Callable[[str], QueuedPodInfo],
@@ -33,18 +33,18 @@ class KeptOutPods:
     ) -> None:
         """`remove` takes out a pod that waits, by its UID; `join` lets one that is nowhere wait with its group."""
         self._places = places
-        self._admission = admission
+        self._guarded = guarded
         self._hints = hints
         self._now = now
         self._remove = remove
         self._join = join
 
-    def sift(
+    def run_pre_enqueue(
         self, entity: QueuedEntity, event: str, take: Callable[[str], QueuedPodInfo], pause: Pause = at_once
     ) -> None:
         """Keep those pods of it out that are not let in; `take` takes one out by its UID."""
         for uid, pod in [*entity.pods.items()]:
-            group, status = self._admission.ask(pod.info)
+            group, status = self._guarded.run_pre_enqueue(pod.info)
             if status is not None:
                 self.keep_out(take(uid), group, status, event)
             pause()
@@ -67,7 +67,7 @@ class KeptOutPods:
         """Ask about a pod that was kept out, and let it join if nothing keeps it out any more; whether it joined."""
         [(uid, pod)] = entity.pods.items()
         gated_by = next(iter(entity.unschedulable_plugins), "")
-        group, status = self._admission.ask(pod.info, gated_by)
+        group, status = self._guarded.run_pre_enqueue(pod.info, gated_by)
         if status is not None:
             if entity.place is Place.GATED and status.code is not Code.ERROR and status.plugin == gated_by:
                 return False

@@ -110,7 +110,7 @@ class LargeGroups:
         while self._woken:
             entity, woken = next(iter(self._woken.items()))
             if woken.asks:
-                self._kept_out.sift(entity, woken.event, self._remove, checkpoint)
+                self._kept_out.run_pre_enqueue(entity, woken.event, self._remove, checkpoint)
             if entity.pods:
                 self._put(entity, woken)
             self._woken.pop(entity, None)

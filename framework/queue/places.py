@@ -13,13 +13,11 @@ from math import floor
 from ..contract.status import Status
 from ..metrics import EntityType, SchedulerMetrics
 from ..work import Pause, at_once
-from .admission import Admission, Key
-from .backoff_queue import BackoffPolicy, BackoffQueue
-from .batch import Batch
 from .entity import Place, QueuedEntity, QueuedPodInfo
-from .heap import LazyHeap
+from .heaps import BackoffPolicy, BackoffQueue, LazyHeap
 from .hints import QueueingHints
-from .unschedulable_pods import UnschedulablePods
+from .policy import GuardedPolicy, Key
+from .unschedulable_pods import Batch, UnschedulablePods
 
 _ORDERED = (Place.ACTIVE, Place.BACKOFF)
 _WAITING_FOR_PLUGINS = (Place.UNSCHEDULABLE, Place.GATED)
@@ -40,7 +38,7 @@ class Places:
 
     def __init__(
         self,
-        admission: Admission,
+        guarded: GuardedPolicy,
         hints: QueueingHints,
         backoff: BackoffPolicy,
         *,
@@ -48,7 +46,7 @@ class Places:
         metrics: SchedulerMetrics,
         on_entry: Callable[[], None],
     ) -> None:
-        self._admission = admission
+        self._guarded = guarded
         self._backoff = backoff
         self._now = now
         self._metrics = metrics
@@ -123,7 +121,7 @@ class Places:
     def key_of(self, entity: QueuedEntity, pause: Pause = at_once) -> Key | Status:
         """The sort key of an entity: the smallest of its pods'."""
         self._forget_order_of_nobody()
-        return self._admission.sort_key(entity.pods.values(), pause)
+        return self._guarded.sort_key(entity.pods.values(), pause)
 
     def hold_off(self, entity: QueuedEntity, fault: Status) -> None:
         """Put an entity that a plugin's error keeps out into ERROR_BACKOFF, and tell; for a second at least."""
@@ -134,7 +132,7 @@ class Places:
         entity.place = Place.ERROR_BACKOFF
         self.backoff_q.add(entity)
         for pod in entity.all_pods():
-            self._admission.failed(pod, fault)
+            self._guarded.keeps_out(pod, fault)
 
     def take(self, entity: QueuedEntity) -> None:
         """Take an entity out of its sub-queue."""
@@ -149,7 +147,7 @@ class Places:
         """Move an entity forward if one of these pods, which joined it or changed, should go before it."""
         if entity.place not in _ORDERED:
             return
-        key = self._admission.sort_key(pods, pause)
+        key = self._guarded.sort_key(pods, pause)
         if not isinstance(key, Status) and key < entity.sort_key:
             self.take(entity)
             self.put_back(entity, entity.place)
@@ -212,7 +210,7 @@ class Places:
 
     def _forget_order_of_nobody(self) -> None:
         if not (self.active_q or self.backoff_q.count(Place.BACKOFF) or self.unschedulable_pods.has_batches):
-            self._admission.forget_order()
+            self._guarded.forget_order()
 
     def _count(self) -> Counter[str]:
         return Counter(

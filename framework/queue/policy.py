@@ -1,19 +1,24 @@
 """What the queue asks of others, and what the administrator sets.
 
 `scheduler.profiles` answers for the plugins of all profiles; tests answer for themselves. None of the answers may call
-the queue. One that raises, is an ERROR, or is something else than is asked for, keeps its pod out: see `Admission`.
+the queue. One that raises, is an ERROR, or is something else than is asked for, keeps its pod out: `GuardedPolicy`
+makes it an ERROR status that names plugin and point, and the queue keeps the pod in backoffQ and asks again. So no
+error of a plugin loses a pod or stops another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from numbers import Real
+from typing import NamedTuple, Protocol
 
 from ..contract.plugin import QueuedPod
-from ..contract.status import Status
+from ..contract.status import Code, Status, cut, text_of
+from ..error_log import ErrorLog
 from ..model.pod_info import PodInfo
-from .backoff_queue import BackoffPolicy
+from ..work import GivenUp, Pause, at_once
+from .heaps import BackoffPolicy
 from .hints import Registrations
 
 
@@ -74,8 +79,8 @@ class QueuePolicy(Protocol):
         """Whether the pod is nominated to another node, and others are to this one."""
         ...
 
-    def kept_out(self, pod: PodInfo, status: Status) -> None:
-        """An error of a plugin keeps the pod out, which people are to be told."""
+    def report_failure(self, pod: PodInfo, status: Status) -> None:
+        """Report a pod that an error of a plugin keeps out of the queue."""
         ...
 
 
@@ -92,3 +97,137 @@ class QueueSettings:
     backoff: BackoffPolicy = field(default_factory=BackoffPolicy)
     unschedulable_seconds: float = 300.0
     most_at_once: int = 256
+
+
+Key = tuple[Hashable, ...]
+
+
+class PreEnqueueAnswer(NamedTuple):
+    """The group that the pod is to wait with, and what gates it: a rejection, an ERROR, or None for nothing."""
+
+    group: str | None
+    status: Status | None
+
+
+class GuardedPolicy:
+    """Asks PreEnqueue, the group plugin and QueueSort, and answers for them when they fail."""
+
+    def __init__(self, policy: QueuePolicy, errors: ErrorLog) -> None:
+        self._policy = policy
+        self._errors = errors
+        self._kinds: tuple[str, ...] | None = None
+        self._kinds_of_types: dict[tuple[type, ...], tuple[str, ...]] = {}
+        self._unreported: dict[str, tuple[PodInfo, Status]] = {}
+
+    def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> PreEnqueueAnswer:
+        """Whether the pod may enter; the PreEnqueue plugin `first` is asked before the others."""
+        try:
+            group = self._policy.group_of(pod)
+        except (KeyboardInterrupt, GivenUp):
+            raise
+        except BaseException as error:
+            return PreEnqueueAnswer(None, self._failure(pod, "group_of", "", text_of(error), error))
+        if isinstance(group, Status):
+            self._log("group_of", pod, group)
+            return PreEnqueueAnswer(None, group)
+        try:
+            status: object = self._policy.pre_enqueue(pod, first)
+        except (KeyboardInterrupt, GivenUp):
+            raise
+        except BaseException as error:
+            return PreEnqueueAnswer(group, self._failure(pod, "PreEnqueue", "", text_of(error), error))
+        if status is None or (isinstance(status, Status) and status.code is Code.SUCCESS):
+            return PreEnqueueAnswer(group, None)
+        if not isinstance(status, Status):
+            text = f"answered {type(status).__name__} instead of a Status"
+            return PreEnqueueAnswer(group, self._failure(pod, "PreEnqueue", "", text))
+        if status.code is Code.ERROR:
+            self._log("PreEnqueue", pod, status)
+        return PreEnqueueAnswer(group, status)
+
+    def group_of(self, pod: PodInfo) -> str | None:
+        """The group that a waiting pod belongs to by now; None also on an error, which `run_pre_enqueue` reports."""
+        try:
+            group = self._policy.group_of(pod)
+        except (KeyboardInterrupt, GivenUp):
+            raise
+        except BaseException:
+            return None
+        return None if isinstance(group, Status) else group
+
+    def sort_key(self, pods: Iterable[QueuedPod], pause: Pause = at_once) -> Key | Status:
+        """The smallest key of these pods, at least one. An ERROR when none has a key that can be compared."""
+        found: Key | Status = Status.failure()
+        for pod in pods:
+            found = _smaller(found, self._key_of(pod))
+            pause()
+        return found
+
+    def forget_order(self) -> None:
+        """No key is in use: the next one decides what keys are made of."""
+        self._kinds = None
+
+    def keeps_out(self, pod: PodInfo, status: Status) -> None:
+        """An error of a plugin keeps the pod out; `report_failures` says so."""
+        self._unreported[pod.uid] = pod, status
+
+    def report_failures(self, waits: Callable[[str], bool]) -> None:
+        """Report which pods errors keep out, of those that still wait; `waits` goes by the UID."""
+        unreported, self._unreported = self._unreported, {}
+        for uid, (pod, status) in unreported.items():
+            if waits(uid):
+                self._policy.report_failure(pod, status)
+
+    def _key_of(self, pod: QueuedPod) -> Key | Status:
+        try:
+            key = self._policy.sort_key(pod)
+            if isinstance(key, Status):
+                self._log("QueueSort", pod.info, key)
+                return key
+            problem = self._problem(key)
+        except (KeyboardInterrupt, GivenUp):
+            raise
+        except BaseException as error:
+            return self._failure(pod.info, "QueueSort", self._policy.sort_plugin, text_of(error), error)
+        return key if problem is None else self._failure(pod.info, "QueueSort", self._policy.sort_plugin, problem)
+
+    def _problem(self, key: object) -> str | None:
+        """Why this key cannot be compared with those in use; None when it can."""
+        if not isinstance(key, tuple):
+            return f"answered {type(key).__name__} instead of a tuple"
+        types = tuple(map(type, key))
+        kinds = self._kinds_of_types.get(types)
+        if kinds is None:
+            kinds = self._kinds_of_types[types] = tuple(map(_kind, types))
+        if self._kinds is None and all(kinds):
+            self._kinds = kinds
+        if kinds != self._kinds:
+            return f"the sort key {key} cannot be compared with those of other pods"
+        if any(value != value for value in key):
+            return f"the sort key {key} has no order"
+        return None
+
+    def _failure(self, pod: PodInfo, point: str, plugin: str, text: str, error: BaseException | None = None) -> Status:
+        named = f'running {point} plugin "{plugin}"' if plugin else f"running {point} plugins"
+        status = Status(Code.ERROR, (f"{named}: {cut(text)}",), plugin)
+        self._log(point, pod, status, error)
+        return status
+
+    def _log(self, point: str, pod: PodInfo, status: Status, error: BaseException | None = None) -> None:
+        pairs = {"pod": pod.key, "plugin": status.plugin, "reason": status.message}
+        cause, error = (status.plugin, point), error or status.error
+        self._errors.error("A plugin failed at queue entry", cause=cause, error=error, pairs=pairs)
+
+
+def _kind(element: type) -> str:
+    """What elements of this type are compared as; "" for what may not be compared at all."""
+    if issubclass(element, Real):
+        return "number"
+    return "text" if issubclass(element, str) else ""
+
+
+def _smaller(found: Key | Status, key: Key | Status) -> Key | Status:
+    """The smaller of two keys; any key rather than an ERROR, and of two of these the later."""
+    if isinstance(key, Status):
+        return key if isinstance(found, Status) else found
+    return key if isinstance(found, Status) or key < found else found

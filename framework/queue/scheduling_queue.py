@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import NamedTuple
 
 from ..contract.events import (
     FORCE_ACTIVATE,
@@ -42,51 +41,23 @@ from ..contract.events import (
 from ..contract.handle import Clock
 from ..contract.plugin import QueuedPod
 from ..contract.status import Status
+from ..error_log import ErrorLog
 from ..metrics import EntityType, SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..work import checkpoint
-from .admission import Admission
-from .batch import Batch
 from .entity import Place, QueuedEntity, QueuedPodInfo, Rejection
-from .hints import ErrorLog, QueueingHints
+from .hints import QueueingHints
 from .in_flight import InFlightPods, ObjectEvent
+from .pending_pods import DumpLine, PendingPod, pending_pod
 from .places import Places
-from .policy import QueuePolicy, QueueSettings
-from .standing import Standing, standing
-from .unschedulable_pods import Waiting
+from .policy import GuardedPolicy, QueuePolicy, QueueSettings
+from .unschedulable_pods import Batch, Waiting
 from .waiting_entities import WaitingEntities
 
 log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 30.0
 """How often the time limit of unschedulable and gated pods is looked at (`flushUnschedulableEntitiesLeftover`)."""
-
-
-class DumpLine(NamedTuple):
-    """One pod in the queue, for people: what the process writes to its log when it is asked to (SIGUSR2).
-
-    Attributes:
-        place: where it is.
-        entity: the key of the entity that it waits or is tried in; empty for a pod that is not let in.
-        pod: `namespace/name`.
-        uid: its UID.
-        attempts: how often it has been tried.
-        since: when it came (back) to the queue, seconds on the engine's clock.
-        plugins: who holds it back.
-    """
-
-    place: str
-    entity: str
-    pod: str
-    uid: str
-    attempts: int
-    since: float
-    plugins: tuple[str, ...]
-
-    def __str__(self) -> str:
-        of = f" of {self.entity}" if self.entity.startswith("group/") else ""
-        held = f", held back by {', '.join(self.plugins)}" if self.plugins else ""
-        return f"{self.place}: {self.pod}{of}, attempts {self.attempts}{held}"
 
 
 class SchedulingQueue:
@@ -106,9 +77,9 @@ class SchedulingQueue:
         self._time_limit = settings.unschedulable_seconds
         errors = ErrorLog(log, clock.now)
         hints = QueueingHints(policy, errors)
-        self._admission = admission = Admission(policy, errors)
-        self._places = Places(admission, hints, settings.backoff, now=clock.now, metrics=metrics, on_entry=on_ready)
-        self._waiting = WaitingEntities(self._places, admission, hints, policy, settings, now=clock.now)
+        self._guarded = guarded = GuardedPolicy(policy, errors)
+        self._places = Places(guarded, hints, settings.backoff, now=clock.now, metrics=metrics, on_entry=on_ready)
+        self._waiting = WaitingEntities(self._places, guarded, hints, policy, settings, now=clock.now)
         self._in_flight = InFlightPods(hints.of_interest)
         self._next_sweep = clock.now()
 
@@ -264,7 +235,7 @@ class SchedulingQueue:
         if now >= self._next_sweep:
             self._next_sweep = now + SWEEP_SECONDS
             self._waiting.time_out(now, self._time_limit, UNSCHEDULABLE_TIMEOUT.label)
-        self._admission.tell(self._places.entity_of.__contains__)
+        self._guarded.report_failures(self._places.entity_of.__contains__)
 
     def flush_is_due(self, now: float) -> bool:
         """Whether `flush` would do anything at `now`."""
@@ -317,21 +288,21 @@ class SchedulingQueue:
 
     def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...] | Status:
         """The place that the pod has among those that are tried: smaller goes first. An ERROR when it has none."""
-        return self._admission.sort_key((pod,))
+        return self._guarded.sort_key((pod,))
 
     def was_never_let_in(self, uid: str) -> bool:
         """Whether PreEnqueue plugins have kept the pod out ever since it came."""
         entity = self._places.entity_of.get(uid)
         return entity is not None and entity.place is Place.GATED and entity.pods[uid].attempts == 0
 
-    def standing(self, uid: str) -> Standing | None:
-        """Where the pod stands; None when it does not wait."""
+    def pending_pod(self, uid: str) -> PendingPod | None:
+        """How the pod waits; None when it does not."""
         entity = self._places.entity_of.get(uid)
         if entity is None:
             return None
         waiting = {id(each): each for each in self._places.entity_of.values()}.values()
         now, limit = self._clock.now(), self._time_limit
-        return standing(entity.pods[uid], entity, waiting, now=now, sweep=self._next_sweep, limit=limit)
+        return pending_pod(entity.pods[uid], entity, waiting, now=now, sweep=self._next_sweep, limit=limit)
 
     @property
     def has_ready(self) -> bool:

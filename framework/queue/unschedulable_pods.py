@@ -6,15 +6,79 @@ that holds anything back, not at each pod. Pods alike that no node could take wa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..contract.events import ClusterEvent
 from ..model.pod_info import EquivalenceClass, PodSignature
-from .batch import Batch
-from .entity import Place, QueuedEntity
-from .hints import QueueingHints, Rejector
+from .entity import Place, QueuedEntity, QueuedPodInfo
+from .heaps import LazyHeap, backing_off
+from .hints import QueueingHints, QueueingStrategy, Rejector
+
+
+@dataclass(slots=True, eq=False)
+class Batch:
+    """Pods by themselves, each an entity with a sort key, in the order of activeQ.
+
+    Attributes:
+        profile: their schedulerName.
+        common: what they have in common.
+        unschedulable_plugins: plugins that turned the last of them away that was tried.
+        pending_plugins: those of them that answered PENDING.
+        refused_at: when that was, seconds on the engine's clock.
+        trying: the pod that is tried for all, if one is.
+        strategy: where the event that woke the batch sends its pods.
+        event: the label of that event.
+        sort_key: that of the first of them when the batch was woken.
+        ticket: names its valid item in the heap of batches that were woken; 0 outside of it.
+    """
+
+    profile: str
+    common: PodSignature | EquivalenceClass
+    unschedulable_plugins: frozenset[str] = frozenset()
+    pending_plugins: frozenset[str] = frozenset()
+    refused_at: float = 0.0
+    trying: QueuedPodInfo | None = None
+    strategy: QueueingStrategy = QueueingStrategy.AFTER_BACKOFF
+    event: str = ""
+    sort_key: tuple[Hashable, ...] = ()
+    ticket: int = 0
+    _ready: LazyHeap[QueuedEntity] = field(default_factory=LazyHeap)
+    _backing_off: LazyHeap[QueuedEntity] = field(default_factory=LazyHeap)
+    _heap_of: dict[QueuedEntity, LazyHeap[QueuedEntity]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._heap_of)
+
+    def __iter__(self) -> Iterator[QueuedEntity]:
+        """Its entities, in no order."""
+        return iter(self._heap_of)
+
+    @property
+    def rejectors(self) -> frozenset[str]:
+        """Every plugin that turned away the last of them that was tried."""
+        return self.unschedulable_plugins | self.pending_plugins
+
+    def add(self, entity: QueuedEntity) -> None:
+        """One more pod waits here. Until `first` is asked, its backoff counts as not over."""
+        self._heap_of[entity] = self._backing_off
+        self._backing_off.push((entity.backoff_until, *entity.sort_key), entity)
+
+    def discard(self, entity: QueuedEntity) -> None:
+        """Take out an entity that is here."""
+        self._heap_of.pop(entity).discard(entity)
+
+    def first(self, now: float) -> QueuedEntity:
+        """The entity to be tried next: the first whose backoff is over, else the one whose backoff ends first."""
+        while (entity := self._backing_off.peek()) is not None and not backing_off(entity, now):
+            self._backing_off.discard(entity)
+            self._heap_of[entity] = self._ready
+            self._ready.push(entity.sort_key, entity)
+        first = self._ready.peek() or self._backing_off.peek()
+        if first is None:
+            raise LookupError("the batch is empty")
+        return first
 
 
 class Waiting(NamedTuple):
@@ -22,14 +86,6 @@ class Waiting(NamedTuple):
 
     batches: list[Batch]
     entities: list[QueuedEntity]
-
-
-@dataclass(slots=True)
-class _Held:
-    """What one plugin holds back."""
-
-    batches: dict[Batch, None] = field(default_factory=dict)
-    entities: dict[QueuedEntity, None] = field(default_factory=dict)
 
 
 class UnschedulablePods:
@@ -45,7 +101,7 @@ class UnschedulablePods:
         self._entities: dict[Place, dict[QueuedEntity, None]] = {Place.UNSCHEDULABLE: {}, Place.GATED: {}}
         self._batches: dict[PodSignature | EquivalenceClass, Batch] = {}
         self._batched = 0
-        self._by_rejector: dict[tuple[Place, Rejector], _Held] = {}
+        self._by_rejector: dict[tuple[Place, Rejector], dict[QueuedEntity | Batch, None]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._entities.values())) + self._batched
@@ -73,30 +129,29 @@ class UnschedulablePods:
             self._add_to_batch(entity, entity.batched_by)
             return
         self._entities[entity.place][entity] = None
-        self._index_entity(entity)
+        self._index(entity, entity.place)
 
     def discard(self, entity: QueuedEntity) -> None:
         """Take out an entity that is here."""
         batch = self.batch_of(entity) if entity.place is Place.UNSCHEDULABLE else None
         if batch is None:
             del self._entities[entity.place][entity]
-            self._unindex_entity(entity)
+            self._unindex(entity, entity.place)
             return
         batch.discard(entity)
         self._batched -= 1
         if not batch:
             del self._batches[batch.common]
-            self._unindex_batch(batch)
+            self._unindex(batch, Place.UNSCHEDULABLE)
 
     def concerned_by(self, event: ClusterEvent, place: Place) -> Waiting:
         """What has a plugin that registered for the event, each once, in the order it came."""
-        batches: dict[Batch, None] = {}
-        entities: dict[QueuedEntity, None] = {}
-        for (where, rejector), found in self._by_rejector.items():
+        found: dict[QueuedEntity | Batch, None] = {}
+        for (where, rejector), held in self._by_rejector.items():
             if where is place and self._hints.concerns(rejector, event, gated=place is Place.GATED):
-                batches.update(found.batches)
-                entities.update(found.entities)
-        return Waiting(list(batches), list(entities))
+                found.update(held)
+        batches = [each for each in found if isinstance(each, Batch)]
+        return Waiting(batches, [each for each in found if isinstance(each, QueuedEntity)])
 
     def since_before(self, moment: float, place: Place) -> Waiting:
         """What came, was refused, or was last asked about by the clock, before `moment`."""
@@ -111,35 +166,23 @@ class UnschedulablePods:
             batch = self._batches[common] = Batch(entity.profile, common)
         refused_by = entity.unschedulable_plugins, entity.pending_plugins
         if refused_by != (batch.unschedulable_plugins, batch.pending_plugins):
-            self._unindex_batch(batch)
+            self._unindex(batch, Place.UNSCHEDULABLE)
             batch.unschedulable_plugins, batch.pending_plugins = refused_by
-            self._index_batch(batch)
+            self._index(batch, Place.UNSCHEDULABLE)
         batch.refused_at = max(batch.refused_at, entity.timestamp)
         batch.add(entity)
         self._batched += 1
 
-    def _index_entity(self, entity: QueuedEntity) -> None:
-        for key in _keys(entity, entity.place):
-            self._by_rejector.setdefault(key, _Held()).entities[entity] = None
+    def _index(self, waiting: QueuedEntity | Batch, place: Place) -> None:
+        for key in _keys(waiting, place):
+            self._by_rejector.setdefault(key, {})[waiting] = None
 
-    def _unindex_entity(self, entity: QueuedEntity) -> None:
-        for key in _keys(entity, entity.place):
-            del self._by_rejector[key].entities[entity]
-            self._drop_if_empty(key)
-
-    def _index_batch(self, batch: Batch) -> None:
-        for key in _keys(batch, Place.UNSCHEDULABLE):
-            self._by_rejector.setdefault(key, _Held()).batches[batch] = None
-
-    def _unindex_batch(self, batch: Batch) -> None:
-        for key in _keys(batch, Place.UNSCHEDULABLE):
-            del self._by_rejector[key].batches[batch]
-            self._drop_if_empty(key)
-
-    def _drop_if_empty(self, key: tuple[Place, Rejector]) -> None:
-        found = self._by_rejector[key]
-        if not (found.batches or found.entities):
-            del self._by_rejector[key]
+    def _unindex(self, waiting: QueuedEntity | Batch, place: Place) -> None:
+        for key in _keys(waiting, place):
+            held = self._by_rejector[key]
+            del held[waiting]
+            if not held:
+                del self._by_rejector[key]
 
 
 def _keys(waiting: QueuedEntity | Batch, place: Place) -> Iterator[tuple[Place, Rejector]]:

@@ -11,15 +11,14 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from ..contract.events import UNSCHEDULED_POD_ADD, ClusterEvent
 from ..model.pod_info import PodInfo
 from ..work import Pause, at_once, checkpoint
-from .admission import Admission
-from .batch import Batch
 from .entity import Place, QueuedEntity, QueuedPodInfo, Rejection
 from .entity_moves import EntityMoves
 from .hints import QueueingHints, QueueingStrategy
 from .in_flight import InFlightEvents, ObjectEvent
 from .kept_out import KeptOutPods
 from .places import Places
-from .policy import QueuePolicy, QueueSettings
+from .policy import GuardedPolicy, QueuePolicy, QueueSettings
+from .unschedulable_pods import Batch
 
 SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 POP_FROM_BACKOFF = "PopFromBackoffQ"
@@ -36,19 +35,19 @@ class WaitingEntities:
     def __init__(
         self,
         places: Places,
-        admission: Admission,
+        guarded: GuardedPolicy,
         hints: QueueingHints,
         policy: QueuePolicy,
         settings: QueueSettings,
         *,
         now: Callable[[], float],
     ) -> None:
-        self._admission = admission
+        self._guarded = guarded
         self._hints = hints
         self._backoff = settings.backoff
         self._now = now
         self.places = places
-        self._kept_out = KeptOutPods(places, admission, hints, now, self.remove, self._join)
+        self._kept_out = KeptOutPods(places, guarded, hints, now, self.remove, self._join)
         self._moves = EntityMoves(
             places, self._kept_out, hints, policy, settings.most_at_once, now=now, remove=self.remove
         )
@@ -59,7 +58,7 @@ class WaitingEntities:
 
     def admit(self, pod: QueuedPodInfo, event: str) -> None:
         """Let a pod that is nowhere join, or keep it out."""
-        group, status = self._admission.ask(pod.info)
+        group, status = self._guarded.run_pre_enqueue(pod.info)
         if status is None:
             self._join(pod, group, QueueingStrategy.IMMEDIATELY, event)
         else:
@@ -175,13 +174,13 @@ class WaitingEntities:
         if entity.place is Place.UNSCHEDULABLE:
             self._moves.release(entity, QueueingStrategy.IMMEDIATELY, event)
         else:
-            self._moves.hurry(entity, event)
+            self._moves.move_to_active_q(entity, event)
 
     def backoff_completed(self, now: float) -> None:
         """Move the entities whose backoff is over to activeQ; ask again about pods that an error kept out."""
         while (entity := self.places.backoff_q.completed(now)) is not None:
             if entity.admitted:
-                self._moves.hurry(entity, BACKOFF_COMPLETE)
+                self._moves.move_to_active_q(entity, BACKOFF_COMPLETE)
             else:
                 self._kept_out.let_in(entity, QueueingStrategy.IMMEDIATELY, BACKOFF_COMPLETE)
 
@@ -229,7 +228,7 @@ class WaitingEntities:
     def _changes_group(self, pod: QueuedPodInfo, event: str) -> bool:
         """Let a waiting pod that belongs to another group by now go there; whether it did."""
         uid = pod.info.uid
-        if self._admission.group_of(pod.info) == self.places.entity_of[uid].group:
+        if self._guarded.group_of(pod.info) == self.places.entity_of[uid].group:
             return False
         self.admit(self.remove(uid), event)
         return True
@@ -238,7 +237,7 @@ class WaitingEntities:
         entities: list[QueuedEntity] = []
         by_group: dict[str, QueuedEntity] = {}
         for pod in pods:
-            group = self._admission.group_of(pod.info)
+            group = self._guarded.group_of(pod.info)
             checkpoint()
             if group is not None and group in by_group:
                 by_group[group].add(pod)
@@ -263,7 +262,7 @@ class WaitingEntities:
         if self._moves.reconsider(entity, sibling):
             return
         if entity.place is Place.BACKOFF and self._hints.strategy(entity, sibling) is QueueingStrategy.IMMEDIATELY:
-            self._moves.hurry(entity, event)
+            self._moves.move_to_active_q(entity, event)
 
     def _joined_group(self, entity: QueuedEntity) -> bool:
         """Let a pod that was to be tried by itself, but is to be tried with a group by now, join that; whether it did.
@@ -271,7 +270,7 @@ class WaitingEntities:
         The entity is in no sub-queue. Whatever made the pod ready makes its group ready.
         """
         [(uid, pod)] = entity.pods.items()
-        group = self._admission.group_of(pod.info)
+        group = self._guarded.group_of(pod.info)
         if group is None:
             return False
         del self.places.entity_of[uid]
@@ -294,10 +293,10 @@ class WaitingEntities:
             self.places.count_rejected(waiting, len(waiting.pods))
             self._moves.requeue(waiting, strategy, event, newcomers=len(failed.pods))
             return
-        self._kept_out.sift(failed, event, failed.remove, checkpoint)
+        self._kept_out.run_pre_enqueue(failed, event, failed.remove, checkpoint)
         self._add_pods(waiting, failed.pods.values(), event, checkpoint)
         if strategy is QueueingStrategy.IMMEDIATELY and waiting.place is not Place.ACTIVE:
-            self._moves.hurry(waiting, event)
+            self._moves.move_to_active_q(waiting, event)
 
     def _add_pods(
         self, entity: QueuedEntity, pods: Collection[QueuedPodInfo], event: str, pause: Pause = at_once

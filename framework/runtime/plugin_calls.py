@@ -20,9 +20,9 @@ from ..contract.plugin import Plugin, PodGroupPostFilterPlugin, PostFilterPlugin
 from ..contract.pod_group import PodGroupInfo, PodGroupTrial
 from ..contract.status import SKIP, Code, Status
 from ..contract.verdicts import Diagnosis
+from ..error_log import ErrorLog
 from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
-from ..queue.hints import ErrorLog
 from ..work import GivenUp
 from .answers import Failed, checked, failure, of_type, pod_group_post_filtered, post_filtered
 from .points import FILTER_WORK, FOLLOW, POD_GROUP_POST_FILTER, POST_FILTER, QUEUEING_HINT, Point

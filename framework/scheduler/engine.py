@@ -16,7 +16,7 @@ from ..config import KubeSchedulerConfiguration, ResolvedProfile
 from ..contract.group import ObjectFollower, PodFollower
 from ..contract.handle import WatchedKind
 from ..contract.plugin import Plugin
-from ..queue.backoff_queue import BackoffPolicy
+from ..queue.heaps import BackoffPolicy
 from ..queue.policy import QueueSettings
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.framework import Framework

@@ -140,7 +140,7 @@ class Profiles:
         own = self._nominator.nominated_node(pod.uid)
         return own not in ("", node_name) and bool(self._nominator.nominated_pods(node_name))
 
-    def kept_out(self, pod: PodInfo, status: Status) -> None:
+    def report_failure(self, pod: PodInfo, status: Status) -> None:
         """Report a pod that an error of a plugin keeps out of the queue."""
         self._reports.failed(pod, status, None)
 

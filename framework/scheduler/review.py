@@ -32,9 +32,9 @@ from ..contract.extender import EXTENDER
 from ..contract.status import Status
 from ..contract.verdicts import fit_error
 from ..model.pod_info import PodInfo
-from ..queue.batch import Batch
 from ..queue.entity import Place, QueuedEntity
 from ..queue.scheduling_queue import SchedulingQueue
+from ..queue.unschedulable_pods import Batch
 from ..runtime.nominator import PodNominator
 from ..work import checkpoint
 from .algorithm import Algorithm

@@ -26,9 +26,9 @@ from ..contract.events import ASSIGNED_POD_DELETE
 from ..contract.plugin import QueuedPod
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
+from ..error_log import ErrorLog
 from ..model.pod_info import PodInfo
 from ..queue.entity import QueuedEntity
-from ..queue.hints import ErrorLog
 from ..work import checkpoint, commit
 from . import decision_log
 from .algorithm import Algorithm, Feasible

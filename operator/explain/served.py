@@ -16,7 +16,7 @@ import msgspec
 
 from muster.framework.config import ConfigurationError, KubeSchedulerConfiguration, Problem, load
 from muster.framework.model.times import human_duration
-from muster.framework.queue.standing import Standing
+from muster.framework.queue.pending_pods import PendingPod
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ServerError
@@ -55,7 +55,7 @@ class ServedDecision(msgspec.Struct):
     message: str
     plugin: str
     wall: float
-    queue: Standing | None = None
+    queue: PendingPod | None = None
 
 
 async def ask_leader(leader: Leader, connection: Connection, namespace: str, name: str) -> ServedDecision:
@@ -102,19 +102,19 @@ def render_served(decision: ServedDecision, *, now: float) -> Iterator[str]:
     if decision.message:
         yield printable(decision.message)
     if decision.queue is not None:
-        yield from map(printable, _standing(decision.queue))
+        yield from map(printable, _pending(decision.queue))
 
 
-def _standing(standing: Standing) -> Iterator[str]:
-    times = "once" if standing.attempts == 1 else f"{standing.attempts} times"
-    yield f"It has waited for {human_duration(standing.waited_seconds)} and was tried {times}."
-    if standing.ahead is not None:
-        before = "nobody is" if not standing.ahead else f"{standing.ahead} pods and groups are"
+def _pending(pending: PendingPod) -> Iterator[str]:
+    times = "once" if pending.attempts == 1 else f"{pending.attempts} times"
+    yield f"It has waited for {human_duration(pending.waited_seconds)} and was tried {times}."
+    if pending.ahead is not None:
+        before = "nobody is" if not pending.ahead else f"{pending.ahead} pods and groups are"
         yield f"In the queue {before} before it."
-    if standing.next_try_seconds is None:
+    if pending.next_try_seconds is None:
         return
-    if not standing.next_try_seconds:
+    if not pending.next_try_seconds:
         yield "It is ready to be tried."
         return
-    soon = f", or when something happens that {', '.join(standing.waits_for)} waits for" if standing.waits_for else ""
-    yield f"It is tried again within {human_duration(standing.next_try_seconds)}{soon}."
+    soon = f", or when something happens that {', '.join(pending.waits_for)} waits for" if pending.waits_for else ""
+    yield f"It is tried again within {human_duration(pending.next_try_seconds)}{soon}."

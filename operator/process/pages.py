@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from muster.framework.config import KubeSchedulerConfiguration
-    from muster.framework.queue.standing import Standing
+    from muster.framework.queue.pending_pods import PendingPod
     from muster.operator.serving import Authorizer, Check
 
     from .process import Process
@@ -62,7 +62,7 @@ def status_of(began: datetime) -> dict[str, str]:
 class Why(LastDecision):
     """The last decision about a pod; with where it stands in the queue, if it waits there."""
 
-    queue: Standing | None
+    queue: PendingPod | None
 
 
 def why_of(process: Process, namespace: str, name: str) -> Why | Unknown:
@@ -70,7 +70,7 @@ def why_of(process: Process, namespace: str, name: str) -> Why | Unknown:
     last = last_decision(process, namespace, name)
     if isinstance(last, Unknown):
         return last
-    return Why(**asdict(last), queue=process.engine.queue.standing(last.uid))
+    return Why(**asdict(last), queue=process.engine.queue.pending_pod(last.uid))
 
 
 def last_decision(process: Process, namespace: str, name: str) -> LastDecision | Unknown:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muster.framework.queue.backoff_queue import BackoffPolicy
 from muster.framework.queue.entity import NO_BACKOFF
+from muster.framework.queue.heaps import BackoffPolicy
 from muster.framework.runtime.plugin_set import PluginSet
 from tests.builders import make_node, make_pod
 from tests.coscheduling.world import World

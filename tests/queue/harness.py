@@ -12,8 +12,8 @@ from muster.framework.contract.status import Status
 from muster.framework.metrics import Labels, SchedulerMetrics
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue.backoff_queue import BackoffPolicy
 from muster.framework.queue.entity import Place, QueuedEntity, Rejection
+from muster.framework.queue.heaps import BackoffPolicy
 from muster.framework.queue.policy import QueueSettings
 from muster.framework.queue.scheduling_queue import SchedulingQueue
 from muster.testing.slices import slices_of
@@ -116,7 +116,7 @@ class Answers:
     def is_nominated_elsewhere(self, pod: PodInfo, node_name: str) -> bool:
         return False
 
-    def kept_out(self, pod: PodInfo, status: Status) -> None:
+    def report_failure(self, pod: PodInfo, status: Status) -> None:
         self._harness.told.append((pod.name, status.message))
 
 

@@ -1,16 +1,47 @@
-"""Where a pod stands in the queue, for people who ask: how long it waits, who is before it, when it is tried next."""
+"""Pods in the queue, for people who ask: how long one waits and when it is tried next, and a line for each of them.
+
+`why` and the served pages show `PendingPod`; the process writes a `DumpLine` of each pod to its log on SIGUSR2.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from .backoff_queue import WINDOW_SECONDS
 from .entity import Place, QueuedEntity, QueuedPodInfo
+from .heaps import WINDOW_SECONDS
+
+
+class DumpLine(NamedTuple):
+    """One pod in the queue, for people: what the process writes to its log when it is asked to (SIGUSR2).
+
+    Attributes:
+        place: where it is.
+        entity: the key of the entity that it waits or is tried in; empty for a pod that is not let in.
+        pod: `namespace/name`.
+        uid: its UID.
+        attempts: how often it has been tried.
+        since: when it came (back) to the queue, seconds on the engine's clock.
+        plugins: who holds it back.
+    """
+
+    place: str
+    entity: str
+    pod: str
+    uid: str
+    attempts: int
+    since: float
+    plugins: tuple[str, ...]
+
+    def __str__(self) -> str:
+        of = f" of {self.entity}" if self.entity.startswith("group/") else ""
+        held = f", held back by {', '.join(self.plugins)}" if self.plugins else ""
+        return f"{self.place}: {self.pod}{of}, attempts {self.attempts}{held}"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PendingPod:
     """Seconds are from now.
 
     Attributes:
@@ -32,9 +63,9 @@ class Standing:
     waits_for: tuple[str, ...]
 
 
-def standing(
+def pending_pod(
     pod: QueuedPodInfo, entity: QueuedEntity, waiting: Iterable[QueuedEntity], *, now: float, sweep: float, limit: float
-) -> Standing:
+) -> PendingPod:
     """That of `pod`, which waits in `entity`, one of all that are `waiting`.
 
     `sweep` is when what has waited for an event for more than `limit` seconds is looked for next.
@@ -48,7 +79,7 @@ def standing(
         )
         next_try = _next_try(entity, now, sweep, limit)
     waits_for = tuple(sorted(entity.rejectors)) if place is not Place.ACTIVE else ()
-    return Standing(place.label, now - pod.first_seen, pod.attempts, ahead, next_try, waits_for)
+    return PendingPod(place.label, now - pod.first_seen, pod.attempts, ahead, next_try, waits_for)
 
 
 def _next_try(entity: QueuedEntity, now: float, sweep: float, limit: float) -> float:

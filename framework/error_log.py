@@ -1,0 +1,39 @@
+"""Errors that repeat, such as those of a broken plugin: for each cause a line with its traceback now and then.
+
+Whoever calls plugins (the queue, the runtime, the scheduler) writes through one. It never raises, and is bounded.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable, Mapping
+
+from cachetools import LRUCache
+
+QUIET_SECONDS = 30.0
+_CAUSES = 1_000
+
+
+class ErrorLog:
+    """Writes to one logger. `now` is in seconds; of the causes the last thousand are remembered."""
+
+    def __init__(self, log: logging.Logger, now: Callable[[], float]) -> None:
+        self._log = log
+        self._now = now
+        self._causes: LRUCache[Hashable, tuple[float, int]] = LRUCache(_CAUSES)
+
+    def error(
+        self, message: str, *, cause: Hashable, error: BaseException | None = None, pairs: Mapping[str, object]
+    ) -> None:
+        """Write a line with the traceback, unless `cause` had one a moment ago; the next tells how many it stands for.
+
+        The type of the error belongs to the cause.
+        """
+        key, now = (cause, type(error)), self._now()
+        since, left_out = self._causes.get(key, (float("-inf"), 0))
+        if now - since < QUIET_SECONDS:
+            self._causes[key] = since, left_out + 1
+            return
+        self._causes[key] = now, 0
+        more = {"notLogged": left_out} if left_out else {}
+        self._log.error(message, exc_info=error, extra={"pairs": {**pairs, **more}})
