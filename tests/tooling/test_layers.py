@@ -22,7 +22,7 @@ FAMILIES = "A plugin family knows no other family"
 INNER = "Inside the engine each layer knows those below it"
 LAYER_NAMES = (
     *("scheduler", "runtime", "queue", "cache", "groups", "authoring"),
-    *("contract", "snapshot", "config", "model", "work", "error_log"),
+    *("contract", "snapshot", "config", "model", "metrics", "work", "error_log"),
 )
 
 
