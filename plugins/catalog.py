@@ -8,6 +8,7 @@ alone; only what a profile enables is imported.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
@@ -16,7 +17,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from muster.framework.config import ConfigurationError, PluginRef, Problem, ResolvedProfile
-from muster.framework.contract import Plugin, WatchedKind
+from muster.framework.contract import GroupKind, Plugin, WatchedKind
 from muster.framework.contract.plugin import extension_points
 from muster.framework.runtime.plugin_set import in_a_line
 
@@ -55,6 +56,7 @@ __all__ = [
     "definitions",
     "discover",
     "extension_points",
+    "group_kinds",
     "guarded",
     "known",
 ]
@@ -147,6 +149,25 @@ def known() -> dict[str, str]:
     """The names of all plugins that a profile may enable, with the package that brings each; nothing is imported."""
     brought = {point.name: _package(point) for point in entry_points(group=GROUP)}
     return brought | dict.fromkeys(IN_TREE, _OURS)
+
+
+def group_kinds(registry: Mapping[str, type[Plugin]] | None = None) -> tuple[GroupKind[Any], ...]:
+    """The kinds of groups that these plugins know, those of this tree first.
+
+    Where objects are named without their API group, the first of two kinds of one name is meant.
+
+    Args:
+        registry: the plugins by name; by default all that are installed, less those that cannot be loaded.
+    """
+    plugins = dict(IN_TREE if registry is None else registry)
+    if registry is None:
+        for point in entry_points(group=GROUP):
+            with suppress(_Unusable):
+                plugins.setdefault(point.name, _load(point))
+    first = (Coscheduling.name, GangScheduling.name)
+    names = [*first, *sorted(plugins.keys() - first)]
+    found = (getattr(plugins.get(name), "kind", None) for name in names)
+    return tuple(kind for kind in found if isinstance(kind, GroupKind))
 
 
 def definitions() -> list[dict[str, Any]]:

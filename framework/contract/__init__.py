@@ -35,6 +35,7 @@ from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint
 from .extender import Victims
 from .group import Disruption, DisruptionPlugin, GroupPlugin, ObjectFollower, PodFollower
 from .group_tree import Part, Shortage
+from .group_view import GroupId, GroupKind, GroupStatus, GroupView, JoiningPod
 from .handle import (
     MAX_WAIT_SECONDS,
     Binder,
@@ -114,11 +115,16 @@ __all__ = [
     "Favour",
     "FilterPlugin",
     "GroupDecision",
+    "GroupId",
+    "GroupKind",
     "GroupPlugin",
+    "GroupStatus",
+    "GroupView",
     "Handle",
     "Hint",
     "HintFunction",
     "Int64",
+    "JoiningPod",
     "Lister",
     "LongWork",
     "Mask",

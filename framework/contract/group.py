@@ -10,10 +10,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..model.pod_info import PodInfo
 from .group_tree import Part, Shortage
+from .group_view import GroupKind
 from .plugin import Args, Plugin
 from .status import Code, Status
 from .topology import NoDomain, Topology
@@ -21,6 +22,9 @@ from .topology import NoDomain, Topology
 
 class GroupPlugin(Plugin[Args]):
     """Knows which pods belong together and how many of them must be placed at once."""
+
+    kind: ClassVar[GroupKind[Any] | None] = None
+    """The kind of its groups' objects, so that people are shown them; None for groups that have no object."""
 
     terse: ClassVar[bool] = False
     """Whether all members are told alike what came of preemption, and nothing where there is nobody to evict.

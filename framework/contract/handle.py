@@ -58,6 +58,21 @@ class WatchedKind:
         parts = self.path.split("/")
         return parts[2] if parts[1] == "apis" else ""
 
+    @property
+    def api_version(self) -> str:
+        """What objects write as their apiVersion."""
+        return self.path.rpartition("/")[0].removeprefix("/apis/").removeprefix("/api/")
+
+    @property
+    def plural(self) -> str:
+        """How paths name the kind."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def name(self) -> str:
+        """What objects write as their kind."""
+        return self.kind or self.resource
+
 
 class HasMetadata(Protocol):
     """A decoded object."""

@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from ..contract.cycle_state import CycleState
 from ..contract.group import Disruption, DisruptionPlugin, GroupPlugin, PodFollower
+from ..contract.group_tree import Part
 from ..contract.handle import Clock
 from ..contract.plugin import Args, ReservePlugin
 from ..contract.status import Status
@@ -106,6 +107,10 @@ class GroupBook(ABC, Generic[G]):
         found = self._groups.get(group)
         return HealingPolicy.KEEP if found is None else healing_policy(found.annotations)
 
+    def tree_around(self, group: str) -> Part | None:
+        """The groups that this one is decided with, as they stand; None for one that is in no tree."""
+        return None
+
     def falling_with(self, group: str) -> Sequence[str]:
         """The other groups that cannot go on when this one cannot."""
         return ()
@@ -147,6 +152,11 @@ class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[A
     """A group plugin that keeps its members in `_groups`, which it makes."""
 
     _groups: GroupBook[Any]
+
+    @property
+    def book(self) -> GroupBook[Any]:
+        """The book, the same for the plugins of all profiles."""
+        return self._groups
 
     def missing(self, group: str) -> int:
         """How many members must get a node at once."""

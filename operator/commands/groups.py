@@ -11,12 +11,13 @@ from typing import TypeVar
 
 import click
 
+from muster.framework.contract import GroupView
 from muster.operator.explain.groups import group_row, group_titles, resource_name
 from muster.operator.explain.layout import Columns
 from muster.operator.explain.reading import Document, Selected, follow_groups, list_groups, read_documents
-from muster.operator.explain.standing import Group
 from muster.operator.kube.errors import ApiError
-from muster.plugins.coscheduling.api import GROUP, PLURAL
+from muster.operator.podgroups.membership import GroupKinds
+from muster.plugins.catalog import group_kinds
 
 from . import candidates
 from .common import Target, bad_input, target_options
@@ -50,65 +51,68 @@ def command(
     with bad_input():
         connection = target.connection()
         space = None if everywhere else target.namespace(namespace)
-    selected, wide = Selected(space, selector), output is Output.WIDE
+    kinds, selected, wide = GroupKinds(group_kinds()), Selected(space, selector), output is Output.WIDE
     try:
         if output.document:
-            _emit(asyncio.run(read_documents(connection, selected)), names, output)
+            _emit(asyncio.run(read_documents(connection, kinds, selected)), names, output, _title(kinds))
             return
-        printer = _Printer(output, names, space)
+        printer = _Printer(output, names, space, _title(kinds))
         if watch:
             # A shell starts background jobs with SIGINT ignored, and Python then leaves it so.
             signal.signal(signal.SIGINT, signal.default_int_handler)
             with contextlib.suppress(KeyboardInterrupt):
-                asyncio.run(follow_groups(connection, selected, printer.tell, places=wide))
+                asyncio.run(follow_groups(connection, kinds, selected, printer.tell, places=wide))
         else:
-            printer.tell(asyncio.run(list_groups(connection, selected, places=wide)))
+            printer.tell(asyncio.run(list_groups(connection, kinds, selected, places=wide)))
     except ApiError as error:
         raise click.ClickException(str(error)) from error
 
 
-def _emit(documents: Sequence[Document], names: Sequence[str], output: Output) -> None:
+def _emit(documents: Sequence[Document], names: Sequence[str], output: Output, title: str) -> None:
     """Print groups as the API has them. Raises ClickException when a group that was named is not there."""
-    items = [each.body for each in _named(documents, names, lambda document: document.name)]
+    items = [each.body for each in _named(documents, names, lambda document: document.name, title)]
     emit({"apiVersion": "v1", "kind": "List", "items": items}, output)
 
 
-def _named(found: Sequence[T], names: Sequence[str], name_of: Callable[[T], str]) -> Sequence[T]:
-    """Those with these names, of either kind, in this order; all where none is named."""
+def _title(kinds: GroupKinds) -> str:
+    """What groups are called where one that was named is not there."""
+    first = next(iter(kinds)).objects
+    return f"{first.plural}.{first.group}"
+
+
+def _named(found: Sequence[T], names: Sequence[str], name_of: Callable[[T], str], title: str) -> Sequence[T]:
+    """Those with these names, of any kind, in this order; all where none is named."""
     if not names:
         return found
     chosen = [each for name in names for each in found if name_of(each) == name]
     missing = next((name for name in names if name not in {name_of(each) for each in chosen}), None)
     if missing is not None:
-        raise click.ClickException(f'{PLURAL}.{GROUP} "{missing}" not found')
+        raise click.ClickException(f'{title} "{missing}" not found')
     return chosen
 
 
 class _Printer:
     """Prints groups in one form, in a watch whenever one changes."""
 
-    def __init__(self, output: Output, names: Sequence[str], namespace: str | None) -> None:
+    def __init__(self, output: Output, names: Sequence[str], namespace: str | None, title: str) -> None:
         self._output = output
         self._names = names
         self._namespace = namespace
+        self._title = title
         self._columns = Columns(*group_titles(everywhere=namespace is None, wide=output is Output.WIDE))
         self._began = False
-        self._printed: dict[str, Group] = {}
+        self._printed: dict[str, GroupView] = {}
 
-    def tell(self, groups: Sequence[Group]) -> None:
+    def tell(self, groups: Sequence[GroupView]) -> None:
         """Print each group, unless it is as it was printed last, and once more those that are gone, as kubectl does.
 
         Raises ClickException when a group that was named is not there to begin with.
         """
         if not self._began:
             self._began = True
-            groups = _named(groups, self._names, lambda group: group.group.metadata.name)
+            groups = _named(groups, self._names, lambda group: group.metadata.name, self._title)
             self._begin(groups)
-        here = {
-            each.group.metadata.uid: each
-            for each in groups
-            if not self._names or each.group.metadata.name in self._names
-        }
+        here = {each.metadata.uid: each for each in groups if not self._names or each.metadata.name in self._names}
         for gone in [uid for uid in self._printed if uid not in here]:
             self._print(self._printed.pop(gone))
         for uid, group in here.items():
@@ -117,13 +121,13 @@ class _Printer:
                 self._printed[uid] = group
                 self._print(group)
 
-    def _print(self, group: Group) -> None:
+    def _print(self, group: GroupView) -> None:
         if self._output is Output.NAME:
-            click.echo(resource_name(group.group.metadata.name, native=group.native))
+            click.echo(resource_name(group.kind.objects, group.metadata.name))
         else:
             click.echo(self._columns.line(self._row(group)))
 
-    def _begin(self, groups: Sequence[Group]) -> None:
+    def _begin(self, groups: Sequence[GroupView]) -> None:
         if not groups:
             where = f" in {self._namespace} namespace" if self._namespace else ""
             click.echo(f"No resources found{where}.", err=True)
@@ -131,11 +135,11 @@ class _Printer:
             self._columns.fit([self._row(group) for group in groups])
             click.echo(self._columns.head())
 
-    def _row(self, group: Group) -> tuple[str, ...]:
+    def _row(self, group: GroupView) -> tuple[str, ...]:
         wide = self._output is Output.WIDE
         return group_row(group, everywhere=self._namespace is None, wide=wide, now=time.time())
 
 
-def _version(group: Group) -> object:
+def _version(group: GroupView) -> object:
     """What is another one whenever a group has something new to show."""
-    return group.group.metadata.resource_version, group.status, group.place
+    return group.metadata.resource_version, group.status, group.place

@@ -134,10 +134,11 @@ def _admission(source: Connection | Objects) -> Admission:
 
 def _read(assembly: Assembly, *names: str, recursive: bool = False, admission: Admission | None = None) -> Objects:
     found, whole = Objects(admission=admission or Admission()), bool(assembly.configuration.extenders)
+    groups = assembly.groups
     try:
         for name in names:
             for source, text in texts(name, recursive=recursive):
-                found.extend(read(text, source, assembly.watched(), found.admission, whole=whole))
+                found.extend(read(text, source, assembly.read(), found.admission, kinds=groups, whole=whole))
     except ManifestError as error:
         raise BadInputError(str(error)) from error
     for kind, count in sorted(found.skipped.items()):
@@ -156,7 +157,7 @@ class _Outcome:
 
 
 async def _simulate(assembly: Assembly, source: Connection | Objects, wanted: Objects) -> _Outcome:
-    cluster = source if isinstance(source, Objects) else await read_cluster(source, assembly.watched())
+    cluster = source if isinstance(source, Objects) else await read_cluster(source, assembly.read())
     async with (
         hearing_about(cluster, assembly.configuration, source, wanted) as hearing,
         Rehearsal(assembly, cluster, wanted, wall=time.time(), hearing=hearing) as rehearsal,

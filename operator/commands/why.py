@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import click
 
 from muster.framework.config import ConfigurationError
+from muster.framework.contract import GroupKind, GroupView, WatchedKind
 from muster.operator.explain.group_trial import TriedGroup, try_group, try_tree
 from muster.operator.explain.groups import as_json, render_group, resource_name
 from muster.operator.explain.reading import read_group
 from muster.operator.explain.served import Leader
-from muster.operator.explain.standing import Group
 from muster.operator.explain.trees import TreeReport, render_tree, report_tree, tree_as_json
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError, Forbidden, NotFound
-from muster.operator.process.settings import Assembly
+from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.simulate.live import hearing_about, read_cluster
-from muster.plugins.coscheduling.api import GROUP
-from muster.plugins.gangscheduling.api import GROUP as NATIVE_GROUP
+from muster.plugins.catalog import group_kinds
 
 from . import candidates
 from .common import BadInputError, Target, bad_input, leader_options, target_options
@@ -28,11 +29,7 @@ from .explain import explain_pod
 from .output import Output, emit, emit_lines, output_option
 from .rules import Choice, Rules, rules_options
 
-_COMPOSITE = "compositepodgroup"
 _POD = ("po", "pod", "pods")
-_GROUP = ("pg", "pgs", "podgroup", "podgroups", f"podgroup.{GROUP}", f"podgroups.{GROUP}")
-_NATIVE_GROUP = (f"podgroup.{NATIVE_GROUP}", f"podgroups.{NATIVE_GROUP}")
-_TREE = (_COMPOSITE, f"{_COMPOSITE}s", f"{_COMPOSITE}.{NATIVE_GROUP}", f"{_COMPOSITE}s.{NATIVE_GROUP}")
 _KIND_AND_NAME = 2
 
 
@@ -71,14 +68,30 @@ def command(
     Decides by the configuration of --config, or of the leader at --muster-url; else by Muster's default profile.
     """
     kind, name = _kind_and_name(words)
+    kinds = GroupKinds(group_kinds())
+    groups, trees = _meant(kinds, kind)
+    if kind and not (kind in _POD or groups or trees):
+        raise click.UsageError(f"a {kind} is no pod, PodGroup or CompositePodGroup")
     with bad_input():
         connection = target.connection()
         space = target.namespace(namespace)
         rules = choice.rules(leader, connection)
-    if kind in _TREE:
-        _tell_of_tree(connection, space, name, output, rules)
-    elif kind in _POD or not _tell_of_group(connection, space, kind, name, output, rules):
+    asked = _Asked(connection, space, name, output, rules)
+    if trees:
+        _tell_of_tree(asked, trees[0])
+    elif kind in _POD or not _tell_of_group(asked, groups, by_kind=bool(kind)):
         explain_pod(connection, leader, name, space, output, rules)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked about, and how it is answered."""
+
+    connection: Connection
+    namespace: str
+    name: str
+    output: Output
+    rules: Rules
 
 
 def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
@@ -86,20 +99,31 @@ def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
     if len(words) > _KIND_AND_NAME:
         raise click.UsageError("give one NAME")
     kind, _, name = "/".join(words).rpartition("/")
-    if kind and kind not in (*_POD, *_GROUP, *_NATIVE_GROUP, *_TREE):
-        raise click.UsageError(f"a {kind} is no pod, PodGroup or CompositePodGroup")
     return kind, name
 
 
-def _tell_of_group(connection: Connection, namespace: str, kind: str, name: str, output: Output, rules: Rules) -> bool:
-    """Whether there is such a PodGroup; if so, it was told of.
+def _meant(kinds: GroupKinds, word: str) -> tuple[list[GroupKind[Any]], list[GroupKind[Any]]]:
+    """The kinds whose groups a word stands for, those of all where none was said, and whose composites."""
+    groups = [kind for kind in kinds if not word or word in (*kind.short_names, *_names(kind.objects))]
+    return groups, [kind for kind in kinds if kind.composites is not None and word in _names(kind.composites)]
 
-    Raises ClickException when there is none and `kind` says that one is meant.
+
+def _names(watched: WatchedKind) -> Iterator[str]:
+    """As kubectl takes it: `podgroup`, `podgroups`, and either with the API group behind it."""
+    for name in (watched.name.lower(), watched.plural):
+        yield from (name, f"{name}.{watched.group}")
+
+
+def _tell_of_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: bool) -> bool:
+    """Whether there is a group of this name of one of the kinds; if so, it was told of.
+
+    Raises ClickException when there is none and the kind was said.
     """
+    output, rules = asked.output, asked.rules
     try:
-        group, trial = asyncio.run(_look(rules.assembly, connection, namespace, name, native=kind in _NATIVE_GROUP))
+        group, trial = asyncio.run(_look(asked, kinds))
     except NotFound as error:
-        if kind:
+        if by_kind:
             raise click.ClickException(str(error)) from error
         return False
     except ConfigurationError as error:
@@ -111,57 +135,59 @@ def _tell_of_group(connection: Connection, namespace: str, kind: str, name: str,
     if output.document:
         emit(as_json(group, trial), output)
     elif output is Output.NAME:
-        emit_lines([resource_name(name, native=group.native)])
+        emit_lines([resource_name(group.kind.objects, group.metadata.name)])
     else:
         emit_lines(render_group(group, trial, now=time.time(), wide=output is Output.WIDE))
     return True
 
 
-def _tell_of_tree(connection: Connection, namespace: str, name: str, output: Output, rules: Rules) -> None:
-    """Raises ClickException when there is no such CompositePodGroup."""
+def _tell_of_tree(asked: _Asked, kind: GroupKind[Any]) -> None:
+    """Raises ClickException when the kind has no such composite."""
+    assert kind.composites is not None
+    output, rules = asked.output, asked.rules
     try:
-        report, trial = asyncio.run(_look_at_tree(rules.assembly, connection, f"{namespace}/{name}"))
+        report, trial = asyncio.run(_look_at_tree(asked, kind))
     except ConfigurationError as error:
         raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
     if report is None:
-        raise click.ClickException(f'{_COMPOSITE}s.{NATIVE_GROUP} "{name}" not found')
+        raise click.ClickException(f'{kind.composites.plural}.{kind.composites.group} "{asked.name}" not found')
     if trial is not None and output is not Output.NAME:
         rules.warn()
     if output.document:
         emit(tree_as_json(report, trial), output)
     elif output is Output.NAME:
-        emit_lines([f"{_COMPOSITE}.{NATIVE_GROUP}/{name}"])
+        emit_lines([resource_name(kind.composites, asked.name)])
     else:
         emit_lines(render_tree(report, trial, wide=output is Output.WIDE))
 
 
-async def _look(
-    assembly: Assembly, connection: Connection, namespace: str, name: str, *, native: bool
-) -> tuple[Group, TriedGroup | None]:
-    """The group, and what a trial of its members comes to if it lacks some and the caller may read the cluster."""
-    group = await read_group(connection, namespace, name, native=native)
-    if group.placed >= group.group.spec.min_member:
+async def _look(asked: _Asked, kinds: Sequence[GroupKind[Any]]) -> tuple[GroupView, TriedGroup | None]:
+    """The group, and what a trial of its members comes to if it lacks some and the caller may read the cluster.
+
+    Nothing is tried of a group whose plugin the configuration does not have.
+    """
+    assembly, connection = asked.rules.assembly, asked.connection
+    group = await read_group(connection, asked.namespace, asked.name, kinds)
+    if group.placed >= group.needed or group.kind.plugin not in assembly.registry:
         return group, None
     try:
-        cluster = await read_cluster(connection, assembly.watched())
+        cluster = await read_cluster(connection, assembly.read())
     except Forbidden as error:
         click.echo(f"the cluster cannot be read, so nothing is tried: {error}", err=True)
         return group, None
     async with hearing_about(cluster, assembly.configuration, connection) as hearing:
-        key, native = group.group.key, group.native
-        return group, await try_group(assembly, cluster, key, native=native, now=time.time(), hearing=hearing)
+        return group, await try_group(assembly, cluster, group.id, now=time.time(), hearing=hearing)
 
 
-async def _look_at_tree(
-    assembly: Assembly, connection: Connection, key: str
-) -> tuple[TreeReport | None, TriedGroup | None]:
-    """The CompositePodGroup, None where there is none, and what a trial of its groups comes to."""
-    cluster = await read_cluster(connection, assembly.watched())
-    report = report_tree(cluster, key)
-    if report is None:
-        return None, None
-    groups = [each.group.key for each in report.groups]
+async def _look_at_tree(asked: _Asked, kind: GroupKind[Any]) -> tuple[TreeReport | None, TriedGroup | None]:
+    """The composite, None where there is none, and what a trial of its groups comes to."""
+    assembly, connection = asked.rules.assembly, asked.connection
+    cluster = await read_cluster(connection, dict.fromkeys((*GroupKinds([kind]).watched, *assembly.read())))
+    report = report_tree(kind, cluster, f"{asked.namespace}/{asked.name}")
+    if report is None or kind.plugin not in assembly.registry:
+        return report, None
+    groups = [each.key for each in report.groups]
     async with hearing_about(cluster, assembly.configuration, connection) as hearing:
-        return report, await try_tree(assembly, cluster, groups, now=time.time(), hearing=hearing)
+        return report, await try_tree(assembly, cluster, kind, groups, now=time.time(), hearing=hearing)

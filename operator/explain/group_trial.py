@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from muster.framework.contract import CapacityPlugin, Part, Plugin, Status
+from muster.framework.contract import CapacityPlugin, GroupId, GroupKind, Part, Plugin, Status
 from muster.framework.contract.reservation import Start
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import quantity
-from muster.operator.podgroups.membership import group_of, is_native
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate import evictions, starts
 from muster.operator.simulate.endings import Ending, endings
@@ -24,11 +24,8 @@ from muster.operator.simulate.extenders import NOBODY, Hearing
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Placement, Rehearsal, Tried
 from muster.operator.simulate.shortfall import Shortfall, shortfall
-from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
-from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS
 
-from .native_groups import decided_with
-from .standing import standing
+from .standing import decided_with, standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,54 +102,53 @@ class TriedGroup:
 async def try_group(
     assembly: Assembly,
     cluster: Objects,
-    group: str,
+    group: GroupId,
     *,
-    native: bool = False,
     now: float = 0.0,
     hearing: Hearing = NOBODY,
 ) -> TriedGroup | None:
     """Try the members of `group` that have no node; None where none of them waits.
 
-    `native` says of which kind it is, `now` is in seconds since the epoch. The extenders of `hearing` are asked.
+    `now` is in seconds since the epoch. The extenders of `hearing` are asked.
 
     Raises ConfigurationError when a plugin cannot be made.
     """
-    together = decided_with(cluster, group) if native else {group}
-    return await _try(assembly, cluster, _Asked({group}, together, native), now, hearing)
+    kind = assembly.groups.of(group)
+    together = decided_with(kind, cluster.watched, group.key)
+    return await _try(assembly, cluster, _Asked(kind, {group.key}, together), now, hearing)
 
 
 async def try_tree(
-    assembly: Assembly, cluster: Objects, groups: Collection[str], *, now: float = 0.0, hearing: Hearing = NOBODY
+    assembly: Assembly,
+    cluster: Objects,
+    kind: GroupKind[Any],
+    groups: Collection[str],
+    *,
+    now: float = 0.0,
+    hearing: Hearing = NOBODY,
 ) -> TriedGroup | None:
-    """The same for a CompositePodGroup, of which these are all PodGroups, with those that are decided with it."""
+    """The same for a composite, of which these are all groups of the kind, with those that are decided with it."""
     if not groups:
         return None
-    asked = _Asked({*groups}, decided_with(cluster, min(groups)), native=True)
+    asked = _Asked(kind, {*groups}, decided_with(kind, cluster.watched, min(groups)))
     return await _try(assembly, cluster, asked, now, hearing)
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """Groups that were asked about, those that are decided `together` with them, and of which kind they are."""
+    """Groups of one kind that were asked about, and those that are decided `together` with them."""
 
+    kind: GroupKind[Any]
     groups: Collection[str]
     together: Collection[str]
-    native: bool
 
 
 async def _try(assembly: Assembly, cluster: Objects, asked: _Asked, now: float, hearing: Hearing) -> TriedGroup | None:
-    members = [
-        pod
-        for pod in cluster.pods
-        if is_native(pod) is asked.native and group_of(pod) in asked.together and not pod.spec.node_name
-    ]
-    if not any(group_of(pod) in asked.groups for pod in members):
+    members = [pod for pod in cluster.pods if asked.kind.group_of(pod) in asked.together and not pod.spec.node_name]
+    if not any(asked.kind.group_of(pod) in asked.groups for pod in members):
         return None
-    watched = cluster.watched
-    everyone = standing(
-        cluster.groups, watched.get(NATIVE_GROUPS, ()), cluster.pods, watched.get(COMPOSITE_POD_GROUPS, ())
-    )
-    own = [each for each in everyone if each.native is asked.native and each.group.key in asked.groups]
+    everyone = standing(assembly.groups, cluster.watched, cluster.pods)
+    own = [each for each in everyone if each.kind is asked.kind and each.key in asked.groups]
     order = [each for each in everyone if each.place]
     place = min((each.place for each in own if each.place), default=len(order) + 1)
     async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, hearing=hearing) as rehearsal:
@@ -160,9 +156,9 @@ async def _try(assembly: Assembly, cluster: Objects, asked: _Asked, now: float, 
         evicted, foretold = rehearsal.evicted, rehearsal.starts
         without_node = [each for each in placements if not each.node]
         left = [each for each in without_node if each.group in asked.groups]
-        tree = rehearsal.tree_of(min(asked.groups)) if asked.native else None
+        tree = rehearsal.tree_of(GroupId(asked.kind.plugin, min(asked.groups)))
         if tree is None:
-            wanted, missing = left, own[0].group.spec.min_member - own[0].placed if own else 1
+            wanted, missing = left, own[0].needed - own[0].placed if own else 1
         else:
             wanted = _fewest(tree, asked.groups, without_node) or []
             missing = len(wanted)
@@ -180,7 +176,7 @@ async def _try(assembly: Assembly, cluster: Objects, asked: _Asked, now: float, 
         ending=ending,
         starts=foretold,
         place=place,
-        ahead=tuple(each.group.key for each in order[: place - 1]),
+        ahead=tuple(each.key for each in order[: place - 1]),
         waiting=len(order),
     )
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from muster.framework.contract import GroupView, WatchedKind
 from muster.framework.model.times import age
-from muster.plugins.coscheduling.api import GROUP, KIND
-from muster.plugins.gangscheduling.api import GROUP as NATIVE_GROUP
 
 from .group_trial import TriedGroup, told
 from .layout import NONE, lines, printable, shortened
-from .standing import Group, said_of
+from .standing import said_of
 
 
-def resource_name(name: str, *, native: bool) -> str:
-    """A group as kubectl names it."""
-    return f"{KIND.lower()}.{NATIVE_GROUP if native else GROUP}/{name}"
+def resource_name(kind: WatchedKind, name: str) -> str:
+    """An object as kubectl names it."""
+    return f"{kind.name.lower()}.{kind.group}/{name}"
 
 
 def group_titles(*, everywhere: bool, wide: bool) -> tuple[str, ...]:
@@ -29,33 +28,32 @@ def group_titles(*, everywhere: bool, wide: bool) -> tuple[str, ...]:
     )
 
 
-def group_row(group: Group, *, everywhere: bool, wide: bool, now: float) -> tuple[str, ...]:
+def group_row(group: GroupView, *, everywhere: bool, wide: bool, now: float) -> tuple[str, ...]:
     """A group's cells; `now` is in seconds since the epoch."""
-    meta, status, said = group.group.metadata, group.status, group.said
-    waited = age(group.since, now) if said.status == "False" else NONE
+    meta, status = group.metadata, group.status
+    waited = age(group.since, now) if status.placed == "False" else NONE
     further = (
-        *(str(status.succeeded or 0), str(status.failed or 0), status.occupied_by or NONE),
+        *(str(status.succeeded), str(status.failed), status.owners or NONE),
         *(group.parent or NONE, str(group.place or NONE), waited),
     )
     return (
         *((meta.namespace,) if everywhere else ()),
-        *(meta.name, status.phase or "", str(group.group.spec.min_member)),
-        *(str(status.scheduled or 0), str(status.running or 0)),
+        *(meta.name, status.phase, str(group.needed), str(status.scheduled), str(status.running)),
         *(further if wide else ()),
-        *(age(meta.creation_timestamp, now), said.reason or "", said.message or ""),
+        *(age(meta.creation_timestamp, now), status.reason, status.message),
     )
 
 
-def render_group(group: Group, trial: TriedGroup | None = None, *, now: float, wide: bool = False) -> Iterator[str]:
+def render_group(group: GroupView, trial: TriedGroup | None = None, *, now: float, wide: bool = False) -> Iterator[str]:
     """What is said of the group, what a trial came to, the nodes by what keeps members off them, then its members.
 
     `now` is in seconds since the epoch; `wide` names every node.
     """
-    said, needs = group.said, group.group.spec.min_member
-    yield f"{group.group.key} needs {needs} pods, {len(group.members)} exist, {group.placed} have nodes"
-    if said.reason:
-        yield printable(f"{said.reason}: {said.message}")
-    if said.status == "False":
+    status = group.status
+    yield f"{group.key} needs {group.needed} pods, {len(group.members)} exist, {group.placed} have nodes"
+    if status.reason:
+        yield printable(f"{status.reason}: {status.message}")
+    if status.placed == "False":
         yield f"It has waited for {age(group.since, now)}."
     if trial is not None:
         yield from render_trial(trial, wide=wide)
@@ -77,19 +75,19 @@ def render_trial(trial: TriedGroup, *, wide: bool = False) -> Iterator[str]:
         yield from ("", *lines(("NODES", "TAKE", "THEN", "WHICH"), rows))
 
 
-def as_json(group: Group, trial: TriedGroup | None = None) -> dict[str, Any]:
+def as_json(group: GroupView, trial: TriedGroup | None = None) -> dict[str, Any]:
     """The same for programs; `now` is what a trial came to, null where none was made."""
-    status, said = group.status, group.said
+    status = group.status
     return {
-        "podGroup": group.group.key,
-        "minMember": group.group.spec.min_member,
-        "phase": status.phase or "",
-        "scheduled": status.scheduled or 0,
-        "running": status.running or 0,
-        "succeeded": status.succeeded or 0,
-        "failed": status.failed or 0,
-        "reason": said.reason or "",
-        "message": said.message or "",
+        "podGroup": group.key,
+        "minMember": group.needed,
+        "phase": status.phase,
+        "scheduled": status.scheduled,
+        "running": status.running,
+        "succeeded": status.succeeded,
+        "failed": status.failed,
+        "reason": status.reason,
+        "message": status.message,
         "members": [
             {
                 "pod": pod.metadata.name,
@@ -99,6 +97,6 @@ def as_json(group: Group, trial: TriedGroup | None = None) -> dict[str, Any]:
             }
             for pod in group.members
         ],
-        "scheduleStartTime": status.schedule_start_time or "",
+        "scheduleStartTime": status.waits_since or "",
         "now": trial,
     }

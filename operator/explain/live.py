@@ -16,18 +16,15 @@ from muster.framework.scheduler.explain import Explanation, explain_with
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.transport import Transport
-from muster.operator.podgroups.membership import group_key, group_of, is_native
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.evictions import Evicted, evicted_for
 from muster.operator.simulate.extenders import NOBODY, Hearing
 from muster.operator.simulate.live import hearing_about, read_cluster
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import GATED, Rehearsal, as_new
-from muster.plugins.coscheduling.api import POD_GROUPS
 
-from .native_groups import decided_with
 from .picture import picture
-from .standing import held_of
+from .standing import decided_with, held_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +77,7 @@ async def explain_live(assembly: Assembly, connection: Connection, namespace: st
         client = ApiClient(transport)
         reply = await client.get(f"/api/v1/namespaces/{namespace}/pods/{name}")
         pod = PodInfo(msgspec.json.decode(reply.body, type=Pod))
-    cluster = await read_cluster(connection, assembly.watched())
+    cluster = await read_cluster(connection, assembly.read())
     async with hearing_about(cluster, assembly.configuration, connection) as hearing:
         return await explain_among(assembly, cluster, pod, now=time.time(), hearing=hearing)
 
@@ -98,10 +95,10 @@ async def explain_among(
     waiting = PodInfo(as_new(pod.pod, profile))
     pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), waiting.pod]
     cluster = replace(cluster, pods=pods)
-    objects = {**cluster.watched, POD_GROUPS: cluster.groups}
-    engine = picture(assembly, cluster.nodes, cluster.pods, objects, hearing.extenders)
+    engine = picture(assembly, cluster.nodes, cluster.pods, cluster.watched, hearing.extenders)
+    in_group = assembly.groups.group_of(pod.pod) is not None
     nominated = pod.pod.status.nominated_node_name
-    if nominated and not pod.node_name and group_key(pod) is None:
+    if nominated and not pod.node_name and not in_group:
         engine.nominator.nominate(waiting, nominated)
     explanation = await explain_with(hearing.extenders, engine.algorithms[profile], waiting)
     gated = GATED if pod.pod.spec.scheduling_gates else ""
@@ -110,7 +107,7 @@ async def explain_among(
     makes_room = explanation.evictions is not None
     held = held_of(pod.pod)
     waits = not pod.node_name and not gated
-    if group_key(pod) is not None and waits and (explanation.chosen or makes_room):
+    if in_group and waits and (explanation.chosen or makes_room):
         group, evicted, starts = await _rehearsed(assembly, cluster, pod, now, hearing)
         if makes_room:  # not for this pod alone
             explanation = replace(explanation, message="", evictions=None)
@@ -129,13 +126,15 @@ async def _rehearsed(
 
     Why the pod goes nowhere, "" when it gets a node; who is evicted; and when it starts otherwise.
     """
-    group, native = group_of(pod.pod), is_native(pod.pod)
-    together = decided_with(cluster, group) if group is not None and native else {group} - {None}
+    kinds = assembly.groups
+    group = kinds.group_of(pod.pod)
+    kind = None if group is None else kinds.of(group)
+    together = decided_with(kind, cluster.watched, group.key) if group is not None and kind is not None else ()
     members = [
         each
         for each in cluster.pods
         if each.metadata.uid == pod.uid
-        or (is_native(each) is native and group_of(each) in together and not each.spec.node_name)
+        or (kind is not None and kind.group_of(each) in together and not each.spec.node_name)
     ]
     async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, hearing=hearing) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)

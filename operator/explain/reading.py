@@ -1,6 +1,6 @@
-"""Groups of both kinds read from the API: one for `muster why`; many, also whenever one changes, for `muster groups`.
+"""Groups of all kinds read from the API: one for `muster why`; many, also whenever one changes, for `muster groups`.
 
-The API keeps no counts of Kubernetes' own groups and nobody's place in the queue, so pods are read as well where
+The API keeps no counts of some kinds of groups and nobody's place in the queue, so pods are read as well where
 somebody wants these. What the caller may not read, or the cluster does not serve, is left out where the rest makes
 sense without it.
 """
@@ -8,12 +8,14 @@ sense without it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
+from muster.framework.contract import GroupId, GroupKind, GroupView, WatchedKind
 from muster.framework.model.pod import Pod
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
@@ -21,18 +23,14 @@ from muster.operator.kube.errors import Forbidden, NotFound
 from muster.operator.kube.informer import Informer, Listed
 from muster.operator.kube.listing import list_all, list_raw
 from muster.operator.kube.transport import Transport
-from muster.operator.podgroups.membership import group_of, is_native
-from muster.plugins.coscheduling import api as labelled
-from muster.plugins.gangscheduling import api as native
-from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
+from muster.operator.podgroups.membership import GroupKinds
 
-from .standing import Group, native_with_members, standing, with_members
+from .standing import standing, view_of
 
 _GATHER_SECONDS = 0.1
 """Changes that come this close to one another are told of together: pods of a gang change at once."""
 
 _PODS = Listed("/api/v1/pods", Pod)
-_COMPOSITES = Listed(COMPOSITE_POD_GROUPS.path, CompositePodGroup)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +40,23 @@ class Selected:
     namespace: str | None = None
     label_selector: str = ""
 
-    @property
-    def groups(self) -> Listed[labelled.PodGroup]:
-        """The list of those that pods join by label."""
-        path = self._path(labelled.API_VERSION, labelled.PLURAL)
-        return Listed(path, labelled.PodGroup, label_selector=self.label_selector)
+    def groups(self, kind: GroupKind[Any]) -> Listed[Any]:
+        """The list of those of a kind."""
+        return self._of(kind.objects, self.label_selector)
 
-    @property
-    def native(self) -> Listed[native.PodGroup]:
-        """The list of Kubernetes' own."""
-        return Listed(
-            self._path(native.API_VERSION, native.PLURAL), native.PodGroup, label_selector=self.label_selector
-        )
+    def composites(self, kind: GroupKind[Any]) -> Iterator[Listed[Any]]:
+        """The list of the groups that these may be parts of, if there are such."""
+        if kind.composites is not None:
+            yield self._of(kind.composites)
 
     @property
     def pods(self) -> Listed[Pod]:
         """The list of pods that may be their members."""
         return Listed(f"/api/v1/namespaces/{self.namespace}/pods", Pod) if self.namespace else _PODS
 
-    def _path(self, version: str, plural: str) -> str:
+    def _of(self, kind: WatchedKind, label_selector: str = "") -> Listed[Any]:
         scope = f"/namespaces/{self.namespace}" if self.namespace else ""
-        return f"/apis/{version}{scope}/{plural}"
+        return Listed(f"/apis/{kind.api_version}{scope}/{kind.plural}", kind.type, label_selector=label_selector)
 
 
 _EVERYONE = Selected()
@@ -77,79 +71,82 @@ class Document:
     body: dict[str, msgspec.Raw]
 
 
-async def read_documents(connection: Connection, selected: Selected) -> list[Document]:
+async def read_documents(connection: Connection, kinds: GroupKinds, selected: Selected) -> list[Document]:
     """The groups by namespace and name. Raises ApiError."""
+    documents: list[Document] = []
     async with Transport(connection) as transport:
         client = ApiClient(transport)
+        first, *others = kinds
+        for kind in others:
+            with suppress(Forbidden, NotFound):
+                documents += await _documents(client, kind, selected)
         try:
-            own = await list_raw(client, selected.native.path, label_selector=selected.label_selector)
-        except (Forbidden, NotFound):
-            own = []
-        try:
-            found = await list_raw(client, selected.groups.path, label_selector=selected.label_selector)
+            documents = [*await _documents(client, first, selected), *documents]
         except NotFound:
-            if not own:
+            if not documents:
                 raise
-            found = []
-    documents = [_document(raw, labelled.API_VERSION, labelled.KIND) for raw in found]
-    documents += [_document(raw, native.API_VERSION, native.KIND) for raw in own]
     return sorted(documents, key=lambda each: (each.namespace, each.name))
 
 
-def _document(raw: msgspec.Raw, version: str, kind: str) -> Document:
+async def _documents(client: ApiClient, kind: GroupKind[Any], selected: Selected) -> list[Document]:
+    found = await list_raw(client, selected.groups(kind).path, label_selector=selected.label_selector)
+    return [_document(raw, kind.objects) for raw in found]
+
+
+def _document(raw: msgspec.Raw, kind: WatchedKind) -> Document:
     """An item of a list, which the API leaves without version and kind where they are its own."""
-    versioned = {"apiVersion": version, "kind": kind}
+    versioned = {"apiVersion": kind.api_version, "kind": kind.name}
     body = {name: msgspec.Raw(msgspec.json.encode(text)) for name, text in versioned.items()}
     body |= msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-    meta = msgspec.json.decode(raw, type=labelled.PodGroup).metadata
+    meta = msgspec.json.decode(raw, type=kind.type).metadata
     return Document(meta.name, meta.namespace, body)
 
 
-async def read_group(connection: Connection, namespace: str, name: str, *, native: bool = False) -> Group:
-    """One group, without its place; of two that have the name, Kubernetes' own if `native` says so.
+async def read_group(connection: Connection, namespace: str, name: str, kinds: Sequence[GroupKind[Any]]) -> GroupView:
+    """One group, without its place; of several kinds that have one of the name the first.
 
-    Raises ApiError, NotFound among others.
+    Raises ApiError; where no kind has it, that of the first.
     """
-    asked = Selected(namespace)
+    first, *others = kinds
     async with Transport(connection) as transport:
         client = ApiClient(transport)
-        if native:
-            return await _read_native(client, asked, name)
         try:
-            reply = await client.get(f"{asked.groups.path}/{name}")
+            return await _read_group(client, Selected(namespace), first, name)
         except NotFound as error:
-            try:
-                return await _read_native(client, asked, name)
-            except (Forbidden, NotFound):
-                raise error from None
-        pods = asked.pods.path
-        found = await asyncio.gather(
-            *(list_all(client, Listed(pods, Pod, label_selector=f"{label}={name}")) for label in labelled.GROUP_LABELS)
-        )
-    group = msgspec.json.decode(reply.body, type=labelled.PodGroup)
-    labelled_so = {pod.metadata.uid: pod for some in found for pod in some}.values()
-    return with_members(group, [pod for pod in labelled_so if not is_native(pod) and group_of(pod) == group.key])
+            for kind in others:
+                with suppress(Forbidden, NotFound):
+                    return await _read_group(client, Selected(namespace), kind, name)
+            raise error from None
 
 
-async def _read_native(client: ApiClient, asked: Selected, name: str) -> Group:
-    reply = await client.get(f"{asked.native.path}/{name}")
-    group = msgspec.json.decode(reply.body, type=native.PodGroup)
-    pods = await list_all(client, asked.pods)
-    return native_with_members(group, [pod for pod in pods if is_native(pod) and group_of(pod) == group.key])
+async def _read_group(client: ApiClient, asked: Selected, kind: GroupKind[Any], name: str) -> GroupView:
+    reply = await client.get(f"{asked.groups(kind).path}/{name}")
+    group: Any = msgspec.json.decode(reply.body, type=kind.objects.type)
+    lists = [replace(asked.pods, label_selector=each) for each in kind.selectors(name) or ("",)]
+    found = await asyncio.gather(*(list_all(client, each) for each in lists))
+    pods = {pod.metadata.key: pod for some in found for pod in some}.values()
+    return view_of(kind, group, [pod for pod in pods if kind.group_of(pod) == group.metadata.key])
 
 
-async def list_groups(connection: Connection, selected: Selected, *, places: bool) -> list[Group]:
+async def list_groups(
+    connection: Connection, kinds: GroupKinds, selected: Selected, *, places: bool
+) -> list[GroupView]:
     """The groups by namespace and name; with their `places` if the caller may read groups and pods of all namespaces.
 
     Raises ApiError.
     """
     async with Transport(connection) as transport:
-        view = await _look(ApiClient(transport), selected, places=places)
+        view = await _look(ApiClient(transport), kinds, selected, places=places)
     return view.groups(lambda listed: view.read.get(listed, ()))
 
 
 async def follow_groups(
-    connection: Connection, selected: Selected, tell: Callable[[Sequence[Group]], None], *, places: bool
+    connection: Connection,
+    kinds: GroupKinds,
+    selected: Selected,
+    tell: Callable[[Sequence[GroupView]], None],
+    *,
+    places: bool,
 ) -> None:
     """Tell of all groups, by namespace and name, and again whenever something of them changes, until cancelled.
 
@@ -157,7 +154,7 @@ async def follow_groups(
     """
     async with Transport(connection) as transport:
         client = ApiClient(transport)
-        view = await _look(client, selected, places=places)
+        view = await _look(client, kinds, selected, places=places)
         changed = _Changed()
         informers = {listed: Informer(client, listed, changed, optional=True) for listed in view.read}
 
@@ -183,53 +180,62 @@ class _View:
     """What is read.
 
     Attributes:
+        kinds: those of the groups.
         selected: the groups that are asked for.
         around: the groups and pods that are counted, `selected` among them.
         places: whether these are all that there are.
         read: what could be read, as it was.
     """
 
+    kinds: GroupKinds
     selected: Selected
     around: Selected
     places: bool
     read: dict[Listed[Any], list[Any]]
 
-    def groups(self, get: Callable[[Listed[Any]], Iterable[Any]]) -> list[Group]:
+    def groups(self, get: Callable[[Listed[Any]], Iterable[Any]]) -> list[GroupView]:
         """The groups that are asked for, of what there is by now."""
-        around = self.around
-        asked = {(False, each.key) for each in get(self.selected.groups)}
-        asked |= {(True, each.key) for each in get(self.selected.native)}
-        found = standing(get(around.groups), get(around.native), get(around.pods), get(_COMPOSITES))
+        asked: set[GroupId] = set()
+        objects: dict[WatchedKind, Iterable[Any]] = {}
+        for kind in self.kinds:
+            asked |= {GroupId(kind.plugin, each.metadata.key) for each in get(self.selected.groups(kind))}
+            objects[kind.objects] = get(self.around.groups(kind))
+            if kind.composites is not None:
+                objects[kind.composites] = [each for all_ in _EVERYONE.composites(kind) for each in get(all_)]
+        found = standing(self.kinds, objects, get(self.around.pods))
         shown = [each if self.places else replace(each, place=0) for each in found if each.id in asked]
-        return sorted(shown, key=lambda each: (each.group.metadata.namespace, each.group.metadata.name))
+        return sorted(shown, key=lambda each: (each.metadata.namespace, each.metadata.name))
 
 
-async def _look(client: ApiClient, selected: Selected, *, places: bool) -> _View:
+async def _look(client: ApiClient, kinds: GroupKinds, selected: Selected, *, places: bool) -> _View:
     """Find out what can be read. Raises ApiError where the groups that are asked for cannot."""
+    first, *others = kinds
     read: dict[Listed[Any], list[Any]] = {}
-    await _read(client, read, (selected.native,), Forbidden, NotFound)
+    await _read(client, read, [selected.groups(kind) for kind in others], Forbidden, NotFound)
     try:
-        await _read(client, read, (selected.groups,))
+        await _read(client, read, [selected.groups(first)])
     except NotFound:
-        if not read.get(selected.native):
+        if not any(read.values()):
             raise
     if places:
         try:
             everything = dict(read)
-            await _read(client, everything, (_EVERYONE.native, _COMPOSITES), NotFound, Forbidden)
-            await _read(client, everything, (_EVERYONE.groups,), NotFound)
-            await _read(client, everything, (_PODS,))
+            further = [each for kind in others for each in (_EVERYONE.groups(kind), *_EVERYONE.composites(kind))]
+            await _read(client, everything, further, NotFound, Forbidden)
+            await _read(client, everything, [_EVERYONE.groups(first), *_EVERYONE.composites(first)], NotFound)
+            await _read(client, everything, [_PODS])
         except Forbidden:
             pass
         else:
-            return _View(selected, _EVERYONE, True, everything)
-    if selected.native in read:
+            return _View(kinds, selected, _EVERYONE, True, everything)
+    uncounted = [each for kind in kinds if not kind.counts_members and (each := selected.groups(kind)) in read]
+    if uncounted:
         try:
-            await _read(client, read, (selected.pods,))
+            await _read(client, read, [selected.pods])
         except Forbidden:
-            if read.pop(selected.native):
+            if any([read.pop(each) for each in uncounted]):
                 raise
-    return _View(selected, selected, False, read)
+    return _View(kinds, selected, selected, False, read)
 
 
 async def _read(

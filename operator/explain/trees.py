@@ -9,15 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from muster.framework.contract import GroupKind, GroupView
+from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.simulate.manifests import Objects
-from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
-from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS
 
 from .group_trial import TriedGroup
 from .groups import render_trial
 from .layout import lines
-from .native_groups import above
-from .standing import Group, standing
+from .standing import above, standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,27 +33,27 @@ class TreeReport:
     key: str
     needed: int
     parts: int
-    groups: Sequence[Group]
+    groups: Sequence[GroupView]
 
     @property
     def complete(self) -> int:
         """How many of the PodGroups have the pods that they need on nodes."""
-        return sum(1 for each in self.groups if each.placed >= each.group.spec.min_member)
+        return sum(1 for each in self.groups if each.placed >= each.needed)
 
 
-def report_tree(cluster: Objects, key: str) -> TreeReport | None:
-    """The CompositePodGroup with this `namespace/name`; None when there is none."""
-    native, composites = cluster.watched.get(NATIVE_GROUPS, ()), cluster.watched.get(COMPOSITE_POD_GROUPS, ())
-    found = next((each for each in composites if each.key == key), None)
+def report_tree(kind: GroupKind[Any], cluster: Objects, key: str) -> TreeReport | None:
+    """The composite of this kind's groups with this `namespace/name`; None when there is none."""
+    objects = cluster.watched
+    groups = objects.get(kind.objects, ())
+    composites = objects.get(kind.composites, ()) if kind.composites is not None else ()
+    found = next((each for each in composites if each.metadata.key == key), None)
     if found is None:
         return None
-    inside = {group for group, tree in above(native, composites).items() if key in tree}
-    groups = [each for each in standing((), native, cluster.pods, composites) if each.group.key in inside]
-    named = (
-        f"{each.metadata.namespace}/{each.spec.parent_composite_pod_group_name}" for each in (*native, *composites)
-    )
+    inside = {group for group, trees in above(kind, objects).items() if key in trees}
+    shown = [each for each in standing(GroupKinds([kind]), objects, cluster.pods) if each.key in inside]
+    named = (f"{each.metadata.namespace}/{kind.parent(each)}" for each in (*groups, *composites) if kind.parent(each))
     parts = sum(1 for each in named if each == key)
-    return TreeReport(key, found.spec.min_group_count, parts, sorted(groups, key=lambda each: each.group.key))
+    return TreeReport(key, kind.needed_parts(found), parts, sorted(shown, key=lambda each: each.key))
 
 
 def render_tree(report: TreeReport, trial: TriedGroup | None = None, *, wide: bool = False) -> Iterator[str]:
@@ -69,8 +68,8 @@ def render_tree(report: TreeReport, trial: TriedGroup | None = None, *, wide: bo
         return
     rows = [
         (
-            *(each.group.metadata.name, each.parent, str(each.group.spec.min_member)),
-            *(str(len(each.members)), str(each.placed), each.said.reason or "", each.said.message or ""),
+            *(each.metadata.name, each.parent, str(each.needed)),
+            *(str(len(each.members)), str(each.placed), each.status.reason, each.status.message),
         )
         for each in report.groups
     ]
@@ -85,13 +84,13 @@ def tree_as_json(report: TreeReport, trial: TriedGroup | None = None) -> dict[st
         "minGroupCount": report.needed,
         "groups": [
             {
-                "podGroup": each.group.key,
+                "podGroup": each.key,
                 "parent": each.parent,
-                "minMember": each.group.spec.min_member,
+                "minMember": each.needed,
                 "pods": len(each.members),
                 "scheduled": each.placed,
-                "reason": each.said.reason or "",
-                "message": each.said.message or "",
+                "reason": each.status.reason,
+                "message": each.status.message,
             }
             for each in report.groups
         ],

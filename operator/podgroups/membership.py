@@ -1,29 +1,46 @@
-"""Membership: which group a pod is in, whichever of the two kinds of PodGroups that is.
-
-A pod that names a group of scheduling.k8s.io in its spec is a member of that alone, whatever its labels say.
-"""
+"""Membership: which group a pod is in, whichever kind of groups that is, as the plugins' `GroupKind`s say."""
 
 from __future__ import annotations
 
-from muster.framework.model.pod import Pod
-from muster.framework.model.pod_info import PodInfo
-from muster.plugins.coscheduling import api as labelled
-from muster.plugins.gangscheduling import api as native
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from muster.framework.contract import GroupId, GroupKind, JoiningPod, WatchedKind
 
 
-def group_key(pod: PodInfo) -> str | None:
-    """`namespace/name` of the pod's group; None for a pod of no group."""
-    return native.group_key(pod) or labelled.group_key(pod)
+class GroupKinds:
+    """The kinds of groups that some plugins know; the first that claims a pod has it."""
 
+    def __init__(self, kinds: Iterable[GroupKind[Any]]) -> None:
+        self._kinds = tuple(kinds)
+        self._by_plugin = {kind.plugin: kind for kind in self._kinds}
 
-def is_native(pod: Pod) -> bool:
-    """Whether the pod is a member of a group of scheduling.k8s.io."""
-    return pod.spec.scheduling_group is not None
+    def __iter__(self) -> Iterator[GroupKind[Any]]:
+        return iter(self._kinds)
 
+    def of(self, group: GroupId) -> GroupKind[Any]:
+        """The group's kind. Raises KeyError for one that is not among these."""
+        return self._by_plugin[group.plugin]
 
-def group_of(pod: Pod) -> str | None:
-    """The same of a pod as it was read."""
-    meta = pod.metadata
-    if is_native(pod):
-        return native.group_named(meta.namespace, pod.spec.scheduling_group)
-    return labelled.group_named(meta.namespace, meta.labels)
+    def group_of(self, pod: JoiningPod) -> GroupId | None:
+        """The pod's group; None for a pod of no group."""
+        for kind in self._kinds:
+            key = kind.group_of(pod)
+            if key is not None:
+                return GroupId(kind.plugin, key)
+        return None
+
+    def key_of(self, pod: JoiningPod) -> str:
+        """`namespace/name` of the pod's group; "" for a pod of no group."""
+        group = self.group_of(pod)
+        return "" if group is None else group.key
+
+    def kind_of(self, watched: WatchedKind) -> GroupKind[Any] | None:
+        """The kind whose groups these objects are."""
+        return next((kind for kind in self._kinds if kind.objects == watched), None)
+
+    @property
+    def watched(self) -> tuple[WatchedKind, ...]:
+        """The kinds of objects that groups are read from: groups, and groups of those."""
+        found = (each for kind in self._kinds for each in (kind.objects, kind.composites))
+        return tuple(dict.fromkeys(each for each in found if each is not None))

@@ -54,6 +54,7 @@ class Process:
     Attributes:
         over: set when the process has to end, or has ended in order.
         failed: whether that is because it cannot go on: a part of it failed, or it is not the leader any more.
+        groups: the kinds of groups that its plugins know.
         leadership: the election it takes part in.
         unfenced: a client for what a standby writes too: its lease, and reviews of who may read its pages.
         metrics: what was counted.
@@ -68,6 +69,7 @@ class Process:
         clock = machine.clock()
         listers: dict[str, Lister] = {}
         self._configuration = assembly.configuration
+        self.groups = assembly.groups
         self._machine = machine
         self.clock = clock
         self.timing = machine.timing()

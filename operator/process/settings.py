@@ -22,7 +22,8 @@ from muster.framework.config import Plugin as PluginName
 from muster.framework.config.problems import duplicate, required
 from muster.framework.config.validation import problems_of
 from muster.framework.contract.plugin import extension_points
-from muster.plugins.catalog import ALWAYS, DEFAULTS, KNOWN_UNIMPLEMENTED, discover, guarded
+from muster.operator.podgroups.membership import GroupKinds
+from muster.plugins.catalog import ALWAYS, DEFAULTS, KNOWN_UNIMPLEMENTED, discover, group_kinds, guarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,6 +57,15 @@ class Assembly:
         """The names of the plugins that the profiles run."""
         names = (ref.name for profile in self.profiles for refs in profile.points.values() for ref in refs)
         return tuple(dict.fromkeys(names))
+
+    @property
+    def groups(self) -> GroupKinds:
+        """The kinds of groups that its plugins know, whether a profile runs them or not."""
+        return GroupKinds(group_kinds(self.registry))
+
+    def read(self) -> tuple[WatchedKind, ...]:
+        """The kinds, besides pods and nodes, that tools read: those of groups, and what the profiles' plugins watch."""
+        return tuple(dict.fromkeys((*self.groups.watched, *self.watched())))
 
     def watched(self) -> tuple[WatchedKind, ...]:
         """The kinds, besides pods and nodes, that the profiles' plugins look at."""

@@ -16,7 +16,6 @@ from muster.framework.contract import Code, Status
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import PODS, amounts
-from muster.operator.podgroups.membership import group_key
 
 from .rehearsal import Rehearsal, Tried
 
@@ -113,9 +112,9 @@ def _candidates(
     asked = {**blocked.signature.requests, PODS: 1}
     units: defaultdict[tuple[str, bool], list[PodInfo]] = defaultdict(list)
     for info in map(PodInfo, rehearsal.running):
-        group = group_key(info)
-        if (group is None or group not in own) and not _runs_everywhere(info.pod) and info.priority < _SYSTEM_PRIORITY:
-            units[group or info.key, group is not None].append(info)
+        group = rehearsal.groups.key_of(info.pod)
+        if group not in own and not _runs_everywhere(info.pod) and info.priority < _SYSTEM_PRIORITY:
+            units[group or info.key, bool(group)].append(info)
     for (name, is_group), pods in units.items():
         freed: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for info in pods:

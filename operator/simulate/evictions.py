@@ -21,7 +21,6 @@ from muster.framework.contract import (
     PostBindPlugin,
 )
 from muster.framework.contract.decision import Evictions
-from muster.operator.podgroups.membership import group_key
 from muster.operator.process.settings import Assembly
 
 _NAME = "Spectator"
@@ -66,8 +65,7 @@ class Spectator(PostBindPlugin, DecisionFollower):
     def on_group_decision(self, decision: GroupDecision) -> None:
         """A group's victims."""
         if decision.evictions is not None:
-            group = group_key(decision.waiting[0]) or decision.group
-            self._write_down(evicted_for(decision.evictions, group, group=True))
+            self._write_down(evicted_for(decision.evictions, _named(decision), group=True))
 
     def _write_down(self, evicted: Sequence[Evicted]) -> None:
         seen: list[Evicted] = self.handle.shared(_NAME, list)
@@ -89,6 +87,13 @@ def evicted_for(evictions: Evictions | None, preemptor: str, *, group: bool = Fa
         )
         for pod in evictions.victims
     ]
+
+
+def _named(decision: GroupDecision) -> str:
+    """The group as people know it; of a tree the group of pods that the first of those that wait is in."""
+    first = decision.waiting[0].uid
+    leaves = (leaf for leaf, pods in decision.waiting_in.items() if any(pod.uid == first for pod in pods))
+    return next(leaves, decision.group)
 
 
 def followed_by(assembly: Assembly, *followers: type[Plugin]) -> Assembly:

@@ -18,7 +18,6 @@ from muster.operator.kube.informer import Listed
 from muster.operator.kube.listing import list_all, list_raw
 from muster.operator.kube.transport import Transport
 from muster.operator.process.watches import NODES, PODS
-from muster.plugins.coscheduling.api import POD_GROUPS
 
 from .admission import KINDS, Admission
 from .extenders import Hearing, TrialExtenders
@@ -26,17 +25,17 @@ from .manifests import Objects
 from .whole import TrialObjects, Written
 
 
-async def read_cluster(connection: Connection, watched: Iterable[WatchedKind] = ()) -> Objects:
-    """Nodes, pods that have not ended, PodGroups and the objects of `watched`, if the cluster has them.
+async def read_cluster(connection: Connection, watched: Iterable[WatchedKind]) -> Objects:
+    """Nodes, pods that have not ended, and the objects of `watched`, if the cluster has them.
 
     Raises ApiError.
     """
     async with Transport(connection) as transport:
         client = ApiClient(transport)
         nodes, pods, found = await asyncio.gather(
-            list_all(client, NODES), list_all(client, PODS), read_kinds(client, (POD_GROUPS, *watched))
+            list_all(client, NODES), list_all(client, PODS), read_kinds(client, watched)
         )
-    return Objects(nodes, pods, found.pop(POD_GROUPS), watched=found)
+    return Objects(nodes, pods, found)
 
 
 @asynccontextmanager

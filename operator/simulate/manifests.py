@@ -17,9 +17,7 @@ from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import amounts
-from muster.plugins.coscheduling.api import GROUP, POD_GROUPS, PodGroup, problems
-from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
-from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS
+from muster.operator.podgroups.membership import GroupKinds
 
 from . import admission as admitting
 from .admission import Admission
@@ -32,13 +30,15 @@ from .whole import Written
 _API_GROUPS = {
     "Node": "",
     "Pod": "",
-    "PodGroup": GROUP,
     "Deployment": "apps",
     "ReplicaSet": "apps",
     "StatefulSet": "apps",
     "Job": "batch",
 }
 """The kinds that count here, with their API groups: other projects have kinds of the same names."""
+
+_WORKLOADS = "scheduling.k8s.io"
+"""The API group of Kubernetes' own groups: the API server gives them priorities, and the Job controller makes them."""
 
 _CLUSTER_SCOPED = frozenset(
     {
@@ -56,6 +56,8 @@ _CLUSTER_SCOPED = frozenset(
 )
 """Resources that plugins look at and whose objects have no namespace."""
 
+_NO_GROUPS = GroupKinds(())
+
 
 class ManifestError(ValueError):
     """A manifest that cannot be used; the message names source, object and field."""
@@ -66,8 +68,8 @@ class Objects:
     """What was read, of the kinds that count here, its amounts checked.
 
     Attributes:
-        nodes, pods, groups: the objects.
-        watched: objects of further kinds that plugins look at.
+        nodes, pods: the objects.
+        watched: objects of further kinds: of groups, and of what plugins look at.
         skipped: how many objects there were of each other kind, by `apiVersion kind`.
         admission: what new pods are completed by.
         written: nodes and pods as they were written, to be sent to extenders; None where nobody is.
@@ -75,7 +77,6 @@ class Objects:
 
     nodes: list[Node] = field(default_factory=list)
     pods: list[Pod] = field(default_factory=list)
-    groups: list[PodGroup] = field(default_factory=list)
     watched: dict[WatchedKind, list[Any]] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
     admission: Admission = field(default_factory=Admission)
@@ -85,7 +86,6 @@ class Objects:
         """Take in what was read elsewhere."""
         self.nodes += more.nodes
         self.pods += more.pods
-        self.groups += more.groups
         for kind, objects in more.watched.items():
             self.watched.setdefault(kind, []).extend(objects)
         self.skipped += more.skipped
@@ -100,6 +100,7 @@ def read(
     watched: Iterable[WatchedKind] = (),
     admission: Admission | None = None,
     *,
+    kinds: GroupKinds = _NO_GROUPS,
     whole: bool = False,
 ) -> Objects:
     """The objects of a YAML stream or JSON text, lists taken apart and templates filled in.
@@ -107,14 +108,16 @@ def read(
     Args:
         text: the stream.
         source: what to call it in errors.
-        watched: further kinds that count, because plugins look at them.
+        watched: further kinds that count, because plugins look at them. Of two of one name the first is meant where an
+            object does not say its API version.
         admission: what new pods are completed by, besides the objects for it that the text holds, which are added.
+        kinds: which of them are groups, whose form is judged as admission would.
         whole: whether to keep nodes and pods as they were written, too.
 
     Raises ManifestError for what is not a manifest, and for what the API server would refuse.
     """
     found = Objects(
-        watched={kind: [] for kind in watched if kind != POD_GROUPS},
+        watched={kind: [] for kind in watched},
         admission=admission or Admission(),
         written=Written() if whole else None,
     )
@@ -123,9 +126,9 @@ def read(
         _take_for_admission(document, source, found.admission)
     for document in documents:
         if not isinstance(document, msgspec.Raw):
-            _take_all(document, source, found)
+            _take_all(document, source, found, kinds)
         elif not _take_stored(document, found):
-            _take_all(msgspec.json.decode(document), source, found)
+            _take_all(msgspec.json.decode(document), source, found, kinds)
     return found
 
 
@@ -199,9 +202,9 @@ def _take_for_admission(document: object, source: str, admission: Admission) -> 
             admission.add(each)
 
 
-def _take_all(document: object, source: str, found: Objects) -> None:
+def _take_all(document: object, source: str, found: Objects, kinds: GroupKinds) -> None:
     for each in _flat([document], source):
-        _take(each, source, found)
+        _take(each, source, found, kinds)
 
 
 def _flat(documents: Iterable[Any], source: str) -> Iterator[Mapping[str, Any]]:
@@ -240,31 +243,31 @@ def _counts(api_version: str, kind: str) -> bool:
     return kind in _API_GROUPS and (not api_version or group == _API_GROUPS[kind])
 
 
-def _take(document: Mapping[str, Any], source: str, found: Objects) -> None:
+def _take(document: Mapping[str, Any], source: str, found: Objects, kinds: GroupKinds) -> None:
     api_version, kind = (str(document.get(part) or "") for part in ("apiVersion", "kind"))
     if not kind:
         raise ManifestError(f"{source}: Object 'Kind' is missing in {shown(document)}")
     if kind in admitting.KINDS:
         return
     its_kind = next((each for each in found.watched if each.describes(api_version, kind)), None)
-    if its_kind == NATIVE_GROUPS and not api_version:
-        its_kind = None  # of two kinds of one name the other is meant
     if its_kind is None and not _counts(api_version, kind):
         found.skipped[f"{api_version} {kind}".strip()] += 1
         return
     metadata = document.get("metadata") or {}
     name = metadata.get("name") or f"{metadata.get('generateName') or ''}{len(found.pods)}"
-    unknown = [] if metadata.get("uid") else unknown_fields(document)
+    group_kind = None if its_kind is None else kinds.kind_of(its_kind)
+    is_new = not metadata.get("uid")
+    unknown = unknown_fields(document, {} if group_kind is None else group_kind.fields) if is_new else []
     if unknown:
         fields = ", ".join(f'unknown field "{path}"' for path in unknown)
         raise ManifestError(f"{source}: {kind} {name}: strict decoding error: {fields}")
     try:
+        if group_kind is not None and is_new and (wrong := group_kind.problems(_namespaced(document))):
+            raise ValueError("; ".join(wrong))
         if its_kind is not None:
             found.watched[its_kind].append(_watched(_with_priority(document, its_kind, found.admission), its_kind))
         if kind == "Node":
             _add_node(_checked_node(from_plain(document, Node)), document, found)
-        elif kind == "PodGroup" and its_kind is None:
-            found.groups.append(_pod_group(document))
         elif kind == "Pod":
             _take_pod(document, name, found)
         elif kind in REPLICAS:
@@ -274,15 +277,6 @@ def _take(document: Mapping[str, Any], source: str, found: Objects) -> None:
                 _take_pod(replica, replica["metadata"]["name"], found)
     except ValueError as error:
         raise ManifestError(f"{source}: {kind} {name}: {error}") from error
-
-
-def _pod_group(document: Mapping[str, Any]) -> PodGroup:
-    """What is wrong is refused as admission would; with a group that is stored the scheduler has to do as it is."""
-    named = _namespaced(document)
-    wrong = [] if named["metadata"].get("uid") else problems(document)
-    if wrong:
-        raise ValueError("; ".join(wrong))
-    return from_plain(named, PodGroup)
 
 
 def _add_node(node: Node, document: object, found: Objects) -> None:
@@ -316,7 +310,7 @@ def _checked_pod(pod: Pod) -> Pod:
 def _with_priority(document: Mapping[str, Any], kind: WatchedKind, admission: Admission) -> Mapping[str, Any]:
     """A group of Kubernetes' own with the priority that its class gives it; any other object as it is."""
     metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
-    if kind not in (NATIVE_GROUPS, COMPOSITE_POD_GROUPS) or metadata.get("uid"):
+    if kind.group != _WORKLOADS or metadata.get("uid"):
         return document
     given = admission.priority(f'podgroups.scheduling.k8s.io "{metadata.get("name")}" is forbidden: ', spec)
     return {**document, "spec": {**spec, **{name: value for name, value in given.items() if name == "priority"}}}
@@ -353,14 +347,15 @@ def _take_group_of_job(document: Mapping[str, Any], name: str, found: Objects) -
     """Take the group that the Job controller makes for a Job which asks for one; all its pods join that."""
     spec = document.get("spec") or {}
     asked = spec.get("scheduling")
-    if not asked or NATIVE_GROUPS not in found.watched:
+    kind = next((each for each in found.watched if each.describes(_WORKLOADS + "/", "PodGroup")), None)
+    if not asked or kind is None:
         return
     namespace = (document.get("metadata") or {}).get("namespace")
     policy = {**(asked.get("schedulingPolicy") or {"basic": {}})}
     if "gang" in policy:
         policy["gang"] = {"minCount": spec.get("parallelism", 1), **(policy["gang"] or {})}
     group = {"metadata": {"namespace": namespace, "name": name}, "spec": {**asked, "schedulingPolicy": policy}}
-    found.watched[NATIVE_GROUPS].append(_watched(group, NATIVE_GROUPS))
+    found.watched[kind].append(_watched(group, kind))
     template = needed(spec, "template", "spec")
     needed(template, "spec", "spec.template")["schedulingGroup"] = {"podGroupName": name}
 

@@ -14,9 +14,10 @@ from typing import Self
 
 import msgspec
 
-from muster.framework.contract import Code, CycleState, Part, Status
+from muster.framework.contract import Code, CycleState, GroupId, Part, Status
 from muster.framework.contract.extender import Consultation
 from muster.framework.contract.reservation import Start
+from muster.framework.groups.book import GroupBookPlugin
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
@@ -25,12 +26,8 @@ from muster.framework.scheduler.engine import build_engine
 from muster.framework.scheduler.explain import heard
 from muster.framework.scheduler.permit_reports import waits_on_permit
 from muster.framework.scheduler.profile_handle import Ports, first_of_equals
-from muster.operator.podgroups.membership import group_key
 from muster.operator.process.settings import Assembly
 from muster.operator.process.tasks import TaskSet
-from muster.plugins.coscheduling.api import POD_GROUPS
-from muster.plugins.gangscheduling.groups import Groups
-from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
 
 from .clock import RehearsalClock
 from .controllers import bind_volumes
@@ -92,6 +89,11 @@ class Rehearsal:
     Pods that wait in the cluster itself are not tried, but keep the nodes that they are nominated to. Those that are to
     be placed anew are left out of it. `wall` is the time of day, seconds since the epoch. Extenders are asked as in
     `hearing`; time stands still meanwhile. Raises QuantityError when an amount cannot be parsed.
+
+    Attributes:
+        groups: the kinds of groups that pods may be in.
+        nodes: those of the cluster.
+        pods: those that are to be placed, as if just created.
     """
 
     def __init__(
@@ -103,6 +105,7 @@ class Rehearsal:
         wall: float = 0.0,
         hearing: Hearing = NOBODY,
     ) -> None:
+        self.groups = assembly.groups
         self._names = [profile.scheduler_name for profile in assembly.profiles]
         self._clock = RehearsalClock(wall)
         self._quiet = _QUIET_SECONDS + assembly.configuration.pod_max_backoff_seconds
@@ -152,10 +155,11 @@ class Rehearsal:
         """The pods that run in the cluster and were not evicted."""
         return self._stage.running.values()
 
-    def tree_of(self, group: str) -> Part | None:
-        """The groups that Kubernetes' own group is decided with, as they stand; None for one that is in no tree."""
-        groups = self._engine.shared.get(GANG_SCHEDULING)
-        return groups.tree(groups.whole(group)) if isinstance(groups, Groups) else None
+    def tree_of(self, group: GroupId) -> Part | None:
+        """The groups that a group is decided with, as they stand; None for one that is in no tree."""
+        plugins = (each for each in self._engine.plugins(GroupBookPlugin) if each.name == group.plugin)
+        found = next(plugins, None)
+        return None if found is None else found.book.tree_around(group.key)
 
     async def placed_without(self, ended: Iterable[Pod], pods: Sequence[Pod]) -> int:
         """How many of `pods` would be placed if those that run had `ended` and nobody was evicted besides.
@@ -225,7 +229,7 @@ class Rehearsal:
             return held.node_name, None
         snapshot, algorithm = self._engine.cache.snapshot, self._engine.algorithms[pod.pod.spec.scheduler_name]
         state = CycleState()
-        state.group, state.consultation = group_key(pod) or "", heard_of.get(pod.uid)
+        state.group, state.consultation = self.groups.key_of(pod.pod), heard_of.get(pod.uid)
         found = algorithm.find_to_the_end(state, pod)
         row = algorithm.select_host(state, pod, found, first_of_equals) if len(found.rows) else None
         if not isinstance(row, int):
@@ -246,7 +250,7 @@ class Rehearsal:
     def _set(self, cluster: Objects, wanted: Objects) -> None:
         self.add_nodes(cluster.nodes)
         for found in (cluster, wanted):
-            for kind, objects in ((POD_GROUPS, found.groups), *found.watched.items()):
+            for kind, objects in found.watched.items():
                 if kind in self._engine.objects:
                     for obj in objects:
                         self._stored.put_object(kind.resource, obj)
@@ -302,7 +306,7 @@ class Rehearsal:
                 self._engine.pods.on_delete(pod)
 
     def _placement(self, pod: PodInfo) -> Placement:
-        group, node = group_key(pod) or "", self._stage.bound.get(pod.uid, "")
+        group, node = self.groups.key_of(pod.pod), self._stage.bound.get(pod.uid, "")
         if node:
             return Placement(pod, group, node, "", lacks_nodes=False)
         if pod.pod.spec.scheduling_gates:

@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 
 from muster.framework.model.faults import type_of
-from muster.plugins.coscheduling.api import API_VERSION, KIND, PodGroupSpec, PodGroupStatus
 
 _GROUPS = frozenset(
     {"", "apps", "batch", "node.k8s.io", "policy", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io"}
@@ -45,10 +44,13 @@ a number."""
 _CONTAINED = re.compile(r"(List|Dict)\[(?:str, )?(.+)\]")
 
 
-def unknown_fields(document: Mapping[str, Any]) -> list[str]:
-    """The paths of fields that the object's kind does not have, such as `spec.template.spec.schedulerNam`."""
-    if _type(document) == (API_VERSION, KIND):
-        return [*_of_pod_group(document)]
+def unknown_fields(document: Mapping[str, Any], known: Mapping[str, type[Any]]) -> list[str]:
+    """The paths of fields that the object's kind does not have, such as `spec.template.spec.schedulerNam`.
+
+    `known` are the structs that have all fields of its parts, for a kind that the official client does not know.
+    """
+    if known and document.get("apiVersion"):
+        return [*_besides(known, document)]
     model = _model_of(document)
     return [] if model is None else [*_unknown(document, model, "")]
 
@@ -120,12 +122,12 @@ def _not(wanted: str, value: Any, path: str) -> str:
     return f"{path}: must be of type {wanted}, not {type_of(value)}"
 
 
-def _of_pod_group(document: Mapping[str, Any]) -> Iterator[str]:
-    yield from (name for name in document if name not in ("apiVersion", "kind", "metadata", "spec", "status"))
+def _besides(parts: Mapping[str, type[Any]], document: Mapping[str, Any]) -> Iterator[str]:
+    yield from (name for name in document if name not in ("apiVersion", "kind", "metadata", *parts))
     metadata = document.get("metadata")
     if isinstance(metadata, Mapping):
         yield from _unknown(metadata, _model("V1ObjectMeta"), "metadata")
-    for part, struct in (("spec", PodGroupSpec), ("status", PodGroupStatus)):
+    for part, struct in parts.items():
         known = {field.encode_name for field in msgspec.structs.fields(struct)}
         value = document.get(part)
         yield from (f"{part}.{name}" for name in (value if isinstance(value, Mapping) else ()) if name not in known)

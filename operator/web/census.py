@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from muster.framework.contract import GroupId, GroupView
 from muster.framework.model.pod import Pod
-from muster.operator.explain.standing import Group, GroupId, standing
-from muster.operator.podgroups.membership import group_of, is_native
+from muster.operator.explain.standing import standing
+from muster.operator.podgroups.membership import GroupKinds
 
 from .cluster import Known
 
@@ -20,22 +21,24 @@ class Census:
     """Who is there.
 
     Attributes:
+        kinds: the kinds of groups.
         groups: all groups.
         waiting: those that wait for their quorum, in the order in which they are tried.
         alone: pods without a node and without a group, those that are tried first before others.
         pods, placed: how many pods there are, and how many of them have nodes.
     """
 
-    groups: Mapping[GroupId, Group]
-    waiting: Sequence[Group]
+    kinds: GroupKinds
+    groups: Mapping[GroupId, GroupView]
+    waiting: Sequence[GroupView]
     alone: Sequence[Pod]
     pods: int
     placed: int
 
-    def group_of(self, pod: Pod) -> Group | None:
+    def group_of(self, pod: Pod) -> GroupView | None:
         """The pod's group, if there is such a group."""
-        key = group_of(pod)
-        return None if key is None else self.groups.get((is_native(pod), key))
+        group = self.kinds.group_of(pod)
+        return None if group is None else self.groups.get(group)
 
 
 def take(known: Known) -> Census:
@@ -45,10 +48,11 @@ def take(known: Known) -> Census:
     for pod in known.pods:
         count += 1
         placed += bool(pod.spec.node_name)
-        if not pod.spec.node_name and group_of(pod) is None:
+        if not pod.spec.node_name and known.kinds.group_of(pod) is None:
             alone.append(pod)
-    groups = standing(known.groups, known.native_groups, known.pods, known.composites)
+    groups = standing(known.kinds, known.groups, known.pods)
     return Census(
+        kinds=known.kinds,
         groups={each.id: each for each in groups},
         waiting=[each for each in groups if each.place],
         alone=sorted(alone, key=lambda pod: (-(pod.spec.priority or 0), pod.metadata.creation_timestamp or "")),

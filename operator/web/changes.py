@@ -10,14 +10,12 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from muster.framework.contract import GroupId, GroupKind
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
-from muster.operator.explain.standing import GroupId
-from muster.operator.podgroups.membership import group_of, is_native
-from muster.plugins.coscheduling.api import SCHEDULED, PodGroup
-from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
+from muster.operator.podgroups.membership import GroupKinds
 
 from .cluster import Known
 
@@ -31,7 +29,6 @@ LEFT = "left"
 
 
 K = TypeVar("K")
-AnyGroup = PodGroup | NativeGroup
 
 
 class Kind(StrEnum):
@@ -63,19 +60,23 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """A cluster at one moment: pods by UID, groups by what they are found by, nodes by name."""
+    """A cluster at one moment: pods by UID, groups of these kinds by what they are found by, nodes by name."""
 
     pods: Mapping[str, Pod]
-    groups: Mapping[GroupId, AnyGroup]
+    groups: Mapping[GroupId, Any]
     nodes: Mapping[str, Node]
+    kinds: GroupKinds
 
     @classmethod
     def of(cls, known: Known) -> Glance:
         """What is known, to be compared."""
-        groups: dict[GroupId, AnyGroup] = {(False, group.key): group for group in known.groups}
-        groups.update({(True, group.key): group for group in known.native_groups})
+        groups = {
+            GroupId(kind.plugin, group.metadata.key): group
+            for kind in known.kinds
+            for group in known.groups.get(kind.objects, ())
+        }
         nodes = {node.metadata.name: node for node in known.nodes}
-        return cls({pod.metadata.uid: pod for pod in known.pods}, groups, nodes)
+        return cls({pod.metadata.uid: pod for pod in known.pods}, groups, nodes, known.kinds)
 
 
 class ChangeLog:
@@ -108,8 +109,8 @@ class ChangeLog:
 def compare(before: Glance, after: Glance, now: float) -> Iterator[Change]:
     """What happened between two looks."""
     yield from _nodes(before.nodes, after.nodes, now)
-    yield from _groups(before.groups, after.groups, now)
-    yield from _pods(before.pods, after.pods, now)
+    yield from _groups(before, after, now)
+    yield from _pods(before, after, now)
 
 
 def _same(before: Glance, after: Glance) -> bool:
@@ -143,48 +144,48 @@ def _cordoned(node: Node) -> bool:
     return node.spec.unschedulable
 
 
-def _groups(before: Mapping[GroupId, AnyGroup], after: Mapping[GroupId, AnyGroup], now: float) -> Iterator[Change]:
-    for each in sorted(after.keys() - before.keys()):
-        yield Change(now, Kind.GROUP, each[1], "was created", each)
-    for each in sorted(before.keys() - after.keys()):
-        yield Change(now, Kind.GROUP, each[1], "was deleted")
-    for each, group in after.items():
-        old = before.get(each)
-        if old is not None and old is not group and _state(old) != _state(group):
-            was, state = _state(old), _state(group)
-            yield Change(now, Kind.GROUP, each[1], f"went from {was} to {state}" if was else f"is {state}", each)
+def _groups(before: Glance, after: Glance, now: float) -> Iterator[Change]:
+    for each in sorted(after.groups.keys() - before.groups.keys()):
+        yield Change(now, Kind.GROUP, each.key, "was created", each)
+    for each in sorted(before.groups.keys() - after.groups.keys()):
+        yield Change(now, Kind.GROUP, each.key, "was deleted")
+    for each, group in after.groups.items():
+        old = before.groups.get(each)
+        if old is None or old is group:
+            continue
+        kind = after.kinds.of(each)
+        was, state = _state(kind, old), _state(kind, group)
+        if was != state:
+            yield Change(now, Kind.GROUP, each.key, f"went from {was} to {state}" if was else f"is {state}", each)
 
 
-def _state(group: AnyGroup) -> str:
-    """Its phase, with the reason for it where there is one."""
-    if isinstance(group, NativeGroup):
-        condition = group.condition()
-        return condition.reason if condition is not None else "Pending"
-    status = group.read_status()
-    said = status.condition(SCHEDULED)
-    reason = said.reason if said is not None and said.status == "False" else ""
-    return f"{status.phase} ({reason})" if reason else status.phase or ""
+def _state(kind: GroupKind[Any], group: Any) -> str:
+    """Its phase, with the reason for it where there is another word for that."""
+    status = kind.status(group, ())
+    reason = status.reason if status.placed == "False" and status.reason != status.phase else ""
+    return f"{status.phase} ({reason})" if reason else status.phase
 
 
-def _pods(before: Mapping[str, Pod], after: Mapping[str, Pod], now: float) -> Iterator[Change]:
+def _pods(before: Glance, after: Glance, now: float) -> Iterator[Change]:
     found: defaultdict[tuple[Kind, GroupId | None], list[Pod]] = defaultdict(list)
-    for uid, pod in after.items():
-        old = before.get(uid)
+    group_of = after.kinds.group_of
+    for uid, pod in after.pods.items():
+        old = before.pods.get(uid)
         if old is pod:
             continue
         if pod.spec.node_name:
             if old is None or not old.spec.node_name:
-                found[Kind.PLACED, _group_of(pod)].append(pod)
+                found[Kind.PLACED, group_of(pod)].append(pod)
         elif old is None:
-            found[Kind.WAITS, _group_of(pod)].append(pod)
-    for uid, pod in before.items():
-        if uid not in after:
-            found[Kind.GONE, _group_of(pod)].append(pod)
+            found[Kind.WAITS, group_of(pod)].append(pod)
+    for uid, pod in before.pods.items():
+        if uid not in after.pods:
+            found[Kind.GONE, group_of(pod)].append(pod)
     for (kind, group), pods in found.items():
         if len(pods) <= _TOLD_SINGLY:
             yield from (Change(now, kind, pod.metadata.key, _of_one(kind, pod), group) for pod in pods)
         else:
-            whose = f"{len(pods)} pods of {group[1]}" if group is not None else f"{len(pods)} pods"
+            whose = f"{len(pods)} pods of {group.key}" if group is not None else f"{len(pods)} pods"
             yield Change(now, kind, "", f"{whose} {_of_many(kind, pods)}", group)
 
 
@@ -201,8 +202,3 @@ def _of_many(kind: Kind, pods: Iterable[Pod]) -> str:
     if len(nodes) <= _NODES_NAMED:
         return f"were placed on {', '.join(nodes)}"
     return f"were placed on {len(nodes)} nodes"
-
-
-def _group_of(pod: Pod) -> GroupId | None:
-    key = group_of(pod)
-    return None if key is None else (is_native(pod), key)

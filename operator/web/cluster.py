@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+from muster.framework.contract import GroupId, WatchedKind
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.explain.group_trial import TriedGroup
 from muster.operator.explain.live import Explained
-from muster.plugins.coscheduling.api import PodGroup
-from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
-from muster.plugins.gangscheduling.composite_api import CompositePodGroup
+from muster.operator.explain.standing import GroupObjects
+from muster.operator.podgroups.membership import GroupKinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,8 @@ class Known:
 
     nodes: Sequence[Node]
     pods: Sequence[Pod]
-    groups: Sequence[PodGroup]
-    native_groups: Sequence[NativeGroup]
-    composites: Sequence[CompositePodGroup] = ()
+    kinds: GroupKinds
+    groups: GroupObjects
 
     @classmethod
     def of(cls, cluster: Cluster) -> Known:
@@ -51,9 +50,8 @@ class Known:
         return cls(
             [node for node in cluster.snapshot.nodes if node is not None],
             [*cluster.pods()],
-            [*cluster.groups()],
-            [*cluster.native_groups()],
-            [*cluster.composites()],
+            cluster.kinds,
+            {kind: [*cluster.group_objects(kind)] for kind in cluster.kinds.watched},
         )
 
 
@@ -73,16 +71,13 @@ class Cluster(Protocol):
         """The pod `namespace/name`."""
         ...
 
-    def groups(self) -> Iterable[PodGroup]:
-        """The groups that pods join by label."""
+    @property
+    def kinds(self) -> GroupKinds:
+        """The kinds of groups that are followed."""
         ...
 
-    def native_groups(self) -> Iterable[NativeGroup]:
-        """Kubernetes' own groups."""
-        ...
-
-    def composites(self) -> Iterable[CompositePodGroup]:
-        """The groups of those."""
+    def group_objects(self, kind: WatchedKind) -> Iterable[Any]:
+        """The groups of one of these kinds, or the groups of those."""
         ...
 
     @property
@@ -98,6 +93,6 @@ class Cluster(Protocol):
         """Why the pod goes where it goes, or nowhere. Raises nothing."""
         ...
 
-    async def try_group(self, key: str, *, native: bool) -> TriedGroup | Unanswered | None:
+    async def try_group(self, group: GroupId) -> TriedGroup | Unanswered | None:
         """What a group that waits would come to now; None where no member of it waits. Raises nothing."""
         ...

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from muster.framework.cache.cache import Cache
 from muster.framework.config import ConfigurationError
-from muster.framework.contract import ApiError
+from muster.framework.contract import ApiError, GroupId, WatchedKind
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
@@ -29,16 +29,13 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import Forbidden, NotFound
 from muster.operator.kube.informer import Informer, Listed
+from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.process.settings import Assembly
 from muster.operator.process.watches import NODES, PODS
 from muster.operator.simulate.extenders import Hearing, TrialExtenders
 from muster.operator.simulate.live import read_kinds
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.whole import TrialObjects
-from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
-from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
-from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
-from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
 
 from .cluster import Told, Unanswered
 
@@ -73,24 +70,17 @@ class Following:
         self._cache = Cache(Snapshot(), time.monotonic)
         self._nodes = Informer(client, NODES, _Nodes(self._cache))
         self._pods = Informer(client, _within(PODS, "/api/v1", asked.namespace), _Pods(self._cache))
-        self._groups = self._informer(POD_GROUPS.path, PodGroup)
-        self._native = self._informer(NATIVE_GROUPS.path, NativeGroup)
-        self._composites = self._informer(COMPOSITE_POD_GROUPS.path, CompositePodGroup)
-        self._informers: dict[str, Informer[Any]] = {
-            "nodes": self._nodes,
-            "pods": self._pods,
-            "podgroups": self._groups,
-            "native podgroups": self._native,
-            "composite podgroups": self._composites,
-        }
+        self.kinds = asked.assembly.groups
+        self._groups = {kind: self._informer(kind) for kind in self.kinds.watched}
+        self._informers: dict[str, Informer[Any]] = {"nodes": self._nodes, "pods": self._pods}
+        self._informers |= {_title(self.kinds, kind): each for kind, each in self._groups.items()}
         self._extenders = TrialExtenders(asked.assembly.configuration, TrialObjects(client))
         self._tasks: list[asyncio.Task[None]] = []
 
-    def _informer(self, path: str, kind: type[Any]) -> Informer[Any]:
-        prefix, _, _ = path.rpartition("/")
-        return Informer(
-            self._client, _within(Listed(path, kind), prefix, self._asked.namespace), _Unheard(), optional=True
-        )
+    def _informer(self, kind: WatchedKind) -> Informer[Any]:
+        prefix, _, _ = kind.path.rpartition("/")
+        listed = _within(Listed(kind.path, kind.type), prefix, self._asked.namespace)
+        return Informer(self._client, listed, _Unheard(), optional=True)
 
     async def start(self) -> None:
         """Follow, and return when everything was read once or is known to be out of reach, after seconds at most.
@@ -128,17 +118,9 @@ class Following:
         """See `Cluster`."""
         return self._pods.get(key)
 
-    def groups(self) -> Iterable[PodGroup]:
+    def group_objects(self, kind: WatchedKind) -> Iterable[Any]:
         """See `Cluster`."""
-        return self._groups.list()
-
-    def native_groups(self) -> Iterable[NativeGroup]:
-        """See `Cluster`."""
-        return self._native.list()
-
-    def composites(self) -> Iterable[CompositePodGroup]:
-        """See `Cluster`."""
-        return self._composites.list()
+        return self._groups[kind].list()
 
     def missing(self) -> Sequence[str]:
         """See `Cluster`."""
@@ -146,7 +128,7 @@ class Following:
             f"{name} cannot be read: {error}" if error is not None else f"{name} are still being read"
             for name, informer in self._informers.items()
             if ((error := informer.status.error) is not None or not informer.synced.is_set())
-            and not (name.endswith("podgroups") and isinstance(error, (NotFound, Forbidden)))
+            and not (informer in self._groups.values() and isinstance(error, (NotFound, Forbidden)))
         ]
         if self._asked.namespace:
             told.append(f"only pods of {self._asked.namespace} are read: nodes have less room than shown")
@@ -158,11 +140,11 @@ class Following:
             return await self._told_by_leader(pod)
         return await self._decide(partial(_explain, self._asked.assembly, pod))
 
-    async def try_group(self, key: str, *, native: bool) -> TriedGroup | Unanswered | None:
+    async def try_group(self, group: GroupId) -> TriedGroup | Unanswered | None:
         """See `Cluster`."""
         if not self._whole():
             return Unanswered("Nothing is tried: not all of the cluster is read.")
-        return await self._decide(partial(_try_group, self._asked.assembly, key, native))
+        return await self._decide(partial(_try_group, self._asked.assembly, group))
 
     def _whole(self) -> bool:
         """Whether enough is known to decide."""
@@ -171,9 +153,8 @@ class Following:
     async def _decide(self, ask: Callable[[Objects, Hearing], Awaitable[T]]) -> T | Unanswered:
         """What is decided in a picture of all that is known."""
         try:
-            others = await read_kinds(self._client, (POD_GROUPS, *self._asked.assembly.watched()))
-            groups = others.pop(POD_GROUPS)
-            cluster = Objects(list(self._nodes.list()), list(self._pods.list()), groups, watched=others)
+            others = await read_kinds(self._client, self._asked.assembly.read())
+            cluster = Objects(list(self._nodes.list()), list(self._pods.list()), others)
             hearing = await self._extenders.hearing(cluster.nodes)
             return await asyncio.to_thread(_run, partial(ask, cluster, hearing))
         except (ApiError, ConfigurationError, QuantityError) as error:
@@ -202,10 +183,16 @@ async def _explain(assembly: Assembly, pod: Pod, cluster: Objects, hearing: Hear
     return await explain_among(assembly, cluster, PodInfo(pod), hearing=hearing)
 
 
-async def _try_group(
-    assembly: Assembly, key: str, native: bool, cluster: Objects, hearing: Hearing
-) -> TriedGroup | None:
-    return await try_group(assembly, cluster, key, native=native, hearing=hearing)
+async def _try_group(assembly: Assembly, group: GroupId, cluster: Objects, hearing: Hearing) -> TriedGroup | None:
+    return await try_group(assembly, cluster, group, hearing=hearing)
+
+
+def _title(kinds: GroupKinds, watched: WatchedKind) -> str:
+    """What people read of a kind that cannot be read."""
+    kind = kinds.kind_of(watched)
+    if kind is not None:
+        return f"{kind.tag} {watched.plural}".strip()
+    return f"composite {watched.plural.removeprefix('composite')}"
 
 
 def _within(listed: Listed[Any], prefix: str, namespace: str) -> Listed[Any]:

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
+from muster.framework.contract import GroupId, WatchedKind
 from muster.framework.model.pod import Pod
 from muster.framework.snapshot.snapshot import Snapshot
+from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.process.pages import last_decision
 from muster.operator.serving import Unknown
-from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
-from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
-from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
-from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
 
 from .cluster import Told, Unanswered
 from .routes import Pages, Time
@@ -53,17 +51,15 @@ class Leading:
         """See `Cluster`."""
         return self._process.watches.pods.get(key)
 
-    def groups(self) -> Iterable[PodGroup]:
+    @property
+    def kinds(self) -> GroupKinds:
         """See `Cluster`."""
-        return cast("Iterable[PodGroup]", self._listed(POD_GROUPS.resource))
+        return self._process.groups
 
-    def native_groups(self) -> Iterable[NativeGroup]:
+    def group_objects(self, kind: WatchedKind) -> Iterable[Any]:
         """See `Cluster`."""
-        return cast("Iterable[NativeGroup]", self._listed(NATIVE_GROUPS.resource))
-
-    def composites(self) -> Iterable[CompositePodGroup]:
-        """See `Cluster`."""
-        return cast("Iterable[CompositePodGroup]", self._listed(COMPOSITE_POD_GROUPS.resource))
+        lister = self._process.watches.listers.get(kind.resource)
+        return () if lister is None else lister.list()
 
     def missing(self) -> Sequence[str]:
         """See `Cluster`."""
@@ -78,12 +74,8 @@ class Leading:
             return Unanswered(decision.reason)
         return Told(decision.message, decision.node, decision.wall)
 
-    async def try_group(self, key: str, *, native: bool) -> None:
+    async def try_group(self, group: GroupId) -> None:
         """See `Cluster`."""
-
-    def _listed(self, resource: str) -> Iterable[object]:
-        lister = self._process.watches.listers.get(resource)
-        return () if lister is None else lister.list()
 
 
 def mounted(app: web.Application, process: Process) -> Pages:

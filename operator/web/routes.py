@@ -9,11 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
+from typing import Any
 
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
+from muster.framework.contract import GroupId, GroupKind
 from muster.framework.model.requests import CPU
 
 from .answers import Answers
@@ -27,6 +30,7 @@ from .templating import Templates, static_files
 from .views.changes import changes_view
 from .views.group import group_view
 from .views.nodes import map_view, node_view
+from .views.parts import address
 from .views.pod import pod_view
 from .views.queue import queue_view
 
@@ -74,14 +78,14 @@ class Pages:
             ("/", self._queue),
             ("/nodes", self._nodes),
             ("/nodes/{name}", self._node),
-            ("/groups/{namespace}/{name}", self._group),
-            ("/native-groups/{namespace}/{name}", self._native_group),
             ("/pods/{namespace}/{name}", self._pod),
             ("/changes", self._latest),
             ("/stream", Streams(self.ticker).__call__),
             ("/static/{name}", self._static),
         ):
             app.router.add_get(path, handler, allow_head=False)
+        for kind in self._cluster.kinds:
+            app.router.add_get(f"/{address(kind)}/{{namespace}}/{{name}}", partial(self._group, kind), allow_head=False)
         return app
 
     async def _queue(self, request: web.Request) -> web.StreamResponse:
@@ -110,21 +114,15 @@ class Pages:
             return await self._not_found(f"There is no node {name}.")
         return await self._page("node", view, page="Nodes")
 
-    async def _group(self, request: web.Request) -> web.StreamResponse:
-        return await self._group_page(request, native=False)
-
-    async def _native_group(self, request: web.Request) -> web.StreamResponse:
-        return await self._group_page(request, native=True)
-
-    async def _group_page(self, request: web.Request, *, native: bool) -> web.StreamResponse:
-        key = _key(request)
-        group = (await self._counted()).groups.get((native, key))
+    async def _group(self, kind: GroupKind[Any], request: web.Request) -> web.StreamResponse:
+        asked = GroupId(kind.plugin, _key(request))
+        group = (await self._counted()).groups.get(asked)
         if group is None:
-            return await self._not_found(f"There is no group {key}.")
+            return await self._not_found(f"There is no group {asked.key}.")
         trial = None
         if group.place:
-            question = (native, key, self._version())
-            trial = await self._answers.get(question, lambda: self._cluster.try_group(key, native=native))
+            question = (asked, self._version())
+            trial = await self._answers.get(question, lambda: self._cluster.try_group(asked))
         view = group_view(group, trial, self._cluster.snapshot, self._wall())
         return await self._page("group", view, page="Queue")
 

@@ -40,7 +40,7 @@ class Ticker:
         self._wall = wall
         self._every = every
         self._changed = asyncio.Event()
-        self.known = Known((), (), (), ())
+        self.known = Known((), (), cluster.kinds, {})
 
     @property
     def version(self) -> int:

@@ -48,6 +48,7 @@ from .announcements import Reason
 from .api import NAME, POD_GROUPS, PodGroup, PodGroupSpec, group_key
 from .args import POD_BY_POD, CoschedulingArgs
 from .groups import PodGroups
+from .kind import POD_GROUP_KIND
 from .prefilter import Finding, GroupPreFilter
 from .topology import AnnotationError
 
@@ -75,6 +76,7 @@ class Coscheduling(
     """Places the pods of a PodGroup together or not at all."""
 
     name = NAME
+    kind = POD_GROUP_KIND
     terse = True
     args_model = CoschedulingArgs
     watches = (POD_GROUPS,)

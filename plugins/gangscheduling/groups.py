@@ -223,6 +223,10 @@ class Groups(GroupBook[PodGroup]):
             return HealingPolicy.KEEP
         return healing_policy(found.annotations, *(above.annotations for _, above in self.hierarchy.known_above(group)))
 
+    def tree_around(self, group: str) -> Part | None:
+        """The hierarchy that a PodGroup is in."""
+        return self.tree(self.whole(group))
+
     def falling_with(self, group: str) -> Sequence[str]:
         """The other parts of its hierarchy that cannot go on when it cannot."""
         return self.hierarchy.falling_with(group)

@@ -42,6 +42,7 @@ from .api import NAME, NEVER, POD_GROUPS, PodGroup, group_key
 from .composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
 from .groups import Groups, Reason
 from .hierarchy import is_root
+from .kind import NATIVE_POD_GROUP_KIND
 from .validation import fault
 
 SHARED = NAME
@@ -63,6 +64,7 @@ class GangScheduling(
     """Places the pods of a PodGroup of scheduling.k8s.io as its policy says."""
 
     name = NAME
+    kind = NATIVE_POD_GROUP_KIND
     watches = (POD_GROUPS, COMPOSITE_POD_GROUPS)
 
     def __init__(self, args: None, handle: Handle) -> None:

@@ -11,10 +11,11 @@ from muster.framework.scheduler.explain import Explanation
 from muster.operator.explain.groups import render_group
 from muster.operator.explain.layout import lines
 from muster.operator.explain.live import Explained
-from muster.operator.explain.standing import with_members
+from muster.operator.explain.standing import view_of
 from muster.operator.explain.tables import render
 from muster.operator.simulate.evictions import Evicted
 from muster.plugins.coscheduling.api import PodGroup
+from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 from tests.builders import make_pod
 
 _WHY = (
@@ -54,7 +55,7 @@ def test_a_group_and_its_members_have_a_line_each_with_whole_names_and_messages(
         "phase": "Pending",
         "conditions": [{"type": "PodScheduled", "status": "False", "message": _WHY}],
     }
-    told = list(render_group(with_members(_GROUP, [msgspec.convert(dict(member), Pod)]), now=_NOW))
+    told = list(render_group(view_of(POD_GROUP_KIND, _GROUP, [msgspec.convert(dict(member), Pod)]), now=_NOW))
     assert told == [
         "team-of-nine/first-gang needs 3 pods, 1 exist, 0 have nodes",
         f"Unschedulable: {_WHY}",

@@ -7,25 +7,35 @@ import msgspec
 import pytest
 import yaml
 
+from muster.framework.contract import GroupId
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 from muster.operator.explain.group_trial import told, try_group, try_tree
 from muster.operator.explain.groups import as_json, render_group
 from muster.operator.explain.live import explain_among
-from muster.operator.explain.standing import native_with_members, standing
-from muster.operator.podgroups.membership import group_of
-from muster.operator.process.settings import assemble, muster_configuration
-from muster.operator.simulate.manifests import read
+from muster.operator.explain.standing import GroupObjects, standing, view_of
+from muster.operator.podgroups.membership import GroupKinds
+from muster.operator.process.settings import Assembly, assemble, muster_configuration
+from muster.operator.simulate.manifests import Objects, read
 from muster.operator.simulate.rehearsal import Rehearsal
-from muster.plugins.gangscheduling.api import POD_GROUPS, PodGroup
-from muster.plugins.gangscheduling.composite_api import CompositePodGroup
+from muster.plugins.catalog import group_kinds
+from muster.plugins.coscheduling.api import POD_GROUPS as LABELLED
+from muster.plugins.gangscheduling.api import NAME, POD_GROUPS, PodGroup
+from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
+from muster.plugins.gangscheduling.kind import NATIVE_POD_GROUP_KIND
 from muster.sandbox import Sandbox
 from muster.sandbox.contents import NodeShape
 from tests.builders import make_node, make_pod
 from tests.commands.asking import ask
 from tests.gangscheduling.world import make_composite, make_group, make_members
 from tests.sandboxes import served
+
+
+def read_by(assembly: Assembly, text: str, source: str) -> Objects:
+    """What commands read of a file with this configuration."""
+    return read(text, source, assembly.read(), kinds=assembly.groups)
+
 
 JOB = {
     "apiVersion": "batch/v1",
@@ -42,10 +52,10 @@ JOB = {
 @pytest.mark.parametrize(("cpu", "placed"), [("2", 0), ("3", 3)])
 async def test_a_job_with_a_gang_is_rehearsed_whole(cpu: str, placed: int) -> None:
     assembly = assemble(muster_configuration())
-    wanted = read(json.dumps(JOB), "job.yaml", assembly.watched())
+    wanted = read_by(assembly, json.dumps(JOB), "job.yaml")
     [group] = wanted.watched[POD_GROUPS]
     assert (group.key, group.spec.min_count) == ("default/train", 3)
-    cluster = read(json.dumps(make_node("one", cpu=cpu)), "nodes.yaml", assembly.watched())
+    cluster = read_by(assembly, json.dumps(make_node("one", cpu=cpu)), "nodes.yaml")
     async with Rehearsal(assembly, cluster, wanted) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
     assert {placement.group for placement in placements} == {"default/train"}
@@ -58,8 +68,8 @@ def test_the_two_kinds_of_one_name_are_told_apart() -> None:
     labelled = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": "train"}}
     unsaid = {"kind": "PodGroup", "metadata": {"name": "other"}, "spec": {"minMember": 2}}
     text = yaml.safe_dump_all([native, labelled | {"spec": {"minMember": 2}}, unsaid])
-    found = read(text, "groups.yaml", assembly.watched())
-    assert [group.key for group in found.groups] == ["default/train", "default/other"]
+    found = read_by(assembly, text, "groups.yaml")
+    assert [group.key for group in found.watched[LABELLED]] == ["default/train", "default/other"]
     assert [group.key for group in found.watched[POD_GROUPS]] == ["default/train"]
 
 
@@ -68,8 +78,8 @@ def test_a_native_group_is_shown_as_any_other() -> None:
     message = "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining"
     plain = {**make_group("train", 3), "status": {"conditions": [{**condition, "message": message}]}}
     members = [msgspec.convert(pod, Pod) for pod in make_members("train", 3)]
-    assert {group_of(pod) for pod in members} == {"default/train"}
-    group = native_with_members(msgspec.convert(plain, PodGroup), members)
+    assert {NATIVE_POD_GROUP_KIND.group_of(pod) for pod in members} == {"default/train"}
+    group = view_of(NATIVE_POD_GROUP_KIND, msgspec.convert(plain, PodGroup), members)
     assert as_json(group)["message"] == message
     lines = [*render_group(group, now=0.0)]
     assert lines[0] == "default/train needs 3 pods, 3 exist, 0 have nodes"
@@ -82,8 +92,8 @@ async def test_a_composite_is_rehearsed_whole(cpu: str, placed: int) -> None:
     parts = [make_group(name, 2, parentCompositePodGroupName="job") for name in ("left", "right")]
     pods = [*make_members("left", 2), *make_members("right", 2)]
     text = yaml.safe_dump_all([make_composite("job", 2), *parts, *(dict(pod) for pod in pods)])
-    wanted = read(text, "job.yaml", assembly.watched())
-    cluster = read(json.dumps(make_node("one", cpu=cpu)), "nodes.yaml", assembly.watched())
+    wanted = read_by(assembly, text, "job.yaml")
+    cluster = read_by(assembly, json.dumps(make_node("one", cpu=cpu)), "nodes.yaml")
     async with Rehearsal(assembly, cluster, wanted) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
     assert sum(1 for placement in placements if placement.node) == placed
@@ -94,12 +104,14 @@ async def test_a_part_is_tried_with_the_others_of_its_composite() -> None:
     parts = [make_group(name, 2, parentCompositePodGroupName="job") for name in ("left", "right")]
     pods = [*make_members("left", 2), *make_members("right", 2)]
     objects = [make_node("one", cpu="3"), make_composite("job", 2), *parts, *pods]
-    cluster = read(yaml.safe_dump_all([dict(each) for each in objects]), "cluster.yaml", assembly.watched())
-    trial = await try_group(assembly, cluster, "default/left", native=True)
+    cluster = read(
+        yaml.safe_dump_all([dict(each) for each in objects]), "cluster.yaml", assembly.read(), kinds=assembly.groups
+    )
+    trial = await try_group(assembly, cluster, GroupId(NAME, "default/left"))
     assert trial is not None
     assert trial.reason == "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
     cluster.pods.pop()
-    trial = await try_group(assembly, cluster, "default/left", native=True)
+    trial = await try_group(assembly, cluster, GroupId(NAME, "default/left"))
     assert trial is not None
     assert trial.reason == (
         'waiting for composite pod group "job" tree to meet quorum: 1 of the 2 groups that "job" needs have their '
@@ -132,8 +144,9 @@ def test_a_tree_waits_as_one_with_the_best_of_its_parts() -> None:
         *elsewhere,
     ]
     groups = [msgspec.convert(each, PodGroup) for each in plain]
-    found = standing([], groups, [msgspec.convert(each, Pod) for each in pods], composites)
-    assert [(each.place, each.group.key, each.parent) for each in found] == [
+    objects: GroupObjects = {POD_GROUPS: groups, COMPOSITE_POD_GROUPS: composites}
+    found = standing(GroupKinds(group_kinds()), objects, [msgspec.convert(each, Pod) for each in pods])
+    assert [(each.place, each.key, each.parent) for each in found] == [
         (1, "default/first", ""),
         (2, "default/flat", "job"),
         (2, "default/deep", "inner"),
@@ -159,9 +172,14 @@ BUSY = [
 
 async def test_what_would_help_a_tree_is_told_of_it_and_of_each_of_its_parts() -> None:
     assembly = assemble(muster_configuration())
-    cluster = read(yaml.safe_dump_all([dict(each) for each in (*BUSY, *JOB_OF_TWO)]), "job.yaml", assembly.watched())
-    of_part = await try_group(assembly, cluster, "default/left", native=True, now=NOW)
-    of_tree = await try_tree(assembly, cluster, ["default/left", "default/right"], now=NOW)
+    cluster = read(
+        yaml.safe_dump_all([dict(each) for each in (*BUSY, *JOB_OF_TWO)]),
+        "job.yaml",
+        assembly.read(),
+        kinds=assembly.groups,
+    )
+    of_part = await try_group(assembly, cluster, GroupId(NAME, "default/left"), now=NOW)
+    of_tree = await try_tree(assembly, cluster, NATIVE_POD_GROUP_KIND, ["default/left", "default/right"], now=NOW)
     for trial in (of_part, of_tree):
         assert trial is not None
         reason, start, room, nodes, ending, place = told(trial)
@@ -182,8 +200,10 @@ async def test_a_part_that_is_left_behind_is_told_what_it_lacks_beside_the_other
     running = [pod.node("one") for pod in make_members("left", 2)]
     old = make_pod("old").requests(cpu="1").node("one")
     found = [make_node("one", cpu="4"), make_composite("job", 1), *parts, *running, old, *make_members("right", 2)]
-    cluster = read(yaml.safe_dump_all([dict(each) for each in found]), "job.yaml", assembly.watched())
-    trial = await try_group(assembly, cluster, "default/right", native=True, now=NOW)
+    cluster = read(
+        yaml.safe_dump_all([dict(each) for each in found]), "job.yaml", assembly.read(), kinds=assembly.groups
+    )
+    trial = await try_group(assembly, cluster, GroupId(NAME, "default/right"), now=NOW)
     assert trial is not None
     assert "Room for 1 more member is lacking: 1 cpu on one node." in told(trial)
     assert "The group would fit if pod default/old ended." in told(trial)
@@ -191,7 +211,12 @@ async def test_a_part_that_is_left_behind_is_told_what_it_lacks_beside_the_other
 
 async def test_a_pod_of_a_tree_is_explained_with_the_others_of_its_tree() -> None:
     assembly = assemble(muster_configuration())
-    cluster = read(yaml.safe_dump_all([dict(each) for each in (*BUSY, *JOB_OF_TWO)]), "job.yaml", assembly.watched())
+    cluster = read(
+        yaml.safe_dump_all([dict(each) for each in (*BUSY, *JOB_OF_TWO)]),
+        "job.yaml",
+        assembly.read(),
+        kinds=assembly.groups,
+    )
     pod = next(PodInfo(each) for each in cluster.pods if each.metadata.name == "left-0")
     explained = await explain_among(assembly, cluster, pod, now=NOW)
     assert explained.group == "0/1 nodes are available: 1 Insufficient cpu."

@@ -58,6 +58,8 @@ def test_every_reader_is_known_by_the_type_that_it_reads_or_reads_one_of_those()
         "framework.model.meta: kind",
         "operator.explain.cases: kind",
         "operator.explain.cases: kind.type",
+        "operator.explain.reading: kind.objects.type",
+        "operator.explain.reading: kind.type",
         "operator.kube.extender_wire: type | None",
         "operator.kube.frames: frame[kind]",
         "operator.kube.frames: kind",
@@ -69,7 +71,7 @@ def test_every_reader_is_known_by_the_type_that_it_reads_or_reads_one_of_those()
         "operator.simulate.live: kind.type",
         "operator.simulate.manifests: kind.type",
         "operator.simulate.stored: self._kinds[resource].type",
-        "operator.web.following: kind",
+        "operator.web.following: kind.type",
         "operator.web.following: listed.type",
     } == OPEN
     assert len(DISTINCT) > 40

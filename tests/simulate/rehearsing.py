@@ -7,13 +7,19 @@ from functools import cache
 from typing import Any
 
 from muster.framework.config import PluginRef
-from muster.framework.contract import Plugin
+from muster.framework.contract import GroupId, Plugin
 from muster.framework.model.node import Node
+from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.process.settings import Assembly, assemble, muster_configuration
 from muster.operator.simulate.manifests import Objects, read
 from muster.operator.simulate.rehearsal import Placement, Rehearsal
 from muster.operator.simulate.shortfall import Shortfall, shortfall
+from muster.plugins.catalog import group_kinds
+from muster.plugins.coscheduling.api import POD_GROUPS
 from tests.builders import PodDict, make_pod
+
+KINDS = GroupKinds(group_kinds())
+GANG_ID = GroupId("Coscheduling", "default/gang")
 
 GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 
@@ -34,7 +40,7 @@ def muster_with(plugin: type[Plugin]) -> Assembly:
 
 def objects(*found: Mapping[str, Any]) -> Objects:
     """These objects, as if read from a file."""
-    return read(json.dumps({"kind": "List", "items": found}), "test")
+    return read(json.dumps({"kind": "List", "items": found}), "test", [POD_GROUPS], kinds=KINDS)
 
 
 def pod_group(name: str, min_member: int, **spec: object) -> dict[str, Any]:
@@ -71,10 +77,10 @@ async def place(cluster: Objects, wanted: Objects, assembly: Assembly | None = N
 
 def with_nodes(cluster: Objects, nodes: Iterable[Node]) -> Objects:
     """The cluster with more nodes."""
-    return Objects([*cluster.nodes, *nodes], cluster.pods, cluster.groups)
+    return Objects([*cluster.nodes, *nodes], cluster.pods, cluster.watched)
 
 
 def with_bound(cluster: Objects, pods: Sequence[PodDict], nodes: Mapping[str, str]) -> Objects:
     """The cluster with those of `pods` that have one of `nodes`, by name, bound to it."""
     bound = [PodDict(pod, spec=dict(pod["spec"])).node(nodes[pod.name]) for pod in pods if nodes.get(pod.name)]
-    return Objects(cluster.nodes, [*cluster.pods, *objects(*bound).pods], cluster.groups)
+    return Objects(cluster.nodes, [*cluster.pods, *objects(*bound).pods], cluster.watched)

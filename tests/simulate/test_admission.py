@@ -10,9 +10,11 @@ from click.testing import CliRunner, Result
 
 from muster.operator.cli import main
 from muster.operator.simulate.manifests import ManifestError, read
+from muster.plugins.coscheduling.api import POD_GROUPS
 from tests.builders import PodDict, make_node, make_pod
 from tests.commands.asking import BY_DEFAULT
 from tests.controlplane.api import Api
+from tests.simulate.rehearsing import KINDS
 
 HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100}
 SANDBOXED = {
@@ -144,7 +146,7 @@ def test_a_pod_that_was_stored_is_left_as_it_is() -> None:
 )
 def test_fields_that_a_kind_does_not_have_are_refused(document: dict[str, Any], fields: str) -> None:
     with pytest.raises(ManifestError) as refused:
-        read(json.dumps(document), "file.yaml")
+        read(json.dumps(document), "file.yaml", [POD_GROUPS], kinds=KINDS)
     assert str(refused.value) == f"file.yaml: {document['kind']} a: strict decoding error: {fields}"
 
 

@@ -9,7 +9,7 @@ import pytest
 from muster.operator.explain.group_trial import TriedGroup, told, try_group
 from muster.operator.simulate.manifests import read
 from tests.builders import PodDict, make_node, make_pod
-from tests.simulate.rehearsing import member, muster, pod_group
+from tests.simulate.rehearsing import GANG_ID, KINDS, member, muster, pod_group
 
 Manifests = Sequence[Mapping[str, Any]]
 
@@ -35,8 +35,8 @@ def made_for(node: str, pod: PodDict) -> PodDict:
 
 
 async def tried(*cluster: Mapping[str, Any]) -> TriedGroup:
-    objects = read(json.dumps({"kind": "List", "items": cluster}), "test", muster().watched())
-    trial = await try_group(muster(), objects, "default/gang")
+    objects = read(json.dumps({"kind": "List", "items": cluster}), "test", muster().read(), kinds=KINDS)
+    trial = await try_group(muster(), objects, GANG_ID)
     assert trial is not None
     return trial
 

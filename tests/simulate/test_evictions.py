@@ -12,7 +12,7 @@ from muster.operator.cli import main
 from muster.operator.explain.group_trial import told, try_group
 from muster.operator.simulate.manifests import read
 from tests.builders import PodDict, make_node, make_pod
-from tests.simulate.rehearsing import member, muster, pod_group
+from tests.simulate.rehearsing import GANG_ID, KINDS, member, muster, pod_group
 
 BUDGET = {
     "apiVersion": "policy/v1",
@@ -86,8 +86,8 @@ def test_people_read_who_would_be_evicted_for_a_gang(tmp_path: Path) -> None:
 
 
 async def test_why_a_gang_waits_says_whom_it_would_evict() -> None:
-    cluster = read(json.dumps({"kind": "List", "items": [*CLUSTER, *gang(3)]}), "test", muster().watched())
-    trial = await try_group(muster(), cluster, "default/gang")
+    cluster = read(json.dumps({"kind": "List", "items": [*CLUSTER, *gang(3)]}), "test", muster().read(), kinds=KINDS)
+    trial = await try_group(muster(), cluster, GANG_ID)
     assert trial is not None
     assert trial.reason == ""
     output = "\n".join(told(trial))

@@ -13,7 +13,7 @@ from muster.operator.simulate.rehearsal import Placement, Rehearsal
 from muster.operator.simulate.shortfall import Shortfall, shortfall
 from tests.builders import make_node, make_pod
 from tests.scheduler.played_extender import PlayedExtender, only
-from tests.simulate.rehearsing import member, muster, objects, pod_group
+from tests.simulate.rehearsing import GANG_ID, member, muster, objects, pod_group
 
 NODES = [make_node(name, cpu="2") for name in ("a", "b", "c")]
 POD = make_pod("web").requests(cpu="1")
@@ -38,7 +38,7 @@ async def simulated(
 
 async def tried(extender: PlayedExtender, cluster: Objects) -> TriedGroup:
     hearing = Hearing([extender], cluster.nodes)
-    trial = await try_group(muster(), cluster, "default/gang", hearing=hearing)
+    trial = await try_group(muster(), cluster, GANG_ID, hearing=hearing)
     assert trial is not None
     return trial
 

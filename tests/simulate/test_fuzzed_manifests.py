@@ -34,7 +34,8 @@ DOCUMENTS: list[Any] = [
     {"kind": "StatefulSet", "metadata": {"name": "s"}, "spec": SET},
     *(each for path in sorted(EXAMPLES.rglob("*.yaml")) for each in yaml.safe_load_all(path.read_text()) if each),
 ]
-WATCHED = sorted(assemble(muster_configuration()).watched(), key=lambda kind: kind.resource)
+ASSEMBLY = assemble(muster_configuration())
+WATCHED = sorted(ASSEMBLY.read(), key=lambda kind: kind.resource)
 NAMED = re.compile(
     r"file\.yaml: (not a Kubernetes object: |Object 'Kind' is missing in |yaml: "
     r"|([^:]* )?[^:]*: ([a-zA-Z][^ :]*: |strict decoding error: |.* is forbidden: )|[a-zA-Z][^ :]*: )",
@@ -59,7 +60,7 @@ def shortened(draw: st.DrawFn, document: Any) -> Any:
 
 def refusal(text: str) -> str:
     try:
-        read(text, "file.yaml", WATCHED)
+        read(text, "file.yaml", WATCHED, kinds=ASSEMBLY.groups)
     except ManifestError as error:
         return str(error)
     return ""

@@ -7,8 +7,9 @@ import pytest
 import yaml
 
 from muster.operator.simulate.manifests import ManifestError, Objects, read
+from muster.plugins.coscheduling.api import POD_GROUPS
 from tests.builders import make_node, make_pod
-from tests.simulate.rehearsing import objects, pod_group
+from tests.simulate.rehearsing import KINDS, objects, pod_group
 
 
 def names(found: Objects) -> list[str]:
@@ -25,9 +26,9 @@ def workload(kind: str, name: str = "web", **spec: object) -> dict[str, Any]:
 
 def test_a_stream_of_yaml_documents_is_read_in_order() -> None:
     documents = [make_pod("one"), None, pod_group("gang", 3), {"kind": "ConfigMap"}, make_pod("two")]
-    found = read(yaml.safe_dump_all(json.loads(json.dumps(documents))), "file.yaml")
+    found = read(yaml.safe_dump_all(json.loads(json.dumps(documents))), "file.yaml", [POD_GROUPS], kinds=KINDS)
     assert names(found) == ["default/one", "default/two"]
-    assert [(group.metadata.name, group.spec.min_member) for group in found.groups] == [("gang", 3)]
+    assert [(group.metadata.name, group.spec.min_member) for group in found.watched[POD_GROUPS]] == [("gang", 3)]
 
 
 @pytest.mark.parametrize("kind", ["List", "PodList"])
@@ -70,7 +71,7 @@ def test_objects_without_a_namespace_are_in_the_default_one() -> None:
     del pod["metadata"]["namespace"], group["metadata"]["namespace"]
     found = objects(pod, group)
     assert names(found) == ["default/one"]
-    assert found.groups[0].metadata.namespace == "default"
+    assert found.watched[POD_GROUPS][0].metadata.namespace == "default"
 
 
 def test_pods_whose_names_the_api_generates_are_told_apart() -> None:
@@ -113,7 +114,7 @@ def test_nulls_are_the_same_as_nothing() -> None:
 )
 def test_what_cannot_be_read_is_named(text: str, message: str) -> None:
     with pytest.raises(ManifestError) as raised:
-        read(text, "file.yaml")
+        read(text, "file.yaml", [POD_GROUPS], kinds=KINDS)
     assert str(raised.value).startswith(message)
 
 
@@ -149,14 +150,14 @@ def test_what_cannot_be_read_is_named(text: str, message: str) -> None:
 )
 def test_what_no_api_server_would_take_is_refused(text: str, message: str) -> None:
     with pytest.raises(ManifestError) as raised:
-        read(text, "file.yaml")
+        read(text, "file.yaml", [POD_GROUPS], kinds=KINDS)
     assert str(raised.value).startswith(message)
 
 
 def test_a_stored_group_with_a_mistake_is_read_as_the_scheduler_reads_it() -> None:
     group = pod_group("gang", 2, minResources={"cpu": "foo"})
     group["metadata"]["uid"] = "1"
-    assert [found.spec.min_resources for found in objects(group).groups] == [{"cpu": "foo"}]
+    assert [found.spec.min_resources for found in objects(group).watched[POD_GROUPS]] == [{"cpu": "foo"}]
 
 
 def test_what_stands_for_no_pods_is_counted_by_api_version_and_kind() -> None:
@@ -165,7 +166,7 @@ def test_what_stands_for_no_pods_is_counted_by_api_version_and_kind() -> None:
     foreign_job["apiVersion"] = "batch.volcano.sh/v1alpha1"
     foreign_group["apiVersion"] = "scheduling.volcano.sh/v1beta1"
     found = objects(daemon_set, foreign_job, foreign_job, foreign_group, make_pod("one"))
-    assert (names(found), found.groups) == (["default/one"], [])
+    assert (names(found), found.watched[POD_GROUPS]) == (["default/one"], [])
     assert found.skipped == {
         "apps/v1 DaemonSet": 1,
         "batch.volcano.sh/v1alpha1 Job": 2,
@@ -189,4 +190,4 @@ def test_a_dump_of_kubectl_reads_as_the_same_objects_one_by_one() -> None:
     nameless = make_pod("nameless").node("one")
     del nameless["metadata"]["uid"], nameless["metadata"]["namespace"]
     found = [make_node("one"), bound, broken, nameless, make_pod("waiting").limits(cpu="2"), pod_group("gang", 2)]
-    assert objects(*found) == read(yaml.safe_dump_all(json.loads(json.dumps(found))), "file.yaml")
+    assert objects(*found) == read(yaml.safe_dump_all(json.loads(json.dumps(found))), "file.yaml", [POD_GROUPS])

@@ -7,7 +7,7 @@ from muster.operator.explain.group_trial import try_group
 from muster.operator.explain.live import explain_among
 from muster.operator.simulate.rehearsal import Rehearsal
 from tests.builders import PodDict, make_node, make_pod
-from tests.simulate.rehearsing import member, muster, objects, pod_group
+from tests.simulate.rehearsing import GANG_ID, member, muster, objects, pod_group
 
 NODES = [make_node("one", cpu="2"), make_node("two", cpu="2")]
 SHORT = "0/2 nodes are available: 2 Insufficient cpu."
@@ -44,7 +44,7 @@ async def test_a_pod_that_is_nominated_waits_for_the_victims_on_its_node_by_the_
 
 @pytest.mark.parametrize("nominated", [False, True])
 async def test_a_gang_is_tried_beside_what_others_are_nominated_to(nominated: bool) -> None:
-    trial = await try_group(muster(), objects(*NODES, *[nominee()] * nominated, *gang()), "default/gang")
+    trial = await try_group(muster(), objects(*NODES, *[nominee()] * nominated, *gang()), GANG_ID)
     assert trial is not None
     assert trial.reason == (
         "pod group default/gang is unschedulable, 1 of the 2 members that it needs fit; with that one placed: " + SHORT

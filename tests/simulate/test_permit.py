@@ -11,7 +11,7 @@ from muster.operator.web.cluster import Known
 from muster.operator.web.views.pod import pod_view
 from tests.builders import PodDict, make_node, make_pod
 from tests.scheduler.scripted import permitting
-from tests.simulate.rehearsing import member, muster, muster_with, objects, pod_group
+from tests.simulate.rehearsing import KINDS, member, muster, muster_with, objects, pod_group
 
 HELD = "waits on node one for Gate to permit it: closed until noon"
 
@@ -51,7 +51,7 @@ async def test_a_pod_by_itself(plugin: type[Plugin] | None, pod: PodDict, expect
     found = await explained(plugin, pod)
     assert found.held == expected
     assert [*render(found)][1:-3] == ([expected] if expected else []) + ["1 of 1 nodes can run the pod; best: one"]
-    view = pod_view(objects(pod).pods[0], take(Known((), (), (), ())), found, now=0.0)
+    view = pod_view(objects(pod).pods[0], take(Known((), (), KINDS, {})), found, now=0.0)
     assert [view.heading, *view.told] == ([expected] if expected else []) + ["It can go to one."]
 
 

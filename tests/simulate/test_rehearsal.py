@@ -6,7 +6,7 @@ from muster.operator.explain.group_trial import try_group
 from muster.operator.process.settings import assemble
 from tests.builders import make_node, make_pod
 from tests.scheduler.scripted import permitting
-from tests.simulate.rehearsing import GROUP_LABEL, member, muster_with, objects, place, pod_group, simulate
+from tests.simulate.rehearsing import GANG_ID, GROUP_LABEL, member, muster_with, objects, place, pod_group, simulate
 
 FULL = "0/1 nodes are available: 1 Insufficient cpu."
 
@@ -119,7 +119,7 @@ async def test_members_that_another_plugin_holds_at_permit_have_a_node_and_the_p
     placements, _ = await simulate(objects(make_node("one", cpu="2")), wanted, muster_with(gate))
     held = "waits on node one for Gate to permit it: closed until noon"
     assert [(each.node, each.reason) for each in placements.values()] == [("", held)] * 2
-    trial = await try_group(muster_with(gate), cluster, "default/gang")
+    trial = await try_group(muster_with(gate), cluster, GANG_ID)
     assert trial is not None
     assert (trial.reason, trial.lack, trial.help) == (held, None, None)
 

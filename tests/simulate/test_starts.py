@@ -20,7 +20,7 @@ from muster.operator.process.settings import assemble
 from muster.operator.simulate.rehearsal import Rehearsal
 from muster.testing import configuration_of
 from tests.builders import PodDict, make_node, make_pod
-from tests.simulate.rehearsing import member, muster, objects, pod_group
+from tests.simulate.rehearsing import GANG_ID, member, muster, objects, pod_group
 
 NOW = parse_time("2026-01-05T14:00:00Z")
 
@@ -90,7 +90,7 @@ SENTENCE = (
 
 
 async def test_why_tells_it_of_a_gang() -> None:
-    trial = await try_group(muster(), objects(*CLUSTER, *GANG), "default/gang", now=NOW)
+    trial = await try_group(muster(), objects(*CLUSTER, *GANG), GANG_ID, now=NOW)
     assert trial is not None
     assert SENTENCE.format("pod group default/gang", 5, ", default/second have") in told(trial)
 

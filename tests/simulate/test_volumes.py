@@ -6,14 +6,14 @@ from typing import Any
 
 from muster.operator.simulate.manifests import Objects, read
 from tests.builders import make_node, make_pod
-from tests.simulate.rehearsing import muster, simulate
+from tests.simulate.rehearsing import KINDS, muster, simulate
 from tests.storage import make_capacity, make_claim, make_class, make_csi_driver, make_csi_node, make_volume
 
 LOCAL = make_class("local", provisioner="kubernetes.io/no-provisioner")
 
 
 def objects(*found: Mapping[str, Any]) -> Objects:
-    return read(json.dumps({"kind": "List", "items": found}), "test", muster().watched())
+    return read(json.dumps({"kind": "List", "items": found}), "test", muster().read(), kinds=KINDS)
 
 
 def in_a_manifest(found: Mapping[str, Any]) -> dict[str, Any]:

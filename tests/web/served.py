@@ -23,7 +23,7 @@ from muster.operator.web.following import Asked, Following
 from muster.operator.web.routes import Pages, Time
 from muster.operator.web.safety import KEY, only_with
 from muster.operator.web.stream import Ticker
-from muster.plugins.coscheduling.api import PodGroup
+from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
 from muster.plugins.coscheduling.definition import definition
 from muster.sandbox import NodeShape, Sandbox
 from muster.sandbox.kinds import NODES, PODS
@@ -78,7 +78,7 @@ class Shown:
         assert kind is not None
         async with asyncio.timeout(_PATIENCE_SECONDS):
             while self._stored(PODS) != _seen(self.followed.pods()) or self._stored(kind) != _seen(
-                self.followed.groups()
+                self.followed.group_objects(POD_GROUPS)
             ):
                 await self.ticker.look()
         await self.ticker.look()

@@ -6,6 +6,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from muster.framework.contract import GroupId
 from muster.operator.kube.auth import StaticAuth
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection, load_connection
@@ -40,7 +41,7 @@ async def test_one_namespace_is_shown_and_nothing_is_decided_from_it(tmp_path: P
                 answer = await following.explain(ours)
                 assert isinstance(answer, Unanswered)
                 assert answer.reason == "Not all of the cluster is read; with --muster-url the leader is asked."
-                assert isinstance(await following.try_group("team/any", native=False), Unanswered)
+                assert isinstance(await following.try_group(GroupId("Coscheduling", "team/any")), Unanswered)
             finally:
                 await following.stop()
 

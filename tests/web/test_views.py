@@ -8,6 +8,7 @@ from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.snapshot.snapshot import Snapshot
+from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.web.census import take
 from muster.operator.web.changes import KEPT_SECONDS, ChangeLog, Glance, compare
 from muster.operator.web.cluster import Known
@@ -15,13 +16,16 @@ from muster.operator.web.room import ZONE, Band, Columns, amount, domains, label
 from muster.operator.web.templating import Templates
 from muster.operator.web.views.nodes import map_view
 from muster.operator.web.views.queue import queue_view
-from muster.plugins.coscheduling.api import PodGroup, PodGroupSpec
+from muster.plugins.catalog import group_kinds
+from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup, PodGroupSpec
+from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
 from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 from tests.gangscheduling.world import make_group, make_members
 from tests.web.served import member
 
-NOTHING = Glance({}, {}, {})
+KINDS = GroupKinds(group_kinds())
+NOTHING = Glance({}, {}, {}, KINDS)
 
 
 def pod(given: PodDict) -> Pod:
@@ -31,7 +35,7 @@ def pod(given: PodDict) -> Pod:
 def glance(*pods: PodDict, nodes: tuple[NodeDict, ...] = ()) -> Glance:
     read = [msgspec.convert(each, Node) for each in nodes]
     return Glance(
-        {each["metadata"]["name"]: pod(each) for each in pods}, {}, {each.metadata.name: each for each in read}
+        {each["metadata"]["name"]: pod(each) for each in pods}, {}, {each.metadata.name: each for each in read}, KINDS
     )
 
 
@@ -66,7 +70,7 @@ def test_the_log_tells_of_the_last_minutes_and_of_nothing_that_was_there_before(
     first = glance(make_pod("old"))
     assert log.look(first, 0.0)
     assert not log.look(first, 1.0)
-    assert log.look(Glance({**first.pods, **glance(make_pod("new")).pods}, {}, {}), 2.0)
+    assert log.look(Glance({**first.pods, **glance(make_pod("new")).pods}, {}, {}, KINDS), 2.0)
     assert log.version == 2
     assert [change.subject for change in log.latest(3.0)] == ["default/new"]
     assert log.latest(3.0 + KEPT_SECONDS) == []
@@ -165,7 +169,7 @@ def test_groups_wait_in_the_order_in_which_they_are_tried() -> None:
         member("complete", 0).node("n1"),
         make_pod("alone"),
     ]
-    census = take(Known([], [pod(each) for each in pods], groups, []))
+    census = take(Known([], [pod(each) for each in pods], KINDS, {POD_GROUPS: groups}))
     view = queue_view(census, [], nodes=1, find="", now=0.0)
     assert [(row.place, row.name.text) for row in view.waiting] == [
         (1, "default/begun"),
@@ -186,12 +190,12 @@ async def test_native_groups_wait_in_the_same_queue_and_parts_name_their_parent(
     ]
     pods = [*make_members("part", 2, priority=5), *make_members("late", 2), member("labelled", 0).priority(3)]
     groups = [group("labelled", needs=2, created="2026-01-01T00:00:00Z")]
-    census = take(Known([], [pod(each) for each in pods], groups, native))
+    census = take(Known([], [pod(each) for each in pods], KINDS, {POD_GROUPS: groups, NATIVE_GROUPS: native}))
     view = queue_view(census, [], nodes=1, find="", now=0.0)
-    assert [(row.place, row.name.text, row.native, row.parent) for row in view.waiting] == [
-        (1, "default/part", True, "job"),
-        (2, "default/labelled", False, ""),
-        (3, "default/late", True, ""),
+    assert [(row.place, row.name.text, row.tag, row.parent) for row in view.waiting] == [
+        (1, "default/part", "native", "job"),
+        (2, "default/labelled", "", ""),
+        (3, "default/late", "native", ""),
     ]
     drawn = await Templates().render("queue", view=view, page="Queue", base="", about="", version=0, missing=[])
     assert drawn.count("part of job") == 1

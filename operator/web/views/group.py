@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from muster.framework.contract import GroupView
 from muster.framework.model.times import age
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.explain.group_trial import TriedGroup, told
-from muster.operator.explain.standing import Group, said_of
+from muster.operator.explain.standing import said_of
 
 from ..cluster import Unanswered
 from ..room import ZONE
@@ -41,10 +42,11 @@ class NodesRow:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupView:
+class GroupPage:
     """The page.
 
     Attributes:
+        tag, api_group: what tells its kind from others, "" where nothing has to; and the API group of that.
         share: how many hundredths of what it needs have nodes.
         since: for how long it waits; "" when it does not.
         told: what a trial came to, sentence by sentence; empty where none was made.
@@ -53,7 +55,8 @@ class GroupView:
     """
 
     name: str
-    native: bool
+    tag: str
+    api_group: str
     parent: str
     needs: int
     exist: int
@@ -72,24 +75,25 @@ class GroupView:
     hidden: int
 
 
-def group_view(group: Group, trial: TriedGroup | Unanswered | None, snapshot: Snapshot, now: float) -> GroupView:
+def group_view(group: GroupView, trial: TriedGroup | Unanswered | None, snapshot: Snapshot, now: float) -> GroupPage:
     """The view; `now` in seconds since the epoch."""
-    said, needs, placed = group.said, group.group.spec.min_member, group.placed
+    status, needs, placed = group.status, group.needed, group.placed
     tried = trial if isinstance(trial, TriedGroup) else None
-    return GroupView(
-        name=group.group.key,
-        native=group.native,
+    return GroupPage(
+        name=group.key,
+        tag=group.kind.tag,
+        api_group=group.kind.objects.group,
         parent=group.parent,
         needs=needs,
         exist=len(group.members),
         placed=placed,
         share=share(placed, needs),
         place=group.place,
-        phase=group.status.phase or "",
-        age=age(group.group.metadata.creation_timestamp, now),
+        phase=status.phase,
+        age=age(group.metadata.creation_timestamp, now),
         since=age(group.since, now) if group.place else "",
-        reason=said.reason or "",
-        message=said.message or "",
+        reason=status.reason,
+        message=status.message,
         told=[trial.reason] if isinstance(trial, Unanswered) else list(told(tried)) if tried is not None else [],
         nodes=[]
         if tried is None
@@ -117,7 +121,7 @@ def group_view(group: Group, trial: TriedGroup | Unanswered | None, snapshot: Sn
     )
 
 
-def _zones(group: Group, snapshot: Snapshot) -> list[tuple[str, int]]:
+def _zones(group: GroupView, snapshot: Snapshot) -> list[tuple[str, int]]:
     counted: Counter[str] = Counter()
     for pod in group.members:
         row = snapshot.live_row_of(pod.spec.node_name)

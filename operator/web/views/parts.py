@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
+from muster.framework.contract import GroupKind, GroupView
 from muster.framework.model.pod import Pod
 from muster.framework.model.times import human_duration
-from muster.operator.explain.standing import GroupId
 
 from ..census import Census
 from ..changes import LEFT, Change, Kind
@@ -33,10 +34,14 @@ def pod_link(pod: Pod, *, short: bool = False) -> Link:
     return Link(meta.name if short else meta.key, f"/pods/{_path(meta.namespace, meta.name)}")
 
 
-def group_link(group: GroupId) -> Link:
+def address(kind: GroupKind[Any]) -> str:
+    """What comes before namespace and name in the address of a group's page."""
+    return f"{kind.tag}-groups" if kind.tag else "groups"
+
+
+def group_link(group: GroupView) -> Link:
     """To a group's page."""
-    native, key = group
-    return Link(key, f"/{'native-groups' if native else 'groups'}/{_path(*key.split('/', 1))}")
+    return Link(group.key, f"/{address(group.kind)}/{_path(*group.key.split('/', 1))}")
 
 
 def node_link(name: str) -> Link:
@@ -75,8 +80,8 @@ def _subject(change: Change, census: Census) -> Link:
     if change.kind is Kind.NODE:
         return Link(change.subject) if change.text == LEFT else node_link(change.subject)
     if change.kind is Kind.GROUP:
-        known = change.group is not None and change.group in census.groups
-        return group_link(change.group) if known and change.group is not None else Link(change.subject)
+        known = None if change.group is None else census.groups.get(change.group)
+        return Link(change.subject) if known is None else group_link(known)
     if change.kind is Kind.GONE or not change.subject:
         return Link(change.subject)
     return key_link(change.subject)

@@ -107,7 +107,7 @@ def pod_view(pod: Pod, census: Census, answer: Explained | Told | Unanswered, no
         node=node_link(pod.spec.node_name),
         scheduler=pod.spec.scheduler_name,
         priority=pod.spec.priority or 0,
-        group=None if group is None else group_link(group.id),
+        group=None if group is None else group_link(group),
         age=age(pod.metadata.creation_timestamp, now),
         said="" if pod.spec.node_name else said_of(pod),
         heading=heading,

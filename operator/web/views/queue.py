@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from muster.framework.contract import GroupView
 from muster.framework.model.pod import Pod
 from muster.framework.model.times import age
-from muster.operator.explain.standing import Group, said_of
+from muster.operator.explain.standing import said_of
 from muster.operator.simulate.rehearsal import GATED
 
 from ..census import Census
@@ -23,11 +24,12 @@ _UNSAID = "Nothing has been said of it yet."
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """A group in a table; `share` is how many hundredths of what it needs have nodes."""
+    """A group in a table; `share` is how many hundredths of what it needs have nodes, `tag` tells its kind."""
 
     place: int
     name: Link
-    native: bool
+    tag: str
+    api_group: str
     parent: str
     needs: int
     exist: int
@@ -78,9 +80,9 @@ class QueueView:
 
 def queue_view(census: Census, changes: Sequence[Change], *, nodes: int, find: str, now: float) -> QueueView:
     """The view; `now` in seconds since the epoch."""
-    waiting = [group for group in census.waiting if find in group.group.key]
-    settled = [group for group in census.groups.values() if not group.place and find in group.group.key]
-    settled.sort(key=lambda group: (group.group.metadata.creation_timestamp or "", group.group.key), reverse=True)
+    waiting = [group for group in census.waiting if find in group.key]
+    settled = [group for group in census.groups.values() if not group.place and find in group.key]
+    settled.sort(key=lambda group: (group.metadata.creation_timestamp or "", group.key), reverse=True)
     room = max(_MOST_GROUPS - len(waiting), 0)
     return QueueView(
         find=find,
@@ -96,23 +98,23 @@ def queue_view(census: Census, changes: Sequence[Change], *, nodes: int, find: s
     )
 
 
-def _row(group: Group, now: float) -> GroupRow:
-    needs, placed = group.group.spec.min_member, group.placed
-    said = group.said
+def _row(group: GroupView, now: float) -> GroupRow:
+    needs, placed, status = group.needed, group.placed, group.status
     return GroupRow(
         place=group.place,
-        name=group_link(group.id),
-        native=group.native,
+        name=group_link(group),
+        tag=group.kind.tag,
+        api_group=group.kind.objects.group,
         parent=group.parent,
         needs=needs,
         exist=len(group.members),
         placed=placed,
         share=share(placed, needs),
         priority=group.priority,
-        age=age(group.since if group.place else group.group.metadata.creation_timestamp, now),
-        phase=group.status.phase or "",
-        reason=said.reason or "",
-        message=said.message or "",
+        age=age(group.since if group.place else group.metadata.creation_timestamp, now),
+        phase=status.phase,
+        reason=status.reason,
+        message=status.message,
     )
 
 

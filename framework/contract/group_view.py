@@ -1,0 +1,178 @@
+"""What people are shown of groups, and what a kind of group objects says of itself so that they can be.
+
+A `GroupPlugin` names its `GroupKind`. `muster groups`, `why`, `explain`, `simulate` and the web pages know groups by
+that alone: they read its objects, ask which pods are in which group, and show `GroupView`s.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from ..model.meta import ObjectMeta
+from ..model.pod import Pod, PodSchedulingGroup
+from .handle import WatchedKind
+
+G = TypeVar("G")
+
+
+class GroupId(NamedTuple):
+    """What a group is found by: the name of the plugin whose kind it is of, and its `namespace/name`."""
+
+    plugin: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStatus:
+    """What is said of a group.
+
+    Attributes:
+        phase: where it is in its life, a word.
+        scheduled, running, succeeded, failed: how many of its members have a node, run, or have ended.
+        placed: whether its quorum has nodes, as its condition says: "True", "False", or "Unknown" where none is there.
+        reason, message: why, as one word and as a sentence; "" where nothing is said.
+        waits_since: since when it waits, as the API writes times, where its status says that.
+        owners: who owns its members, as `namespace/name`, separated by commas; "" where its status does not say.
+    """
+
+    phase: str
+    scheduled: int = 0
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    placed: str = "Unknown"
+    reason: str = ""
+    message: str = ""
+    waits_since: str | None = None
+    owners: str = ""
+
+
+class JoiningPod(Protocol):
+    """What tells which group a pod is in, of a whole pod or of one that has ended."""
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """Its namespace and labels."""
+        ...
+
+    @property
+    def spec(self) -> JoiningSpec:
+        """What it names in its spec."""
+        ...
+
+
+class JoiningSpec(Protocol):
+    """The part of a pod's spec that names a group."""
+
+    @property
+    def scheduling_group(self) -> PodSchedulingGroup | None:
+        """Kubernetes' own group. A pod that has one is a member of no other."""
+        ...
+
+
+class GroupKind(ABC, Generic[G]):
+    """A kind of group objects. Its methods are pure.
+
+    Attributes:
+        plugin: the name of the plugin that schedules its groups.
+        objects: the groups, as they are read.
+        composites: the groups of groups that its groups may be parts of, if there are such.
+        short_names: what else people call the kind, besides `kind` and `plural`.
+        tag: a word that tells its groups from those of other kinds where both are shown; "" for none.
+        annotations: the keys under Muster's prefix that its objects, and those of `composites`, may carry.
+        fields: by part of an object, the struct that has all of the part's fields; empty where the official client
+            knows the kind.
+        counts_members: whether the status of its objects says how many members have nodes, run, or have ended, so that
+            nobody has to read pods for that.
+    """
+
+    plugin: str
+    objects: WatchedKind
+    composites: WatchedKind | None = None
+    short_names: Sequence[str] = ()
+    tag: str = ""
+    annotations: Collection[str] = ()
+    fields: Mapping[str, type[Any]] = {}
+    counts_members: bool = False
+
+    @abstractmethod
+    def group_of(self, pod: JoiningPod) -> str | None:
+        """`namespace/name` of the pod's group; None for a pod of no group of this kind."""
+
+    def selectors(self, name: str) -> Sequence[str]:
+        """Label selectors that find the members of the group of this name; empty where labels do not tell."""
+        return ()
+
+    @abstractmethod
+    def needed(self, group: G) -> int:
+        """How many members have to get nodes at once."""
+
+    @abstractmethod
+    def status(self, group: G, members: Sequence[Pod]) -> GroupStatus:
+        """What is said of the group. What its object does not say is counted from its members."""
+
+    def parent(self, group: Any) -> str:
+        """The name of the composite that a group, or a composite, is a part of; "" for none."""
+        return ""
+
+    def needed_parts(self, composite: Any) -> int:
+        """How many parts of a composite have to start at once."""
+        raise NotImplementedError
+
+    def problems(self, document: Mapping[str, Any]) -> Sequence[str]:
+        """What is wrong with an object in its JSON form, a line for each field, in the API server's style.
+
+        Admission refuses such an object, and `simulate` does not begin with one.
+        """
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """A group with its members, by name.
+
+    Attributes:
+        kind: of which kind it is.
+        metadata: its object's.
+        needed: how many members have to get nodes at once.
+        status: what is said of it.
+        parent: the name of the composite that it is a part of; "" for none.
+        place: its place among those that wait, from 1, which the parts of a tree share; 0 for one that has its quorum,
+            or no member.
+    """
+
+    kind: GroupKind[Any]
+    metadata: ObjectMeta
+    needed: int
+    status: GroupStatus
+    members: Sequence[Pod]
+    parent: str = ""
+    place: int = 0
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`."""
+        return self.metadata.key
+
+    @property
+    def id(self) -> GroupId:
+        """What it is found by."""
+        return GroupId(self.kind.plugin, self.key)
+
+    @property
+    def placed(self) -> int:
+        """How many of its members have nodes."""
+        return sum(1 for pod in self.members if pod.spec.node_name)
+
+    @property
+    def priority(self) -> int:
+        """That of its most important member."""
+        return max((pod.spec.priority or 0 for pod in self.members), default=0)
+
+    @property
+    def since(self) -> str | None:
+        """When it began to wait, as the API writes times."""
+        return self.status.waits_since or self.metadata.creation_timestamp

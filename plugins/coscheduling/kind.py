@@ -1,0 +1,74 @@
+"""PodGroups of scheduling.x-k8s.io as people are shown them, and how pods join one. See `GroupKind`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from muster.framework.contract import GroupKind, GroupStatus, JoiningPod
+from muster.framework.model.pod import Pod
+
+from .api import (
+    GROUP_LABELS,
+    KNOWN_ANNOTATIONS,
+    NAME,
+    POD_GROUPS,
+    SCHEDULED,
+    SHORT_NAMES,
+    Condition,
+    PodGroup,
+    PodGroupSpec,
+    PodGroupStatus,
+    group_named,
+    problems,
+)
+
+_NOTHING_SAID = Condition(type=SCHEDULED, status="Unknown")
+
+
+class PodGroupKind(GroupKind[PodGroup]):
+    """The kind; its status has all that is shown."""
+
+    plugin = NAME
+    objects = POD_GROUPS
+    short_names = SHORT_NAMES
+    annotations = KNOWN_ANNOTATIONS
+    fields: Mapping[str, type[Any]] = {"spec": PodGroupSpec, "status": PodGroupStatus}
+    counts_members = True
+
+    def group_of(self, pod: JoiningPod) -> str | None:
+        """As the pod's labels name it."""
+        own = pod.spec.scheduling_group
+        return None if own is not None else group_named(pod.metadata.namespace, pod.metadata.labels)
+
+    def selectors(self, name: str) -> Sequence[str]:
+        """One for each label that may name it."""
+        return [f"{label}={name}" for label in GROUP_LABELS]
+
+    def needed(self, group: PodGroup) -> int:
+        """Its minMember."""
+        return group.spec.min_member
+
+    def status(self, group: PodGroup, members: Sequence[Pod]) -> GroupStatus:
+        """What its status says."""
+        status = group.read_status()
+        said = status.condition(SCHEDULED) or _NOTHING_SAID
+        return GroupStatus(
+            phase=status.phase or "",
+            scheduled=status.scheduled or 0,
+            running=status.running or 0,
+            succeeded=status.succeeded or 0,
+            failed=status.failed or 0,
+            placed=said.status,
+            reason=said.reason or "",
+            message=said.message or "",
+            waits_since=status.schedule_start_time,
+            owners=status.occupied_by or "",
+        )
+
+    def problems(self, document: Mapping[str, Any]) -> Sequence[str]:
+        """See `api.problems`."""
+        return problems(document)
+
+
+POD_GROUP_KIND = PodGroupKind()

@@ -1,0 +1,60 @@
+"""PodGroups of scheduling.k8s.io as people are shown them, and how pods join one. See `GroupKind`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from muster.framework.contract import GroupKind, GroupStatus, JoiningPod
+from muster.framework.groups.healing import HEALING_POLICY
+from muster.framework.model.pod import Pod
+
+from .api import NAME, POD_GROUPS, GroupSpec, PodGroup, group_named
+from .composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
+
+
+class NativePodGroupKind(GroupKind[PodGroup]):
+    """The kind. The API does not keep how many members have nodes, run or have ended: that is counted from them."""
+
+    plugin = NAME
+    objects = POD_GROUPS
+    composites = COMPOSITE_POD_GROUPS
+    short_names = ("pg", "pgs")
+    tag = "native"
+    annotations = frozenset({HEALING_POLICY})
+
+    def group_of(self, pod: JoiningPod) -> str | None:
+        """As the pod's spec names it."""
+        return group_named(pod.metadata.namespace, pod.spec.scheduling_group)
+
+    def needed(self, group: PodGroup) -> int:
+        """Its minCount."""
+        return group.spec.min_count
+
+    def status(self, group: PodGroup, members: Sequence[Pod]) -> GroupStatus:
+        """Its phase is what kubectl shows as its status."""
+        pods = [pod for pod in members if pod.metadata.deletion_timestamp is None]
+        phases = Counter(pod.status.phase for pod in pods)
+        said = group.condition()
+        return GroupStatus(
+            phase=said.reason if said is not None else "Pending",
+            scheduled=sum(1 for pod in pods if pod.spec.node_name and pod.status.phase != "Failed"),
+            running=phases["Running"],
+            succeeded=phases["Succeeded"],
+            failed=phases["Failed"],
+            placed=said.status if said is not None else "Unknown",
+            reason=said.reason if said is not None else "",
+            message=said.message if said is not None else "",
+        )
+
+    def parent(self, group: PodGroup | CompositePodGroup) -> str:
+        """As its spec names it."""
+        spec: GroupSpec = group.spec
+        return spec.parent_composite_pod_group_name or ""
+
+    def needed_parts(self, composite: CompositePodGroup) -> int:
+        """Its minGroupCount."""
+        return composite.spec.min_group_count
+
+
+NATIVE_POD_GROUP_KIND = NativePodGroupKind()
