@@ -35,7 +35,11 @@ def _bound_at(pod: Pod) -> str | None:
 
 
 class KnownEnds:
-    """Pods on nodes: when they began, and the end of those that say it."""
+    """Pods on nodes: when they began, and the end of those that say it.
+
+    Of what this process saw happen it knows the moment by its own count of seconds. Timestamps, which tell of the rest,
+    are as wrong as its clock is off.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -49,10 +53,12 @@ class KnownEnds:
             self._came.pop(old.uid, None)
         if new is None or not new.node_name:
             return
-        if new.pod.status.start_time is not None:
-            self._came.pop(new.uid, None)
-        elif new.uid not in self._came:
-            self._came[new.uid] = self._clock.now() if old is not None else self._at(_bound_at(new.pod))
+        started = new.pod.status.start_time
+        if new.uid not in self._came:
+            came = self._clock.now() if old is not None else self._at(started or _bound_at(new.pod))
+            self._came[new.uid] = came
+        elif old is not None and started != old.pod.status.start_time:
+            self._came[new.uid] = max(self._came[new.uid], self._at(started))
         seconds = run_seconds(new.pod)
         if seconds == inf:
             self._endings.pop(new.uid, None)
@@ -73,8 +79,7 @@ class KnownEnds:
 
     def began(self, pod: PodInfo) -> float:
         """When the pod started; one that has not, when it got its node, or now where that is not known."""
-        stamp = pod.pod.status.start_time
-        return self._came.get(pod.uid, self._clock.now()) if stamp is None else self._at(stamp)
+        return self._came.get(pod.uid, self._clock.now())
 
     def _began(self, pod: PodInfo) -> float:
         """The same for the pod's end: one that has not started begins now at the latest that is known."""

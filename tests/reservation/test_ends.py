@@ -1,11 +1,22 @@
 """Since when pods run, and when they end, as a leader knows it that was not there when they were placed."""
 
+import pytest
+
 from muster.framework.model.run_seconds import RUN_SECONDS
 from muster.framework.model.times import rfc3339
 from muster.plugins.reservation.ends import KnownEnds
 from muster.testing.clock import VirtualClock
 from tests.builders import PodDict, make_pod
 from tests.coscheduling.objects import typed_pod
+
+
+class ClockThatJumps(VirtualClock):
+    """Its time on the wall is `jump` seconds off."""
+
+    jump = 0.0
+
+    def wall(self) -> float:
+        return super().wall() + self.jump
 
 
 def placed(clock: VirtualClock, *, created: float, bound: float | None = None, status: str = "True") -> PodDict:
@@ -46,3 +57,24 @@ def test_a_pod_that_is_late_ends_a_while_after_its_time_and_one_that_is_very_lat
     assert [ending.at - clock.now() for ending in ends.later_than(clock.now())] == [20.0]
     clock.move_to(clock.now() + 20)
     assert [*ends.later_than(clock.now())] == []
+
+
+@pytest.mark.parametrize("seconds", [-900.0, 900.0])
+def test_a_pod_that_was_seen_to_start_began_then_whatever_the_clock_on_the_wall_says(seconds: float) -> None:
+    clock = ClockThatJumps(5000.0)
+    ends, waits, runs = KnownEnds(clock), typed_pod(make_pod("a")), make_pod("a").node("n")
+    runs["status"] = {"startTime": rfc3339(clock.wall())}
+    ends.follow(None, waits)
+    clock.jump = seconds
+    ends.follow(waits, typed_pod(runs))
+    clock.move_to(5050.0)
+    assert ends.began(typed_pod(runs)) == 5000.0
+
+
+def test_a_pod_that_starts_a_while_after_it_got_its_node_began_when_it_started() -> None:
+    clock = VirtualClock(5000.0)
+    ends, bound = KnownEnds(clock), placed(clock, created=60, bound=10)
+    ends.follow(None, typed_pod(bound))
+    runs = bound | {"status": bound["status"] | {"startTime": rfc3339(clock.wall() - 2)}}
+    ends.follow(typed_pod(bound), typed_pod(runs))
+    assert ends.began(typed_pod(runs)) == 4998.0
