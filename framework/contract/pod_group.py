@@ -131,6 +131,14 @@ class PodGroupTrial(Protocol):
         """
         ...
 
+    @property
+    def rows_in_all(self) -> Rows:
+        """Rows on which so much has to be free that the group asks for as a whole, see `RoomInAll`; else none.
+
+        `schedule` and `fits` look at that, too.
+        """
+        ...
+
     def rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
         """Rows that could take the member as things are, and rows that could perhaps if pods were gone from them.
 

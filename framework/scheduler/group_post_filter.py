@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..contract.cycle_state import CycleState
+from ..contract.decision import RoomInAll
 from ..contract.extender import Victims
 from ..contract.pod_group import Placed, PodGroupInfo, TrialFailed
 from ..contract.status import Code, Status
@@ -75,6 +76,8 @@ class GroupTrial:
         self._found: Sequence[Attempt] = ()
         self._places_on: dict[str, list[int]] = {}
         self._following: Sequence[Attempt] = ()
+        found = (attempt.state.get(RoomInAll.KEY) for attempt in attempts)
+        self._in_all = next((each for each in found if isinstance(each, RoomInAll)), None)
 
     @property
     def assignments(self) -> Sequence[Placed]:
@@ -133,6 +136,8 @@ class GroupTrial:
         unheard = self.ask_about_nodes()
         if unheard is not None:
             return unheard
+        if not self._enough_in_all():
+            return Status.unschedulable()
         copies = []
         for attempt in self._attempts:
             copies.append(replace(attempt, state=_anew(attempt.state), group=attempt.group))
@@ -156,6 +161,10 @@ class GroupTrial:
         looked_at = self._found
         if nodes is not None:
             looked_at = [self._found[place] for place in sorted(at for name in nodes for at in self._on(name))]
+        if not self._enough_in_all():
+            return False
+        if not looked_at:
+            return True
         reserved: list[Attempt] = []
         with self._snapshot.trial():
             try:
@@ -189,6 +198,21 @@ class GroupTrial:
         self._snapshot.add_pod(pod, node_name)
         reserved.append(attempt)
         return framework.run_reserve_plugins_reserve(state, pod, node_name) is None
+
+    @property
+    def rows_in_all(self) -> Rows:
+        """Rows on which so much has to be free that the group asks for as a whole; else none."""
+        return np.flatnonzero(self._in_all.nodes if self._in_all is not None else ())
+
+    def _enough_in_all(self) -> bool:
+        """Whether so much is free as the group asks for, before its members have their nodes."""
+        if self._in_all is None:
+            return True
+        columns, rows, kept = self._snapshot.resources, self.rows_in_all, self._in_all.kept
+        return all(
+            columns.free_in_all(name, rows) - kept.get(name, 0) >= amount
+            for name, amount in self._in_all.amounts.items()
+        )
 
     def rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
         """Rows that could take the member as things are, and rows that could perhaps if pods were gone from them."""

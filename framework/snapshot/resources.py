@@ -87,6 +87,20 @@ class ResourceColumns:
         totals = self.allocatable.sum(axis=1).tolist()
         return {name: total for name, total in zip(self.names, totals, strict=True) if name != _FREE}
 
+    def free_in_all(self, resource: str, rows: npt.NDArray[np.intp]) -> int:
+        """What these rows have free of a resource together, those with too many pods counted as full.
+
+        Of `pods`, how many more they take; of a resource that no node offers, nothing.
+        """
+        if resource == PODS:
+            free = self.allowed_pods[rows] - self.pod_count[rows]
+        else:
+            index = self.index(resource)
+            if index is None:
+                return 0
+            free = self.allocatable[index, rows] - self.requested[index, rows]
+        return int(np.maximum(free, 0).sum())
+
     def set_allocatable(self, row: int, amounts: Mapping[str, int]) -> None:
         """The node in `row` now offers exactly these amounts."""
         before = np.flatnonzero(self.offered[:, row]).tolist()

@@ -114,15 +114,7 @@ def gap(
 
 def free(snapshot: SnapshotReader, rows: Mask, resource: str) -> int:
     """What of a resource is free on `rows` together; room for pods under `pods`. Nothing of what no node names."""
-    resources, height = snapshot.resources, snapshot.height
-    if resource == PODS:
-        room = resources.allowed_pods[:height] - resources.pod_count[:height]
-    else:
-        index = resources.index(resource)
-        if index is None:
-            return 0
-        room = resources.allocatable[index, :height] - resources.requested[index, :height]
-    return int(np.maximum(room[rows], 0).sum())
+    return snapshot.resources.free_in_all(resource, np.flatnonzero(rows))
 
 
 def describe(amounts: Mapping[str, int]) -> str:

@@ -119,6 +119,7 @@ class GroupSearch:
             alike.setdefault(each.signature, []).append(each)
         rows = {}
         useful = np.zeros(snapshot.height, np.bool_)
+        useful[self._trial.rows_in_all] = True
         for signature, pods in alike.items():
             rows[signature] = self._trial.rows(pods[0])
             for some in rows[signature]:
@@ -217,12 +218,11 @@ class GroupSearch:
         return GroupPlan(placement, pods, violations, sum(victim.group for victim in gone), cost)
 
     def _one_by_one(self, turns: Sequence[tuple[Victim, int]], used: Collection[str]) -> list[tuple[Victim, int]]:
-        """Where filters look at one node at a time: only members on the victim's nodes can be in its way."""
+        """Where filters look at one node at a time: of the members only those on its nodes can be in a victim's way."""
         lost = []
         for victim, violations in turns:
             self._add(victim.pods)
-            touched = {placed.node_name for placed in victim.pods}.intersection(used)
-            if touched and not self._trial.fits(touched):
+            if not self._trial.fits({placed.node_name for placed in victim.pods}.intersection(used)):
                 self._remove(victim.pods)
                 lost.append((victim, violations))
         return lost

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 from muster.framework.contract import GroupDecision, Placed, PodDecision, PodGroupInfo, PodInfo
+from muster.framework.model.quantity import milli_value, nanos
 from muster.framework.model.requests import CPU
 from muster.framework.scheduler.engine import Engine
 from muster.plugins.coscheduling.groups import PodGroups
@@ -121,12 +122,36 @@ class Decision:
         for node, amount in left.items():
             if amount < 0:
                 yield f"{node} lacks {-amount}m even so"
+        more = self._free_in_all() + freed.total() - self._needed_in_all()
+        if more < 0:  # it had all of that once, so it is not asked for again
+            more = freed.total()
         together: dict[str, Counter[str]] = defaultdict(Counter)
         for pod, node in self._victims:
             together[_group_of(pod) or pod.key][node] += cpu(pod)
         for name, back in together.items():
-            if all(left.get(node, amount) >= amount for node, amount in back.items()):
+            if all(left.get(node, amount) >= amount for node, amount in back.items()) and more >= back.total():
                 yield f"{name} is to go and could stay"
+
+    def _needed_in_all(self) -> int:
+        """How much has to be free for the preemptor's group, wherever: what is left of its `minResources`."""
+        known, name = self._engine.shared.get(COSCHEDULING), _group_of(self._placement[0].pod)
+        group = known.get(name) if isinstance(known, PodGroups) and name is not None else None
+        amount = (group.spec.min_resources or {}).get(CPU) if group is not None else None
+        if amount is None:
+            return 0
+        running = (pod for pod, _ in self._engine.cache.placements() if _group_of(pod) == name)
+        return milli_value(nanos(str(amount))) - sum(map(cpu, running))
+
+    def _free_in_all(self) -> int:
+        """What nodes that take pods have free together."""
+        snapshot, column = self._engine.cache.snapshot, self._engine.cache.snapshot.resources.index(CPU)
+        rows = (snapshot.row_of(name) for name in self._nodes())
+        columns = snapshot.resources
+        return sum(
+            max(0, int(columns.allocatable[column, row] - columns.requested[column, row]))
+            for row in rows
+            if row is not None and column is not None
+        )
 
     def _of_groups(self) -> Iterator[str]:
         known = self._engine.shared.get(COSCHEDULING)

@@ -185,6 +185,32 @@ async def test_what_a_gang_asks_for_in_min_resources_is_made_room_for_as_well(wo
     assert len(world.bound("high")) == 2
 
 
+@pytest.mark.parametrize(
+    ("cpu", "evicted"),
+    [
+        ("6", []),
+        ("7", ["default/small"]),
+        ("8", ["default/large"]),
+        ("9", ["default/large", "default/small"]),
+        ("10", []),
+    ],
+)
+async def test_members_that_fit_evict_what_their_min_resources_take_on_whichever_node(
+    world: EvictingWorld, cpu: str, evicted: Collection[str]
+) -> None:
+    nodes(world, a=4, b=6)
+    runs(world, "important", "b", 1, priority=10)
+    runs(world, "small", "b", 1)
+    runs(world, "large", "b", 2, priority=1)
+    await world.settle()
+    world.add_group("high", 2, min_resources={"cpu": cpu})
+    world.add(*(make_member(f"high-{n}", "high").priority(10) for n in range(2)))
+    await world.run(20)
+
+    assert sorted(world.evicted) == evicted
+    assert len(world.bound("high")) == (0 if cpu == "10" else 2)
+
+
 async def test_evictions_that_the_api_refuses_are_tried_again_and_nobody_starts_before(world: EvictingWorld) -> None:
     nodes(world, a=2)
     runs(world, "one", "a")
