@@ -29,8 +29,6 @@ from muster.operator.process.process import Process
 from muster.operator.process.settings import cautions
 from muster.operator.process.versions import versions
 from muster.operator.serving import ReviewAuthorizer, Server, certificate_files, self_signed
-from muster.plugins.coscheduling.groups import PodGroups
-from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
 
 if TYPE_CHECKING:
     import ssl
@@ -180,9 +178,12 @@ def _register(registry: kopf.OperatorRegistry, process: Process, groups: PodGrou
 def _pod_groups(process: Process, connection: Connection, serving: Serving) -> PodGroupParts:
     """What keeps PodGroups' statuses, if a profile has a plugin that knows groups."""
     admission = None
-    if serving.admission is not None and isinstance(process.engine.shared.get(COSCHEDULING), PodGroups):
+    books = process.engine.books()
+    judged = [kind for kind in process.groups if kind.judges and kind.plugin in books]
+    if serving.admission is not None and judged:
         admission = Admission(
             serving.admission,
+            judged,
             process.unfenced,
             KopfLogin(connection),
             claim_signals=lambda: _claim_signals(process),

@@ -87,6 +87,7 @@ class GroupKind(ABC, Generic[G]):
             knows the kind.
         counts_members: whether the status of its objects says how many members have nodes, run, or have ended, so that
             nobody has to read pods for that.
+        judges: whether it has `problems`, because the API server does not judge its objects by all of their rules.
     """
 
     plugin: str
@@ -97,6 +98,7 @@ class GroupKind(ABC, Generic[G]):
     annotations: Collection[str] = ()
     fields: Mapping[str, type[Any]] = {}
     counts_members: bool = False
+    judges: bool = False
 
     @abstractmethod
     def group_of(self, pod: JoiningPod) -> str | None:

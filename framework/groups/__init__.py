@@ -12,6 +12,7 @@ from .healing import HEALING_POLICY, GroupRun, HealingPolicy, healing_fault, hea
 from .members import Counts, EndedMember, Kind, Members
 from .missing_groups import KnownGroups, MissingGroups
 from .nominations import MemberNominations
+from .reporting import GroupReporter, Look, Notice, Report
 
 __all__ = [
     "HEALING_POLICY",
@@ -22,13 +23,17 @@ __all__ = [
     "GroupBook",
     "GroupBookPlugin",
     "GroupObject",
+    "GroupReporter",
     "GroupRun",
     "HealingPolicy",
     "Kind",
     "KnownGroups",
+    "Look",
     "MemberNominations",
     "Members",
     "MissingGroups",
+    "Notice",
+    "Report",
     "healing_fault",
     "healing_policy",
     "unknown_annotations",

@@ -21,6 +21,7 @@ from ..model.meta import ObjectMeta
 from ..model.pod_info import PodInfo
 from .healing import HealingPolicy, healing_policy
 from .members import EndedMember, Members
+from .reporting import GroupReporter
 
 
 class GroupObject(Protocol):
@@ -106,6 +107,10 @@ class GroupBook(ABC, Generic[G]):
         """What becomes of the group when it has lost members."""
         found = self._groups.get(group)
         return HealingPolicy.KEEP if found is None else healing_policy(found.annotations)
+
+    def reporter(self) -> GroupReporter | None:
+        """A new reporter on these groups; None where people are told nothing of them."""
+        return None
 
     def tree_around(self, group: str) -> Part | None:
         """The groups that this one is decided with, as they stand; None for one that is in no tree."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..cache.cache import Cache
 from ..cache.known_pods import KnownPods
@@ -16,6 +16,7 @@ from ..config import KubeSchedulerConfiguration, ResolvedProfile
 from ..contract.group import ObjectFollower, PodFollower
 from ..contract.handle import WatchedKind
 from ..contract.plugin import Plugin
+from ..groups.book import GroupBook, GroupBookPlugin
 from ..queue.heaps import BackoffPolicy
 from ..queue.policy import QueueSettings
 from ..queue.scheduling_queue import SchedulingQueue
@@ -82,6 +83,10 @@ class Engine:
     shared: Mapping[str, object]
     watch: Watch
     standstill: Standstill
+
+    def books(self) -> dict[str, GroupBook[Any]]:
+        """What plugins know of groups, by the plugin's name."""
+        return {plugin.name: plugin.book for plugin in self.plugins(GroupBookPlugin)}
 
     def plugins(self, base: type[P]) -> list[P]:
         """The plugins of all profiles that derive from `base`."""

@@ -1,4 +1,4 @@
-"""Validating admission of PodGroups, for those who want mistakes refused instead of explained later.
+"""Validating admission of groups, for those who want mistakes refused instead of explained later.
 
 Off unless `muster run` is told to serve it. What the schema refuses never comes here; what it lets pass, as
 scheduler-plugins' own does, is judged by the rules of the API. An object that was stored with a mistake can still be
@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import kopf
 
+from muster.framework.contract import GroupKind
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.errors import ApiError
-from muster.plugins.coscheduling.api import GROUP, LIST_PATH, PLURAL, VERSION, problems
 
 from .webhook import ReviewServer
 
@@ -60,13 +60,14 @@ class Admission:
     kopf answers only for kinds that it found when it began, so it is begun when the API serves PodGroups. It watches
     nothing: when their definition is deleted it goes on, and nobody asks it.
 
-    `login` gives kopf its session, `claim_signals` is called after each start of kopf, which takes SIGINT and SIGTERM
-    for itself.
+    `kinds` are those of the groups; it begins when the API serves all of them. `login` gives kopf its session,
+    `claim_signals` is called after each start of kopf, which takes SIGINT and SIGTERM for itself.
     """
 
     def __init__(
         self,
         serving: AdmissionServing,
+        kinds: Sequence[GroupKind[Any]],
         client: ApiClient,
         login: Callable[[], Awaitable[kopf.AiohttpSession]],
         *,
@@ -74,6 +75,7 @@ class Admission:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._serving = serving
+        self._kinds = kinds
         self._client = client
         self._login = login
         self._claim_signals = claim_signals
@@ -105,7 +107,8 @@ class Admission:
         waited = False
         while True:
             try:
-                await self._client.get(LIST_PATH, params={"limit": "1"})
+                for kind in self._kinds:
+                    await self._client.get(kind.objects.path, params={"limit": "1"})
             except ApiError:  # the informer of PodGroups says what is wrong
                 waited = True
                 await self._sleep(_PAUSE_SECONDS)
@@ -139,11 +142,22 @@ class Admission:
         async def login(**_: Any) -> kopf.AiohttpSession:
             return await self._login()
 
+        for kind in self._kinds:
+            self._register_kind(registry, kind)
+
+    def _register_kind(self, registry: kopf.OperatorRegistry, kind: GroupKind[Any]) -> None:
+        objects = kind.objects
+        group, _, version = objects.api_version.partition("/")
+
         @kopf.on.validate(
-            GROUP, VERSION, PLURAL, id=PLURAL, operations=["CREATE", "UPDATE"], ignore_failures=True, registry=registry
+            *(group, version, objects.plural),
+            id=objects.plural,
+            operations=["CREATE", "UPDATE"],
+            ignore_failures=True,
+            registry=registry,
         )
         async def validate(body: kopf.Body, old: Mapping[str, Any] | None = None, **_: Any) -> None:
-            found = refusals(old, body)
+            found = refusals(kind, old, body)
             if found:
                 raise kopf.AdmissionError("; ".join(found), code=_UNPROCESSABLE)
 
@@ -175,11 +189,11 @@ async def _end(tasks: Collection[asyncio.Task[Any]]) -> None:
         log.error("kopf does not end: %s", ", ".join(sorted(task.get_name() for task in hanging)))
 
 
-def refusals(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> list[str]:
-    """Why a PodGroup that was `old`, or did not exist, may not become `new`; nothing when it may."""
+def refusals(kind: GroupKind[Any], old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> Sequence[str]:
+    """Why a group that was `old`, or did not exist, may not become `new`; nothing when it may."""
     if old is not None and _judged(old) == _judged(new):
         return []
-    return problems(new)
+    return kind.problems(new)
 
 
 def _judged(group: Mapping[str, Any]) -> tuple[object, object]:

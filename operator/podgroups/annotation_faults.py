@@ -6,32 +6,27 @@ from being scheduled, such as an unreadable topology, are on its condition inste
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from muster.framework.contract import GroupKind
 from muster.framework.groups.annotations import unknown_annotations
 from muster.framework.groups.book import GroupBook
 from muster.framework.groups.healing import healing_fault
+from muster.framework.groups.reporting import Notice
 from muster.operator.kube.series import EventKey
-from muster.plugins.coscheduling.api import KIND
-from muster.plugins.gangscheduling import composite_api
-from muster.plugins.gangscheduling.composite_api import CompositePodGroup
 
-from .events import Notice, event_of
+from .events import event_of
 from .worker import GroupWorker, WorkerPorts
 
 
 class AnnotationFaults(GroupWorker):
-    """Reports on groups of one kind, `api_version`, and on CompositePodGroups that consist of them.
+    """Reports on groups of one kind, and on composites that consist of them."""
 
-    `known` are the annotations that objects of these kinds may carry.
-    """
-
-    def __init__(self, groups: GroupBook[Any], ports: WorkerPorts, api_version: str, known: Collection[str]) -> None:
+    def __init__(self, groups: GroupBook[Any], kind: GroupKind[Any], ports: WorkerPorts) -> None:
         super().__init__(ports, groups)
         self._groups = groups
-        self._api_version = api_version
-        self._known = known
+        self._kind = kind
         self._reported: dict[str, frozenset[EventKey]] = {}
         groups.subscribe(self._mark)
 
@@ -57,16 +52,14 @@ class AnnotationFaults(GroupWorker):
         found = self._groups.object_of(key)
         if found is None:
             return
-        kind, version = KIND, self._api_version
-        if isinstance(found, CompositePodGroup):
-            kind, version = composite_api.KIND, composite_api.API_VERSION
+        composites, reporter = self._kind.composites, self._ports.reporter
+        kind = self._kind.objects if composites is None or isinstance(found, self._kind.objects.type) else composites
         for action, notice in self._notices(found.annotations):
-            reporter = self._ports.reporter
-            yield event_of(notice, found.metadata, version, reporter=reporter, action=action, kind=kind)
+            yield event_of(notice, kind, found.metadata, reporter=reporter, action=action)
 
     def _notices(self, annotations: Mapping[str, str]) -> Iterator[tuple[str, Notice]]:
         """Each fault with the action that the annotation is about."""
         if fault := healing_fault(annotations):
             yield "Healing", Notice("Warning", "InvalidHealingPolicy", fault)
-        for line in unknown_annotations(annotations, self._known):
+        for line in unknown_annotations(annotations, self._kind.annotations):
             yield "Scheduling", Notice("Warning", "UnknownAnnotation", line)

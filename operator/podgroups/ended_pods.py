@@ -18,8 +18,6 @@ from muster.framework.model.meta import ObjectMeta, Wire
 from muster.framework.model.pod import PodSchedulingGroup
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.informer import Informer, Listed, Timing
-from muster.plugins.coscheduling import api as labelled
-from muster.plugins.gangscheduling import api as native
 
 _SUCCEEDED = "Succeeded"
 _ENDED = "status.phase!=Pending,status.phase!=Running,status.phase!=Unknown"
@@ -28,7 +26,7 @@ GroupOf = Callable[["EndedPod"], str | None]
 """Which group, `namespace/name`, a pod that has ended is counted in."""
 
 Tell = Callable[[str, EndedMember | None, EndedMember | None], None]
-"""Called with a pod's UID and the member that it was and is: see `PodGroups.follow_ended`."""
+"""Called with a pod's UID and the member that it was and is: see `GroupBook.follow_ended`."""
 
 
 class _Status(Wire):
@@ -88,14 +86,3 @@ def ended_pods(client: ApiClient, group_of: GroupOf, tell: Tell, timing: Timing 
     """The informer of pods that have ended."""
     ended = Listed("/api/v1/pods", EndedPod, field_selector=_ENDED)
     return Informer(client, ended, EndedPods(group_of, tell), timing=timing)
-
-
-def group_by_label(pod: EndedPod) -> str | None:
-    """The group that the pod's labels name, unless its spec names one of Kubernetes' own."""
-    spec, meta = pod.spec, pod.metadata
-    return None if spec.scheduling_group is not None else labelled.group_named(meta.namespace, meta.labels)
-
-
-def group_by_spec(pod: EndedPod) -> str | None:
-    """The group of scheduling.k8s.io that the pod's spec names."""
-    return native.group_named(pod.metadata.namespace, pod.spec.scheduling_group)

@@ -1,79 +1,23 @@
-"""Events on groups of both kinds, and what is worth one when a PodGroup's status changes. Pure."""
+"""Events on groups, whatever kind they are of. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
-
-from muster.framework.contract import MAX_WAIT_SECONDS
+from muster.framework.contract import WatchedKind
+from muster.framework.groups.reporting import Notice
 from muster.framework.model.meta import ObjectMeta
 from muster.operator.kube.events import cut_note
 from muster.operator.kube.references import ObjectReference
 from muster.operator.kube.series import EventKey
-from muster.plugins.coscheduling.announcements import Announcement, Reason
-from muster.plugins.coscheduling.api import KIND, SCHEDULED, PodGroup, PodGroupStatus
-
-_LONGEST = int(MAX_WAIT_SECONDS)
-
-
-class Notice(NamedTuple):
-    """An Event's variable parts; `kind` is Normal or Warning."""
-
-    kind: str
-    reason: str
-    note: str
-
-
-def notices(
-    group: PodGroup,
-    before: PodGroupStatus,
-    after: PodGroupStatus,
-    announcement: Announcement | None,
-    *,
-    anew: bool = False,
-) -> Iterator[Notice]:
-    """What is to be told about the step from one status of the group to the next.
-
-    A group that lacks members is spoken of only once the scheduler has seen one: before that nobody waits. That lost
-    members were replaced is not told as if the group had started again. `anew` says that the announcement is not the
-    one that was there at the last look: a timeout is told each time.
-    """
-    timeout = group.spec.schedule_timeout_seconds or 0
-    if timeout > _LONGEST and before.observed_generation != after.observed_generation:
-        yield Notice(
-            "Warning",
-            "TimeoutTooLong",
-            f"spec.scheduleTimeoutSeconds of {timeout} is cut to {_LONGEST} ({_LONGEST // 60}m)",
-        )
-    old, new = before.condition(SCHEDULED), after.condition(SCHEDULED)
-    if new is None:
-        return
-    repeated = old is not None and (old.status, old.message) == (new.status, new.message)
-    if repeated and not (anew and new.reason == Reason.TIMEOUT):
-        return
-    if new.status == "True":
-        if old is None or (old.status != "True" and old.reason != Reason.LOST_MEMBERS):
-            yield Notice("Normal", "Scheduled", new.message or "")
-    elif announcement is not None and announcement.reason is not Reason.SCHEDULED:
-        yield _unschedulable(new.reason or "", new.message or "")
 
 
 def event_of(
-    notice: Notice, group: ObjectMeta, api_version: str, *, reporter: str, action: str = "Scheduling", kind: str = KIND
+    notice: Notice, kind: WatchedKind, group: ObjectMeta, *, reporter: str, action: str = "Scheduling"
 ) -> EventKey:
-    """The notice as an Event in `reporter`'s name on a group of this API version and kind.
+    """The notice as an Event in `reporter`'s name on a group, an object of this kind.
 
     Its reference to the group names no version of it, so that an event which repeats is the same event.
     """
     about = ObjectReference(
-        kind=kind, namespace=group.namespace, name=group.name, uid=group.uid, api_version=api_version
+        kind=kind.name, namespace=group.namespace, name=group.name, uid=group.uid, api_version=kind.api_version
     )
     return EventKey(notice.kind, notice.reason, action, cut_note(notice.note), reporter, about, None)
-
-
-def _unschedulable(reason: str, message: str) -> Notice:
-    if reason == Reason.TIMEOUT:
-        return Notice("Warning", "Timeout", message)
-    if reason == Reason.UNSCHEDULABLE:
-        return Notice("Warning", "Unschedulable", message)
-    return Notice("Warning", "Unschedulable", f"{reason}: {message}")

@@ -18,16 +18,18 @@ from typing import Any
 
 import msgspec
 
+from muster.framework.contract import GroupKind
 from muster.framework.contract.api import pod_path
 from muster.framework.groups.book import GroupBook, GroupObject
 from muster.framework.groups.healing import GroupRun, HealingPolicy
+from muster.framework.groups.reporting import Notice
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.errors import ApiError, Conflict, NotFound
 from muster.operator.kube.frames import Decoder, GarbageError
 from muster.operator.kube.informer import Informer, InformerStatus, Phase
 
 from .ended_pods import EndedPod
-from .events import Notice, event_of
+from .events import event_of
 from .worker import GroupWorker, WorkerPorts
 
 log = logging.getLogger(__name__)
@@ -39,13 +41,13 @@ _FOLLOWING = InformerStatus(Phase.WATCHING)
 
 
 class Healer(GroupWorker):
-    """Heals groups of one kind, `api_version`."""
+    """Heals groups of one kind."""
 
-    def __init__(self, groups: GroupBook[Any], ports: WorkerPorts, api_version: str, ended: Informer[Any]) -> None:
+    def __init__(self, groups: GroupBook[Any], kind: GroupKind[Any], ports: WorkerPorts, ended: Informer[Any]) -> None:
         """`ended` follows members that have ended."""
         super().__init__(ports, groups)
         self._groups = groups
-        self._api_version = api_version
+        self._kind = kind.objects
         self._ended = ended
         self._runs: dict[str, GroupRun[PodInfo]] = {}
         groups.subscribe(self._mark)
@@ -65,7 +67,7 @@ class Healer(GroupWorker):
         try:
             certain = await self._is_certain(key)
         except (ApiError, GarbageError) as error:
-            log.warning("PodGroup %s: it is not known how its pods ended: %s", key, error)
+            log.warning("%s %s: it is not known how its pods ended: %s", self._kind.name, key, error)
             self._again(key, _RETRY_SECONDS)
             return
         if not certain:
@@ -149,9 +151,9 @@ class Healer(GroupWorker):
 
     def _tell(self, group: GroupObject, reason: str, note: str) -> None:
         meta = group.metadata
-        log.info("PodGroup %s/%s: %s", meta.namespace, meta.name, note)
+        log.info("%s %s: %s", self._kind.name, meta.key, note)
         notice, reporter = Notice("Warning", reason, note), self._ports.reporter
-        self._ports.recorder.record(event_of(notice, meta, self._api_version, reporter=reporter, action="Evicting"))
+        self._ports.recorder.record(event_of(notice, self._kind, meta, reporter=reporter, action="Evicting"))
 
 
 _decoder = Decoder(EndedPod)

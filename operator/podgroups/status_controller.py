@@ -1,21 +1,29 @@
-"""What the controllers of all kinds of groups have in common: they follow members that ended, and write statuses.
+"""Keeps the statuses of groups of one kind true, and tells people what became of them.
 
-Each group is written at most once a second. What the server does not take is put off; when it takes nothing at all,
-every group waits.
+The plugin's book knows, from the process's informers, which groups there are, who their members are and what was
+decided, and marks each group of which any of that changed; all that is followed here is how members end. One worker has
+the book's `GroupReporter` say what is new of a group, and writes it, at most once a second a group and only while this
+process leads. What the server does not take is put off; when it takes nothing at all, every group waits.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Container, Coroutine
+from collections.abc import Coroutine, Iterable
+from dataclasses import replace
 from typing import Any
 
+from muster.framework.contract import GroupKind
+from muster.framework.groups.book import GroupBook
+from muster.framework.groups.reporting import GroupReporter, Notice
+from muster.framework.model.meta import ObjectMeta
 from muster.operator.kube.client import PatchType
 from muster.operator.kube.errors import ApiError, Conflict, NotFound, Rejected
-from muster.operator.kube.informer import Informer
 from muster.operator.kube.transport import Reply
-from muster.plugins.coscheduling.api import PLURAL
 
+from .ended_pods import ended_pods
+from .events import event_of
 from .worker import GroupWorker, WorkerPorts
 
 log = logging.getLogger(__name__)
@@ -27,30 +35,74 @@ _RETRY_SECONDS = 10.0
 
 
 class StatusController(GroupWorker):
-    """A controller of one kind of groups.
+    """The controller of one kind. Make it, `start` and `stop` it on one event loop.
+
+    Where the reporter counts members that have ended they are followed from the start, and nothing is looked at before
+    they are known; else from the first group on.
 
     Attributes:
         ended: follows members that have ended.
     """
 
-    def __init__(self, ports: WorkerPorts, groups: Container[str], ended: Informer[Any], api_version: str) -> None:
-        super().__init__(ports, groups)
-        self.ended = ended
-        self._api_version = api_version
+    def __init__(
+        self, groups: GroupBook[Any], kind: GroupKind[Any], reporter: GroupReporter | None, ports: WorkerPorts
+    ) -> None:
+        self.ended = ended_pods(ports.client, kind.group_of, groups.follow_ended, ports.timing)
+        counts_ended = reporter is not None and reporter.counts_ended
+        super().__init__(replace(ports, synced=(*ports.synced, self.ended.synced)) if counts_ended else ports, groups)
+        self._groups = groups
+        self._kind = kind.objects
+        self._reporter = reporter
+        self._not_before: dict[str, float] = {}
         self._failing = False
+        self._any = asyncio.Event()
+        if counts_ended:
+            self._any.set()
+        groups.subscribe(self._mark)
 
     def _duties(self) -> list[Coroutine[Any, Any, None]]:
         return [self._follow_ended(), *super()._duties()]
 
     async def _follow_ended(self) -> None:
+        await self._any.wait()
         await self.ended.run()
 
-    async def _patch(self, key: str, body: bytes, kind: PatchType) -> Reply | None:
+    def _mark(self, key: str) -> None:
+        """Have a group looked at, as the reporter says; one that is gone is forgotten."""
+        self._any.set()
+        look = None if self._reporter is None else self._reporter.look(key)
+        if key not in self._groups:
+            self._not_before.pop(key, None)
+            self._queue.discard(key)
+        elif look is not None:
+            at = max(self._clock.now() + look.after, self._not_before.get(key, 0.0))
+            self._look_at(key, not_before=at, patient=look.patient)
+
+    async def _reconcile(self, key: str) -> None:
+        """Write and tell what is new of a group."""
+        group = self._groups.get(key)
+        report = None if group is None or self._reporter is None else self._reporter.report(key)
+        if group is None or report is None:
+            return
+        answer = None
+        if report.patch is not None:
+            self._not_before[key] = self._clock.now() + WRITE_PERIOD
+            reply = await self._patch(key, report.patch, PatchType.STRATEGIC if report.strategic else PatchType.MERGE)
+            if reply is None:
+                return
+            answer = reply.body
+        self._tell(group.metadata, report.accepted(answer))
+
+    def _tell(self, group: ObjectMeta, told: Iterable[Notice]) -> None:
+        for notice in told:
+            self._ports.recorder.record(event_of(notice, self._kind, group, reporter=self._ports.reporter))
+
+    async def _patch(self, key: str, body: bytes, form: PatchType) -> Reply | None:
         """Patch a group's status; None when that must be tried again, or need not."""
         namespace, _, name = key.partition("/")
-        path = f"/apis/{self._api_version}/namespaces/{namespace}/{PLURAL}/{name}/status"
+        path = f"/apis/{self._kind.api_version}/namespaces/{namespace}/{self._kind.plural}/{name}/status"
         try:
-            reply = await self._ports.client.patch(path, body, kind=kind)
+            reply = await self._ports.client.patch(path, body, kind=form)
         except NotFound:
             return None  # the informer will say so
         except Conflict:
@@ -58,13 +110,13 @@ class StatusController(GroupWorker):
             return None
         except Rejected as error:
             self._again(key, _RETRY_SECONDS)
-            log.warning("the status of PodGroup %s was not accepted: %s", key, error)
+            log.warning("the status of %s %s was not accepted: %s", self._kind.name, key, error)
             return None
         except ApiError as error:
             self._again(key, 0.0)
             self._paused_until = self._clock.now() + (error.retry_after or _RETRY_SECONDS)
             if not self._failing:
-                log.warning("statuses of PodGroups cannot be written: %s", error)
+                log.warning("statuses of %ss cannot be written: %s", self._kind.name, error)
             self._failing = True
             return None
         self._failing = False

@@ -5,34 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from muster.framework.groups.book import GroupBook
-from muster.framework.groups.healing import HEALING_POLICY
 from muster.operator.podgroups.annotation_faults import AnnotationFaults
-from muster.operator.podgroups.controller import PodGroupController
 from muster.operator.podgroups.healing import Healer
-from muster.operator.podgroups.native import NativeGroupController
+from muster.operator.podgroups.status_controller import StatusController
 from muster.operator.podgroups.worker import GroupWorker, WorkerPorts
-from muster.plugins.coscheduling.api import API_VERSION as LABELLED
-from muster.plugins.coscheduling.api import KNOWN_ANNOTATIONS
-from muster.plugins.coscheduling.groups import PodGroups
-from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
-from muster.plugins.gangscheduling.api import API_VERSION as NATIVE
-from muster.plugins.gangscheduling.groups import Groups
-from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
 
 if TYPE_CHECKING:
-    from muster.operator.kube.informer import Informer
-
     from .process import Process
 
 
 def group_controllers(process: Process) -> list[GroupWorker]:
-    """One for each sort of group that a plugin of the process knows. To be started and stopped with it."""
+    """Those of each kind of groups that a plugin of the process keeps a book of. To be started and stopped with it."""
     controllers: list[GroupWorker] = []
-    labelled, native = process.engine.shared.get(COSCHEDULING), process.engine.shared.get(GANG_SCHEDULING)
     leading = process.leadership.may_write
     ports = WorkerPorts(
         process.writers.client,
@@ -48,18 +34,11 @@ def group_controllers(process: Process) -> list[GroupWorker]:
     def may_tell() -> bool:
         return leading() and process.watches.missing() is None
 
-    if isinstance(labelled, PodGroups):
-        labelled.may_tell = may_tell
-        keeper = PodGroupController(labelled, ports)
-        controllers += keeper, *_followers(labelled, ports, LABELLED, keeper.ended, known=KNOWN_ANNOTATIONS)
-    if isinstance(native, Groups):
-        native.may_tell = may_tell
-        writer = NativeGroupController(native, ports)
-        controllers += writer, *_followers(native, ports, NATIVE, writer.ended, known={HEALING_POLICY})
+    books = process.engine.books()
+    for kind in process.groups:
+        book = books.get(kind.plugin)
+        if book is not None:
+            book.may_tell = may_tell
+            keeper = StatusController(book, kind, book.reporter(), ports)
+            controllers += keeper, Healer(book, kind, ports, keeper.ended), AnnotationFaults(book, kind, ports)
     return controllers
-
-
-def _followers(
-    groups: GroupBook[Any], ports: WorkerPorts, api_version: str, ended: Informer[Any], *, known: Collection[str]
-) -> tuple[GroupWorker, ...]:
-    return Healer(groups, ports, api_version, ended), AnnotationFaults(groups, ports, api_version, known)

@@ -6,24 +6,21 @@ import asyncio
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 
 from muster.framework.contract.reservation import CapacityReserver
-from muster.framework.groups.book import GroupBook
 from muster.framework.scheduler.reports import LastDecision
 from muster.operator.metrics.exposition import blocks, registry_of
 from muster.operator.metrics.pod_resources import pod_resource_blocks
 from muster.operator.metrics.state import State, StateMetrics
 from muster.operator.serving import Sources, Unknown, application
-from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
-from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
 
 from .versions import KUBERNETES, own, python
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from muster.framework.config import KubeSchedulerConfiguration
     from muster.framework.queue.pending_pods import PendingPod
@@ -97,15 +94,13 @@ def pages(
     began = datetime.now(UTC)
     queue, cache, leadership = process.engine.queue, process.engine.cache, process.leadership
 
-    def books() -> Iterator[GroupBook[Any]]:
-        found = (process.engine.shared.get(key) for key in (COSCHEDULING, GANG_SCHEDULING))
-        return (groups for groups in found if isinstance(groups, GroupBook))
+    books = process.engine.books().values()
 
     def waiting_groups() -> int:
-        return sum(groups.waiting_groups() for groups in books())
+        return sum(groups.waiting_groups() for groups in books)
 
     def oldest_waiting_group() -> float:
-        return max((groups.oldest_waiting() for groups in books()), default=0.0)
+        return max((groups.oldest_waiting() for groups in books), default=0.0)
 
     def cache_size() -> Mapping[str, int]:
         return {"nodes": cache.node_count, "pods": cache.pod_count, "assumed_pods": cache.assumed_count}

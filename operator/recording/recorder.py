@@ -12,9 +12,6 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from muster.plugins.coscheduling.groups import PodGroups
-from muster.plugins.gangscheduling.groups import Groups
-
 from .calls import RecordedApi, RecordedBinder
 from .decisions import DecisionListener
 from .events import Added, Changed, Ended, Ending, Expired, Flushed, Gone, MemberEnded, Stepped, TaskWentOn, TimerEnded
@@ -70,9 +67,8 @@ class Recorder:
     def watch(self, engine: Engine) -> Engine:
         """The engine for those who drive it."""
         DecisionListener(engine, self.tell)
-        for key, books in engine.shared.items():
-            if isinstance(books, (PodGroups, Groups)):
-                setattr(books, FOLLOW_ENDED, self._ended_members(key, books.follow_ended))
+        for plugin, book in engine.books().items():
+            setattr(book, FOLLOW_ENDED, self._ended_members(plugin, book.follow_ended))
         return replace(
             engine,
             pods=cast("PodEventHandler", _Pods(self, PODS, engine.pods)),
@@ -85,10 +81,10 @@ class Recorder:
             scheduler=cast("Scheduler", _Scheduler(self, engine)),
         )
 
-    def _ended_members(self, key: str, follow: FollowEnded) -> FollowEnded:
+    def _ended_members(self, plugin: str, follow: FollowEnded) -> FollowEnded:
         def followed(uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
             was, now = (None if member is None else Ending(*member) for member in (old, new))
-            self.tell(MemberEnded(self.now(), key, uid, was, now))
+            self.tell(MemberEnded(self.now(), plugin, uid, was, now))
             follow(uid, old, new)
 
         return followed

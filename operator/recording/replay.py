@@ -22,8 +22,6 @@ from muster.framework.runtime.standstill import Standstill
 from muster.framework.scheduler.engine import build_engine
 from muster.framework.scheduler.node_choice import pick_best
 from muster.framework.scheduler.profile_handle import Ports
-from muster.plugins.coscheduling.groups import PodGroups
-from muster.plugins.gangscheduling.groups import Groups
 
 from .comparison import Comparison, Would, chosen
 from .decisions import DecisionListener, ranking
@@ -193,9 +191,9 @@ class Replay:
         if isinstance(event, Expired):
             self._engine.pods.expire(self._clock.now())
         if isinstance(event, MemberEnded):
-            books = self._engine.shared.get(event.books)
-            if isinstance(books, (PodGroups, Groups)):
-                books.follow_ended(event.uid, _ended(event.was), _ended(event.now))
+            book = self._engine.books().get(event.books)
+            if book is not None:
+                book.follow_ended(event.uid, _ended(event.was), _ended(event.now))
         if not isinstance(event, OfObject) or event.kind not in self._handlers:
             return
         kind, handler = self._handlers[event.kind]

@@ -35,6 +35,7 @@ class PodGroupKind(GroupKind[PodGroup]):
     annotations = KNOWN_ANNOTATIONS
     fields: Mapping[str, type[Any]] = {"spec": PodGroupSpec, "status": PodGroupStatus}
     counts_members = True
+    judges = True
 
     def group_of(self, pod: JoiningPod) -> str | None:
         """As the pod's labels name it."""

@@ -1,14 +1,44 @@
 """The condition `PodGroupInitiallyScheduled` as it should be now: kube-scheduler's `updatePodGroupCondition`.
 
-Pure: the controller hands in the object and the last word on it, and writes what comes out.
+Pure: the reporter hands in the object and the last word on it, and has what comes out written.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import StrEnum
+
 from muster.framework.model.times import rfc3339
 
 from .api import INITIALLY_SCHEDULED, Condition, PodGroup
-from .groups import Reason, Said
+
+
+class Reason(StrEnum):
+    """Why a group is, or is not, scheduled: the reasons of the condition, in Kubernetes' words."""
+
+    SCHEDULED = "Scheduled"
+    UNSCHEDULABLE = "Unschedulable"
+    SCHEDULER_ERROR = "SchedulerError"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The last word on a group.
+
+    Attributes:
+        generation: of its object that was decided about.
+        note: more for people, beyond what kube-scheduler has words for.
+    """
+
+    reason: Reason
+    message: str
+    generation: int
+    note: str = ""
+
+    @property
+    def scheduled(self) -> bool:
+        """Whether the group has been scheduled."""
+        return self.reason is Reason.SCHEDULED
 
 
 def next_condition(group: PodGroup, said: Said, *, now: float) -> Condition | None:

@@ -7,44 +7,22 @@ who is a member and who holds a node; all of it is rebuilt from the API after a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 
 from muster.framework.contract import Clock, Disruption, Part, Topology
 from muster.framework.contract.group_tree import COMPOSITE_PREFIX
 from muster.framework.groups.book import GroupBook
 from muster.framework.groups.healing import HealingPolicy, healing_policy
 from muster.framework.groups.members import EndedMember
+from muster.framework.groups.reporting import GroupReporter
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
 from .api import PodGroup, PodGroupSpec, group_key
 from .composite_api import CompositePodGroup, CompositePodGroupSpec
+from .conditions import Reason, Said
 from .hierarchy import Hierarchy, is_root, topology_of
+from .reporting import NativePodGroupReporter
 from .validation import fault
-
-
-class Reason(StrEnum):
-    """Why a group is, or is not, scheduled: the reasons of the condition, in Kubernetes' words."""
-
-    SCHEDULED = "Scheduled"
-    UNSCHEDULABLE = "Unschedulable"
-    SCHEDULER_ERROR = "SchedulerError"
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """The last word on a group.
-
-    Attributes:
-        generation: of its object that was decided about.
-        note: more for people, beyond what kube-scheduler has words for.
-    """
-
-    reason: Reason
-    message: str
-    generation: int
-    note: str = ""
 
 
 class Groups(GroupBook[PodGroup]):
@@ -226,6 +204,10 @@ class Groups(GroupBook[PodGroup]):
     def tree_around(self, group: str) -> Part | None:
         """The hierarchy that a PodGroup is in."""
         return self.tree(self.whole(group))
+
+    def reporter(self) -> GroupReporter:
+        """See `NativePodGroupReporter`."""
+        return NativePodGroupReporter(self, self._clock)
 
     def falling_with(self, group: str) -> Sequence[str]:
         """The other parts of its hierarchy that cannot go on when it cannot."""

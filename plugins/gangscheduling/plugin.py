@@ -40,7 +40,8 @@ from muster.framework.groups.nominations import MemberNominations
 from . import messages
 from .api import NAME, NEVER, POD_GROUPS, PodGroup, group_key
 from .composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
-from .groups import Groups, Reason
+from .conditions import Reason
+from .groups import Groups
 from .hierarchy import is_root
 from .kind import NATIVE_POD_GROUP_KIND
 from .validation import fault

@@ -12,8 +12,9 @@ from muster.framework.groups.members import Counts, EndedMember, Members
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.store import Store
-from muster.operator.podgroups.ended_pods import EndedPod, EndedPods, group_by_label
+from muster.operator.podgroups.ended_pods import EndedPod, EndedPods
 from muster.plugins.coscheduling.api import GROUP_LABELS, group_key
+from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 
 CURRENT, SIGS, MING = GROUP_LABELS
 TRAIN = "ml/train"
@@ -52,7 +53,7 @@ def book(*pods: PodInfo) -> Members:
 
 def endings(members: Members) -> Store[Any]:
     """What the watch of ended pods knows, told to the book."""
-    return Store(EndedPods(group_by_label, members.follow_ended))
+    return Store(EndedPods(POD_GROUP_KIND.group_of, members.follow_ended))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from muster.framework.contract.group_tree import COMPOSITE_PREFIX
 from muster.framework.scheduler.explain import explain
-from muster.plugins.gangscheduling.groups import Reason
+from muster.plugins.gangscheduling.conditions import Reason
 from tests.builders import make_node, make_pod
 from tests.gangscheduling.world import COMPOSITE_KIND, NO_VICTIMS, World, make_members
 

@@ -13,12 +13,12 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.client import ApiClient
 from muster.operator.podgroups.annotation_faults import AnnotationFaults
-from muster.operator.podgroups.ended_pods import group_by_spec
 from muster.operator.podgroups.healing import Healer
 from muster.operator.podgroups.worker import WorkerPorts
-from muster.plugins.gangscheduling.api import API_VERSION, PodGroup
+from muster.plugins.gangscheduling.api import PodGroup
 from muster.plugins.gangscheduling.composite_api import CompositePodGroup
 from muster.plugins.gangscheduling.groups import Groups
+from muster.plugins.gangscheduling.kind import NATIVE_POD_GROUP_KIND, NativePodGroupKind
 from tests.coscheduling.controller.groups import Clock, Recorder
 from tests.coscheduling.controller.test_healing import Evictions, watch
 from tests.gangscheduling.world import make_composite, make_group, make_members
@@ -44,8 +44,8 @@ class Stage:
         self.clock, self.client, self.recorder = Clock(), Evictions(), Recorder()
         self.groups = Groups(self.clock)
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: True)
-        self.ended = watch(self.client, self.clock, self.groups, group_by_spec)
-        self.healer = Healer(self.groups, ports, API_VERSION, self.ended)
+        self.ended = watch(self.client, self.clock, self.groups, NATIVE_POD_GROUP_KIND.group_of)
+        self.healer = Healer(self.groups, NATIVE_POD_GROUP_KIND, ports, self.ended)
         self.pods: dict[str, PodInfo] = {}
         for name, count in PODS.items():
             body = make_group(name, count, parentCompositePodGroupName="job" if name == "leader" else "inner")
@@ -132,7 +132,7 @@ async def test_a_policy_that_cannot_be_read_is_told_once_on_its_object_and_leave
     policies = {"workers": misspelt, "inner": misspelt, "job": RESTART}
     stage = Stage(needed={"job": 1, "inner": 1}, policies=policies)
     ports = WorkerPorts(cast("ApiClient", stage.client), stage.recorder, stage.clock, leading=lambda: True)
-    faults = AnnotationFaults(stage.groups, ports, API_VERSION, {HEALING_POLICY})
+    faults = AnnotationFaults(stage.groups, NATIVE_POD_GROUP_KIND, ports)
     faults.start()
 
     def put(name: str, policy: str) -> None:
@@ -175,8 +175,11 @@ async def test_a_policy_that_cannot_be_read_is_told_once_on_its_object_and_leave
 async def test_an_unknown_annotation_under_the_prefix_is_reported_with_the_nearest_known_one() -> None:
     stage = Stage(needed={"job": 1, "inner": 1}, policies={})
     ports = WorkerPorts(cast("ApiClient", stage.client), stage.recorder, stage.clock, leading=lambda: True)
-    known = {HEALING_POLICY, "muster-scheduler.io/required-topology"}
-    faults = AnnotationFaults(stage.groups, ports, API_VERSION, known)
+
+    class Known(NativePodGroupKind):
+        annotations = frozenset({HEALING_POLICY, "muster-scheduler.io/required-topology"})
+
+    faults = AnnotationFaults(stage.groups, Known(), ports)
     faults.start()
     body = make_group("workers", PODS["workers"], parentCompositePodGroupName="inner")
     body["metadata"]["annotations"] = {

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.framework.groups.members import EndedMember
-from muster.plugins.gangscheduling.groups import Reason
+from muster.plugins.gangscheduling.conditions import Reason
 from tests.builders import make_node, make_pod
 from tests.gangscheduling.world import NO_VICTIMS, World, make_group, make_members
 

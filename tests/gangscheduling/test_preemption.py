@@ -9,7 +9,8 @@ import pytest
 from muster.framework.contract import Disruption, PodInfo
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.profile_handle import Ports
-from muster.plugins.gangscheduling.groups import Groups, Reason, Said
+from muster.plugins.gangscheduling.conditions import Reason, Said
+from muster.plugins.gangscheduling.groups import Groups
 from muster.plugins.gangscheduling.plugin import SHARED
 from tests.builders import PodDict, make_node
 from tests.coscheduling.preemption.evicting import EvictingWorld, plain

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from muster.plugins.gangscheduling.groups import Groups, Reason, Said
+from muster.plugins.gangscheduling.conditions import Reason, Said
+from muster.plugins.gangscheduling.groups import Groups
 from muster.plugins.gangscheduling.plugin import SHARED
 from muster.testing import VirtualScheduler
 from tests.builders import PodDict, make_pod

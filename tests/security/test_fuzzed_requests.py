@@ -28,6 +28,7 @@ from muster.operator.podgroups.admission import refusals
 from muster.operator.serving import Server, application
 from muster.operator.web.safety import KEY
 from muster.plugins.coscheduling import disruption
+from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 from muster.plugins.coscheduling.topology import ANNOTATIONS, AnnotationError, topology_of
 from muster.testing import make_pod
 from tests.coscheduling.controller.test_webhook import ASKED, REVIEW
@@ -92,7 +93,7 @@ def test_a_run_time_is_read_or_none_and_ends_at_a_moment_that_can_be_told(text: 
 @MANY
 @given(changed(GROUP).filter(lambda group: isinstance(group, dict)), st.none() | changed(GROUP))
 def test_faults_of_a_group_name_their_field(new: dict[str, Any], old: Any) -> None:
-    for line in refusals(old if isinstance(old, dict) else None, new):
+    for line in refusals(POD_GROUP_KIND, old if isinstance(old, dict) else None, new):
         assert line.startswith(("spec", "metadata"))
         assert ": " in line
 
@@ -102,7 +103,7 @@ async def test_reviews(caplog: pytest.LogCaptureFixture) -> None:
 
     async def decide(review: Any, **_: Any) -> Any:
         asked = review["request"]
-        faults = refusals(asked.get("oldObject"), asked.get("object") or {})
+        faults = refusals(POD_GROUP_KIND, asked.get("oldObject"), asked.get("object") or {})
         return {"response": {"uid": asked["uid"], "allowed": not faults}}
 
     good = encoded(REVIEW | {"request": ASKED | {"object": GROUP}})

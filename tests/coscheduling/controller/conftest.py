@@ -25,13 +25,14 @@ from muster.operator.kube.events import EventRecorder
 from muster.operator.kube.informer import Informer, Listed
 from muster.operator.kube.transport import Transport
 from muster.operator.podgroups.admission import Admission, AdmissionServing
-from muster.operator.podgroups.controller import PodGroupController
+from muster.operator.podgroups.status_controller import StatusController
 from muster.operator.podgroups.worker import WorkerPorts
 from muster.operator.process.clock import LoopClock
 from muster.operator.process.watches import PODS
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
 from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
 from tests.deployed import define_pod_groups
@@ -46,7 +47,7 @@ GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1"
 class Running:
     """A controller at work, and what it reads."""
 
-    controller: PodGroupController
+    controller: StatusController
     groups: PodGroups
 
 
@@ -120,11 +121,13 @@ async def control(kubeconfig: Path, admission: AdmissionServing | None = None) -
             Informer(client, kinds, Watched(onlooker.on_group)),
         )
         ports = WorkerPorts(client, recorder, clock, leading=lambda: True, synced=[pods.synced])
-        controller = PodGroupController(groups, ports)
+        controller = StatusController(groups, POD_GROUP_KIND, groups.reporter(), ports)
         validating = None
         if admission is not None:
             login = partial(log_in, connection)
-            validating = Admission(admission, client, login, claim_signals=leave_signals_alone, sleep=hurried)
+            validating = Admission(
+                admission, [POD_GROUP_KIND], client, login, claim_signals=leave_signals_alone, sleep=hurried
+            )
             validating.start()
         recorder.start()
         controller.start()
@@ -167,7 +170,7 @@ async def running(
 
     It writes ten times as often as in earnest, so that nobody waits for it.
     """
-    monkeypatch.setattr("muster.operator.podgroups.controller.WRITE_PERIOD", 0.1)
+    monkeypatch.setattr("muster.operator.podgroups.status_controller.WRITE_PERIOD", 0.1)
     define_pod_groups(control_plane)
     async with control(admin_kubeconfig) as made:
         yield made

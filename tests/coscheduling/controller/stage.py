@@ -12,12 +12,13 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.standstill import Standstill
 from muster.framework.runtime.waiting import WaitingPods
 from muster.operator.kube.client import ApiClient
-from muster.operator.podgroups.controller import PodGroupController
+from muster.operator.podgroups.status_controller import StatusController
 from muster.operator.podgroups.worker import WorkerPorts
 from muster.plugins.coscheduling.announcements import Reason
 from muster.plugins.coscheduling.api import GROUP_LABELS, PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
 from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 
 from .groups import Clock, FakeClient, Recorder, told
 
@@ -42,7 +43,7 @@ class Stage:
     def begin(self) -> None:
         """A controller begins, be it after another."""
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: self.leads)
-        self.controller = PodGroupController(self.groups, ports)
+        self.controller = StatusController(self.groups, POD_GROUP_KIND, self.groups.reporter(), ports)
 
     def hear(self, body: Mapping[str, Any]) -> None:
         """The informer sees a PodGroup."""

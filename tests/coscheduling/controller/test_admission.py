@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from muster.operator.podgroups.admission import AdmissionServing, refusals
+from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 from tests.controlplane.api import Api, ApiError
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.ports import free_port
@@ -44,7 +45,7 @@ MINIMUM = "spec.minMember: Invalid value: 0: should be greater than or equal to 
     ],
 )
 def test_a_spec_is_judged_when_it_is_new(old: dict[str, Any] | None, new: dict[str, Any], found: list[str]) -> None:
-    assert refusals(old, new) == found
+    assert refusals(POD_GROUP_KIND, old, new) == found
 
 
 @pytest.fixture

@@ -19,12 +19,13 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.kube.errors import ApiError, TooManyRequests, Unreachable
 from muster.operator.kube.informer import Informer, Timing
 from muster.operator.kube.transport import Reply
-from muster.operator.podgroups.ended_pods import GroupOf, ended_pods, group_by_label
+from muster.operator.podgroups.ended_pods import GroupOf, ended_pods
 from muster.operator.podgroups.healing import Healer
 from muster.operator.podgroups.worker import WorkerPorts
-from muster.plugins.coscheduling.api import API_VERSION, PodGroup
+from muster.plugins.coscheduling.api import PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
 from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 from tests.coscheduling.objects import make_member
 
 from .groups import Clock, Recorder, pod_group
@@ -101,8 +102,8 @@ class Stage:
         self.groups = PodGroups(CoschedulingArgs(), self.clock, WaitingPods(Standstill()))
         self.leads = True
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: self.leads)
-        self.ended = watch(self.client, self.clock, self.groups, group_by_label)
-        self.healer = Healer(self.groups, ports, API_VERSION, self.ended)
+        self.ended = watch(self.client, self.clock, self.groups, POD_GROUP_KIND.group_of)
+        self.healer = Healer(self.groups, POD_GROUP_KIND, ports, self.ended)
         body = pod_group("train", namespace="default")
         body["metadata"]["annotations"] = {"muster-scheduler.io/healing-policy": policy}
         self.groups.follow_group("default/train", from_plain(body, PodGroup))

@@ -5,9 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from muster.operator.podgroups.events import event_of, notices
+from muster.operator.podgroups.events import event_of
 from muster.plugins.coscheduling.announcements import Announcement, Reason
-from muster.plugins.coscheduling.api import API_VERSION, SCHEDULED, Condition, PodGroup, PodGroupStatus
+from muster.plugins.coscheduling.api import POD_GROUPS, SCHEDULED, Condition, PodGroup, PodGroupStatus
+from muster.plugins.coscheduling.notices import notices
 
 from .groups import pod_group
 
@@ -99,7 +100,7 @@ def test_an_event_names_the_group_but_not_its_version() -> None:
     of["metadata"] |= {"uid": "u1", "resourceVersion": "41"}
     train = msgspec.json.decode(msgspec.json.encode(of), type=PodGroup)
     [notice] = notices(train, status(), status("Scheduled"), None)
-    event = event_of(notice, train.metadata, API_VERSION, reporter="muster")
+    event = event_of(notice, POD_GROUPS, train.metadata, reporter="muster")
     assert msgspec.to_builtins(event.regarding) == {
         "kind": "PodGroup",
         "namespace": "ml",

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from muster.operator.podgroups.controller import status_patch
 from muster.plugins.coscheduling.api import PodGroup, PodGroupStatus
+from muster.plugins.coscheduling.reporting import status_patch
 
 from .situations import statuses
 

@@ -1,0 +1,66 @@
+"""What people are told of groups: statuses to write and Events, as a plugin's book of groups decides it.
+
+The process asks: one worker for each kind of groups, which writes a group at most once a second, and only while the
+process leads. The reporter is pure but for what it remembers of what was written.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+
+class Notice(NamedTuple):
+    """An Event's variable parts; `kind` is Normal or Warning."""
+
+    kind: str
+    reason: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """When a group is to be looked at: in so many seconds, a patient one after all others that are due."""
+
+    after: float = 0.0
+    patient: bool = False
+
+
+def _nothing(_: bytes | None) -> Iterable[Notice]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is new of a group.
+
+    Attributes:
+        patch: of the status subresource of its object, in JSON; None where it need not be written.
+        strategic: whether that is a strategic merge patch, which only the API's own kinds take, not a merge patch.
+        accepted: called once the patch was accepted, with the object as the server answered, or with None where there
+            is no patch. It answers the Events that people are to be told.
+    """
+
+    patch: bytes | None = None
+    strategic: bool = False
+    accepted: Callable[[bytes | None], Iterable[Notice]] = _nothing
+
+
+class GroupReporter(ABC):
+    """Says what is to be written and told of the groups of one book.
+
+    Attributes:
+        counts_ended: whether it counts members that have ended: then it is asked for no report before these are known.
+    """
+
+    counts_ended: ClassVar[bool] = False
+
+    @abstractmethod
+    def look(self, group: str) -> Look | None:
+        """When to ask for a report on a group of which something changed, or that is gone; None for not at all."""
+
+    @abstractmethod
+    def report(self, group: str) -> Report | None:
+        """What is new of a group that exists; None for nothing. Asked again when the patch was not accepted."""
