@@ -19,7 +19,6 @@ from .contract.handle import Handle
 from .contract.plugin import MAX_NODE_SCORE, Args, FilterPlugin, ScorePlugin, Scores
 from .contract.status import Code, Status
 from .contract.verdicts import StatusTable, Verdicts
-from .contract.whole_nodes import WHOLE_NODES, WholeNode
 from .model.pod_info import PodInfo, PodSignature
 from .snapshot.journal import DependsOn
 from .snapshot.view import NodeInfo, NodeView
@@ -128,9 +127,3 @@ class PerNodeScore(ScorePlugin[Args]):
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
         """`score_node` of each node."""
         return np.fromiter((self.score_node(state, pod, node) for node in nodes), np.int64, len(nodes))
-
-
-def whole_node(handle: Handle, name: str) -> WholeNode | None:
-    """The node as the second watch last reported it; None while that watch does not know it."""
-    found = handle.lister(WHOLE_NODES.resource).get(name)
-    return found if isinstance(found, WholeNode) else None

@@ -32,7 +32,7 @@ from muster.framework.contract import (
     Status,
     WatchedKind,
 )
-from muster.framework.contract.handle import HasMetadata
+from muster.framework.contract.handle import HasMetadata, Lister, Obj
 from muster.framework.metrics import SchedulerMetrics
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.plugins.catalog import IN_TREE
@@ -59,10 +59,10 @@ class _Lister:
     def __init__(self) -> None:
         self.objects: dict[str, Any] = {}
 
-    def get(self, key: str) -> object | None:
+    def get(self, key: str) -> Any:
         return self.objects.get(key)
 
-    def list(self) -> Iterable[object]:
+    def list(self) -> Iterable[Any]:
         return self.objects.values()
 
 
@@ -76,8 +76,8 @@ class _Handle:
     values: dict[str, Any]
     metrics: SchedulerMetrics
 
-    def lister(self, resource: str) -> _Lister:
-        return self.listers[resource]
+    def lister(self, kind: WatchedKind[Obj]) -> Lister[Obj]:
+        return self.listers[kind.resource]
 
     def activate(self, pods: Mapping[str, PodInfo]) -> None:
         """There is no queue here."""

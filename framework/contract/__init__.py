@@ -31,7 +31,7 @@ from .decision import (
     PodDecision,
     RoomInAll,
 )
-from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintFunction
+from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintAbout, HintFunction
 from .extender import Victims
 from .group import Disruption, DisruptionPlugin, GroupPlugin, ObjectFollower, PodFollower
 from .group_tree import Part, Shortage
@@ -43,6 +43,7 @@ from .handle import (
     ConditionWriter,
     EventSink,
     Handle,
+    HasMetadata,
     Lister,
     Timer,
     WaitingPod,
@@ -121,7 +122,9 @@ __all__ = [
     "GroupStatus",
     "GroupView",
     "Handle",
+    "HasMetadata",
     "Hint",
+    "HintAbout",
     "HintFunction",
     "Int64",
     "JoiningPod",

@@ -9,9 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, IntFlag, StrEnum
-from typing import Any
+from typing import Any, Generic, Literal, overload
 
+from typing_extensions import TypeVar
+
+from ..model.node import Node
 from ..model.pod_info import PodInfo
+from .handle import Obj, WatchedKind
+
+About = TypeVar("About", default=Any)
+"""The type of the objects that an event is about."""
 
 
 class EventResource(StrEnum):
@@ -71,9 +78,9 @@ class Action(IntFlag):
     ALL = 16383
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterEvent:
-    """An event, or in a registration a set of events.
+@dataclass(frozen=True, slots=True, init=False)
+class ClusterEvent(Generic[About]):
+    """An event, or in a registration a set of events. `ClusterEvent(PERMITS, …)` is about a kind that a plugin watches.
 
     Attributes:
         resource: the kind of object.
@@ -84,6 +91,28 @@ class ClusterEvent:
     resource: str
     action: Action
     label: str = ""
+
+    @overload
+    def __init__(
+        self: ClusterEvent[Node], resource: Literal[EventResource.NODE], action: Action, label: str = ""
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: ClusterEvent[PodInfo],
+        resource: Literal[
+            EventResource.POD, EventResource.ASSIGNED_POD, EventResource.UNSCHEDULED_POD, EventResource.TARGET_POD
+        ],
+        action: Action,
+        label: str = "",
+    ) -> None: ...
+    @overload
+    def __init__(self: ClusterEvent[Obj], resource: WatchedKind[Obj], action: Action, label: str = "") -> None: ...
+    @overload
+    def __init__(self, resource: str, action: Action, label: str = "") -> None: ...
+    def __init__(self, resource: str | WatchedKind[Any], action: Action, label: str = "") -> None:
+        object.__setattr__(self, "resource", resource.resource if isinstance(resource, WatchedKind) else resource)
+        object.__setattr__(self, "action", action)
+        object.__setattr__(self, "label", label)
 
     @property
     def wildcard(self) -> bool:
@@ -112,15 +141,21 @@ class Hint(Enum):
 
 
 HintFunction = Callable[[PodInfo, Any, Any], Hint]
-"""`(pod, old, new) -> Hint`: `old` is None for an add, `new` is None for a delete. An exception counts as QUEUE.
+"""`(pod, old, new) -> Hint`: `old` is None for an add, `new` is None for a delete. An exception counts as QUEUE."""
+HintAbout = (
+    Callable[[PodInfo, About, About], Hint]
+    | Callable[[PodInfo, None, About], Hint]
+    | Callable[[PodInfo, About, None], Hint]
+)
+"""A `HintFunction` about objects of one type: `Node`, `PodInfo`, or the struct of a watched kind.
 
-Both objects are of the type that belongs to the registered resource (`Node`, `PodInfo`, or the watched kind's struct),
-and a hint names that type: `def room_made(self, pod: PodInfo, old: Node | None, new: Node | None) -> Hint`.
+A hint for adds and deletes takes `old: Permit | None, new: Permit | None`; one that is registered for updates alone,
+for adds alone or for deletes alone may name what it then gets.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class EventRegistration:
+@dataclass(frozen=True, slots=True, init=False)
+class EventRegistration(Generic[About]):
     """Events that may help a pod which the plugin rejected; without a `hint` each of them does.
 
     Attributes:
@@ -136,12 +171,29 @@ class EventRegistration:
             one, so that false is worth a word where they may be thousands.
     """
 
-    event: ClusterEvent
+    event: ClusterEvent[About]
     hint: HintFunction | None = None
     by_signature: bool = False
     by_class: bool = False
     by_group: bool = False
     of_gated: bool = True
+
+    def __init__(
+        self,
+        event: ClusterEvent[About],
+        hint: HintAbout[About] | None = None,
+        *,
+        by_signature: bool = False,
+        by_class: bool = False,
+        by_group: bool = False,
+        of_gated: bool = True,
+    ) -> None:
+        object.__setattr__(self, "event", event)
+        object.__setattr__(self, "hint", hint)
+        object.__setattr__(self, "by_signature", by_signature)
+        object.__setattr__(self, "by_class", by_class)
+        object.__setattr__(self, "by_group", by_group)
+        object.__setattr__(self, "of_gated", of_gated)
 
 
 NODE_ADD = ClusterEvent(EventResource.NODE, Action.ADD, "NodeAdd")

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol
+
+from typing_extensions import TypeVar
 
 from ..metrics import SchedulerMetrics
 from ..model.meta import ObjectMeta
@@ -24,17 +26,20 @@ from .status import Status
 from .verdicts import Diagnosis
 
 T = TypeVar("T")
+Obj = TypeVar("Obj", bound="HasMetadata", default=Any)
+"""The type of a kind's objects."""
+Obj_co = TypeVar("Obj_co", covariant=True, default=Any)
 
 MAX_WAIT_SECONDS = 15 * 60.0
 """The longest that Permit may hold a pod."""
 
 
 @dataclass(frozen=True, slots=True)
-class WatchedKind:
-    """A kind of object that a plugin wants to have listed and watched.
+class WatchedKind(Generic[Obj]):
+    """A kind of object that a plugin wants to have listed and watched: `WatchedKind[Permit]` is a kind of `Permit`s.
 
     Attributes:
-        resource: what its cluster events are about, and what to ask the handle's `lister` for.
+        resource: the name that its cluster events carry, `<plural>.<version>.<group>` for a kind of one's own.
         path: of the list over all namespaces, e.g. `/apis/scheduling.x-k8s.io/v1alpha1/podgroups`.
         type: the struct to decode; its fields are all that is kept.
         optional: whether scheduling starts without it when the API does not serve it (yet).
@@ -43,7 +48,7 @@ class WatchedKind:
 
     resource: str
     path: str
-    type: type[HasMetadata]
+    type: type[Obj]
     optional: bool = False
     kind: str = ""
 
@@ -107,14 +112,14 @@ class Clock(Protocol):
         ...
 
 
-class Lister(Protocol):
+class Lister(Protocol[Obj_co]):
     """The objects of one watched kind, as last seen."""
 
-    def get(self, key: str) -> object | None:
+    def get(self, key: str) -> Obj_co | None:
         """The object with this `namespace/name` (or name, when not namespaced)."""
         ...
 
-    def list(self) -> Iterable[object]:
+    def list(self) -> Iterable[Obj_co]:
         """All objects, in no order."""
         ...
 
@@ -304,10 +309,10 @@ class Handle(Protocol):
         """
         ...
 
-    def lister(self, resource: str) -> Lister:
-        """Objects of a kind that the plugin declared in `watches`. To be asked for when it is used, not before.
+    def lister(self, kind: WatchedKind[Obj]) -> Lister[Obj]:
+        """Objects of a kind that the plugin declared in `watches`. Call it whenever objects are read, not before.
 
-        Raises KeyError for a kind that no plugin declared.
+        Raises KeyError for a kind that no plugin of any profile declared.
         """
         ...
 

@@ -14,7 +14,7 @@ from ..contract.api import Api, NoApi
 from ..contract.cycle_state import CycleState, Unfinished
 from ..contract.events import ASSIGNED_POD_DELETE
 from ..contract.extender import Extender, PreemptionQuestion, Victims
-from ..contract.handle import Binder, Clock, ConditionWriter, EventSink, Lister, Timer
+from ..contract.handle import Binder, Clock, ConditionWriter, EventSink, Lister, Obj, Timer, WatchedKind
 from ..contract.pod_group import DisruptionUnit
 from ..contract.status import Status
 from ..contract.verdicts import Diagnosis
@@ -212,9 +212,9 @@ class ProfileHandle:
         """Turn a pod away that has a node but is not bound."""
         return self.waiting_pods.preempt(uid, plugin)
 
-    def lister(self, resource: str) -> Lister:
+    def lister(self, kind: WatchedKind[Obj]) -> Lister[Obj]:
         """Objects of a kind that a plugin declared in `watches`. Raises KeyError for any other."""
-        return self.ports.listers[resource]
+        return self.ports.listers[kind.resource]
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Run this beside everything else."""

@@ -68,10 +68,10 @@ class KnownObjects:
         """There is this object, too, or this version of it."""
         self._by_key[obj.metadata.key] = obj
 
-    def get(self, key: str) -> object | None:
+    def get(self, key: str) -> Any | None:
         """The object with this `namespace/name` (or name, when not namespaced)."""
         return self._by_key.get(key)
 
-    def list(self) -> Iterable[object]:
+    def list(self) -> Iterable[Any]:
         """All objects."""
         return self._by_key.values()

@@ -7,10 +7,9 @@ it has. The rules are those of kube-scheduler's plugin of this name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 from muster.framework.config.args import DefaultPreemptionArgs
 from muster.framework.contract import (
@@ -39,7 +38,7 @@ from muster.framework.contract import (
     fit_error,
 )
 
-from .budgets import POD_DISRUPTION_BUDGETS, Budgets, PodDisruptionBudget
+from .budgets import POD_DISRUPTION_BUDGETS, Budgets
 from .candidates import pick_one_node
 from .dry_run import NO_VICTIMS, DryRun, VictimSearch
 from .executor import Executor, Preemptor, terminating_by_preemption
@@ -246,8 +245,7 @@ class DefaultPreemption(
         return Evictions(node_name, going, nodes, self._budgets().forbidding(going))
 
     def _budgets(self) -> Budgets:
-        listed = self.handle.lister(POD_DISRUPTION_BUDGETS.resource).list()
-        return Budgets(cast("Iterable[PodDisruptionBudget]", listed))
+        return Budgets(self.handle.lister(POD_DISRUPTION_BUDGETS).list())
 
     def _candidates_wanted(self, nodes: int) -> int:
         share = nodes * self._args.min_candidate_nodes_percentage // 100

@@ -6,9 +6,9 @@ and none of its pods holds a node.
 
 from __future__ import annotations
 
-from typing import Protocol, cast
+from typing import Protocol
 
-from muster.framework.contract import EventResource, Handle, PodInfo
+from muster.framework.contract import EventResource, Handle, PodInfo, WatchedKind
 from muster.framework.model.devices import ConsumerReference
 from muster.framework.model.meta import ObjectMeta
 from muster.framework.model.pod import PodResourceClaim
@@ -25,6 +25,10 @@ class _PodGroup(Protocol):
 
     @property
     def spec(self) -> _Spec: ...
+
+
+_POD_GROUPS = WatchedKind(EventResource.NATIVE_POD_GROUP, "/apis/scheduling.k8s.io/v1beta1/podgroups", _PodGroup)
+"""Read where the plugin of such groups watches them; this plugin does not."""
 
 
 class Consumers:
@@ -79,10 +83,9 @@ class Consumers:
         if not key:
             return None
         try:
-            found = self._handle.lister(EventResource.NATIVE_POD_GROUP).get(key)
-        except KeyError:  # no plugin of any profile knows such groups
+            return self._handle.lister(_POD_GROUPS).get(key)
+        except KeyError:  # no plugin of any profile watches such groups
             return None
-        return cast("_PodGroup | None", found)
 
 
 def itself(pod: PodInfo) -> ConsumerReference:

@@ -65,6 +65,8 @@ MOST_CHARACTERS = 10 * 1024
 """Of selectors in a pod's claims: as many as the API takes in one. Five hundred take a millisecond to compile."""
 _TOO_LONG = f"too many characters in selectors of the resource claims: at most {MOST_CHARACTERS}"
 
+_CLAIMS = WatchedKind(EventResource.RESOURCE_CLAIM, f"{DEVICES_API}/resourceclaims", ResourceClaim, optional=True)
+
 
 class DynamicResources(
     PreEnqueuePlugin[DynamicResourcesArgs],
@@ -84,7 +86,7 @@ class DynamicResources(
     name = "DynamicResources"
     args_model = DynamicResourcesArgs
     watches = (
-        WatchedKind(EventResource.RESOURCE_CLAIM, f"{DEVICES_API}/resourceclaims", ResourceClaim, optional=True),
+        _CLAIMS,
         WatchedKind(EventResource.DEVICE_CLASS, f"{DEVICES_API}/deviceclasses", DeviceClass, optional=True),
         WatchedKind(EventResource.RESOURCE_SLICE, f"{DEVICES_API}/resourceslices", ResourceSlice, optional=True),
         WatchedKind(TAINT_RULE, f"{DEVICES_API}/devicetaintrules", DeviceTaintRule, optional=True),
@@ -275,7 +277,7 @@ class DynamicResources(
         came_or_changed = Action.ADD | Action.UPDATE
         return [
             EventRegistration(ClusterEvent(EventResource.NODE, node)),
-            EventRegistration(ClusterEvent(EventResource.RESOURCE_CLAIM, came_or_changed | Action.DELETE), claim),
+            EventRegistration(ClusterEvent(_CLAIMS, came_or_changed | Action.DELETE), claim),
             EventRegistration(
                 ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM), itself
             ),

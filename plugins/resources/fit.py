@@ -177,9 +177,7 @@ class NodeResourcesFit(
                 ClusterEvent(EventResource.ASSIGNED_POD, Action.UPDATE_POD_SCALE_DOWN), shrank, by_signature=True
             ),
             EventRegistration(ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_SCALE_DOWN)),
-            EventRegistration(
-                ClusterEvent(EventResource.DEVICE_CLASS, Action.ADD | Action.UPDATE), class_serves, by_signature=True
-            ),
+            EventRegistration(ClusterEvent(_CLASSES, Action.ADD | Action.UPDATE), class_serves, by_signature=True),
         ]
 
     def _offered(self, demand: Demand, nodes: NodeView) -> Amounts:

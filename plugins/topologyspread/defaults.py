@@ -36,10 +36,10 @@ _SYSTEM = (
     TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=SOFT),
     TopologySpreadConstraint(max_skew=5, topology_key="topology.kubernetes.io/zone", when_unsatisfiable=SOFT),
 )
-_CONTROLLERS: Mapping[tuple[str, str], str] = {
-    ("v1", "ReplicationController"): EventResource.REPLICATION_CONTROLLER,
-    ("apps/v1", "ReplicaSet"): EventResource.REPLICA_SET,
-    ("apps/v1", "StatefulSet"): EventResource.STATEFUL_SET,
+_CONTROLLERS: Mapping[tuple[str, str], WatchedKind] = {
+    ("v1", "ReplicationController"): _REPLICATION_CONTROLLERS,
+    ("apps/v1", "ReplicaSet"): _REPLICA_SETS,
+    ("apps/v1", "StatefulSet"): _STATEFUL_SETS,
 }
 
 
@@ -81,9 +81,9 @@ class Siblings:
         """What picks the pods that the pod is to be spread from; None when nothing does."""
         selector = with_labels(self._picked_by_services(pod))
         owner = controller_of(pod)
-        resource = _CONTROLLERS.get((owner.api_version, owner.kind)) if owner is not None else None
-        if owner is not None and resource is not None:
-            found = self._handle.lister(resource).get(f"{pod.namespace}/{owner.name}")
+        kind = _CONTROLLERS.get((owner.api_version, owner.kind)) if owner is not None else None
+        if owner is not None and kind is not None:
+            found = self._handle.lister(kind).get(f"{pod.namespace}/{owner.name}")
             if isinstance(found, ReplicationController):
                 selector = with_labels({**self._picked_by_services(pod), **(found.spec.selector or {})})
             elif isinstance(found, (ReplicaSet, StatefulSet)):

@@ -13,12 +13,12 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import SnapshotReader
+from muster.framework.contract import SnapshotReader, WatchedKind
 from muster.framework.model.volume_migration import Handle
 from muster.framework.model.volumes import CSINode, VolumeAttachment
 
 from .counted import CountError, volumes_of
-from .storage import Storage
+from .storage import Obj, Storage
 
 T = TypeVar("T")
 Counts = npt.NDArray[np.int64]
@@ -194,9 +194,9 @@ class _Noting(Storage):
         super().__init__(storage.handle)
         self.looked_at: set[tuple[str, str]] = set()
 
-    def _get(self, resource: str, key: str, kind: type[T]) -> T | None:
-        self.looked_at.add((resource, key))
-        return super()._get(resource, key, kind)
+    def _get(self, kind: WatchedKind[Obj], key: str) -> Obj | None:
+        self.looked_at.add((kind.resource, key))
+        return super()._get(kind, key)
 
 
 def _key(obj: object | None) -> str:

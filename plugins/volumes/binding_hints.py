@@ -11,6 +11,7 @@ from muster.framework.model.volumes import CSIDriver, CSINode, CSIStorageCapacit
 
 from .capacities import limit_of
 from .hints import mounted_claim
+from .storage import CAPACITIES, CLAIMS, CLASSES, CSI_DRIVERS, CSI_NODES, VOLUMES
 
 _ADD_OR_UPDATE = Action.ADD | Action.UPDATE
 
@@ -41,12 +42,12 @@ def _more_capacity(pod: PodInfo, old: CSIStorageCapacity | None, new: CSIStorage
 
 
 REGISTRATIONS: Final = (
-    EventRegistration(ClusterEvent(EventResource.STORAGE_CLASS, _ADD_OR_UPDATE), _other_topologies),
-    EventRegistration(ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, _ADD_OR_UPDATE), mounted_claim),
-    EventRegistration(ClusterEvent(EventResource.PERSISTENT_VOLUME, _ADD_OR_UPDATE)),
+    EventRegistration(ClusterEvent(CLASSES, _ADD_OR_UPDATE), _other_topologies),
+    EventRegistration(ClusterEvent(CLAIMS, _ADD_OR_UPDATE), mounted_claim),
+    EventRegistration(ClusterEvent(VOLUMES, _ADD_OR_UPDATE)),
     EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)),
-    EventRegistration(ClusterEvent(EventResource.CSI_NODE, _ADD_OR_UPDATE), _other_plugins_migrated),
-    EventRegistration(ClusterEvent(EventResource.CSI_DRIVER, Action.UPDATE), _capacity_counts_no_more),
-    EventRegistration(ClusterEvent(EventResource.CSI_STORAGE_CAPACITY, _ADD_OR_UPDATE), _more_capacity),
+    EventRegistration(ClusterEvent(CSI_NODES, _ADD_OR_UPDATE), _other_plugins_migrated),
+    EventRegistration(ClusterEvent(CSI_DRIVERS, Action.UPDATE), _capacity_counts_no_more),
+    EventRegistration(ClusterEvent(CAPACITIES, _ADD_OR_UPDATE), _more_capacity),
 )
 """kube-scheduler's registrations, in its order."""

@@ -86,11 +86,11 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None], EnqueueExtensi
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Nodes that come to take more volumes, volumes that leave, and claims that were missing."""
         return [
-            EventRegistration(ClusterEvent(EventResource.CSI_NODE, Action.ADD)),
-            EventRegistration(ClusterEvent(EventResource.CSI_NODE, Action.UPDATE), _takes_more),
+            EventRegistration(ClusterEvent(CSI_NODES, Action.ADD)),
+            EventRegistration(ClusterEvent(CSI_NODES, Action.UPDATE), _takes_more),
             EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE), _left_with_volumes),
-            EventRegistration(ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, Action.ADD), mounted_claim),
-            EventRegistration(ClusterEvent(EventResource.VOLUME_ATTACHMENT, Action.DELETE), _was_detached),
+            EventRegistration(ClusterEvent(CLAIMS, Action.ADD), mounted_claim),
+            EventRegistration(ClusterEvent(ATTACHMENTS, Action.DELETE), _was_detached),
         ]
 
     def _judge(self, volumes: frozenset[VolumeHandle], nodes: NodeView) -> Codes:

@@ -103,7 +103,7 @@ class VolumeRestrictions(PreFilterPlugin[None], PreFilterExtensions[None], Filte
         return [
             EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE), _gave_back),
             EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD)),
-            EventRegistration(ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, Action.ADD), named_claim),
+            EventRegistration(ClusterEvent(CLAIMS, Action.ADD), named_claim),
         ]
 
     def _count(self, state: CycleState, other: PodInfo, sign: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, TypeVar
 
-from muster.framework.contract import EventResource, Handle, WatchedKind
+from muster.framework.contract import EventResource, Handle, HasMetadata, WatchedKind
 from muster.framework.model.volumes import (
     CSIDriver,
     CSINode,
@@ -29,7 +29,8 @@ ATTACHMENTS: Final = WatchedKind(
     EventResource.VOLUME_ATTACHMENT, "/apis/storage.k8s.io/v1/volumeattachments", VolumeAttachment
 )
 
-T = TypeVar("T")
+
+Obj = TypeVar("Obj", bound=HasMetadata)
 
 
 class Storage:
@@ -42,27 +43,26 @@ class Storage:
 
     def claim(self, key: str) -> PersistentVolumeClaim | None:
         """The claim `namespace/name`."""
-        return self._get(EventResource.PERSISTENT_VOLUME_CLAIM, key, PersistentVolumeClaim)
+        return self._get(CLAIMS, key)
 
     def volume(self, name: str) -> PersistentVolume | None:
         """The persistent volume."""
-        return self._get(EventResource.PERSISTENT_VOLUME, name, PersistentVolume)
+        return self._get(VOLUMES, name)
 
     def storage_class(self, name: str) -> StorageClass | None:
         """The storage class."""
-        return self._get(EventResource.STORAGE_CLASS, name, StorageClass)
+        return self._get(CLASSES, name)
 
     def csi_node(self, name: str) -> CSINode | None:
         """What is known of the CSI drivers on the node with this name."""
-        return self._get(EventResource.CSI_NODE, name, CSINode)
+        return self._get(CSI_NODES, name)
 
     def csi_driver(self, name: str) -> CSIDriver | None:
         """The CSI driver."""
-        return self._get(EventResource.CSI_DRIVER, name, CSIDriver)
+        return self._get(CSI_DRIVERS, name)
 
-    def _get(self, resource: str, key: str, kind: type[T]) -> T | None:
-        found = self.handle.lister(resource).get(key)
-        return found if isinstance(found, kind) else None
+    def _get(self, kind: WatchedKind[Obj], key: str) -> Obj | None:
+        return self.handle.lister(kind).get(key)
 
 
 def no_claim(name: str) -> str:

@@ -99,10 +99,10 @@ class VolumeZone(PreFilterPlugin[None], FilterPlugin[None], EnqueueExtensions[No
         """New classes that wait for their consumer, nodes with other labels, and the pod's claims and volumes."""
         add_or_update = Action.ADD | Action.UPDATE
         return [
-            EventRegistration(ClusterEvent(EventResource.STORAGE_CLASS, Action.ADD), _waits),
+            EventRegistration(ClusterEvent(CLASSES, Action.ADD), _waits),
             EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)),
-            EventRegistration(ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, add_or_update), named_claim),
-            EventRegistration(ClusterEvent(EventResource.PERSISTENT_VOLUME, add_or_update), _moved),
+            EventRegistration(ClusterEvent(CLAIMS, add_or_update), named_claim),
+            EventRegistration(ClusterEvent(VOLUMES, add_or_update), _moved),
         ]
 
     def _places_of_claim(self, namespace: str, name: str) -> Sequence[_Place] | Status:

@@ -171,8 +171,7 @@ class Decision:
         [(preemptor, _)] = self._placement
         if preemptor.pod.spec.node_selector or preemptor.pod.spec.resource_claims:
             return
-        listed = self._plugin.handle.lister(POD_DISRUPTION_BUDGETS.resource).list()
-        budgets = [budget for budget in listed if isinstance(budget, PodDisruptionBudget)]
+        budgets = [*self._plugin.handle.lister(POD_DISRUPTION_BUDGETS).list()]
         forbidden = [
             f"budget {budget.metadata.name} forbids to evict {pod.key}"
             for pod, _ in self._victims

@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from muster.framework.contract import ApiError, CycleState, Handle, PodInfo, Status
+from muster.framework.contract import ApiError, CycleState, Handle, PodInfo, Status, WatchedKind
 from muster.framework.metrics import SchedulerMetrics
 from muster.framework.model.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from muster.framework.model.node import Node
@@ -111,9 +111,9 @@ class _Handle:
     groups: dict[str, object] = field(default_factory=dict)
     follows_groups: bool = True
 
-    def lister(self, resource: str) -> "_Handle":
-        if resource != POD_GROUPS.resource or not self.follows_groups:
-            raise KeyError(resource)
+    def lister(self, kind: WatchedKind) -> "_Handle":
+        if kind.resource != POD_GROUPS.resource or not self.follows_groups:
+            raise KeyError(kind.resource)
         return self
 
     def get(self, key: str) -> object | None:

@@ -243,4 +243,7 @@ def same_group(waiting: PodInfo, old: object, new: object) -> Hint:
     return Hint.QUEUE if new.labels.get(GROUP) == waiting.labels.get(GROUP) else Hint.SKIP
 
 
-ON_SIBLING = {"Gang": [EventRegistration(UNSCHEDULED_POD_ADD, same_group)], "Fit": [EventRegistration(NODE_ADD)]}
+ON_SIBLING: Mapping[str, Sequence[EventRegistration]] = {
+    "Gang": [EventRegistration(UNSCHEDULED_POD_ADD, same_group)],
+    "Fit": [EventRegistration(NODE_ADD)],
+}

@@ -7,7 +7,10 @@ from muster.framework.queue.heaps import BackoffPolicy
 from tests.builders import make_pod
 from tests.queue.harness import ERROR, Harness, no_node, pod
 
-FIT = {"Fit": [EventRegistration(NODE_ADD)], "Taint": [EventRegistration(ASSIGNED_POD_DELETE)]}
+FIT: dict[str, list[EventRegistration]] = {
+    "Fit": [EventRegistration(NODE_ADD)],
+    "Taint": [EventRegistration(ASSIGNED_POD_DELETE)],
+}
 
 
 def backlog(*names: str, harness: Harness | None = None) -> Harness:

@@ -23,7 +23,7 @@ from tests.builders import make_pod
 from tests.queue.harness import Harness, pod
 from tests.queue.model import Model, ModelPod, gang_hint, room_hint
 
-REGISTRATIONS = {
+REGISTRATIONS: dict[str, list[EventRegistration]] = {
     "Node": [EventRegistration(NODE_ADD)],
     "Room": [EventRegistration(ASSIGNED_POD_DELETE, room_hint)],
     "Gang": [EventRegistration(UNSCHEDULED_POD_ADD, gang_hint)],

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.framework.authoring import PerNodeFilter, whole_node
+from muster.framework.authoring import PerNodeFilter
 from muster.framework.contract import (
     WHOLE_NODES,
     Action,
@@ -38,7 +38,7 @@ class Thermometer(PerNodeFilter, EnqueueExtensions):
     watches = (WHOLE_NODES,)
 
     def filter_node(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
-        whole = whole_node(self.handle, node.name)
+        whole = self.handle.lister(WHOLE_NODES).get(node.name)
         if whole is None:
             return Status.unschedulable("node(s) were not known well enough")
         hot = whole.condition("TooHot")
@@ -49,21 +49,23 @@ class Thermometer(PerNodeFilter, EnqueueExtensions):
         return None
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        return [EventRegistration(ClusterEvent(WHOLE_NODES.resource, Action.ADD | Action.UPDATE_OTHER))]
+        return [EventRegistration(ClusterEvent(WHOLE_NODES, Action.ADD | Action.UPDATE_OTHER))]
+
+
+PERMITS = WatchedKind("permits.v1.example.com", "/apis/example.com/v1/permits", Permit)
 
 
 class Warden(PreFilterPlugin, EnqueueExtensions):
     """Lets a pod pass for which there is a Permit of its name."""
 
     name = "Warden"
-    watches = (WatchedKind("permits.v1.example.com", "/apis/example.com/v1/permits", Permit),)
+    watches = (PERMITS,)
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
-        permits = self.handle.lister("permits.v1.example.com")
-        return None if permits.get(pod.key) else Status.unresolvable("pod has no permit")
+        return None if self.handle.lister(PERMITS).get(pod.key) else Status.unresolvable("pod has no permit")
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        return [EventRegistration(ClusterEvent("permits.v1.example.com", Action.ADD))]
+        return [EventRegistration(ClusterEvent(PERMITS, Action.ADD))]
 
 
 async def test_time_passes_only_when_it_is_told_to() -> None:
