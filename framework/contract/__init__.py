@@ -52,6 +52,7 @@ from .handle import (
 )
 from .nominator import Nominator, Trial
 from .plugin import (
+    ALLOW,
     MAX_NODE_SCORE,
     BindPlugin,
     CapacityPlugin,
@@ -74,6 +75,7 @@ from .plugin import (
     ReservePlugin,
     ScorePlugin,
     Scores,
+    Wait,
 )
 from .pod_group import DisruptionUnit, Placed, PodGroupInfo, PodGroupTrial, TrialFailed
 from .status import Code, Status
@@ -82,6 +84,7 @@ from .verdicts import Codes, Diagnosis, Mask, StatusTable, Verdicts, fit_error
 from .whole_nodes import WHOLE_NODES, NodeCondition, WholeNode
 
 __all__ = [
+    "ALLOW",
     "LEFT_ALONE",
     "MAX_NODE_SCORE",
     "MAX_WAIT_SECONDS",
@@ -182,6 +185,7 @@ __all__ = [
     "Unfinished",
     "Verdicts",
     "Victims",
+    "Wait",
     "WaitingPod",
     "WaitingPods",
     "WatchedKind",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic
+from typing import Any, ClassVar, Final, Generic
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from .cycle_state import CycleState
 from .events import EventRegistration
 from .handle import Handle, WatchedKind
 from .pod_group import PodGroupInfo, PodGroupTrial
-from .status import Status
+from .status import Code, Status
 from .verdicts import Diagnosis, Verdicts
 
 
@@ -265,12 +265,32 @@ class ReservePlugin(Plugin[Args]):
         """Undo `reserve`. Must not fail, must be idempotent, and may come without a `reserve` before it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Permit's answer that holds the pod on its node.
+
+    Attributes:
+        seconds: after that time the pod is turned away; `MAX_WAIT_SECONDS` at the longest.
+        reasons: what the pod waits for, for people.
+    """
+
+    seconds: float
+    reasons: tuple[str, ...] = ()
+
+
+ALLOW: Final = Status(Code.SUCCESS)
+"""Permit's answer that lets the pod go on."""
+
+
 class PermitPlugin(Plugin[Args]):
     """Lets a reserved pod through, turns it away, or holds it."""
 
     @abstractmethod
-    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, float]:
-        """`(status, seconds)`: with WAIT the pod is held for at most `seconds`, 15 minutes at the longest."""
+    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
+        """`ALLOW`, or None, lets the pod go on to be bound; a rejection turns it away; `Wait` holds it.
+
+        Called after Reserve. A held pod goes on when every plugin that holds it has called `WaitingPod.allow`.
+        """
 
 
 class PreBindPlugin(Plugin[Args]):

@@ -40,7 +40,7 @@ class Code(IntEnum):
     UNSCHEDULABLE_AND_UNRESOLVABLE = 3
     """Not now, and no pod's leaving helps. The pod waits like UNSCHEDULABLE; preemption passes the node over."""
     WAIT = 4
-    """Permit only: hold the pod until it is allowed, rejected or its time is up."""
+    """Permit holds the pod until it is allowed, rejected or its time is up. Plugins answer `Wait` instead."""
     SKIP = 5
     """The plugin has nothing to do for this pod: its Filter, Score or Bind is left out."""
     PENDING = 6
@@ -96,7 +96,7 @@ class Status:
 
     @classmethod
     def wait(cls, *reasons: str) -> Status:
-        """WAIT with these reasons; only Permit may answer it."""
+        """WAIT with these reasons: a pod that Permit holds. A plugin answers `Wait`, which has the time, too."""
         return cls(Code.WAIT, reasons)
 
     @classmethod

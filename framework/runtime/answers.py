@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..contract.plugin import Plugin, PreFilterResult
+from ..contract.plugin import Plugin, PreFilterResult, Wait
 from ..contract.status import LONGEST, Code, Status, cut, text_of
 from ..contract.verdicts import Codes, StatusTable, Verdicts
-from .points import PERMIT, POD_GROUP_POST_FILTER, POST_FILTER, Point
+from .points import POD_GROUP_POST_FILTER, POST_FILTER, Point
 
 T = TypeVar("T")
 _INT32 = np.iinfo(np.int32)
@@ -77,6 +77,8 @@ def checked(point: Point, plugin: Plugin, answer: object) -> object:
         of_type(answer, *point.answers)
     if isinstance(answer, PreFilterResult):
         of_type(answer.node_names, frozenset)
+    if isinstance(answer, Wait):
+        return wait_of(answer)
     return judged(point, plugin, answer) if isinstance(answer, Status) else answer
 
 
@@ -167,17 +169,12 @@ def _ending_round(point: Point, plugin: Plugin, status: Status | None) -> Status
         return failure(point, plugin, error)
 
 
-def permitted(plugin: Plugin, answer: object) -> tuple[Status | None, float]:
-    """`(status, seconds)`, as Permit answers it."""
-    try:
-        match answer:
-            case Status():
-                return answer, 0.0
-            case (None | Status() as status, int() | float() as seconds) if seconds == seconds:
-                return status and judged(PERMIT, plugin, status), float(seconds)
-    except (TypeError, OverflowError) as error:
-        return failure(PERMIT, plugin, error), 0.0
-    return failure(PERMIT, plugin, TypeError("it is not a Status or None, and seconds")), 0.0
+def wait_of(answer: Wait) -> Wait:
+    """A wait whose reasons are few enough to be reported. Raises TypeError or ValueError for one that is none."""
+    seconds = float(of_type(answer.seconds, int, float))
+    if seconds != seconds:
+        raise ValueError("it answered a wait of no length")
+    return Wait(seconds, _bounded(Status.wait(*answer.reasons).checked()).reasons)
 
 
 def not_cleared(status: Status) -> Status:

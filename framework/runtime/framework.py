@@ -20,7 +20,7 @@ from ..contract.decision import GroupDecision, PodDecision
 from ..contract.events import EventRegistration
 from ..contract.group import GroupPlugin
 from ..contract.handle import Clock, Handle
-from ..contract.plugin import PreBindPlugin, ReservePlugin
+from ..contract.plugin import PreBindPlugin, ReservePlugin, Wait
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
 from ..metrics import SchedulerMetrics
@@ -30,7 +30,7 @@ from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 from ..work import checkpoint
 from . import points
-from .answers import Failed, by_topic, error_in, not_cleared, permitted
+from .answers import Failed, by_topic, error_in, not_cleared
 from .concerned import ConcernedPlugins
 from .filtering import Filtering
 from .group_calls import Groups
@@ -278,13 +278,11 @@ class Framework:
             if plugin.name in others:
                 continue
             answer = self._calls.call(points.PERMIT, plugin, pod, state.sampled, plugin.permit, state, pod, node_name)
-            status, seconds = permitted(plugin, answer)
-            if status is None:
-                continue
-            if status.code is not Code.WAIT:
+            if isinstance(answer, Wait):
+                holds[plugin.name] = Hold(answer.seconds, ", ".join(answer.reasons))
+            elif answer is not None:
+                status = answer
                 break
-            holds[plugin.name] = Hold(seconds, status.message)
-            status = None
         if status is None and holds:
             self._waiting.add(WaitingPod(pod, node_name, holds, self._clock))
             status = Status.wait(ASKED_TO_WAIT)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..contract.cycle_state import CycleState
 from ..contract.events import Hint, HintFunction
-from ..contract.plugin import Plugin, PodGroupPostFilterPlugin, PostFilterPlugin
+from ..contract.plugin import Plugin, PodGroupPostFilterPlugin, PostFilterPlugin, Wait
 from ..contract.pod_group import PodGroupInfo, PodGroupTrial
 from ..contract.status import SKIP, Code, Status
 from ..contract.verdicts import Diagnosis
@@ -218,7 +218,7 @@ class PluginCalls:
         )
 
     def _executed(self, point: Point, plugin: Plugin, answer: object, seconds: float) -> None:
-        code = _code(answer if isinstance(answer, Status) else None)
+        code = Code.WAIT if isinstance(answer, Wait) else _code(answer if isinstance(answer, Status) else None)
         self._metrics.plugin_execution_duration.observe((plugin.name, point.name, code.wire_name), seconds)
 
     def log_failure(self, point: Point, plugin: Plugin, about: Subject, answer: object) -> None:

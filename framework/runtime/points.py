@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..contract.plugin import PreFilterResult
+from ..contract.plugin import PreFilterResult, Wait
 from ..contract.status import Code, Status
 from ..contract.verdicts import Verdicts
 
@@ -72,7 +72,7 @@ SCORE_EPOCH = _asked("ScoreEpoch", 'running ScoreEpoch on score plugin "{}"')
 NORMALIZE = Point("NormalizeScore", 'running Normalize on Score plugins: plugin "{}" failed with', (), (object,))
 RESERVE = Point("Reserve", 'running Reserve plugin "{}"')
 UNRESERVE = Point("Unreserve", 'running Unreserve plugin "{}"')
-PERMIT = Point("Permit", 'running Permit plugin "{}"', (Code.WAIT,), (tuple,))
+PERMIT = Point("Permit", 'running Permit plugin "{}"', (), (Status, Wait))
 
 # The binding cycle.
 PRE_BIND_PRE_FLIGHT = Point("PreBindPreFlight", 'running PreBindPreFlight "{}"', (Code.SKIP,))

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pydantic import BaseModel
 
 from muster.framework.contract import (
+    ALLOW,
     LEFT_ALONE,
     REFUSED_AS_ONE,
     Code,
@@ -36,6 +37,7 @@ from muster.framework.contract import (
     RoomInAll,
     Status,
     Topology,
+    Wait,
 )
 from muster.framework.contract.pod_group import with_preemption
 from muster.framework.groups.book import GroupBookPlugin
@@ -315,23 +317,23 @@ class Coscheduling(
         if self._groups.waiting.reject(group, messages.UNRESERVED) and self._pod_by_pod:
             self._activation.failed(group)
 
-    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, float]:
+    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
         """Lets the member and all that wait go when the quorum holds nodes, else makes it wait."""
         group = self._group(pod)
         if group is None:
-            return None, 0.0
+            return ALLOW
         if self._groups.missing(group) <= 0:
             self._groups.waiting.discount_rejected(group)
         if self._groups.missing(group) <= 0:
             self._groups.state(group).settle()
             self._groups.waiting.allow(group)
-            return None, 0.0
+            return ALLOW
         seconds = self._groups.wait_seconds(group)
         self._groups.waiting.add(group, pod.uid, self.handle.clock.now() + seconds)
         placed, min_member = self._groups.members.placed(group), self._groups.min_member(group)
         if placed == 1 and self._pod_by_pod:
             self._activation.first_placed(group)
-        return Status.wait(messages.waits_at_permit(placed, min_member)), seconds
+        return Wait(seconds, (messages.waits_at_permit(placed, min_member),))
 
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Says that the group is scheduled once its quorum is bound."""

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import pytest
 
-from muster.framework.contract import CycleState, PermitPlugin, ReservePlugin, Status
+from muster.framework.contract import ALLOW, CycleState, PermitPlugin, ReservePlugin, Status, Wait
 from muster.framework.model.pod_info import PodInfo
 from tests.builders import make_node, make_pod
 from tests.coscheduling.conftest import MakeWorld
@@ -34,11 +34,11 @@ class PickyPermit(PermitPlugin):
     name = "PickyPermit"
     refusals: ClassVar[dict[str, int]] = {}
 
-    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, float]:
+    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
         if self.refusals.get(pod.name, 0) == 0:
-            return None, 0.0
+            return ALLOW
         self.refusals[pod.name] -= 1
-        return Status.unschedulable("not this one"), 0.0
+        return Status.unschedulable("not this one")
 
 
 @pytest.fixture(params=[PickyReserve, PickyPermit])

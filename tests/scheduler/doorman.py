@@ -1,6 +1,6 @@
 """Doorman: a plugin that holds pods at Permit and fails before binding, when a test tells it to."""
 
-from muster.framework.contract import CycleState, PermitPlugin, PreBindPlugin, Status
+from muster.framework.contract import ALLOW, CycleState, PermitPlugin, PreBindPlugin, Status, Wait
 from muster.framework.model.pod_info import PodInfo
 
 HOLD = "hold"
@@ -20,8 +20,8 @@ class Doorman(PermitPlugin, PreBindPlugin):
     open = False
     failures = 0
 
-    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, float]:
-        return (Status.wait(), PATIENCE_SECONDS) if HOLD in pod.labels and not self.open else (None, 0.0)
+    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
+        return Wait(PATIENCE_SECONDS) if HOLD in pod.labels and not self.open else ALLOW
 
     def pre_bind_pre_flight(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         return None

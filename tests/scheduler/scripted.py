@@ -24,6 +24,7 @@ from muster.framework.contract import (
     Status,
     StatusTable,
     Verdicts,
+    Wait,
 )
 from muster.framework.contract.plugin import Scores
 from muster.framework.model.pod_info import PodInfo
@@ -128,12 +129,12 @@ def reserving(name: str, answer: Status | None = None, log: Log | None = None) -
     return _named(Scripted, name)
 
 
-def permitting(name: str, answer: Status | None, seconds: float = 0.0) -> type[Plugin]:
+def permitting(name: str, answer: Status | Wait | None) -> type[Plugin]:
     """A Permit with one answer."""
 
     class Scripted(PermitPlugin):
-        def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, float]:
-            return answer, seconds
+        def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
+            return answer
 
     return _named(Scripted, name)
 

@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 from muster.framework.contract import (
+    ALLOW,
     CycleState,
     NodeView,
     PermitPlugin,
@@ -11,6 +12,7 @@ from muster.framework.contract import (
     PreFilterPlugin,
     ReservePlugin,
     Status,
+    Wait,
 )
 from muster.framework.runtime.standstill import SLICE_SECONDS
 from tests.coscheduling.objects import make_member
@@ -40,9 +42,9 @@ class Timed(PreFilterPlugin, ReservePlugin, PermitPlugin):
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         self.note("unreserve")
 
-    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, float]:
+    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
         self.note("permit")
-        return None, 0.0
+        return ALLOW
 
 
 class Ticks:

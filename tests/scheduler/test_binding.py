@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from muster.framework.contract import Plugin, Status
+from muster.framework.contract import Plugin, Status, Wait
 from muster.plugins.nodes.taint_toleration import TaintToleration
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
@@ -136,7 +136,7 @@ async def test_post_bind_is_not_told_of_pods_that_were_not_bound(set_stage: SetS
 @pytest.fixture
 async def held(set_stage: SetStage) -> Stage:
     """A stage where Permit holds `web`, which needs 700m of the one CPU of node `one`."""
-    stage = set_stage(TaintToleration, NodeResourcesFit, permitting("Gate", Status.wait(), 60))
+    stage = set_stage(TaintToleration, NodeResourcesFit, permitting("Gate", Wait(60)))
     stage.put_node(make_node("one", cpu="1"))
     stage.put_pod(make_pod("web").requests(cpu="700m"))
     await stage.settle()

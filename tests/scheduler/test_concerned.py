@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from muster.framework.contract import (
+    ALLOW,
     CycleState,
     DependsOn,
     FilterPlugin,
@@ -21,6 +22,7 @@ from muster.framework.contract import (
     Status,
     StatusTable,
     Verdicts,
+    Wait,
 )
 from muster.plugins.catalog import IN_TREE
 from tests.builders import PodDict, make_node, make_pod
@@ -60,9 +62,9 @@ class Ports(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, ReserveP
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         LOG.append("unreserve")
 
-    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, float]:
+    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
         LOG.append("permit")
-        return None, 0.0
+        return ALLOW
 
     def pre_bind_pre_flight(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         LOG.append("pre_bind_pre_flight")

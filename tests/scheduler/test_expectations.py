@@ -1,6 +1,6 @@
 """A node that a pod will be bound to, but not at once, is told the API, and taken back when nothing comes of it."""
 
-from muster.framework.contract import Status
+from muster.framework.contract import Status, Wait
 from tests.builders import make_pod
 from tests.scheduler.conftest import SetStage
 from tests.scheduler.scripted import permitting, pre_binding
@@ -50,7 +50,7 @@ async def test_a_pod_whose_work_ahead_cannot_be_told_is_not_held_by_permit(set_s
 
 
 async def test_a_pod_that_permit_holds_for_long_is_told_why_and_no_longer_once_it_goes_on(set_stage: SetStage) -> None:
-    stage = set_stage(permitting("Gate", Status.wait("closed until noon"), 300.0), permitting("Door", None))
+    stage = set_stage(permitting("Gate", Wait(300.0, ("closed until noon",))), permitting("Door", None))
     stage.put_pod(make_pod("web"))
     await stage.run(4)
     assert (stage.events, stage.conditions) == ([], {})
@@ -67,7 +67,7 @@ async def test_a_pod_that_permit_holds_for_long_is_told_why_and_no_longer_once_i
 
 
 async def test_a_pod_that_permit_holds_and_then_turns_away_is_told_both(set_stage: SetStage) -> None:
-    stage = set_stage(permitting("Gate", Status.wait(), 20.0))
+    stage = set_stage(permitting("Gate", Wait(20.0)))
     stage.put_pod(make_pod("web"))
     await stage.run(15)
     assert stage.conditions[WEB][:2] == ("WaitingOnPermit", "waits on node one for Gate to permit it")

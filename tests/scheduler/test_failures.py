@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from muster.framework.contract import Status
+from muster.framework.contract import Status, Wait
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
 from tests.scheduler.conftest import SetStage
@@ -108,7 +108,7 @@ async def test_a_pod_that_is_being_deleted_is_not_tried(set_stage: SetStage) -> 
 
 
 async def test_a_pod_that_is_deleted_while_it_is_tried_does_not_come_back(set_stage: SetStage) -> None:
-    stage = set_stage(permitting("Gate", Status.wait(), 60))
+    stage = set_stage(permitting("Gate", Wait(60)))
     stage.put_pod(make_pod("web"))
     await stage.settle()
     uid = stage.uid(WEB)
@@ -122,7 +122,7 @@ async def test_a_pod_that_is_deleted_while_it_is_tried_does_not_come_back(set_st
 
 
 async def test_a_pod_that_is_given_back_after_the_last_report_is_not_spoken_of(set_stage: SetStage) -> None:
-    stage = set_stage(permitting("Gate", Status.wait(), 60))
+    stage = set_stage(permitting("Gate", Wait(60)))
     stage.put_pod(make_pod("web"))
     await stage.settle()
 
@@ -137,7 +137,7 @@ async def test_a_pod_that_is_given_back_after_the_last_report_is_not_spoken_of(s
 
 
 async def test_whatever_happens_in_flight_may_help_a_plugin_that_registers_for_nothing(set_stage: SetStage) -> None:
-    stage = set_stage(permitting("Gate", Status.wait(), 60))
+    stage = set_stage(permitting("Gate", Wait(60)))
     stage.put_pod(make_pod("web"))
     await stage.settle()
     stage.put_node(make_node("two"))

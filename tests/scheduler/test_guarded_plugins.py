@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.framework.contract import Plugin, Status
+from muster.framework.contract import Plugin, Status, Wait
 from muster.framework.runtime.watch import Running
 from tests.builders import make_node, make_pod
 from tests.scheduler.conftest import SetStage
@@ -152,7 +152,7 @@ async def test_a_call_that_takes_too_long_is_named_once_in_ten_seconds(
 async def test_a_pod_that_permit_holds_is_in_the_log_and_the_newest_decision(
     set_stage: SetStage, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stage = set_stage(permitting("Doorman", Status.wait(), 30.0))
+    stage = set_stage(permitting("Doorman", Wait(30.0)))
     with caplog.at_level(logging.DEBUG, "muster"):
         stage.put_pod(make_pod("web"))
         await stage.settle()

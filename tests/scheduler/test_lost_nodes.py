@@ -10,6 +10,7 @@ from muster.framework.contract import (
     EventResource,
     PermitPlugin,
     Status,
+    Wait,
 )
 from muster.framework.contract.cycle_state import CycleState
 from muster.framework.model.pod_info import PodInfo
@@ -26,8 +27,8 @@ class Refusing(PermitPlugin, EnqueueExtensions):
 
     name = "Refusing"
 
-    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, float]:
-        return Status.wait(), 5.0
+    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
+        return Wait(5.0)
 
     def events_to_register(self) -> list[EventRegistration]:
         return [EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE))]

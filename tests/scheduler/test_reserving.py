@@ -2,14 +2,17 @@
 
 import pytest
 
-from muster.framework.contract import Plugin, Status
+from muster.framework.contract import Plugin, Status, Wait
 from tests.builders import make_node, make_pod
 from tests.scheduler.conftest import SetStage
 from tests.scheduler.scripted import Log, broken, permitting, reserving
 from tests.scheduler.stage import Stage
 
 WEB = "default/web"
-WAIT = Status.wait("for a sign")
+
+
+def wait(seconds: float) -> Wait:
+    return Wait(seconds, ("for a sign",))
 
 
 def free(stage: Stage) -> bool:
@@ -96,7 +99,7 @@ async def test_a_pod_that_every_plugin_permits_is_bound_at_once(set_stage: SetSt
 
 
 async def test_a_pod_that_has_to_wait_keeps_its_place_and_is_bound_when_it_is_allowed(set_stage: SetStage) -> None:
-    stage = set_stage(permitting("A", WAIT, 60), permitting("B", WAIT, 60), permitting("C", None))
+    stage = set_stage(permitting("A", wait(60)), permitting("B", wait(60)), permitting("C", None))
     stage.put_node(make_node("one", cpu="1"))
     stage.put_pod(make_pod("web").requests(cpu="700m"), make_pod("next").requests(cpu="700m"))
     await stage.settle()
@@ -116,7 +119,7 @@ async def test_a_pod_that_has_to_wait_keeps_its_place_and_is_bound_when_it_is_al
 
 async def test_time_that_is_up_gives_the_place_to_others(set_stage: SetStage) -> None:
     log: Log = []
-    stage = set_stage(reserving("R", None, log), permitting("Gate", WAIT, 30))
+    stage = set_stage(reserving("R", None, log), permitting("Gate", wait(30)))
     stage.put_pod(make_pod("web"))
     await stage.settle()
 
@@ -128,7 +131,7 @@ async def test_time_that_is_up_gives_the_place_to_others(set_stage: SetStage) ->
 
 
 async def test_a_wait_is_never_longer_than_a_quarter_of_an_hour(set_stage: SetStage) -> None:
-    stage = set_stage(permitting("Gate", WAIT, 24 * 3600))
+    stage = set_stage(permitting("Gate", wait(24 * 3600)))
     stage.put_pod(make_pod("web"))
     await stage.settle()
 
@@ -141,7 +144,7 @@ async def test_a_wait_is_never_longer_than_a_quarter_of_an_hour(set_stage: SetSt
 
 async def test_a_pod_that_is_deleted_while_it_waits_gives_its_place_back(set_stage: SetStage) -> None:
     log: Log = []
-    stage = set_stage(reserving("R", None, log), permitting("Gate", WAIT, 30))
+    stage = set_stage(reserving("R", None, log), permitting("Gate", wait(30)))
     stage.put_pod(make_pod("web"))
     await stage.settle()
     uid = stage.uid(WEB)
@@ -156,7 +159,7 @@ async def test_a_pod_that_is_deleted_while_it_waits_gives_its_place_back(set_sta
 
 
 async def test_an_end_of_the_wait_that_is_no_rejection_is_an_error(set_stage: SetStage) -> None:
-    stage = set_stage(permitting("Gate", WAIT, 30))
+    stage = set_stage(permitting("Gate", wait(30)))
     stage.put_pod(make_pod("web"))
     await stage.settle()
 

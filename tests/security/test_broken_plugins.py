@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from muster.framework.contract import (
+    ALLOW,
     BindPlugin,
     Code,
     CycleState,
@@ -133,7 +134,7 @@ POINTS = {
     "score": Point(ScorePlugin, "score", lambda args: np.zeros(len(args[2]), np.int64), 'plugin "Rogue"'),
     "normalizeScore": Point(ScorePlugin, "normalize_score", lambda args: args[2], 'plugin "Rogue"'),
     "reserve": Point(ReservePlugin, "reserve", _none, 'Reserve plugin "Rogue"'),
-    "permit": Point(PermitPlugin, "permit", lambda _: (None, 0.0), 'Permit plugin "Rogue"'),
+    "permit": Point(PermitPlugin, "permit", lambda _: ALLOW, 'Permit plugin "Rogue"'),
     "preBind": Point(PreBindPlugin, "pre_bind", _none, 'PreBind plugin "Rogue"', async_=True),
     "bind": Point(BindPlugin, "bind", lambda _: Status.skip(), 'Bind plugin "Rogue"', async_=True),
     "postBind": Point(PostBindPlugin, "post_bind", _none, "Rogue"),

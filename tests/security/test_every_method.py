@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from muster.framework import contract
+from muster.framework import authoring, contract
 from muster.framework.config import ConfigurationError
 from muster.framework.contract import (
     Code,
@@ -34,6 +34,7 @@ from muster.framework.contract import (
     StatusTable,
     Topology,
     Verdicts,
+    Wait,
 )
 from muster.framework.scheduler.explain import explain
 from muster.framework.snapshot.snapshot import Snapshot
@@ -240,6 +241,15 @@ PAIRS: Mapping[str, Answer] = {
     "answers a pair with a code of nowhere": lambda call: (None, Status(Code.WAIT)),
 }
 
+WAITS: Mapping[str, Answer] = {
+    "answers a wait of no length": lambda call: Wait(float("nan")),
+    "answers a wait of endless length": lambda call: Wait(10**400),
+    "answers a wait for nothing that is a time": lambda call: Wait("long"),  # type: ignore[arg-type]  # as foreign code may
+    "answers a wait for what is no text": lambda call: Wait(1.0, (7,)),  # type: ignore[arg-type]  # as foreign code may
+    "answers what only the engine says": lambda call: Status.wait("a while"),
+    "answers a status and a time": lambda call: (None, 0.0),
+}
+
 CASES: dict[str, Case] = {
     "BindPlugin.bind": Case('running Bind plugin "Upright"', unreported, legal=ABSENT, awaits=True),
     "CapacityPlugin.capacity": Case('running Capacity of filter plugin "Upright"', too_large()),
@@ -279,7 +289,7 @@ CASES: dict[str, Case] = {
     "ObjectFollower.on_object": Case(FOLLOWS, widget, legal=NO_ANSWER),
     "PerNodeFilter.filter_node": Case('running "OneByOne" filter plugin', legal=ABSENT, plugin=OneByOne),
     "PerNodeScore.score_node": Case('Score plugins: plugin "OneByOne"', plugin=OneByOne),
-    "PermitPlugin.permit": Case('running Permit plugin "Upright"', more=PAIRS),
+    "PermitPlugin.permit": Case('running Permit plugin "Upright"', more=WAITS),
     "PlacementScorePlugin.score_placements": Case(
         'running PlacementScore plugins: plugin "Upright" failed with', group("rack-victims"), given=1
     ),
@@ -321,9 +331,10 @@ AT_START = {"Plugin.__init__", "EnqueueExtensions.events_to_register"}
 def contract_methods() -> set[str]:
     """Each method that plugins implement, by the class that has it first, and each function that they give."""
     found: set[str] = {"LongWork.left"}
-    for module in pkgutil.iter_modules(contract.__path__, f"{contract.__name__}."):
-        for name, kind in vars(import_module(module.name)).items():
-            if not inspect.isclass(kind) or kind.__module__ != module.name:
+    inert = (module.name for module in pkgutil.iter_modules(contract.__path__, f"{contract.__name__}."))
+    for module in (*inert, authoring.__name__):
+        for name, kind in vars(import_module(module)).items():
+            if not inspect.isclass(kind) or kind.__module__ != module:
                 continue
             if issubclass(kind, Plugin):
                 found |= {_first(kind, each) for each, value in vars(kind).items() if _is_method(each, value)}

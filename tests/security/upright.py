@@ -10,6 +10,7 @@ import numpy as np
 from muster.framework.authoring import PerNodeFilter, PerNodeScore
 from muster.framework.config import default_configuration
 from muster.framework.contract import (
+    ALLOW,
     Action,
     BindPlugin,
     CapacityPlugin,
@@ -62,6 +63,7 @@ from muster.framework.contract import (
     StatusTable,
     Topology,
     Verdicts,
+    Wait,
     WatchedKind,
     Wire,
     checkpoint,
@@ -200,8 +202,8 @@ class Upright(
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         pass
 
-    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, float]:
-        return (Status.unschedulable("not now") if "refused" in pod.labels and self.crowded else None), 0.0
+    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
+        return Status.unschedulable("not now") if "refused" in pod.labels and self.crowded else ALLOW
 
     # The binding cycle.
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.framework.contract import Plugin, Status
+from muster.framework.contract import Plugin, Status, Wait
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.explain.live import Explained, explain_among
 from muster.operator.explain.tables import render
@@ -38,8 +38,8 @@ async def explained(plugin: type[Plugin] | None, *pods: PodDict) -> Explained:
 @pytest.mark.parametrize(
     ("plugin", "pod", "expected"),
     [
-        (permitting("Gate", Status.wait("closed until noon"), 900.0), web(), HELD),
-        (permitting("Gate", Status.wait(), 900.0), web(), "waits on node one for Gate to permit it"),
+        (permitting("Gate", Wait(900.0, ("closed until noon",))), web(), HELD),
+        (permitting("Gate", Wait(900.0)), web(), "waits on node one for Gate to permit it"),
         (permitting("Gate", Status.unschedulable("not today")), web(), "0/1 nodes are available: 1 not today."),
         (permitting("Gate", None), web(), ""),
         (None, held(), HELD),
@@ -60,6 +60,6 @@ async def test_a_pod_that_has_been_let_go_since() -> None:
 
 
 async def test_a_member_of_a_group() -> None:
-    gate = permitting("Gate", Status.wait("closed until noon"), 900.0)
+    gate = permitting("Gate", Wait(900.0, ("closed until noon",)))
     found = await explained(gate, *(member(f"m-{number}", "gang").requests(cpu="1") for number in range(2)))
     assert (found.group, [*render(found)].count(HELD)) == (HELD, 1)

@@ -1,7 +1,7 @@
 """Where pods would go, and what is said of those that would go nowhere."""
 
 from muster.framework.config import load
-from muster.framework.contract import Status
+from muster.framework.contract import Wait
 from muster.operator.explain.group_trial import try_group
 from muster.operator.process.settings import assemble
 from tests.builders import make_node, make_pod
@@ -112,7 +112,7 @@ async def test_members_that_permit_holds_one_by_one_do_not_hold_up_the_end() -> 
 
 
 async def test_members_that_another_plugin_holds_at_permit_have_a_node_and_the_plugins_reason() -> None:
-    gate = permitting("Gate", Status.wait("closed until noon"), 900.0)
+    gate = permitting("Gate", Wait(900.0, ("closed until noon",)))
     gang = [member(f"m-{number}", "gang").requests(cpu="1") for number in range(2)]
     cluster = objects(make_node("one", cpu="2"), pod_group("gang", 2), *gang)
     wanted = objects(pod_group("gang", 2), *gang)

@@ -17,7 +17,7 @@ from tests.e2e.eventually import eventually
 HESITATION = '''
 """Holds every pod for a while between the decision and its binding."""
 
-from muster.framework.contract import PermitPlugin, Status
+from muster.framework.contract import PermitPlugin, Wait
 
 
 class Hesitation(PermitPlugin):
@@ -30,7 +30,7 @@ class Hesitation(PermitPlugin):
                 waiting.allow(self.name)
 
         self.handle.clock.call_later(2.0, go_on)
-        return Status.wait(), 60.0
+        return Wait(60.0)
 '''
 ASSUMED = 'scheduler_cache_size{type="assumed_pods"}'
 
