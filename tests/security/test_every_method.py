@@ -289,7 +289,7 @@ CASES: dict[str, Case] = {
     "ObjectFollower.on_object": Case(FOLLOWS, widget, legal=NO_ANSWER),
     "PerNodeFilter.filter_node": Case('running "OneByOne" filter plugin', legal=ABSENT, plugin=OneByOne),
     "PerNodeScore.score_node": Case('Score plugins: plugin "OneByOne"', plugin=OneByOne),
-    "PermitPlugin.permit": Case('running Permit plugin "Upright"', more=WAITS),
+    "PermitPlugin.permit": Case('running Permit plugin "Upright"', legal=ABSENT, more=WAITS),
     "PlacementScorePlugin.score_placements": Case(
         'running PlacementScore plugins: plugin "Upright" failed with', group("rack-victims"), given=1
     ),
