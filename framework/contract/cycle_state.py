@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
-
-import numpy as np
-import numpy.typing as npt
-
-from .extender import Consultation
+from typing import Self, TypeVar
 
 T = TypeVar("T")
 
@@ -38,38 +33,18 @@ class CycleState:
 
     A new one is made for every attempt and lives until the pod is bound or has failed. Trials within an attempt work on
     a `clone`; a value with a `clone()` method of its own is copied by it, any other is shared.
+
+    Attributes:
+        group: the group that the pod is placed with; "" when it is placed by itself.
+        long_work: what Filter plugins cannot do in one go. Shared with clones.
     """
 
-    __slots__ = (
-        "_values",
-        "consultation",
-        "group",
-        "long_work",
-        "pre_bind_plugins",
-        "sampled",
-        "skip_filter_plugins",
-        "skip_score_plugins",
-        "within",
-    )
+    __slots__ = ("_values", "group", "long_work")
 
-    def __init__(self, *, sampled: bool = False) -> None:
+    def __init__(self) -> None:
         self._values: dict[str, object] = {}
-        self.sampled = sampled
-        """Whether the time of each plugin is recorded in this attempt."""
-        self.skip_filter_plugins: frozenset[str] = frozenset()
-        """Plugins that answered SKIP in PreFilter: their Filter is left out."""
-        self.skip_score_plugins: frozenset[str] = frozenset()
-        """Plugins that answered SKIP in PreScore: their Score is left out."""
-        self.pre_bind_plugins: frozenset[str] = frozenset()
-        """Plugins that have something to do before the pod is bound."""
         self.group = ""
-        """The group that the pod is placed with; "" when it is placed by itself."""
-        self.within: npt.NDArray[np.intp] | None = None
-        """The only rows that count as the node list, ascending: a topology domain; None for all nodes."""
-        self.consultation: Consultation | None = None
-        """What extenders said of the pod; None when none is interested in it."""
         self.long_work = LongWork()
-        """What Filter plugins cannot do in one go. Shared with clones."""
 
     def write(self, key: str, value: object) -> None:
         """Keep `value` under `key`, replacing what was there."""
@@ -89,12 +64,16 @@ class CycleState:
         """What was kept under `key`, or None."""
         return self._values.get(key)
 
+    def skips_filter(self, plugin: str) -> bool:
+        """Whether the plugin's Filter is left out: its PreFilter answered SKIP, or the pod does not concern it."""
+        return False
+
     def clone(self) -> CycleState:
         """An independent copy for a trial."""
-        copy = CycleState(sampled=self.sampled)
-        copy.skip_filter_plugins, copy.skip_score_plugins = self.skip_filter_plugins, self.skip_score_plugins
-        copy.group, copy.within, copy.consultation = self.group, self.within, self.consultation
-        copy.long_work = self.long_work
+        return self._copied_to(CycleState())
+
+    def _copied_to(self, copy: Self) -> Self:
+        copy.group, copy.long_work = self.group, self.long_work
         for key, value in self._values.items():
             duplicate: Callable[[], object] | None = getattr(value, "clone", None)
             copy._values[key] = value if duplicate is None else duplicate()

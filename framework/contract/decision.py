@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ..model.pod_info import PodInfo
+from ..snapshot.view import Rows
 from .cycle_state import CycleState
 from .group_tree import Part
 from .plugin import Args, Plugin
@@ -37,6 +38,7 @@ class PodDecision:
         node_name: the node it was placed on; "" for none.
         status: why it was not placed; None when it was.
         unschedulable_plugins: the plugins that turned it away.
+        within: rows of the only nodes that it may have, ascending: the topology domain of its group; None for all.
     """
 
     pod: PodInfo
@@ -44,6 +46,7 @@ class PodDecision:
     node_name: str
     status: Status | None
     unschedulable_plugins: frozenset[str] = frozenset()
+    within: Rows | None = None
 
     @property
     def left_alone(self) -> bool:

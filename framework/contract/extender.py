@@ -1,7 +1,7 @@
-"""Extenders: what a webhook of the configuration may be asked, and what is kept of its answers in a pod's attempt.
+"""Extenders: what a webhook of the configuration may be asked, and what it answers.
 
-The operator supplies extenders, `framework.scheduler.extenders` asks them, the cycles go by what they answered. A
-decision never waits for one: the pod is put aside while it is asked, and decided again with the answers.
+The operator supplies extenders, `framework.scheduler.extenders` asks them. A decision never waits for one: the pod is
+put aside while it is asked, and decided again with the answers (`framework.runtime.consultation`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ..model.pod_info import PodInfo
-from .status import Status
 
 EXTENDER = "Extender"
 """Stands for extenders among the plugins that turned a pod away (kube-scheduler's ExtenderName)."""
@@ -90,62 +89,3 @@ class Extender(Protocol):
     async def bind(self, pod: PodInfo, node_name: str) -> None:
         """Bind the pod."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class PreemptionQuestion:
-    """What extenders are asked before a pod evicts others.
-
-    Attributes:
-        victims: by node, whom the pod would evict there.
-        pods: by node, all pods there by UID; an extender may name any of them.
-    """
-
-    victims: Mapping[str, Victims]
-    pods: Mapping[str, Mapping[str, PodInfo]]
-
-
-@dataclass(slots=True)
-class Consultation:
-    """What extenders have been asked about one pod in one attempt, and what they answered.
-
-    Attributes:
-        nominated_first: whether the node that the pod is nominated to comes before all others.
-        only_nominated: whether that is the only one that was asked about.
-        asked: the nodes that plugins let through.
-        node_names: those of them that extenders let through as well.
-        statuses: why not others, by name, where an extender gave a reason.
-        scores: by extender, the score of nodes, times its weight, on the scale of plugins' scores.
-        error: set when an extender failed that is not ignorable.
-        outdated: set when the nodes that extenders let through do not fit any more by the time they have answered.
-        preemption: what is to be asked, or was, of whom the pod may evict.
-        evictions: the answer to it: by node, whom the pod may evict there; a status when it may not be had.
-        if_cleared: the same for nodes that the pod could have if others were evicted, where its group looks for these.
-    """
-
-    nominated_first: bool = True
-    only_nominated: bool = False
-    asked: frozenset[str] = frozenset()
-    node_names: frozenset[str] = frozenset()
-    statuses: Mapping[str, Status] = field(default_factory=dict)
-    scores: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    error: Status | None = None
-    outdated: bool = False
-    preemption: PreemptionQuestion | None = None
-    evictions: Mapping[str, Victims] | Status | None = None
-    if_cleared: IfCleared | None = None
-
-
-@dataclass(slots=True)
-class IfCleared(Consultation):
-    """What extenders say of nodes that a member of a group could have if pods were evicted, and of evicting these.
-
-    Attributes:
-        heard: whether they have answered which nodes they let through.
-        agreed: by node, the UIDs of the pods whose eviction they have agreed to.
-        rounds: how often they were asked about evictions.
-    """
-
-    heard: bool = False
-    agreed: dict[str, frozenset[str]] = field(default_factory=dict)
-    rounds: int = 0

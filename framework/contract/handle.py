@@ -5,7 +5,7 @@ The operator supplies the implementations; tests supply fakes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol
@@ -247,66 +247,11 @@ class Handle(Protocol):
 
     @property
     def nominator(self) -> Nominator:
-        """Pods that are promised a node."""
-        ...
-
-    def trial(self) -> AbstractContextManager[Trial]:
-        """Put pods on nodes and take them off inside a `with`; when it ends all is as before. Trials nest."""
-        ...
-
-    def run_filter_plugins_with_nominated_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
-        """Ask the profile's Filter plugins about `nodes`, as they are in the trials around the call.
-
-        Like every search it also asks what would be if the pods nominated to a node, of the pod's priority or higher,
-        were on it already. `state` has the pod's PreFilter notes and is not changed. kube-scheduler's
-        RunFilterPluginsWithNominatedPods.
-
-        Raises Unfinished when one of them has long work left. A plugin that lets that through is asked once more when
-        it is done; one that is told of a decision calls `work_out` and asks again.
-        """
-        ...
-
-    def work_out(self, state: CycleState, pod: PodInfo) -> None:
-        """Do what a Filter plugin has left to do."""
-        ...
-
-    def ask_extenders(
-        self, state: CycleState, pod: PodInfo, victims: Mapping[str, Victims]
-    ) -> Mapping[str, Victims] | Status | None:
-        """Which of these evictions the extenders leave, by node, and whom they would evict instead, or their failure.
-
-        None while they have yet to be asked: whatever PostFilter answers then counts for nothing, for the pod is
-        decided again once they have answered. kube-scheduler's callExtenders.
-        """
-        ...
-
-    def filters_depend_on_cluster(self, state: CycleState) -> bool:
-        """Whether a Filter plugin that has not skipped the pod looks beyond each node.
-
-        If none does, nodes can be tried together: what happens on one changes no verdict about another.
-        """
-        ...
-
-    def filter_epoch(self, state: CycleState) -> Hashable:
-        """A value that changes with what the Filter plugins go by besides the pod, the node and the pods on it.
-
-        Tells nothing where a plugin looks beyond each node.
-        """
-        ...
-
-    def disruption_unit(self, pod: PodInfo) -> DisruptionUnit | None:
-        """Pods that run and need this one, as plugins know them; None for a pod that may be evicted by itself."""
+        """Pods that are nominated to a node."""
         ...
 
     def random(self) -> float:
         """A number in [0, 1)."""
-        ...
-
-    def preempt(self, uid: str, plugin: str) -> bool:
-        """Turn a pod away that has a node but is not bound: Permit holds it, or PreBind is under way.
-
-        Returns whether that was done; if not, the pod is bound, or about to be, and can only be deleted.
-        """
         ...
 
     def lister(self, kind: WatchedKind[Obj]) -> Lister[Obj]:
@@ -316,8 +261,8 @@ class Handle(Protocol):
         """
         ...
 
-    def end_promise(self, pod: PodInfo) -> None:
-        """The pod is nominated no more, as far as this process goes, and whoever waits for that room is tried."""
+    def end_nomination(self, pod: PodInfo) -> None:
+        """End the pod's nomination in this process, and retry the pods that wait for the capacity."""
         ...
 
     def activate(self, pods: Mapping[str, PodInfo]) -> None:
@@ -337,4 +282,71 @@ class Handle(Protocol):
 
     def shared(self, key: str, make: Callable[[], T]) -> T:
         """What the plugins of all profiles keep together under `key`; made by whoever asks first."""
+        ...
+
+
+class PreemptionHandle(Handle, Protocol):
+    """What a `PreemptionPlugin` gets: it also tries what would be if pods came or went (upstream: `PluginsRunner`)."""
+
+    def trial(self) -> AbstractContextManager[Trial]:
+        """Put pods on nodes and take them off inside a `with`; when it ends all is as before. Trials nest."""
+        ...
+
+    def run_filter_plugins_with_nominated_pods(
+        self, state: CycleState, pod: PodInfo, nodes: NodeView, *, without: Collection[str] = ()
+    ) -> Diagnosis:
+        """Ask the profile's Filter plugins about `nodes`, as they are in the trials around the call.
+
+        Like every search it also asks what would be if the pods nominated to a node, of the pod's priority or higher,
+        were on it already. `state` has the pod's PreFilter notes and is not changed. Plugins named in `without` are
+        left out. kube-scheduler's RunFilterPluginsWithNominatedPods.
+
+        Raises Unfinished when one of them has long work left. A plugin that lets that through is called once more when
+        the work is done; one that follows a decision calls `work_out` and asks again. Raises TypeError for a state
+        that is not an attempt's.
+        """
+        ...
+
+    def work_out(self, state: CycleState, pod: PodInfo) -> None:
+        """Do what a Filter plugin has left to do."""
+        ...
+
+    def ask_extenders(
+        self, state: CycleState, pod: PodInfo, victims: Mapping[str, Victims]
+    ) -> Mapping[str, Victims] | Status | None:
+        """Which of these evictions the extenders agree with, by node, and whom they would evict instead.
+
+        `victims` itself where no extender has to be asked, a Status where they fail, and None while they have yet to
+        answer: whatever PostFilter answers then counts for nothing, for the pod is decided again once they have
+        answered. kube-scheduler's callExtenders.
+        """
+        ...
+
+    def nodes_asked_about(self, state: CycleState) -> Collection[str] | None:
+        """The nodes whose evictions extenders were asked about in this attempt; None when they were not asked."""
+        ...
+
+    def filters_depend_on_cluster(self, state: CycleState, *, without: Collection[str] = ()) -> bool:
+        """Whether a Filter plugin that has not skipped the pod, and is not in `without`, looks beyond each node.
+
+        If none does, nodes can be tried together: what happens on one changes no verdict about another.
+        """
+        ...
+
+    def filter_epoch(self, state: CycleState) -> Hashable:
+        """A value that changes with what the Filter plugins go by besides the pod, the node and the pods on it.
+
+        That is also which of them skip the pod. Says nothing about plugins that look beyond each node.
+        """
+        ...
+
+    def disruption_unit(self, pod: PodInfo) -> DisruptionUnit | None:
+        """Pods that run and need this one, as plugins know them; None for a pod that may be evicted by itself."""
+        ...
+
+    def preempt(self, uid: str, plugin: str) -> bool:
+        """Turn a pod away that has a node but is not bound: Permit holds it, or PreBind is under way.
+
+        Returns whether that was done; if not, the pod is bound, or about to be, and can only be deleted.
+        """
         ...

@@ -24,7 +24,7 @@ from ..snapshot.reader import SnapshotReader
 from ..snapshot.view import NodeView
 from .cycle_state import CycleState
 from .events import EventRegistration
-from .handle import Handle, WatchedKind
+from .handle import Handle, PreemptionHandle, WatchedKind
 from .pod_group import PodGroupInfo, PodGroupTrial
 from .status import Code, Status
 from .verdicts import Diagnosis, Verdicts
@@ -72,6 +72,8 @@ class Plugin(ABC, Generic[Args]):
     name: ClassVar[str]
     args_model: ClassVar[type[BaseModel] | None] = None
     watches: ClassVar[tuple[WatchedKind, ...]] = ()
+
+    handle: Handle
 
     def __init__(self, args: Args, handle: Handle) -> None:
         """Keep `args`, an instance of `args_model` or None where there is none, and `handle`."""
@@ -180,13 +182,24 @@ class CapacityPlugin(FilterPlugin[Args]):
         """
 
 
+class PreemptionPlugin(Plugin[Args]):
+    """A plugin that tries what would be if pods came or went: its handle offers that.
+
+    It extends no point by itself; a PostFilter plugin that preempts derives from both.
+    """
+
+    handle: PreemptionHandle
+
+    def __init__(self, args: Args, handle: PreemptionHandle) -> None:
+        """Keep `args` and `handle`."""
+        super().__init__(args, handle)
+
+
 class PostFilterPlugin(Plugin[Args]):
     """Tries to help a pod that no node can run, e.g. by preemption."""
 
     @abstractmethod
-    def post_filter(
-        self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
-    ) -> tuple[str | None, Status | None] | tuple[str | None, Status | None]:
+    def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
         """`(nominated node or None, status)`. Success or ERROR ends the round; UNSCHEDULABLE asks the next plugin.
 
         What may take long passes a `checkpoint` now and then; nothing happens in the cluster meanwhile.

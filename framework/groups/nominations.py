@@ -46,7 +46,7 @@ class MemberNominations:
             if pod.pod.status.nominated_node_name:
                 self._handle.spawn(self._end(pod))
             else:
-                self._handle.end_promise(pod)
+                self._handle.end_nomination(pod)
 
     async def _end(self, pod: PodInfo) -> None:
         """Withdraw the nomination. If the API does not accept that, it ends in this process alone."""
@@ -55,5 +55,5 @@ class MemberNominations:
         try:
             await self._handle.api.patch(path, patch, content_type=STRATEGIC_MERGE_PATCH)
         except ApiError as error:
-            self._handle.end_promise(pod)
+            self._handle.end_nomination(pod)
             log.warning("A nomination was not taken back", extra={"pairs": {"pod": pod.key, "error": str(error)}})

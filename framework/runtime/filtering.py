@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from ..contract.cycle_state import CycleState
 from ..contract.plugin import CapacityPlugin, FilterPlugin
 from ..contract.status import Status
 from ..contract.verdicts import Codes, Diagnosis, Mask, Rejection, StatusTable, Verdicts
@@ -20,6 +19,7 @@ from ..snapshot.journal import DependsOn
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 from .answers import Failed, error_in, failure, hashable, integers, is_long_work, verdicts
+from .attempt_state import AttemptState
 from .crowds_cache import CrowdsCache
 from .nominator import PodNominator
 from .plugin_calls import ALL_NODES, PluginCalls
@@ -49,7 +49,7 @@ class Filtering:
             plugin for plugin in plugins.filter if type(plugin).filter_epoch is not FilterPlugin.filter_epoch
         ]
 
-    def run_on_all(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
+    def run_on_all(self, state: AttemptState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
         """Ask the Filter plugins about every node that PreFilter left in, nominated pods considered.
 
         Verdicts that depend on less than the cluster are remembered for pods of the same signature. They are about all
@@ -64,7 +64,7 @@ class Filtering:
         self._calls.point_ended(FILTER, found.error, since)
         return found
 
-    def _run_on_all(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered, listed: Rows) -> Filtered:
+    def _run_on_all(self, state: AttemptState, pod: PodInfo, pre_filtered: PreFiltered, listed: Rows) -> Filtered:
         snapshot, only = self._snapshot, pre_filtered.node_names
         results = self._cache.filter_results(pod.signature, state.skip_filter_plugins)
         self._calls.evaluated(results.names, FILTER)
@@ -101,7 +101,7 @@ class Filtering:
         error = filtered.error or self._error_among(results.plugins, filtered)
         return filtered if error is None else replace(filtered, error=error)
 
-    def _in_two_passes(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered, alone: Filtered) -> Filtered:
+    def _in_two_passes(self, state: AttemptState, pod: PodInfo, pre_filtered: PreFiltered, alone: Filtered) -> Filtered:
         """What Filter comes to with nominated pods, of which `alone` knows nothing.
 
         A node whose verdict matters to nobody is left as it is: one that is rejected anyway, where others are feasible.
@@ -116,7 +116,7 @@ class Filtering:
         return found
 
     def with_all_rejections(
-        self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered, found: Filtered
+        self, state: AttemptState, pod: PodInfo, pre_filtered: PreFiltered, found: Filtered
     ) -> Filtered:
         """The same with the rejection of every node as it counts: that of the first pass, if the node fails in it.
 
@@ -136,7 +136,7 @@ class Filtering:
             return replace(found, error=found.error or failed.status)
         return replace(found, nominated={**found.nominated, **crowded}, error=found.error or _error_of(crowded))
 
-    def run(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
+    def run(self, state: AttemptState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
         """Ask the Filter plugins about `nodes` as things are now. Nothing is remembered. Raises Failed."""
         rows = nodes.indices()
         rejector, codes = np.zeros(len(rows), np.int32), np.zeros(len(rows), np.int32)
@@ -157,7 +157,7 @@ class Filtering:
                 left = left[~rejected]
         return Diagnosis(nodes.names(), rejector, codes, names, tables)
 
-    def run_with_nominated_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
+    def run_with_nominated_pods(self, state: AttemptState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
         """Ask about each node twice: with the nominated pods that `pod` has to yield to, and then without them.
 
         A node passes only if it does both times: filters like resources reject it with them, filters like affinity
@@ -173,7 +173,7 @@ class Filtering:
             replace_rejections(diagnosis, positions, crowded.values())
         return diagnosis
 
-    def capacity(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> npt.NDArray[np.int64]:
+    def capacity(self, state: AttemptState, pod: PodInfo, nodes: NodeView) -> npt.NDArray[np.int64]:
         """How many pods like this one each node could take, by the plugins that count room.
 
         Raises Failed when one of them fails, which is logged: a group is tried all the same.
@@ -188,7 +188,7 @@ class Filtering:
         return least
 
     def _counted(
-        self, plugin: CapacityPlugin, state: CycleState, pod: PodInfo, nodes: NodeView
+        self, plugin: CapacityPlugin, state: AttemptState, pod: PodInfo, nodes: NodeView
     ) -> npt.NDArray[np.int64]:
         answer = self._calls.call(CAPACITY, plugin, pod, state.sampled, plugin.capacity, pod, nodes)
         found = integers(CAPACITY, plugin, answer, len(nodes))
@@ -196,7 +196,7 @@ class Filtering:
             raise Failed(failure(CAPACITY, plugin, ValueError("it has a number below 0")))
         return found
 
-    def _crowded(self, state: CycleState, pod: PodInfo, among: Mask) -> dict[int, Rejection]:
+    def _crowded(self, state: AttemptState, pod: PodInfo, among: Mask) -> dict[int, Rejection]:
         """Rows of `among` that turn the pod away when the pods nominated there are counted, each with its rejection.
 
         They are asked about together, unless a plugin's verdict for one depends on what is nominated to another.
@@ -218,7 +218,7 @@ class Filtering:
         return crowded
 
     def _crowded_unless_known(
-        self, state: CycleState, pod: PodInfo, nominated: Mapping[int, Sequence[PodInfo]]
+        self, state: AttemptState, pod: PodInfo, nominated: Mapping[int, Sequence[PodInfo]]
     ) -> dict[int, Rejection]:
         """The same, remembered for pods of the same signature. In a trial nothing is as the next pod will find it."""
         if self._snapshot.tentative:
@@ -241,7 +241,7 @@ class Filtering:
         return crowded
 
     def _crowded_together(
-        self, state: CycleState, pod: PodInfo, nominated: Mapping[int, Sequence[PodInfo]]
+        self, state: AttemptState, pod: PodInfo, nominated: Mapping[int, Sequence[PodInfo]]
     ) -> dict[int, Rejection]:
         snapshot, notes = self._snapshot, state.clone()
         crowded: dict[int, Rejection] = {}
@@ -256,7 +256,7 @@ class Filtering:
         crowded.update({row: found for at, row in enumerate(rows) if (found := diagnosis.rejection(at)) is not None})
         return crowded
 
-    def _add_all(self, state: CycleState, pod: PodInfo, row: int, nominated: Sequence[PodInfo]) -> Status | None:
+    def _add_all(self, state: AttemptState, pod: PodInfo, row: int, nominated: Sequence[PodInfo]) -> Status | None:
         """Count the nominated pods on the node in a trial. The first ERROR of AddPod, if any."""
         snapshot = self._snapshot
         for added in nominated:
@@ -267,21 +267,21 @@ class Filtering:
                     return failed
         return None
 
-    def depends_on_cluster(self, state: CycleState) -> bool:
+    def depends_on_cluster(self, state: AttemptState) -> bool:
         """Whether a Filter plugin that has not skipped the pod looks beyond each node."""
         return any(
             plugin.filter_depends_on is DependsOn.CLUSTER and plugin.name not in state.skip_filter_plugins
             for plugin in self._plugins.filter
         )
 
-    def epoch(self, state: CycleState) -> Hashable:
+    def epoch(self, state: AttemptState) -> Hashable:
         """Changes with what the Filter plugins go by besides the pod, the node and the pods on it. Raises Failed."""
         return tuple(self._epoch_of(plugin) for plugin in self._epochal if plugin.name not in state.skip_filter_plugins)
 
     def _epoch_of(self, plugin: FilterPlugin) -> Hashable:
         return self._calls.ask(FILTER_EPOCH, plugin, ALL_NODES, hashable, plugin.filter_epoch, self._snapshot)
 
-    def _verdicts(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo, view: NodeView) -> Verdicts:
+    def _verdicts(self, plugin: FilterPlugin, state: AttemptState, pod: PodInfo, view: NodeView) -> Verdicts:
         left_before = state.long_work.left
         answer = self._calls.call(FILTER, plugin, pod, state.sampled, plugin.filter, state, pod, view)
         left = state.long_work.left
@@ -306,20 +306,20 @@ class Filtering:
             passing &= codes == 0
         return None
 
-    def follows_trials(self, state: CycleState) -> bool:
+    def follows_trials(self, state: AttemptState) -> bool:
         """Whether `add_pod` and `remove_pod` have anybody to tell."""
         return any(plugin.name not in state.skip_filter_plugins for plugin in self._plugins.pre_filter_extensions)
 
-    def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:
+    def add_pod(self, state: AttemptState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:
         """Tell PreFilter's plugins that `added` was put on the node in a trial for `pod`. The first ERROR, if any."""
         return self._tell_of_trial(ADD_POD, state, pod, added, node_name)
 
-    def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str) -> Status | None:
+    def remove_pod(self, state: AttemptState, pod: PodInfo, removed: PodInfo, node_name: str) -> Status | None:
         """Tell PreFilter's plugins that `removed` was taken off the node in a trial for `pod`."""
         return self._tell_of_trial(REMOVE_POD, state, pod, removed, node_name)
 
     def _tell_of_trial(
-        self, point: Point, state: CycleState, pod: PodInfo, moved: PodInfo, node_name: str
+        self, point: Point, state: AttemptState, pod: PodInfo, moved: PodInfo, node_name: str
     ) -> Status | None:
         for plugin in self._plugins.pre_filter_extensions:
             if plugin.name not in state.skip_filter_plugins:

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..config import ResolvedProfile
-from ..contract.cycle_state import CycleState
 from ..contract.decision import GroupDecision, PodDecision
 from ..contract.events import EventRegistration
 from ..contract.group import GroupPlugin
 from ..contract.handle import Clock, Handle
-from ..contract.plugin import PreBindPlugin, ReservePlugin, Wait
+from ..contract.plugin import Plugin, PreBindPlugin, ReservePlugin, Wait
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis
 from ..metrics import SchedulerMetrics
@@ -31,6 +31,7 @@ from ..snapshot.view import NodeView, Rows
 from ..work import checkpoint
 from . import points
 from .answers import Failed, by_topic, error_in, not_cleared
+from .attempt_state import AttemptState
 from .concerned import ConcernedPlugins
 from .filtering import Filtering
 from .group_calls import Groups
@@ -63,7 +64,7 @@ class Framework:
         self,
         resolved: ResolvedProfile,
         registry: Registry,
-        handle: Callable[[Framework], Handle],
+        handle: Callable[[Framework, type[Plugin]], Handle],
         *,
         snapshot: Snapshot,
         nominator: PodNominator,
@@ -72,12 +73,12 @@ class Framework:
         metrics: SchedulerMetrics,
         watch: Watch,
     ) -> None:
-        """`handle` makes what the plugins get, for this framework.
+        """`handle` makes what a plugin of a class gets, for this framework.
 
         Raises ConfigurationError when a plugin cannot be made.
         """
         self.name = resolved.scheduler_name
-        self.plugins = PluginSet(resolved, registry, handle(self))
+        self.plugins = PluginSet(resolved, registry, partial(handle, self))
         self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
         self._waiting = waiting
         self._clock = clock
@@ -140,38 +141,38 @@ class Framework:
     # The scheduling cycle: which nodes can run the pod.
 
     def run_pre_filter_plugins(
-        self, state: CycleState, pod: PodInfo, nodes: NodeView, *, of_groups: bool = True
+        self, state: AttemptState, pod: PodInfo, nodes: NodeView, *, of_groups: bool = True
     ) -> PreFiltered:
         """Ask the plugins in order and join their answers. Without `of_groups` those that know groups are not asked."""
         return self._pre_filtering.run(state, pod, nodes, of_groups)
 
     def run_pre_filter_extension_add_pod(
-        self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str
+        self, state: AttemptState, pod: PodInfo, added: PodInfo, node_name: str
     ) -> Status | None:
         """Tell PreFilter's plugins that `added` was put on the node in a trial for `pod`. The first ERROR, if any."""
         return self._filtering.add_pod(state, pod, added, node_name)
 
     def run_pre_filter_extension_remove_pod(
-        self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str
+        self, state: AttemptState, pod: PodInfo, removed: PodInfo, node_name: str
     ) -> Status | None:
         """Tell PreFilter's plugins that `removed` was taken off the node in a trial for `pod`."""
         return self._filtering.remove_pod(state, pod, removed, node_name)
 
-    def follows_trials(self, state: CycleState) -> bool:
+    def follows_trials(self, state: AttemptState) -> bool:
         """Whether a PreFilter plugin wants to be told of pods that are put on nodes, or taken off, in a trial."""
         return self._filtering.follows_trials(state)
 
-    def filter_all(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
+    def filter_all(self, state: AttemptState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
         """Which of the nodes that PreFilter left in pass every Filter plugin, nominated pods considered."""
         return self._filtering.run_on_all(state, pod, pre_filtered)
 
     def with_all_rejections(
-        self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered, found: Filtered
+        self, state: AttemptState, pod: PodInfo, pre_filtered: PreFiltered, found: Filtered
     ) -> Filtered:
         """The same, with nominated pods considered also in why nodes are rejected while others are feasible."""
         return self._filtering.with_all_rejections(state, pod, pre_filtered, found)
 
-    def work_out(self, state: CycleState, pod: PodInfo) -> None:
+    def work_out(self, state: AttemptState, pod: PodInfo) -> None:
         """Do what a Filter plugin has left to do, so that it can be asked once more."""
         work = state.long_work
         while work.left is not None:
@@ -179,31 +180,31 @@ class Framework:
             checkpoint()
             self._calls.work_out(self.plugins.plugins[name], state, pod, left)
 
-    def capacity(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> npt.NDArray[np.int64]:
+    def capacity(self, state: AttemptState, pod: PodInfo, nodes: NodeView) -> npt.NDArray[np.int64]:
         """int64, shape (nodes,): how many pods like this one each node could take, by the plugins that count room.
 
         Raises Failed when one of them fails.
         """
         return self._filtering.capacity(state, pod, nodes)
 
-    def run_filter_plugins(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
+    def run_filter_plugins(self, state: AttemptState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
         """Ask the Filter plugins about `nodes` as things are now. Raises Failed when one of them fails."""
         return self._filtering.run(state, pod, nodes)
 
-    def run_filter_plugins_with_nominated_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
+    def run_filter_plugins_with_nominated_pods(self, state: AttemptState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
         """Ask twice: with the nominated pods that `pod` has to yield to on their nodes, and then without them."""
         return self._filtering.run_with_nominated_pods(state, pod, nodes)
 
-    def filters_depend_on_cluster(self, state: CycleState) -> bool:
+    def filters_depend_on_cluster(self, state: AttemptState) -> bool:
         """Whether a Filter plugin that has not skipped the pod looks beyond each node."""
         return self._filtering.depends_on_cluster(state)
 
-    def filter_epoch(self, state: CycleState) -> Hashable:
+    def filter_epoch(self, state: AttemptState) -> Hashable:
         """Changes with what the Filter plugins go by besides the pod, the node and the pods on it."""
         return self._filtering.epoch(state)
 
     def run_post_filter_plugins(
-        self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
+        self, state: AttemptState, pod: PodInfo, diagnosis: Diagnosis
     ) -> tuple[str | None, Status | None]:
         """`(nominated node or None, status)` of the first plugin that does not answer UNSCHEDULABLE, else all told."""
         since = self._calls.now()
@@ -211,7 +212,7 @@ class Framework:
         self._calls.point_ended(points.POST_FILTER, status, since)
         return nominated, status
 
-    def _post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
+    def _post_filter(self, state: AttemptState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
         reasons: list[str] = []
         nominated: str | None = None
         rejector = ""
@@ -231,11 +232,11 @@ class Framework:
 
     # The scheduling cycle: which node is best.
 
-    def run_pre_score_plugins(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+    def run_pre_score_plugins(self, state: AttemptState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Let the plugins prepare scoring. None, or the ERROR of one."""
         return self._scoring.prepare(state, pod, nodes)
 
-    def run_score_plugins(self, state: CycleState, pod: PodInfo, feasible: Rows) -> Scored | Status:
+    def run_score_plugins(self, state: AttemptState, pod: PodInfo, feasible: Rows) -> Scored | Status:
         """How good each of the rows `feasible` is; an ERROR status when a plugin failed."""
         return self._scoring.run(state, pod, feasible)
 
@@ -245,7 +246,7 @@ class Framework:
 
     # The scheduling cycle: the node is chosen.
 
-    def run_reserve_plugins_reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+    def run_reserve_plugins_reserve(self, state: AttemptState, pod: PodInfo, node_name: str) -> Status | None:
         """Let the plugins book the pod on the node. The first that refuses ends it; Unreserve is the caller's."""
         since = self._calls.now()
         status: Status | None = None
@@ -259,7 +260,7 @@ class Framework:
         self._calls.point_ended(points.RESERVE, status, since)
         return status
 
-    def run_reserve_plugins_unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+    def run_reserve_plugins_unreserve(self, state: AttemptState, pod: PodInfo, node_name: str) -> None:
         """Let the plugins strike the pod off again, in reverse order. One that fails keeps no other from it."""
         since = self._calls.now()
         others = self._concerned.others(pod)
@@ -268,7 +269,7 @@ class Framework:
                 self._calls.undo(points.UNRESERVE, plugin, pod, state.sampled, plugin.unreserve, state, pod, node_name)
         self._calls.point_ended(points.UNRESERVE, None, since)
 
-    def run_permit_plugins(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+    def run_permit_plugins(self, state: AttemptState, pod: PodInfo, node_name: str) -> Status | None:
         """None when the pod may be bound, WAIT when it is held (`wait_on_permit` waits), else why it may not."""
         since = self._calls.now()
         holds: dict[str, Hold] = {}
@@ -319,7 +320,7 @@ class Framework:
         self._metrics.permit_wait_duration.observe((code.wire_name,), self._clock.now() - since)
         return status if status is None or status.rejected else error_in("waiting on permit for pod", status)
 
-    def run_pre_bind_pre_flights(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+    def run_pre_bind_pre_flights(self, state: AttemptState, pod: PodInfo, node_name: str) -> Status | None:
         """None when a plugin has something to do before the pod is bound, SKIP when none has, or an ERROR."""
         todo: list[PreBindPlugin] = []
         others = self._concerned.others(pod)
@@ -336,7 +337,7 @@ class Framework:
         state.pre_bind_plugins = frozenset(plugin.name for plugin in todo)
         return None if todo else Status.skip()
 
-    def planned(self, plugin: PreBindPlugin, state: CycleState, pod: PodInfo, node_name: str) -> Mapping[str, Any]:
+    def planned(self, plugin: PreBindPlugin, state: AttemptState, pod: PodInfo, node_name: str) -> Mapping[str, Any]:
         """What the plugin would write before the pod is bound to the node: reserved for the question, then given back.
 
         Nothing where it refuses to reserve; where it breaks, the ERROR by its name.
@@ -355,7 +356,7 @@ class Framework:
             calls.undo(points.UNRESERVE, plugin, pod, False, plugin.unreserve, state, pod, node_name)
         return {plugin.name: status.message} if status is not None and status.code is Code.ERROR else planned
 
-    async def run_pre_bind_plugins(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+    async def run_pre_bind_plugins(self, state: AttemptState, pod: PodInfo, node_name: str) -> Status | None:
         """Let the plugins that `run_pre_bind_pre_flights` found work for do it. The first failure ends it."""
         since = self._calls.now()
         status: Status | None = None
@@ -364,7 +365,7 @@ class Framework:
         self._calls.point_ended(points.PRE_BIND, status, since)
         return status
 
-    async def _pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+    async def _pre_bind(self, state: AttemptState, pod: PodInfo, node_name: str) -> Status | None:
         for plugin in self.plugins.pre_bind:
             if plugin.name in state.pre_bind_plugins:
                 status: Status | None = await self._calls.call_async(
@@ -374,7 +375,7 @@ class Framework:
                     return status
         return None
 
-    async def run_bind_plugins(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+    async def run_bind_plugins(self, state: AttemptState, pod: PodInfo, node_name: str) -> Status | None:
         """Bind the pod by the first plugin that does not answer SKIP."""
         since = self._calls.now()
         status: Status | None = Status.failure("no Bind plugin took the pod")
@@ -388,7 +389,7 @@ class Framework:
         self._calls.point_ended(points.BIND, status, since)
         return status
 
-    def run_post_bind_plugins(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+    def run_post_bind_plugins(self, state: AttemptState, pod: PodInfo, node_name: str) -> None:
         """Tell the plugins that the pod is bound: nothing that goes wrong here changes that."""
         since = self._calls.now()
         for plugin in self.plugins.post_bind:

@@ -14,7 +14,6 @@ import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from ..contract.cycle_state import CycleState
 from ..contract.events import Hint, HintFunction
 from ..contract.plugin import Plugin, PodGroupPostFilterPlugin, PostFilterPlugin, Wait
 from ..contract.pod_group import PodGroupInfo, PodGroupTrial
@@ -25,6 +24,7 @@ from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..work import GivenUp
 from .answers import Failed, checked, failure, of_type, pod_group_post_filtered, post_filtered
+from .attempt_state import AttemptState
 from .points import FILTER_WORK, FOLLOW, POD_GROUP_POST_FILTER, POST_FILTER, QUEUEING_HINT, Point
 from .watch import SLOW_SECONDS, Members, Running, Subject, Watch
 
@@ -141,7 +141,7 @@ class PluginCalls:
         return answer if isinstance(answer, Status) else None
 
     def help_pod(
-        self, plugin: PostFilterPlugin, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
+        self, plugin: PostFilterPlugin, state: AttemptState, pod: PodInfo, diagnosis: Diagnosis
     ) -> tuple[str | None, Status | None]:
         """What PostFilter answers."""
 
@@ -153,7 +153,7 @@ class PluginCalls:
         return found
 
     def help_group(
-        self, plugin: PodGroupPostFilterPlugin, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
+        self, plugin: PodGroupPostFilterPlugin, state: AttemptState, group: PodGroupInfo, trial: PodGroupTrial
     ) -> tuple[Mapping[str, str] | None, Status | None]:
         """What PodGroupPostFilter answers. What breaks is logged."""
         pod = group.members[0]
@@ -166,7 +166,7 @@ class PluginCalls:
         self.log_failure(POD_GROUP_POST_FILTER, plugin, pod, found[1])
         return found
 
-    def work_out(self, plugin: Plugin, state: CycleState, pod: PodInfo, left: Callable[[], bool]) -> None:
+    def work_out(self, plugin: Plugin, state: AttemptState, pod: PodInfo, left: Callable[[], bool]) -> None:
         """Do what a Filter has left to do."""
         answer = self.call(FILTER_WORK, plugin, pod, False, left)
         state.long_work.gave_up = answer is not True

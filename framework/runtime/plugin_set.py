@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar, cast
 
@@ -90,12 +90,15 @@ class PluginSet:
     Raises ConfigurationError when a plugin cannot be made.
     """
 
-    def __init__(self, resolved: ResolvedProfile, registry: Registry, handle: Handle) -> None:
+    def __init__(
+        self, resolved: ResolvedProfile, registry: Registry, handle_of: Callable[[type[Plugin]], Handle]
+    ) -> None:
         self.name = resolved.scheduler_name
         self.plugins: dict[str, Plugin] = {}
         for name in dict.fromkeys(ref.name for refs in resolved.points.values() for ref in refs):
             with built(self.name, name, calling="__init__"):
-                self.plugins[name] = registry[name](_args(registry[name], resolved.args.get(name)), handle)
+                kind = registry[name]
+                self.plugins[name] = kind(_args(kind, resolved.args.get(name)), handle_of(kind))
         self.weights = {ref.name: ref.weight for ref in resolved.points.get("score", ())}
         self.placement_weights = {ref.name: ref.weight for ref in resolved.points.get("placementScore", ())}
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..contract.cycle_state import CycleState
 from ..contract.group import GroupPlugin
 from ..contract.plugin import PreFilterPlugin, PreFilterResult
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from ..snapshot.view import NodeView
+from .attempt_state import AttemptState
 from .concerned import ConcernedPlugins
 from .plugin_calls import PluginCalls
 from .plugin_set import PluginSet
@@ -28,7 +28,7 @@ class PreFiltering:
         self._calls = calls
         self._concerned = concerned
 
-    def run(self, state: CycleState, pod: PodInfo, nodes: NodeView, of_groups: bool) -> PreFiltered:
+    def run(self, state: AttemptState, pod: PodInfo, nodes: NodeView, of_groups: bool) -> PreFiltered:
         """Ask the plugins in order, all or those that know no groups. The state learns who has nothing to filter."""
         since = self._calls.now()
         plugins: Iterable[PreFilterPlugin] = self._plugins.pre_filter
@@ -45,7 +45,7 @@ class PreFiltering:
     def _ask(
         self,
         plugins: Iterable[PreFilterPlugin],
-        state: CycleState,
+        state: AttemptState,
         pod: PodInfo,
         nodes: NodeView,
         asked: list[str],

@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 
-from ..contract.cycle_state import CycleState
 from ..contract.plugin import MAX_NODE_SCORE, ScorePlugin, Scores
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
@@ -16,6 +15,7 @@ from ..snapshot.partitions import Partition
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 from .answers import Failed, error_in, failure, hashable, integers
+from .attempt_state import AttemptState
 from .concerned import ConcernedPlugins
 from .plugin_calls import ALL_NODES, PluginCalls
 from .plugin_set import PluginSet
@@ -41,7 +41,7 @@ class Scoring:
         self._snapshot = snapshot
         self._concerned = concerned
 
-    def prepare(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+    def prepare(self, state: AttemptState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Let the plugins prepare scoring. Where none scores, none is asked. None, or the ERROR of one."""
         since = self._calls.now()
         others = self._concerned.others(pod)
@@ -69,7 +69,7 @@ class Scoring:
         self._calls.point_ended(PRE_SCORE, status, since)
         return status
 
-    def run(self, state: CycleState, pod: PodInfo, feasible: Rows) -> Scored | Status:
+    def run(self, state: AttemptState, pod: PodInfo, feasible: Rows) -> Scored | Status:
         """Score the rows `feasible`; an ERROR status when a plugin failed.
 
         Scores that depend on less than the cluster are remembered for pods of the same signature.
@@ -96,7 +96,7 @@ class Scoring:
             totals += scores * self._plugins.placement_weights[plugin.name]
         return totals
 
-    def _score(self, state: CycleState, pod: PodInfo, feasible: Rows) -> Scored:
+    def _score(self, state: AttemptState, pod: PodInfo, feasible: Rows) -> Scored:
         def ask(plugin: ScorePlugin, view: NodeView) -> Scores:
             return self._scores(plugin, state, pod, view)
 
@@ -125,11 +125,11 @@ class Scoring:
     def _epoch_of(self, plugin: ScorePlugin) -> Hashable:
         return self._calls.ask(SCORE_EPOCH, plugin, ALL_NODES, hashable, plugin.score_epoch, self._snapshot)
 
-    def _scores(self, plugin: ScorePlugin, state: CycleState, pod: PodInfo, view: NodeView) -> Scores:
+    def _scores(self, plugin: ScorePlugin, state: AttemptState, pod: PodInfo, view: NodeView) -> Scores:
         answer = self._calls.call(SCORE, plugin, pod, state.sampled, plugin.score, state, pod, view)
         return integers(SCORE, plugin, answer, len(view))
 
-    def _weighted(self, plugin: ScorePlugin, state: CycleState, pod: PodInfo, raw: Scores) -> Scores:
+    def _weighted(self, plugin: ScorePlugin, state: AttemptState, pod: PodInfo, raw: Scores) -> Scores:
         scores = raw
         if type(plugin).normalize_score is not ScorePlugin.normalize_score:
             given = raw.view()  # what is remembered must not change

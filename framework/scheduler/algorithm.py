@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..contract.cycle_state import CycleState
-from ..contract.extender import EXTENDER, Consultation
+from ..contract.extender import EXTENDER
 from ..contract.status import Code, Status
 from ..contract.verdicts import NO_NODES, Diagnosis, fit_error, with_post_filter
 from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed
+from ..runtime.attempt_state import AttemptState
+from ..runtime.consultation import Consultation
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
 from ..runtime.rejections import reject_nodes
@@ -72,7 +73,7 @@ class Algorithm:
         self._nominator = nominator
 
     def find_nodes_that_fit(
-        self, state: CycleState, pod: PodInfo, *, nominated_first: bool = True, of_groups: bool = True
+        self, state: AttemptState, pod: PodInfo, *, nominated_first: bool = True, of_groups: bool = True
     ) -> Feasible:
         """Which nodes can run the pod: as many as the profile asks for, or all that extenders have let through.
 
@@ -89,7 +90,7 @@ class Algorithm:
             self._heed(state, pod, state.consultation, found)
         return found
 
-    def find_to_the_end(self, state: CycleState, pod: PodInfo, *, nominated_first: bool = True) -> Feasible:
+    def find_to_the_end(self, state: AttemptState, pod: PodInfo, *, nominated_first: bool = True) -> Feasible:
         """The same, with the long work of Filter plugins."""
         found = self.find_nodes_that_fit(state, pod, nominated_first=nominated_first)
         if state.long_work.left is None:
@@ -97,7 +98,7 @@ class Algorithm:
         self.framework.work_out(state, pod)
         return self.find_nodes_that_fit(state, pod, nominated_first=nominated_first)
 
-    def _find(self, state: CycleState, pod: PodInfo, nominated_first: bool, of_groups: bool) -> Feasible:
+    def _find(self, state: AttemptState, pod: PodInfo, nominated_first: bool, of_groups: bool) -> Feasible:
         snapshot, framework, consultation = self.snapshot, self.framework, state.consultation
         if not snapshot.node_count:
             status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (NO_NODES,))
@@ -125,7 +126,7 @@ class Algorithm:
                 found.rows, found.next_start = first_from(self.next_start, filtered, wanted)
         return found
 
-    def _heed(self, state: CycleState, pod: PodInfo, consultation: Consultation, found: Feasible) -> None:
+    def _heed(self, state: AttemptState, pod: PodInfo, consultation: Consultation, found: Feasible) -> None:
         """Leave the nodes that extenders let through; where these are none, or fit no more, say so."""
         fitting = found.rows if found.filtered is None else found.filtered.feasible
         names = self.snapshot.names
@@ -142,7 +143,7 @@ class Algorithm:
             found.diagnosis.unschedulable_plugins |= {EXTENDER, *found.pre_filtered.rejectors}
             found.status = Status.unschedulable(fit_error(found.diagnosis))
 
-    def diagnose(self, state: CycleState, pod: PodInfo, pre_filtered: PreFiltered, filtered: Filtered) -> Diagnosis:
+    def diagnose(self, state: AttemptState, pod: PodInfo, pre_filtered: PreFiltered, filtered: Filtered) -> Diagnosis:
         """Why each node that was filtered is rejected, also where others are feasible."""
         return self.framework.with_all_rejections(state, pod, pre_filtered, filtered).diagnose(self.snapshot)
 
@@ -151,7 +152,7 @@ class Algorithm:
         names = self.snapshot.names
         return bool(consultation.node_names) and any(names[row] not in consultation.asked for row in fitting.tolist())
 
-    def nominated_node(self, state: CycleState, pod: PodInfo) -> Rows | None:
+    def nominated_node(self, state: AttemptState, pod: PodInfo) -> Rows | None:
         """The row of the node that the pod is nominated to, if it can run it."""
         row = self.snapshot.live_row_of(self._nominator.nominated_node(pod.uid))
         if row is None or (state.within is not None and row not in state.within):
@@ -165,7 +166,7 @@ class Algorithm:
             return None
         return rows if diagnosis.passes[0] else None
 
-    def prioritize_nodes(self, state: CycleState, pod: PodInfo, rows: Rows) -> Scored | Status:
+    def prioritize_nodes(self, state: AttemptState, pod: PodInfo, rows: Rows) -> Scored | Status:
         """How good each of `rows` is; an ERROR status when a plugin failed."""
         status = self.framework.run_pre_score_plugins(state, pod, NodeView.ascending(self.snapshot, rows))
         if status is not None:
@@ -180,7 +181,7 @@ class Algorithm:
             totals = totals + by_plugin[extender]
         return Scored(by_plugin, totals)
 
-    def select_host(self, state: CycleState, pod: PodInfo, found: Feasible, choose: Choose) -> int | Status:
+    def select_host(self, state: AttemptState, pod: PodInfo, found: Feasible, choose: Choose) -> int | Status:
         """The row of the best node of `found`; one of equals by `choose`. A single feasible node is not scored."""
         if len(found.rows) == 1:
             return int(found.rows[0])
@@ -190,7 +191,7 @@ class Algorithm:
         decision_log.scores(pod, found.rows, scored, self.snapshot)
         return int(found.rows[self.pick(pod, found.rows, scored, choose)])
 
-    def post_filter(self, state: CycleState, pod: PodInfo, found: Feasible) -> tuple[str | None, str]:
+    def post_filter(self, state: AttemptState, pod: PodInfo, found: Feasible) -> tuple[str | None, str]:
         """What PostFilter makes of a rejection: the nomination (None: as it was, "": none), and the whole text."""
         message = found.status.message if found.status is not None else ""
         diagnosis = found.diagnosis
@@ -201,7 +202,7 @@ class Algorithm:
         nominated, status = self.framework.run_post_filter_plugins(state, pod, diagnosis)
         return nominated, with_post_filter(message, "" if status is None else status.message)
 
-    def recheck(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+    def recheck(self, state: AttemptState, pod: PodInfo, node_name: str) -> Status | None:
         """None when the pod, which must not be counted on the node, could go there now; else the first rejection.
 
         What its group lacks is not asked again: a place that is still good is not lost over it.
@@ -223,7 +224,7 @@ class Algorithm:
         [(_, status)] = diagnosis.statuses()
         return status
 
-    def _wanted(self, state: CycleState, pre_filtered: PreFiltered) -> int:
+    def _wanted(self, state: AttemptState, pre_filtered: PreFiltered) -> int:
         """How many feasible nodes are enough; where none is scored, the first one is."""
         if not self.framework.plugins.score and not self.extended:
             return 1

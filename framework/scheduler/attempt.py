@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..contract.cycle_state import CycleState
 from ..contract.decision import PodDecision
 from ..contract.plugin import QueuedPod
 from ..contract.status import Code, Status
 from ..contract.verdicts import Diagnosis, fit_error_of_one
 from ..model.pod_info import PodInfo
 from ..queue.entity import Rejection
+from ..runtime.attempt_state import AttemptState
 from ..runtime.framework import Framework
 
 
@@ -42,7 +42,7 @@ class Attempt:
 
     queued: QueuedPod
     framework: Framework
-    state: CycleState
+    state: AttemptState
     started: float
     generation: int
     after_flush: bool = False
@@ -72,7 +72,7 @@ class Attempt:
     def begin_anew(self) -> None:
         """Forget what was decided so far, but not what extenders said. To be called while nothing is reserved."""
         before = self.state
-        self.state = CycleState(sampled=before.sampled)
+        self.state = AttemptState(sampled=before.sampled)
         self.state.group, self.state.within, self.state.consultation = before.group, before.within, before.consultation
         self.state.long_work = before.long_work
         self.node_name, self.status, self.nominated = "", None, None
@@ -129,7 +129,9 @@ class Attempt:
 
     def decision(self) -> PodDecision:
         """What was decided, for plugins that follow decisions."""
-        return PodDecision(self.pod, self.state, self.node_name, self.status, frozenset(self.rejectors))
+        return PodDecision(
+            self.pod, self.state, self.node_name, self.status, frozenset(self.rejectors), self.state.within
+        )
 
     def rejection(self) -> Rejection:
         """What the queue has to know to bring the pod back at the right time."""

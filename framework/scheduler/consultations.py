@@ -16,10 +16,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from ..contract.extender import Consultation, Extender
+from ..contract.extender import Extender
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
+from ..runtime.consultation import Consultation
 from .algorithm import Algorithm
 from .attempt import Attempt
 from .extenders import consult, interested, process_preemption

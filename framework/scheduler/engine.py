@@ -14,8 +14,8 @@ from ..cache.cache import Cache
 from ..cache.known_pods import KnownPods
 from ..config import KubeSchedulerConfiguration, ResolvedProfile
 from ..contract.group import ObjectFollower, PodFollower
-from ..contract.handle import WatchedKind
-from ..contract.plugin import Plugin
+from ..contract.handle import Handle, WatchedKind
+from ..contract.plugin import Plugin, PreemptionPlugin
 from ..groups.book import GroupBook, GroupBookPlugin
 from ..queue.heaps import BackoffPolicy
 from ..queue.policy import QueueSettings
@@ -35,6 +35,7 @@ from .event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandle
 from .group_room import GroupRoom
 from .group_trial import GroupTrials
 from .parts import Parts
+from .preemption_handle import PreemptionProfileHandle
 from .profile_handle import Ports, ProfileHandle
 from .profiles import Profiles, preemption_priority
 from .renewals import Renewals
@@ -123,11 +124,18 @@ def build_engine(
     queue = SchedulingQueue(policy, QueueSettings(backoff), clock=clock, metrics=metrics, on_ready=ports.wake)
     shared: dict[str, object] = {}
     units = DisruptionUnits(frameworks, cache.node_of)
+
+    def handle(framework: Framework, plugin: type[Plugin]) -> Handle:
+        common = framework, snapshot, waiting, nominator, ports, queue, shared
+        if issubclass(plugin, PreemptionPlugin):
+            return PreemptionProfileHandle(*common, units)
+        return ProfileHandle(*common)
+
     for resolved in profiles:
         frameworks[resolved.scheduler_name] = Framework(
             resolved,
             registry,
-            lambda framework: ProfileHandle(framework, snapshot, waiting, nominator, ports, queue, units, shared),
+            handle,
             snapshot=snapshot,
             nominator=nominator,
             waiting=waiting,

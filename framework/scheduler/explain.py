@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..contract.cycle_state import CycleState
 from ..contract.decision import Evictions
-from ..contract.extender import EXTENDER, Consultation, Extender
+from ..contract.extender import EXTENDER, Extender
 from ..contract.plugin import PreBindPlugin
 from ..contract.status import Status
 from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
+from ..runtime.attempt_state import AttemptState
+from ..runtime.consultation import Consultation
 from ..runtime.framework import Framework
 from .algorithm import Algorithm, Feasible
 from .extenders import consult, interested, process_preemption
@@ -70,7 +71,7 @@ async def heard(extenders: Sequence[Extender], algorithm: Algorithm, pod: PodInf
     concerned = interested(extenders, pod)
     if not concerned:
         return None
-    found = algorithm.find_to_the_end(CycleState(), pod, nominated_first=False)
+    found = algorithm.find_to_the_end(AttemptState(), pod, nominated_first=False)
     rows = found.rows if found.filtered is None or found.status is not None else found.filtered.feasible
     asked = frozenset(algorithm.snapshot.names_of(rows))
     consultation = Consultation(nominated_first=False, asked=asked)
@@ -80,7 +81,7 @@ async def heard(extenders: Sequence[Extender], algorithm: Algorithm, pod: PodInf
 
 def explain(algorithm: Algorithm, pod: PodInfo, consultation: Consultation | None = None) -> Explanation:
     """Decide for `pod` and keep everything that was found out. Of equally good nodes the first is chosen."""
-    state, snapshot = CycleState(), algorithm.snapshot
+    state, snapshot = AttemptState(), algorithm.snapshot
     state.consultation = consultation
     found = algorithm.find_to_the_end(state, pod, nominated_first=False)
     if found.status is not None:
@@ -119,7 +120,7 @@ def explain(algorithm: Algorithm, pod: PodInfo, consultation: Consultation | Non
     )
 
 
-def _planned(framework: Framework, state: CycleState, pod: PodInfo, node_name: str) -> dict[str, Any]:
+def _planned(framework: Framework, state: AttemptState, pod: PodInfo, node_name: str) -> dict[str, Any]:
     """What those plugins would write that describe it."""
     planned: dict[str, Any] = {}
     for plugin in framework.plugins.pre_bind:
@@ -128,7 +129,7 @@ def _planned(framework: Framework, state: CycleState, pod: PodInfo, node_name: s
     return planned
 
 
-def _rejections(algorithm: Algorithm, state: CycleState, pod: PodInfo, found: Feasible) -> dict[str, Status]:
+def _rejections(algorithm: Algorithm, state: AttemptState, pod: PodInfo, found: Feasible) -> dict[str, Status]:
     if found.filtered is None:
         return {}
     diagnosis = algorithm.diagnose(state, pod, found.pre_filtered, found.filtered)

@@ -11,19 +11,12 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..contract.extender import (
-    MAX_EXTENDER_PRIORITY,
-    Consultation,
-    Extender,
-    ExtenderError,
-    MetaVictims,
-    PreemptionQuestion,
-    Victims,
-)
+from ..contract.extender import MAX_EXTENDER_PRIORITY, Extender, ExtenderError, MetaVictims, Victims
 from ..contract.plugin import MAX_NODE_SCORE
 from ..contract.status import Status
 from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
+from ..runtime.consultation import Consultation, PreemptionQuestion
 from .reports import DECISIONS
 
 log = logging.getLogger(__name__)

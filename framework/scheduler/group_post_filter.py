@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..contract.cycle_state import CycleState
 from ..contract.decision import RoomInAll
 from ..contract.extender import Victims
 from ..contract.pod_group import Placed, PodGroupInfo, TrialFailed
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed
+from ..runtime.attempt_state import AttemptState
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
 from ..snapshot.snapshot import Snapshot
@@ -230,7 +230,7 @@ class GroupTrial:
 
     def _rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
         snapshot = self._snapshot
-        state = CycleState()
+        state = AttemptState()
         found = self._algorithm.find_nodes_that_fit(state, pod, nominated_first=False)
         if found.filtered is None:
             return np.zeros(0, np.intp), snapshot.live_rows()
@@ -239,7 +239,7 @@ class GroupTrial:
         return found.filtered.feasible, np.array([snapshot.row_of(name) for name in names], np.intp)
 
 
-def post_filter(framework: Framework, state: CycleState, group: PodGroupInfo, trial: GroupTrial) -> PostFiltered:
+def post_filter(framework: Framework, state: AttemptState, group: PodGroupInfo, trial: GroupTrial) -> PostFiltered:
     """Ask the plugins in order until one does not answer UNSCHEDULABLE (upstream: `RunPodGroupPostFilterPlugins`)."""
     reasons: list[str] = []
     nominations: Mapping[str, str] | None = None
@@ -262,8 +262,8 @@ def _raise_if_failed(status: Status | None) -> None:
         raise TrialFailed(status)
 
 
-def _anew(state: CycleState) -> CycleState:
-    fresh = CycleState(sampled=state.sampled)
+def _anew(state: AttemptState) -> AttemptState:
+    fresh = AttemptState(sampled=state.sampled)
     fresh.group = state.group
     fresh.consultation = None if state.consultation is None else state.consultation.if_cleared
     return fresh

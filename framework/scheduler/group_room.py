@@ -17,10 +17,10 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
-from ..contract.cycle_state import CycleState
 from ..model.latest_signatures import LatestSignatures
 from ..model.pod_info import PodInfo, PodSignature
 from ..runtime.answers import Failed
+from ..runtime.attempt_state import AttemptState
 from ..runtime.framework import Framework
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
@@ -71,7 +71,7 @@ def _in_order(attempts: Sequence[Attempt], key: Callable[[Attempt], Any]) -> lis
 _SIGNATURES = 256
 _MOST_UNLIKE = 128
 """Of more signatures nobody asks whether all of them together find room: that would take too long at a time."""
-_STATE = CycleState()
+_STATE = AttemptState()
 """No attempt's: what plugins that count room are asked goes into no metric."""
 
 Capacities = npt.NDArray[np.int64]

@@ -5,19 +5,14 @@ The operator supplies the ports; tests and `muster explain` supply others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 from ..contract.api import Api, NoApi
-from ..contract.cycle_state import CycleState, Unfinished
 from ..contract.events import ASSIGNED_POD_DELETE
-from ..contract.extender import Extender, PreemptionQuestion, Victims
+from ..contract.extender import Extender
 from ..contract.handle import Binder, Clock, ConditionWriter, EventSink, Lister, Obj, Timer, WatchedKind
-from ..contract.pod_group import DisruptionUnit
-from ..contract.status import Status
-from ..contract.verdicts import Diagnosis
 from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
@@ -26,10 +21,6 @@ from ..runtime.nominator import PodNominator
 from ..runtime.standstill import Standstill
 from ..runtime.waiting import WaitingPods
 from ..snapshot.snapshot import Snapshot
-from ..snapshot.view import NodeView
-from .disruption import DisruptionUnits
-
-_NOT_FOR_GROUPS = "extenders are not asked whom a member of a group may evict"
 
 
 def first_of_equals(equals: int) -> int:
@@ -108,7 +99,6 @@ class ProfileHandle:
     nominator: PodNominator
     ports: Ports
     queue: SchedulingQueue
-    units: DisruptionUnits
     shared_values: dict[str, object]
 
     @property
@@ -146,51 +136,6 @@ class ProfileHandle:
         """Metrics."""
         return self.ports.metrics
 
-    @contextmanager
-    def trial(self) -> Iterator[PodTrial]:
-        """Put pods on nodes and take them off inside a `with`; when it ends all is as before."""
-        with self.snapshot.trial():
-            yield PodTrial(self.framework, self.snapshot)
-
-    def run_filter_plugins_with_nominated_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
-        """Ask the profile's Filter plugins about `nodes`, as they are in the trials around the call."""
-        diagnosis = self.framework.run_filter_plugins_with_nominated_pods(state, pod, nodes)
-        if state.long_work.left is not None:
-            raise Unfinished("a Filter plugin has not come to an end")
-        return diagnosis
-
-    def work_out(self, state: CycleState, pod: PodInfo) -> None:
-        """Do what a Filter plugin has left to do."""
-        return self.framework.work_out(state, pod)
-
-    def ask_extenders(
-        self, state: CycleState, pod: PodInfo, victims: Mapping[str, Victims]
-    ) -> Mapping[str, Victims] | Status | None:
-        """Which of these evictions the extenders leave, by node; None while they have yet to be asked."""
-        consultation = state.consultation
-        if consultation is None or not any(
-            extender.supports_preemption and extender.is_interested(pod) for extender in self.ports.extenders
-        ):
-            return victims
-        if state.group:
-            return Status.unschedulable(_NOT_FOR_GROUPS)
-        if consultation.preemption is None:
-            pods = {name: self._pods_on(name) | {pod.uid: pod for pod in victims[name].pods} for name in victims}
-            consultation.preemption = PreemptionQuestion(victims, pods)
-        return consultation.evictions
-
-    def _pods_on(self, node_name: str) -> dict[str, PodInfo]:
-        row = self.snapshot.row_of(node_name)
-        return {} if row is None else {pod.uid: pod for pod in self.snapshot.pods[row].values()}
-
-    def filters_depend_on_cluster(self, state: CycleState) -> bool:
-        """Whether a Filter plugin that has not skipped the pod looks beyond each node."""
-        return self.framework.filters_depend_on_cluster(state)
-
-    def filter_epoch(self, state: CycleState) -> Hashable:
-        """Changes with what the Filter plugins go by besides the pod, the node and the pods on it."""
-        return self.framework.filter_epoch(state)
-
     def random(self) -> float:
         """A number in [0, 1)."""
         return self.ports.random()
@@ -199,18 +144,10 @@ class ProfileHandle:
         """Move these pods (by `namespace/name`) to the active queue, wherever in the queue they are."""
         self.queue.activate(pods.values())
 
-    def end_promise(self, pod: PodInfo) -> None:
+    def end_nomination(self, pod: PodInfo) -> None:
         """The pod is nominated no more, and whoever waits for that capacity is tried."""
         if self.nominator.clear(pod.uid):
             self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, besides=pod.uid)
-
-    def disruption_unit(self, pod: PodInfo) -> DisruptionUnit | None:
-        """Pods that run and need this one, as plugins know them."""
-        return self.units.of(pod)
-
-    def preempt(self, uid: str, plugin: str) -> bool:
-        """Turn a pod away that has a node but is not bound."""
-        return self.waiting_pods.preempt(uid, plugin)
 
     def lister(self, kind: WatchedKind[Obj]) -> Lister[Obj]:
         """Objects of a kind that a plugin declared in `watches`. Raises KeyError for any other."""
@@ -229,21 +166,3 @@ class ProfileHandle:
         if key not in self.shared_values:
             self.shared_values[key] = make()
         return cast("T", self.shared_values[key])
-
-
-@dataclass(frozen=True, slots=True)
-class PodTrial:
-    """Implements `contract.Trial`: changes of the snapshot under its undo log, told to the PreFilterExtensions."""
-
-    framework: Framework
-    snapshot: Snapshot
-
-    def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:
-        """Count `added` on the node while `pod` is being decided."""
-        self.snapshot.add_pod(added, node_name)
-        return self.framework.run_pre_filter_extension_add_pod(state, pod, added, node_name)
-
-    def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str) -> Status | None:
-        """Take `removed` off the node while `pod` is being decided."""
-        self.snapshot.remove_pod(removed, node_name)
-        return self.framework.run_pre_filter_extension_remove_pod(state, pod, removed, node_name)

@@ -27,7 +27,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..contract.cycle_state import CycleState
 from ..contract.extender import EXTENDER
 from ..contract.status import Status
 from ..contract.verdicts import fit_error
@@ -35,6 +34,7 @@ from ..model.pod_info import PodInfo
 from ..queue.entity import Place, QueuedEntity
 from ..queue.scheduling_queue import SchedulingQueue
 from ..queue.unschedulable_pods import Batch
+from ..runtime.attempt_state import AttemptState
 from ..runtime.nominator import PodNominator
 from ..work import checkpoint
 from .algorithm import Algorithm
@@ -221,7 +221,7 @@ class Review:
 
     def _verdict(self, key: object, pod: PodInfo) -> _Verdict | None:
         """What the pod's attempt would come to; None where a Filter plugin cannot say it in one go."""
-        algorithm, state, moment = self._algorithm(pod), CycleState(), self._moment(pod)
+        algorithm, state, moment = self._algorithm(pod), AttemptState(), self._moment(pod)
         known = self._verdicts_before.get(key)
         if known is not None and known[0] == moment:
             self._verdicts[key] = known
@@ -243,7 +243,7 @@ class Review:
         reasons = []
         for pod in members:
             algorithm = self._algorithm(pod)
-            found = algorithm.find_nodes_that_fit(CycleState(), pod, nominated_first=False, of_groups=False)
+            found = algorithm.find_nodes_that_fit(AttemptState(), pod, nominated_first=False, of_groups=False)
             if found.filtered is not None:
                 reasons.append(reasons_in(fit_error(found.filtered.diagnose(algorithm.snapshot))))
             elif found.status is not None:

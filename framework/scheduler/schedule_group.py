@@ -17,7 +17,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ..contract.cycle_state import CycleState
 from ..contract.decision import GroupDecision, PodDecision
 from ..contract.group_tree import Part
 from ..contract.pod_group import PodGroupInfo, with_preemption
@@ -25,6 +24,7 @@ from ..contract.status import Code, Status
 from ..contract.topology import Topology
 from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed
+from ..runtime.attempt_state import AttemptState
 from ..runtime.group_calls import GroupCalls
 from ..runtime.points import MISSING, REJECT_TRIAL
 from ..snapshot.view import Rows
@@ -135,7 +135,7 @@ class GroupScheduler:
         cause = trial.refusal or Status.pending()
         status = plugin.reject_group(group, cause, placed=placed, missing=missing, no_domain=no_domain)
         status = untried = status.by(plugin.name)
-        notes, helped = CycleState(), PostFiltered({} if status.code is Code.PENDING else None)
+        notes, helped = AttemptState(), PostFiltered({} if status.code is Code.PENDING else None)
         if status.code is Code.UNSCHEDULABLE and attempts[0].framework.plugins.pod_group_post_filter:
 
             def place(copies: Sequence[Attempt]) -> Tried:
@@ -187,7 +187,7 @@ class GroupScheduler:
         """Place what fits of a tree as one."""
         unheard: list[Status] = []
 
-        def helped(notes: CycleState, place: Place) -> PostFiltered:
+        def helped(notes: AttemptState, place: Place) -> PostFiltered:
             if not attempts[0].framework.plugins.pod_group_post_filter:
                 return PostFiltered()
             found = self._post_filter(plugin, group, attempts, len(attempts), notes, place)
@@ -211,7 +211,7 @@ class GroupScheduler:
         group: str,
         attempts: Sequence[Attempt],
         missing: int,
-        notes: CycleState,
+        notes: AttemptState,
         place: Place,
     ) -> PostFiltered:
         """What PodGroupPostFilter makes of the refusal."""

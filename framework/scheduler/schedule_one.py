@@ -21,7 +21,6 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from ..contract.cycle_state import CycleState
 from ..contract.events import ASSIGNED_POD_DELETE
 from ..contract.plugin import QueuedPod
 from ..contract.status import Code, Status
@@ -29,6 +28,7 @@ from ..contract.verdicts import Diagnosis
 from ..error_log import ErrorLog
 from ..model.pod_info import PodInfo
 from ..queue.entity import QueuedEntity
+from ..runtime.attempt_state import AttemptState
 from ..work import checkpoint, commit
 from . import decision_log
 from .algorithm import Algorithm, Feasible
@@ -79,7 +79,7 @@ class PodScheduler:
         if not self.is_eligible(queued.info):
             return None
         algorithm = self._parts.algorithms[queued.info.pod.spec.scheduler_name]
-        state = CycleState(sampled=self._parts.ports.random() < _SAMPLED_SHARE)
+        state = AttemptState(sampled=self._parts.ports.random() < _SAMPLED_SHARE)
         generation = self._parts.cache.generation
         return Attempt(queued, algorithm.framework, state, self._clock.now(), generation, entity.flushed, entity.group)
 
@@ -282,7 +282,7 @@ class PodScheduler:
         algorithm = self._parts.algorithms[attempt.profile]
         with algorithm.snapshot.trial():
             algorithm.snapshot.remove_pod(pod, attempt.node_name)
-            return algorithm.recheck(CycleState(), pod, attempt.node_name)
+            return algorithm.recheck(AttemptState(), pod, attempt.node_name)
 
     async def bind(self, attempt: Attempt) -> None:
         """PreBind, Bind and PostBind of a permitted pod."""

@@ -11,19 +11,19 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..contract.cycle_state import CycleState
 from ..contract.decision import GroupDecision, PodDecision
 from ..contract.group_tree import Part
 from ..contract.pod_group import with_preemption
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
+from ..runtime.attempt_state import AttemptState
 from ..runtime.group_calls import GroupCalls
 from ..work import checkpoint
 from .attempt import Attempt
 from .group_post_filter import Place, PostFiltered, Tried
 from .tree_trial import PartTrial, TreeTrials
 
-Help = Callable[[CycleState, Place], PostFiltered]
+Help = Callable[[AttemptState, Place], PostFiltered]
 """Asks PodGroupPostFilter, which is given notes to write to and a way to try the tree."""
 Alone = Callable[[Sequence[Attempt], Sequence[PodDecision]], list[PodDecision]]
 """Decides for one of each kind of pods of which none was tried, see `GroupTrials.alone`."""
@@ -63,7 +63,7 @@ class TreeCycle:
             checkpoint()
         refusals = [attempt.status for attempt in tried if attempt.status is not None]
         refused = trial.error or _refused(plugin, trial, anyone=bool(trial.placed))
-        notes, helped = CycleState(), PostFiltered()
+        notes, helped = AttemptState(), PostFiltered()
         if refused is not None and refused.code is Code.UNSCHEDULABLE:
 
             def place(copies: Sequence[Attempt]) -> Tried:

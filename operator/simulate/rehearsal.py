@@ -14,13 +14,14 @@ from typing import Self
 
 import msgspec
 
-from muster.framework.contract import Code, CycleState, GroupId, Part, Status
-from muster.framework.contract.extender import Consultation
+from muster.framework.contract import Code, GroupId, Part, Status
 from muster.framework.contract.reservation import Start
 from muster.framework.groups.book import GroupBookPlugin
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.attempt_state import AttemptState
+from muster.framework.runtime.consultation import Consultation
 from muster.framework.scheduler.algorithm import Feasible
 from muster.framework.scheduler.engine import build_engine
 from muster.framework.scheduler.explain import heard
@@ -228,7 +229,7 @@ class Rehearsal:
         if held is not None:
             return held.node_name, None
         snapshot, algorithm = self._engine.cache.snapshot, self._engine.algorithms[pod.pod.spec.scheduler_name]
-        state = CycleState()
+        state = AttemptState()
         state.group, state.consultation = self.groups.key_of(pod.pod), heard_of.get(pod.uid)
         found = algorithm.find_to_the_end(state, pod)
         row = algorithm.select_host(state, pod, found, first_of_equals) if len(found.rows) else None

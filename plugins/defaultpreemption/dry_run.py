@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from muster.framework.contract import Code, CycleState, Handle, NodeView, Placed, Status, Trial, checkpoint
+from muster.framework.contract import Code, CycleState, NodeView, Placed, PreemptionHandle, Status, Trial, checkpoint
 from muster.framework.model.pod_info import PodInfo
 
 from .budgets import Budgets
@@ -63,7 +63,7 @@ class VictimSearch:
 
     def __init__(
         self,
-        handle: Handle,
+        handle: PreemptionHandle,
         state: CycleState,
         pod: PodInfo,
         budgets: Budgets,

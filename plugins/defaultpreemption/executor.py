@@ -17,7 +17,7 @@ from functools import partial
 
 import msgspec
 
-from muster.framework.contract import STRATEGIC_MERGE_PATCH, ApiError, Handle, Placed
+from muster.framework.contract import STRATEGIC_MERGE_PATCH, ApiError, Placed, PreemptionHandle
 from muster.framework.contract.api import pod_path
 from muster.framework.metrics import EntityType, PreemptionResult
 from muster.framework.model.pod_info import PodInfo
@@ -82,7 +82,7 @@ class Executor:
         leaving: UIDs of pods whose eviction was decided, until their termination is sure to have been seen.
     """
 
-    def __init__(self, handle: Handle, plugin: str, leaving: set[str]) -> None:
+    def __init__(self, handle: PreemptionHandle, plugin: str, leaving: set[str]) -> None:
         self._handle = handle
         self._plugin = plugin
         self.leaving = leaving

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from muster.framework.contract import CycleState, Handle, Status, Victims
+from muster.framework.contract import CycleState, PreemptionHandle, Status, Victims
 from muster.framework.model.pod_info import PodInfo
 
 from .candidates import Candidate
@@ -20,19 +20,16 @@ ASKED = Status.unschedulable("preemption: extenders are being asked")
 NOBODY_LEFT = Status.unschedulable("preemption: no candidate node for preemption")
 
 
-def still_in_question(state: CycleState, node_names: Sequence[str]) -> Sequence[str]:
-    """The nodes to try: where extenders have answered, those that they were asked about."""
-    question = None if state.consultation is None else state.consultation.preemption
-    return node_names if question is None else [name for name in node_names if name in question.victims]
+def still_in_question(handle: PreemptionHandle, state: CycleState, node_names: Sequence[str]) -> Sequence[str]:
+    """The nodes to try: where extenders were asked about some, those."""
+    asked = handle.nodes_asked_about(state)
+    return node_names if asked is None else [name for name in node_names if name in asked]
 
 
 def left_by_extenders(
-    handle: Handle, state: CycleState, pod: PodInfo, candidates: Sequence[Candidate]
+    handle: PreemptionHandle, state: CycleState, pod: PodInfo, candidates: Sequence[Candidate]
 ) -> list[Candidate] | Status:
     """The candidates that the extenders agree with, with whom they would evict there; a status when there are none."""
-    consultation = state.consultation
-    if consultation is None:
-        return list(candidates)
     ours = {each.node_name: each for each in candidates}
     victims = {name: Victims([placed.pod for placed in each.victims], each.violations) for name, each in ours.items()}
     answer = handle.ask_extenders(state, pod, victims)
@@ -42,22 +39,7 @@ def left_by_extenders(
         return ASKED
     if isinstance(answer, Status):
         return Status(answer.code, (f"preemption: {answer.message}",))
-    question = consultation.preemption
-    asked = {} if question is None else {name: _uids(each) for name, each in question.victims.items()}
-    left = [
-        _candidate(ours[name], each)
-        for name, each in answer.items()
-        if name in ours and _uids(victims[name]) == asked.get(name)
-    ]
-    if left or not answer:
-        return left or NOBODY_LEFT
-    consultation.preemption = consultation.evictions = None
-    handle.ask_extenders(state, pod, victims)
-    return ASKED
-
-
-def _uids(victims: Victims) -> set[str]:
-    return {pod.uid for pod in victims.pods}
+    return [_candidate(ours[name], each) for name, each in answer.items()] or NOBODY_LEFT
 
 
 def _candidate(ours: Candidate, answered: Victims) -> Candidate:

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from muster.framework.contract import (
-    Handle,
     Placed,
     PodGroupInfo,
     PodGroupTrial,
     PodInfo,
+    PreemptionHandle,
     Status,
     TrialFailed,
     Victims,
@@ -76,7 +76,7 @@ class GroupSearch:
     """Looks for the cheapest way to make room for one group. `units` tells which pods need one another."""
 
     def __init__(
-        self, handle: Handle, group: PodGroupInfo, trial: PodGroupTrial, budgets: Budgets, units: Units
+        self, handle: PreemptionHandle, group: PodGroupInfo, trial: PodGroupTrial, budgets: Budgets, units: Units
     ) -> None:
         self._snapshot = handle.snapshot
         self._nominator = handle.nominator

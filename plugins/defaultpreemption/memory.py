@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-from muster.framework.contract import CycleState, Handle, Node, Status
+from muster.framework.contract import CycleState, Node, PreemptionHandle, Status
 from muster.framework.model.latest_signatures import LatestSignatures
 from muster.framework.model.pod_info import PodInfo
 
@@ -43,7 +43,7 @@ class _OfKind(NamedTuple):
 class DryRunMemory:
     """What is remembered for one profile, of the kinds of preemptors seen last. Kinds without pods are forgotten."""
 
-    def __init__(self, handle: Handle) -> None:
+    def __init__(self, handle: PreemptionHandle) -> None:
         self._handle = handle
         self._budgets: Sequence[PodDisruptionBudget] = ()
         self._of_kinds: LatestSignatures[_OfKind] = LatestSignatures(_KINDS)
@@ -56,7 +56,7 @@ class DryRunMemory:
         if self._budgets != budgets.all:
             self._budgets = budgets.all
             self._of_kinds.clear()
-        asked = (pod.priority, state.skip_filter_plugins, self._handle.filter_epoch(state))
+        asked = (pod.priority, self._handle.filter_epoch(state))
         known = self._of_kinds.get(pod.signature)
         if known is None or known.asked != asked:
             known = self._of_kinds.put(pod.signature, _OfKind(asked, {}))
@@ -66,7 +66,7 @@ class DryRunMemory:
 class Recollection:
     """The outcomes of one kind of preemptor, by node name, as far as they still hold for `pod`."""
 
-    def __init__(self, handle: Handle, unit_of: UnitOf, pod: PodInfo, seen: dict[str, _Seen]) -> None:
+    def __init__(self, handle: PreemptionHandle, unit_of: UnitOf, pod: PodInfo, seen: dict[str, _Seen]) -> None:
         self._snapshot = handle.snapshot
         self._nominated = dict(handle.nominator.in_the_way_of(pod))
         self._unit_of = unit_of

@@ -24,7 +24,6 @@ from muster.framework.contract import (
     EventResource,
     Evictions,
     GroupDecision,
-    Handle,
     Placed,
     PodDecision,
     PodGroupInfo,
@@ -32,6 +31,8 @@ from muster.framework.contract import (
     PodGroupTrial,
     PodInfo,
     PostFilterPlugin,
+    PreemptionHandle,
+    PreemptionPlugin,
     PreEnqueuePlugin,
     Status,
     checkpoint,
@@ -61,6 +62,7 @@ class DefaultPreemption(
     PodGroupPostFilterPlugin[DefaultPreemptionArgs],
     DecisionFollower[DefaultPreemptionArgs],
     EnqueueExtensions[DefaultPreemptionArgs],
+    PreemptionPlugin[DefaultPreemptionArgs],
 ):
     """Evicts pods of lower priority where that lets the pod fit."""
 
@@ -68,7 +70,7 @@ class DefaultPreemption(
     args_model = DefaultPreemptionArgs
     watches = (POD_DISRUPTION_BUDGETS,)
 
-    def __init__(self, args: DefaultPreemptionArgs, handle: Handle) -> None:
+    def __init__(self, args: DefaultPreemptionArgs, handle: PreemptionHandle) -> None:
         super().__init__(args, handle)
         self._args = args
         self._executor = Executor(handle, self.name, handle.shared(f"{self.name}.leaving", set[str]))
@@ -223,7 +225,7 @@ class DefaultPreemption(
 
     def _dry_run(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> DryRun:
         """Try nodes in turn from a random one on, until enough candidates are found and one violates no budget."""
-        names = still_in_question(state, diagnosis.nodes_with(Code.UNSCHEDULABLE))
+        names = still_in_question(self.handle, state, diagnosis.nodes_with(Code.UNSCHEDULABLE))
         first = int(self.handle.random() * len(names))
         names = [*names[first:], *names[:first]]
         wanted = max(self._candidates_wanted(len(names)), 1)

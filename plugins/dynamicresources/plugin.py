@@ -160,7 +160,7 @@ class DynamicResources(
 
         A pod that another plugin's PreFilter turned away is an error to kube-scheduler's plugin, with these words.
         """
-        if state.get(self.name) is None and self.name not in state.skip_filter_plugins:
+        if state.get(self.name) is None and not state.skips_filter(self.name):
             return None, _NOT_ASKED
         claiming = _claiming(state)
         found = None if claiming is None else blocking(pod, claiming, self._devices.consumers.idle_group(pod))

@@ -14,11 +14,12 @@ from muster.framework.contract import (
     CycleState,
     DecisionFollower,
     GroupDecision,
-    Handle,
     PodDecision,
     PodFollower,
     PodInfo,
     PostBindPlugin,
+    PreemptionHandle,
+    PreemptionPlugin,
 )
 from muster.framework.contract.group_tree import COMPOSITE_PREFIX
 from muster.framework.contract.reservation import Start, StartForecaster
@@ -31,12 +32,12 @@ from .planning import plan_for
 from .wanted import Wanted, wanted_by_group, wanted_by_pod
 
 
-class Forecaster(StartForecaster, PostBindPlugin, DecisionFollower, PodFollower):
+class Forecaster(StartForecaster, PostBindPlugin, DecisionFollower, PodFollower, PreemptionPlugin):
     """A plugin is made only if it extends a point; at this one nothing is done."""
 
     name = f"{NAME}Forecaster"
 
-    def __init__(self, args: None, handle: Handle) -> None:
+    def __init__(self, args: None, handle: PreemptionHandle) -> None:
         super().__init__(args, handle)
         self._noted: _Noted = handle.shared(self.name, lambda: _Noted(handle))
 
@@ -73,7 +74,7 @@ class _Who(NamedTuple):
 class _Noted:
     """What the plugins of all profiles noted: the last that each pod and group wanted and did not get."""
 
-    def __init__(self, handle: Handle) -> None:
+    def __init__(self, handle: PreemptionHandle) -> None:
         self.ends = KnownEnds(handle.clock)
         self._handle = handle
         self._began = handle.clock.now()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import NamedTuple
@@ -20,11 +20,11 @@ from muster.framework.contract import (
     Code,
     CycleState,
     Diagnosis,
-    Handle,
     NodeView,
     Partition,
     PodInfo,
     PodSignature,
+    PreemptionHandle,
     SnapshotReader,
     Unfinished,
     checkpoint,
@@ -77,7 +77,7 @@ def plan_for(
     wanted: Wanted,
     endings: Iterable[Ending],
     holds: Iterable[Hold],
-    handle: Handle,
+    handle: PreemptionHandle,
     now: float,
     outlook: Outlook = Outlook(),
     *,
@@ -192,7 +192,7 @@ def _besides(wanted: Wanted, rows: Rows, columns: ResourceColumns) -> Sequence[N
 class _Domains:
     """The domains of some levels; the rows of each are its nodes' places among all rows that are planned with."""
 
-    def __init__(self, handle: Handle, levels: Sequence[str], rows: Rows) -> None:
+    def __init__(self, handle: PreemptionHandle, levels: Sequence[str], rows: Rows) -> None:
         self._snapshot = handle.snapshot
         partition = Partition(handle.snapshot, levels)
         self._numbers = partition.numbers
@@ -220,7 +220,7 @@ class _Domains:
         return [(self.rows[number], count) for number, count in sorted(taken.items()) if number != NONE]
 
 
-def _usable(pod: PodInfo, state: CycleState | None, handle: Handle, rows: Rows) -> npt.NDArray[np.bool_]:
+def _usable(pod: PodInfo, state: CycleState | None, handle: PreemptionHandle, rows: Rows) -> npt.NDArray[np.bool_]:
     """bool, shape (rows,): nodes that could run the pod if others ended. All of them where it was not tried.
 
     A node is turned down by the first plugin that rejects it. One that rejects it because of others may hide another
@@ -229,37 +229,30 @@ def _usable(pod: PodInfo, state: CycleState | None, handle: Handle, rows: Rows) 
     if state is None:
         return np.ones(len(rows), np.bool_)
     usable = np.zeros(len(rows), np.bool_)
-    parts = [(np.arange(len(rows)), _without(state, [NAME]))]
+    parts = [(np.arange(len(rows)), frozenset({NAME}))]
     while parts:
-        places, notes = parts.pop()
-        diagnosis = _ask(pod, notes, handle, rows[places])
+        places, without = parts.pop()
+        diagnosis = _ask(pod, state, handle, rows[places], without)
         usable[places[diagnosis.passes]] = True
         others = diagnosis.with_code(Code.UNSCHEDULABLE)
         for number in np.unique(diagnosis.rejector[others]).tolist():
             asked = diagnosis.plugins[: diagnosis.plugins.index(diagnosis.plugins[number - 1]) + 1]
-            parts.append((places[others & (diagnosis.rejector == number)], _without(notes, asked)))
+            parts.append((places[others & (diagnosis.rejector == number)], without.union(asked)))
             checkpoint()
     return usable
 
 
-def _looks_beyond_nodes(state: CycleState | None, handle: Handle) -> bool:
-    return state is not None and handle.filters_depend_on_cluster(_without(state, [NAME]))
+def _looks_beyond_nodes(state: CycleState | None, handle: PreemptionHandle) -> bool:
+    return state is not None and handle.filters_depend_on_cluster(state, without=[NAME])
 
 
-def _without(state: CycleState, plugins: Iterable[str]) -> CycleState:
-    """Notes for asking all Filter plugins but these."""
-    notes = state.clone()
-    notes.skip_filter_plugins = state.skip_filter_plugins.union(plugins)
-    return notes
-
-
-def _ask(pod: PodInfo, state: CycleState, handle: Handle, rows: Rows) -> Diagnosis:
+def _ask(pod: PodInfo, state: CycleState, handle: PreemptionHandle, rows: Rows, without: Collection[str]) -> Diagnosis:
     view = NodeView(handle.snapshot, rows)
     try:
-        return handle.run_filter_plugins_with_nominated_pods(state, pod, view)
+        return handle.run_filter_plugins_with_nominated_pods(state, pod, view, without=without)
     except Unfinished:
         handle.work_out(state, pod)
-        return handle.run_filter_plugins_with_nominated_pods(state, pod, view)
+        return handle.run_filter_plugins_with_nominated_pods(state, pod, view, without=without)
 
 
 def _amounts(pod: PodInfo, columns: ResourceColumns) -> list[int]:
@@ -268,7 +261,9 @@ def _amounts(pod: PodInfo, columns: ResourceColumns) -> list[int]:
     return [*(requests.get(name, 0) if name else 0 for name in columns.names), 1]
 
 
-def _room(rows: Rows, endings: Iterable[Ending], holds: Iterable[Hold], handle: Handle, outlook: Outlook) -> Room:
+def _room(
+    rows: Rows, endings: Iterable[Ending], holds: Iterable[Hold], handle: PreemptionHandle, outlook: Outlook
+) -> Room:
     snapshot = handle.snapshot
     columns = snapshot.resources
     used = np.vstack([columns.requested[:, rows], columns.pod_count[rows]]).T
@@ -306,7 +301,7 @@ def _beside(holds: Iterable[Hold], room: Room, rows: Rows, snapshot: SnapshotRea
     return replace(room, free=free)
 
 
-def _long_lived(rows: Rows, handle: Handle, outlook: Outlook) -> Amounts:
+def _long_lived(rows: Rows, handle: PreemptionHandle, outlook: Outlook) -> Amounts:
     """int64, shape (rows, resources): what pods without a known end have on whose end nobody should count."""
     snapshot = handle.snapshot
     found = np.zeros((len(rows), len(snapshot.resources.names) + 1), np.int64)
@@ -323,7 +318,7 @@ def _long_lived(rows: Rows, handle: Handle, outlook: Outlook) -> Amounts:
     return found
 
 
-def _given_back(endings: Iterable[Ending], handle: Handle) -> tuple[npt.NDArray[np.float64], Rows, Amounts]:
+def _given_back(endings: Iterable[Ending], handle: PreemptionHandle) -> tuple[npt.NDArray[np.float64], Rows, Amounts]:
     """When pods end, the first first, in which rows, and what each of them gives back."""
     snapshot = handle.snapshot
     ends, rows, kinds, claims = array("d"), array("q"), array("q"), array("q")
@@ -347,7 +342,7 @@ def _given_back(endings: Iterable[Ending], handle: Handle) -> tuple[npt.NDArray[
     return np.array(ends, np.float64)[order], np.array(rows, np.intp)[order], given_back
 
 
-def _hold(wanted: Wanted, part: Wanted, found: GroupPlan, placed: Placed, handle: Handle, rows: Rows) -> Hold:
+def _hold(wanted: Wanted, part: Wanted, found: GroupPlan, placed: Placed, handle: PreemptionHandle, rows: Rows) -> Hold:
     columns = handle.snapshot.resources
     held = np.zeros((len(rows), len(columns.names) + 1), np.int64)
     for need, nodes in placed.by_kind():

@@ -24,11 +24,12 @@ from muster.framework.contract import (
     EventResource,
     FilterPlugin,
     GroupDecision,
-    Handle,
     NodeView,
     PodDecision,
     PodFollower,
     PodInfo,
+    PreemptionHandle,
+    PreemptionPlugin,
     PreFilterPlugin,
     Status,
     StatusTable,
@@ -56,7 +57,7 @@ _SKIP = Status.skip()
 class _Shared:
     """What the plugins of all profiles keep together. What is held for a pod ends when it waits no more."""
 
-    def __init__(self, args: ReservationArgs, handle: Handle) -> None:
+    def __init__(self, args: ReservationArgs, handle: PreemptionHandle) -> None:
         self.reserves = args.after_seconds > 0
         self._after_seconds = args.after_seconds
         promises: dict[str, str] = handle.shared(PROMISES, dict)
@@ -138,14 +139,16 @@ def held_in(shared: Mapping[str, object]) -> Sequence[Hold]:
     return tuple(found.holds) if isinstance(found, _Shared) else ()
 
 
-class Reservation(PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFollower, PodFollower, CapacityReserver):
+class Reservation(
+    PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFollower, PodFollower, CapacityReserver, PreemptionPlugin
+):
     """Keeps others off what is reserved, and reserves."""
 
     name = NAME
     args_model = ReservationArgs
     forecaster = Forecaster
 
-    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+    def __init__(self, args: BaseModel | None, handle: PreemptionHandle) -> None:
         super().__init__(args, handle)
         given = args if isinstance(args, ReservationArgs) else ReservationArgs()
         self._on = given.after_seconds > 0

@@ -79,7 +79,7 @@ def wanted_by_pod(decision: PodDecision) -> Wanted | None:
     """What a pod by itself lacks; None where that is not that no node has room for it."""
     if not _taken_by_none(decision):
         return None
-    return Wanted(decision.pod.key, [decision.pod], [decision.state], within=decision.state.within)
+    return Wanted(decision.pod.key, [decision.pod], [decision.state], within=decision.within)
 
 
 def _taken_by_none(decision: PodDecision) -> bool:

@@ -9,12 +9,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muster.framework.contract import CycleState
 from muster.framework.model.meta import ObjectMeta
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.workloads import LabelledPods, Service
+from muster.framework.runtime.attempt_state import AttemptState
 from muster.framework.scheduler.algorithm import Algorithm, Feasible
 from muster.framework.scheduler.explain import explain
 from muster.framework.scheduler.profile_handle import first_of_equals
@@ -131,7 +131,7 @@ def test_a_warm_search_says_what_a_new_one_says(steps: list[tuple[str, Any]]) ->
 
 
 def _agree(warm: Algorithm, fresh: Algorithm, pod: PodInfo) -> None:
-    mine, theirs = CycleState(), CycleState()
+    mine, theirs = AttemptState(), AttemptState()
     kept, new = warm.find_nodes_that_fit(mine, pod), fresh.find_nodes_that_fit(theirs, pod)
     assert kept.rows.tolist() == new.rows.tolist()
     assert kept.status == new.status

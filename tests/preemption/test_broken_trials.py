@@ -17,6 +17,7 @@ from muster.framework.contract import (
     StatusTable,
     Verdicts,
 )
+from muster.framework.runtime.attempt_state import AttemptState
 from muster.plugins.defaultpreemption.plugin import DefaultPreemption
 from muster.plugins.reservation.ends import Ending
 from muster.plugins.reservation.planning import plan_for
@@ -210,11 +211,10 @@ async def test_no_room_is_reserved_on_a_node_whose_nominated_pod_breaks_a_plugin
     stage.put_pod(make_pod("nominee").labels(breaks="yes").priority(100).nominated("one").scheduler("somebody-else"))
     await stage.settle()
     framework, snapshot = stage.engine.algorithms["muster"].framework, stage.engine.cache.snapshot
-    pod, state = info(make_pod("web").requests(cpu="2")), CycleState()
+    pod, state = info(make_pod("web").requests(cpu="2")), AttemptState()
     framework.run_pre_filter_plugins(state, pod, NodeView(snapshot, snapshot.live_rows()))
     ends = [Ending(info(running[node]), node, at) for node, at in (("one", 10.0), ("two", 20.0))]
-    [hold] = plan_for(
-        Wanted(pod.key, [pod], [state]), ends, (), framework.plugins.plugins["Follower"].handle, 0.0
-    ).holds
+    [preemption] = stage.engine.plugins(DefaultPreemption)
+    [hold] = plan_for(Wanted(pod.key, [pod], [state]), ends, (), preemption.handle, 0.0).holds
 
     assert [snapshot.names[row] for row in hold.rows] == ["two"]

@@ -44,7 +44,7 @@ def algorithm_of(profile: ResolvedProfile, registry: Mapping[str, type[Plugin]],
     framework = Framework(
         profile,
         registry,
-        lambda _: cast("Handle", SnapshotHandle(snapshot, profile.scheduler_name, clock, waiting)),
+        lambda *_: cast("Handle", SnapshotHandle(snapshot, profile.scheduler_name, clock, waiting)),
         snapshot=snapshot,
         nominator=nominator,
         waiting=waiting,

@@ -1,6 +1,7 @@
 """Filter: the first plugin that turns a node away is the one that is told, and the rest is counted."""
 
-from muster.framework.contract import CycleState, DependsOn, PreFilterResult, Status
+from muster.framework.contract import DependsOn, PreFilterResult, Status
+from muster.framework.runtime.attempt_state import AttemptState
 from muster.framework.scheduler.algorithm import Feasible
 from tests.builders import make_node, make_pod
 from tests.cache.objects import pod as typed_pod
@@ -13,7 +14,7 @@ TAINTED = Status.unresolvable("tainted")
 
 def find(stage: Stage, *nodes: str) -> Feasible:
     stage.put_node(*(make_node(name) for name in nodes))
-    return stage.engine.algorithms["muster"].find_nodes_that_fit(CycleState(), typed_pod(make_pod("web")))
+    return stage.engine.algorithms["muster"].find_nodes_that_fit(AttemptState(), typed_pod(make_pod("web")))
 
 
 def verdicts(found: Feasible) -> dict[str, tuple[str, str]]:

@@ -16,9 +16,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from muster.framework.config import ResolvedProfile
 from muster.framework.config.merge import PluginRef
-from muster.framework.contract import CycleState, Plugin, Status
+from muster.framework.contract import Plugin, Status
 from muster.framework.contract.plugin import POINTS
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.attempt_state import AttemptState
 from muster.framework.scheduler.algorithm import Algorithm
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.plugins.catalog import DEFAULTS, IN_TREE
@@ -69,7 +70,7 @@ def search_with(one: Chosen, snapshot: Snapshot) -> Algorithm:
 
 def findings(search: Algorithm, snapshot: Snapshot, pod: PodInfo) -> tuple[object, ...]:
     """All that a search has to say of a pod."""
-    state = CycleState()
+    state = AttemptState()
     found = search.find_nodes_that_fit(state, pod)
     told: list[object] = [found.rows.tolist(), found.status, found.next_start]
     if found.filtered is not None:
@@ -184,7 +185,7 @@ def test_a_score_that_has_become_invalid_is_refused_and_counts_again_when_it_is_
     first, second, third = (info(make_pod(name)) for name in ("first", "second", "third"))
 
     def rank() -> object:
-        state = CycleState()
+        state = AttemptState()
         scored = search.prioritize_nodes(state, pod, search.find_nodes_that_fit(state, pod).rows)
         return scored.message if isinstance(scored, Status) else scored.by_plugin["Overflowing"].tolist()[:3]
 
@@ -209,11 +210,11 @@ def test_the_list_of_passing_nodes_stays_the_same_array_while_it_is_right() -> N
     for name in ("a", "b"):
         snapshot.set_node(typed(make_node(name, cpu="1")))
     search, pod = search_with(profile(), snapshot), info(make_pod("asked").requests(cpu="500m"))
-    rows = search.find_nodes_that_fit(CycleState(), pod).rows
+    rows = search.find_nodes_that_fit(AttemptState(), pod).rows
     snapshot.add_pod(info(make_pod("first").requests(cpu="500m")), "a")
-    assert search.find_nodes_that_fit(CycleState(), pod).rows is rows
+    assert search.find_nodes_that_fit(AttemptState(), pod).rows is rows
     snapshot.add_pod(info(make_pod("second").requests(cpu="500m")), "a")
-    assert search.find_nodes_that_fit(CycleState(), pod).rows.tolist() == [1]
+    assert search.find_nodes_that_fit(AttemptState(), pod).rows.tolist() == [1]
     np.testing.assert_array_equal(rows, [0, 1])
 
 
@@ -226,9 +227,9 @@ def test_a_share_of_the_nodes_is_ranked_as_if_anew(sampled: int | None) -> None:
     kept, anew, pod = search_with(one, snapshot), search_with(one, snapshot), info(make_pod("p").requests(cpu="1"))
     for number in range(20):
         anew_found, kept_found = (
-            anew.find_nodes_that_fit(CycleState(), pod),
-            kept.find_nodes_that_fit(CycleState(), pod),
+            anew.find_nodes_that_fit(AttemptState(), pod),
+            kept.find_nodes_that_fit(AttemptState(), pod),
         )
         assert kept_found.rows.tolist() == anew_found.rows.tolist()
         snapshot.add_pod(info(make_pod(f"x{number}").requests(cpu="4")), f"n{number * 7:03}")
-        kept.prioritize_nodes(CycleState(), pod, kept_found.rows)
+        kept.prioritize_nodes(AttemptState(), pod, kept_found.rows)

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from muster.framework.contract import Code, CycleState, PreFilterResult, Status
+from muster.framework.contract import Code, PreFilterResult, Status
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.attempt_state import AttemptState
 from muster.framework.scheduler.algorithm import Feasible
 from tests.builders import make_node, make_pod
 from tests.cache.objects import pod as typed_pod
@@ -18,7 +19,7 @@ POD: PodInfo = typed_pod(make_pod("web"))
 def find(stage: Stage, pod: PodInfo = POD) -> Feasible:
     """What the search finds on nodes `a`, `b` and `c`."""
     stage.put_node(*(make_node(name) for name in "abc"))
-    return stage.engine.algorithms["muster"].find_nodes_that_fit(CycleState(), pod)
+    return stage.engine.algorithms["muster"].find_nodes_that_fit(AttemptState(), pod)
 
 
 def only(*names: str) -> PreFilterResult:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.framework.contract import CycleState, PreFilterResult
+from muster.framework.contract import PreFilterResult
+from muster.framework.runtime.attempt_state import AttemptState
 from muster.framework.runtime.results import Filtered
 from muster.framework.scheduler.node_choice import feasible_nodes_to_find, first_from
 from tests.builders import make_node, make_pod
@@ -60,7 +61,7 @@ def test_a_profile_that_asks_for_a_share_scores_that_many_and_begins_where_it_en
     search = stage.engine.algorithms["muster"]
     rows = []
     for _ in range(3):
-        found = search.find_nodes_that_fit(CycleState(), POD)
+        found = search.find_nodes_that_fit(AttemptState(), POD)
         search.next_start = found.next_start
         rows.append(found.rows.tolist())
 
@@ -72,7 +73,7 @@ def test_the_share_is_taken_of_the_nodes_that_pre_filter_left() -> None:
     stage = Stage(pre_filtering("Names", PreFilterResult(names)), scoring("A", {}), percentage=90)
     stage.put_node(*(make_node(f"n{number:03}") for number in range(1000)))
 
-    found = stage.engine.algorithms["muster"].find_nodes_that_fit(CycleState(), POD)
+    found = stage.engine.algorithms["muster"].find_nodes_that_fit(AttemptState(), POD)
 
     assert len(found.rows) == 135
 
@@ -81,4 +82,4 @@ def test_by_default_all_nodes_are_scored() -> None:
     stage = Stage(scoring("A", {}))
     stage.put_node(*(make_node(f"n{number:03}") for number in range(240)))
 
-    assert len(stage.engine.algorithms["muster"].find_nodes_that_fit(CycleState(), POD).rows) == 240
+    assert len(stage.engine.algorithms["muster"].find_nodes_that_fit(AttemptState(), POD).rows) == 240

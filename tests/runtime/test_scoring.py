@@ -5,6 +5,7 @@ import pytest
 from muster.framework.authoring import normalize_to_highest
 from muster.framework.contract import CycleState, DependsOn, PreScorePlugin, Status
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.attempt_state import AttemptState
 from muster.framework.runtime.results import Scored
 from muster.framework.scheduler.algorithm import Algorithm
 from muster.framework.scheduler.profile_handle import first_of_equals
@@ -25,13 +26,13 @@ def search(stage: Stage, *nodes: str) -> Algorithm:
 
 def rank(stage: Stage, *nodes: str) -> Scored | Status:
     """What the plugins say about the nodes that pass."""
-    found_by, state = search(stage, *nodes), CycleState()
+    found_by, state = search(stage, *nodes), AttemptState()
     return found_by.prioritize_nodes(state, POD, found_by.find_nodes_that_fit(state, POD).rows)
 
 
 def choose(stage: Stage, *nodes: str) -> str | Status:
     """The name of the best node."""
-    chooser, state = search(stage, *nodes), CycleState()
+    chooser, state = search(stage, *nodes), AttemptState()
     row = chooser.select_host(state, POD, chooser.find_nodes_that_fit(state, POD), first_of_equals)
     return row if isinstance(row, Status) else stage.engine.cache.snapshot.names[row]
 

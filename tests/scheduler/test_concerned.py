@@ -24,6 +24,7 @@ from muster.framework.contract import (
     Verdicts,
     Wait,
 )
+from muster.framework.runtime.attempt_state import AttemptState
 from muster.plugins.catalog import IN_TREE
 from tests.builders import PodDict, make_node, make_pod
 from tests.cache.objects import pod as typed_pod
@@ -157,7 +158,7 @@ def test_all_nodes_are_worth_nothing_to_a_score_plugin_that_the_pod_does_not_con
     algorithm = stage.engine.algorithms["muster"]
 
     def totals(pod: PodDict) -> list[int]:
-        state, info = CycleState(), typed_pod(pod)
+        state, info = AttemptState(), typed_pod(pod)
         found = algorithm.find_nodes_that_fit(state, info)
         scored = algorithm.prioritize_nodes(state, info, found.rows)
         assert not isinstance(scored, Status)
@@ -173,7 +174,7 @@ def test_all_nodes_are_worth_nothing_to_a_score_plugin_that_the_pod_does_not_con
 def test_our_plugins_would_have_nothing_to_do_for_pods_that_do_not_concern_them(name: str) -> None:
     stage = Stage(IN_TREE[name])
     stage.put_node(make_node("a"))
-    plugin, state = stage.engine.algorithms["muster"].framework.plugins.plugins[name], CycleState()
+    plugin, state = stage.engine.algorithms["muster"].framework.plugins.plugins[name], AttemptState()
     nodes = NodeView(stage.engine.cache.snapshot, None)
     pods = (
         make_pod("plain"),

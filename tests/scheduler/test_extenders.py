@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from muster.framework.contract.extender import Consultation, ExtenderFilterResult
+from muster.framework.contract.extender import ExtenderFilterResult
 from muster.framework.metrics import SchedulerMetrics
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.consultation import Consultation
 from muster.framework.scheduler.extenders import bind, consult
 from muster.plugins.nodes.node_unschedulable import NodeUnschedulable
 from muster.plugins.resources.fit import NodeResourcesFit

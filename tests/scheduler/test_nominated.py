@@ -9,11 +9,11 @@ import pytest
 from muster.framework.contract import (
     CycleState,
     FilterPlugin,
-    Handle,
     NodeView,
     PodDecision,
     PodInfo,
     PostFilterPlugin,
+    PreemptionPlugin,
     PreFilterExtensions,
     PreFilterPlugin,
     Status,
@@ -197,14 +197,11 @@ async def test_pre_filter_extensions_hear_of_nominated_pods_and_only_that_node_i
     assert stage.binds == [(WEB, "two")]
 
 
-class Evictor(PostFilterPlugin):
+class Evictor(PostFilterPlugin, PreemptionPlugin):
     """Looks in a trial which node would do if all its pods went, as preemption does."""
 
     name = "Evictor"
     found: ClassVar[list[object]] = []
-
-    def __init__(self, args: None, handle: Handle) -> None:
-        super().__init__(args, handle)
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
         snapshot = self.handle.snapshot

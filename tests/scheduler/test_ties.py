@@ -6,7 +6,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from muster.framework.contract import CycleState
+from muster.framework.runtime.attempt_state import AttemptState
 from muster.framework.scheduler.explain import explain
 from muster.framework.scheduler.node_choice import Choose
 from muster.framework.scheduler.profile_handle import first_of_equals
@@ -23,7 +23,7 @@ def chosen(scores: dict[str, int], choose: Choose) -> str:
     """The node that a pod goes to."""
     stage = Stage(scoring("A", scores))
     stage.put_node(*(make_node(name) for name in scores))
-    algorithm, state = stage.engine.algorithms["muster"], CycleState()
+    algorithm, state = stage.engine.algorithms["muster"], AttemptState()
     row = algorithm.select_host(state, POD, algorithm.find_nodes_that_fit(state, POD), choose)
     assert isinstance(row, int)
     return stage.engine.cache.snapshot.names[row]
@@ -35,7 +35,7 @@ def test_each_of_the_best_nodes_has_the_same_chance(equals: int) -> None:
     scores = {f"n{number:02}": 90 if f"n{number:02}" in best else 10 for number in range(40)}
     stage = Stage(scoring("A", scores))
     stage.put_node(*(make_node(name) for name in scores))
-    algorithm, state, random = stage.engine.algorithms["muster"], CycleState(), Random(7)
+    algorithm, state, random = stage.engine.algorithms["muster"], AttemptState(), Random(7)
     found = algorithm.find_nodes_that_fit(state, POD)
     rows = [algorithm.select_host(state, POD, found, random.randrange) for _ in range(DRAWS)]
     taken = Counter(stage.engine.cache.snapshot.names[row] for row in rows if isinstance(row, int))

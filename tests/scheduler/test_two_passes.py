@@ -20,6 +20,7 @@ from muster.framework.contract import (
     Verdicts,
 )
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.attempt_state import AttemptState
 from muster.framework.runtime.framework import Framework
 from muster.framework.scheduler.attempt import Attempt
 from muster.framework.scheduler.engine import Engine
@@ -70,7 +71,7 @@ def engine_of(nodes: Sequence[NodeDict], pods: Sequence[PodDict]) -> Engine:
     return picture(assemble(default_configuration()), map(typed, nodes), [info(pod).pod for pod in pods])
 
 
-def sole(framework: Framework, snapshot: Snapshot, row: int, state: CycleState, pod: PodInfo) -> Status | None:
+def sole(framework: Framework, snapshot: Snapshot, row: int, state: AttemptState, pod: PodInfo) -> Status | None:
     """What Filter says of one node as it is."""
     [(_, status)] = framework.run_filter_plugins(state, pod, NodeView(snapshot, np.array([row]))).statuses()
     return status
@@ -79,7 +80,7 @@ def sole(framework: Framework, snapshot: Snapshot, row: int, state: CycleState, 
 def node_by_node(engine: Engine, pod: PodInfo) -> tuple[dict[str, Status], int]:
     """The rejections, and how many nodes failed both times with different ones."""
     [algorithm] = engine.algorithms.values()
-    framework, snapshot, state = algorithm.framework, algorithm.snapshot, CycleState()
+    framework, snapshot, state = algorithm.framework, algorithm.snapshot, AttemptState()
     rows = snapshot.live_rows()
     assert framework.run_pre_filter_plugins(state, pod, NodeView(snapshot, rows)).status is None
     rejected, differ = {}, 0

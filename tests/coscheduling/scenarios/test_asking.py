@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.framework.contract import CycleState
+from muster.framework.runtime.attempt_state import AttemptState
 from muster.framework.scheduler.explain import explain
 from tests.builders import make_node, make_pod
 from tests.coscheduling.conftest import MakeWorld
@@ -58,7 +58,7 @@ def ask(world: World) -> None:
         explain(algorithm, pod)
         world.plugin().pre_enqueue(pod)
         if number % 100 == 0:
-            found = algorithm.find_nodes_that_fit(CycleState(), pod)
+            found = algorithm.find_nodes_that_fit(AttemptState(), pod)
             assert found is not None
 
 

@@ -1,0 +1,146 @@
+"""The handle of plugins that try what would be if pods came or went: trials, other plugins' Filters, extenders, units.
+
+The engine gives it to every `PreemptionPlugin`; all others get a `ProfileHandle`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ..contract.cycle_state import CycleState, Unfinished
+from ..contract.extender import Victims
+from ..contract.pod_group import DisruptionUnit
+from ..contract.status import Status
+from ..contract.verdicts import Diagnosis
+from ..model.pod_info import PodInfo
+from ..runtime.attempt_state import AttemptState
+from ..runtime.consultation import Consultation, PreemptionQuestion
+from ..runtime.framework import Framework
+from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import NodeView
+from .disruption import DisruptionUnits
+from .profile_handle import ProfileHandle
+
+_NOT_FOR_GROUPS = "extenders are not asked whom a member of a group may evict"
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptionProfileHandle(ProfileHandle):
+    """Implements `contract.handle.PreemptionHandle` for one profile."""
+
+    units: DisruptionUnits
+
+    @contextmanager
+    def trial(self) -> Iterator[PodTrial]:
+        """Put pods on nodes and take them off inside a `with`; when it ends all is as before."""
+        with self.snapshot.trial():
+            yield PodTrial(self.framework, self.snapshot)
+
+    def run_filter_plugins_with_nominated_pods(
+        self, state: CycleState, pod: PodInfo, nodes: NodeView, *, without: Collection[str] = ()
+    ) -> Diagnosis:
+        """Ask the profile's Filter plugins about `nodes`, as they are in the trials around the call."""
+        diagnosis = self.framework.run_filter_plugins_with_nominated_pods(_skipping(state, without), pod, nodes)
+        if state.long_work.left is not None:
+            raise Unfinished("a Filter plugin has not come to an end")
+        return diagnosis
+
+    def work_out(self, state: CycleState, pod: PodInfo) -> None:
+        """Do what a Filter plugin has left to do."""
+        self.framework.work_out(AttemptState.of(state), pod)
+
+    def filters_depend_on_cluster(self, state: CycleState, *, without: Collection[str] = ()) -> bool:
+        """Whether a Filter plugin that has not skipped the pod looks beyond each node."""
+        return self.framework.filters_depend_on_cluster(_skipping(state, without))
+
+    def filter_epoch(self, state: CycleState) -> Hashable:
+        """Changes with what the Filter plugins go by besides the pod, the node and the pods on it."""
+        own = AttemptState.of(state)
+        return own.skip_filter_plugins, self.framework.filter_epoch(own)
+
+    def disruption_unit(self, pod: PodInfo) -> DisruptionUnit | None:
+        """Pods that run and need this one, as plugins know them."""
+        return self.units.of(pod)
+
+    def preempt(self, uid: str, plugin: str) -> bool:
+        """Turn a pod away that has a node but is not bound."""
+        return self.waiting_pods.preempt(uid, plugin)
+
+    def nodes_asked_about(self, state: CycleState) -> Collection[str] | None:
+        """The nodes whose evictions extenders were asked about in this attempt."""
+        consultation = AttemptState.of(state).consultation
+        question = None if consultation is None else consultation.preemption
+        return None if question is None else question.victims.keys()
+
+    def ask_extenders(
+        self, state: CycleState, pod: PodInfo, victims: Mapping[str, Victims]
+    ) -> Mapping[str, Victims] | Status | None:
+        """Which of these evictions the extenders agree with, by node; None while they have yet to answer.
+
+        An answer about a node counts only if they were asked about the same victims there; they are asked anew where
+        no answer counts.
+        """
+        consultation = AttemptState.of(state).consultation
+        if consultation is None or not any(
+            extender.supports_preemption and extender.is_interested(pod) for extender in self.ports.extenders
+        ):
+            return victims
+        if state.group:
+            return Status.unschedulable(_NOT_FOR_GROUPS)
+        question, answer = consultation.preemption, consultation.evictions
+        if question is None:
+            self._ask(consultation, victims)
+            return consultation.evictions
+        if answer is None or isinstance(answer, Status):
+            return answer
+        asked = {name: _uids(each) for name, each in question.victims.items()}
+        left = {
+            name: each for name, each in answer.items() if name in victims and _uids(victims[name]) == asked.get(name)
+        }
+        if left or not answer:
+            return left
+        consultation.evictions = None
+        self._ask(consultation, victims)
+        return None
+
+    def _ask(self, consultation: Consultation, victims: Mapping[str, Victims]) -> None:
+        pods = {name: self._pods_on(name) | {pod.uid: pod for pod in victims[name].pods} for name in victims}
+        consultation.preemption = PreemptionQuestion(victims, pods)
+
+    def _pods_on(self, node_name: str) -> dict[str, PodInfo]:
+        row = self.snapshot.row_of(node_name)
+        return {} if row is None else {pod.uid: pod for pod in self.snapshot.pods[row].values()}
+
+
+def _uids(victims: Victims) -> set[str]:
+    return {pod.uid for pod in victims.pods}
+
+
+def _skipping(state: CycleState, without: Collection[str]) -> AttemptState:
+    """The state for asking all Filter plugins but these."""
+    own = AttemptState.of(state)
+    if not without:
+        return own
+    notes = own.clone()
+    notes.skip_filter_plugins = own.skip_filter_plugins.union(without)
+    return notes
+
+
+@dataclass(frozen=True, slots=True)
+class PodTrial:
+    """Implements `contract.Trial`: changes of the snapshot under its undo log, told to the PreFilterExtensions."""
+
+    framework: Framework
+    snapshot: Snapshot
+
+    def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:
+        """Count `added` on the node while `pod` is being decided."""
+        self.snapshot.add_pod(added, node_name)
+        return self.framework.run_pre_filter_extension_add_pod(AttemptState.of(state), pod, added, node_name)
+
+    def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str) -> Status | None:
+        """Take `removed` off the node while `pod` is being decided."""
+        self.snapshot.remove_pod(removed, node_name)
+        return self.framework.run_pre_filter_extension_remove_pod(AttemptState.of(state), pod, removed, node_name)
