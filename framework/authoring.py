@@ -23,6 +23,8 @@ from .model.pod_info import PodInfo, PodSignature
 from .snapshot.journal import DependsOn
 from .snapshot.view import NodeInfo, NodeView
 
+__all__ = ["PerNodeFilter", "PerNodeScore", "PerSignature", "SignatureCache", "normalize_to_highest"]
+
 
 def normalize_to_highest(scores: Scores, *, reverse: bool = False) -> Scores:
     """Scores as truncated per cent of the highest one; with `reverse` the fewest count best.
@@ -103,10 +105,16 @@ class PerNodeFilter(FilterPlugin[Args]):
 
     @abstractmethod
     def filter_node(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
-        """None when the pod can run on `node`, else why it cannot."""
+        """None when the pod can run on `node`, else why it cannot.
+
+        Legal statuses: success, a rejection, ERROR.
+        """
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
-        """`filter_node` of each node."""
+        """`filter_node` of each node.
+
+        Legal statuses: a rejection, ERROR.
+        """
         codes, table = np.zeros(len(nodes), np.int32), self._table
         if self.filter_depends_on is DependsOn.CLUSTER:  # nothing is remembered, so nothing is kept of the reasons
             table = StatusTable()

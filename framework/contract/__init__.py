@@ -2,14 +2,14 @@
 
 What belongs here: extension points, statuses, verdicts, cycle state, cluster events and the handle. What does not:
 anything that runs plugins, and behaviour of any kind: helpers are in `muster.framework.authoring`, the books of groups
-in `muster.framework.groups`. Every other name that a plugin author needs is exported from this package, those of the
-object model and the snapshot included; a name that is not exported is no part of the contract.
+in `muster.framework.groups`, the object model in `muster.framework.model`. Every other name that a plugin author needs is exported from this package,
+`contract.columns` or `contract.arguments`; a name that is not exported is no part of the contract.
 """
 
 from ..config.args.models import PluginArgs
 from ..config.fields import Int64, Text
 from ..config.problems import Problem, invalid
-from ..metrics import SchedulerMetrics
+from ..metrics import DevicesResult, EntityType, PreemptionResult, SchedulerMetrics
 from ..model.meta import ObjectMeta, Wire
 from ..model.node import Node
 from ..model.pod import Pod
@@ -19,7 +19,7 @@ from ..snapshot.partitions import Partition
 from ..snapshot.reader import SnapshotReader
 from ..snapshot.view import NodeInfo, NodeView
 from ..work import checkpoint
-from .api import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Api, ApiError
+from .api import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Api, ApiError, pod_path
 from .cycle_state import CycleState, LongWork, Unfinished
 from .decision import (
     LEFT_ALONE,
@@ -34,7 +34,7 @@ from .decision import (
 from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintAbout, HintFunction
 from .extender import Victims
 from .group import Disruption, DisruptionPlugin, GroupPlugin, ObjectFollower, PodFollower
-from .group_tree import Part, Shortage
+from .group_tree import COMPOSITE_PREFIX, IMPOSSIBLE, Part, Shortage
 from .group_view import GroupId, GroupKind, GroupStatus, GroupView, JoiningPod
 from .handle import (
     MAX_WAIT_SECONDS,
@@ -79,14 +79,17 @@ from .plugin import (
     Scores,
     Wait,
 )
-from .pod_group import DisruptionUnit, Placed, PodGroupInfo, PodGroupTrial, TrialFailed
+from .pod_group import DisruptionUnit, Placed, PodGroupInfo, PodGroupTrial, TrialFailed, with_preemption
+from .reservation import CapacityReserver, Start, StartForecaster
 from .status import Code, Status
-from .topology import Favour, NoDomain, Topology
+from .topology import Favour, NoDomain, Topology, rank
 from .verdicts import Codes, Diagnosis, Mask, StatusTable, Verdicts, fit_error
 from .whole_nodes import WHOLE_NODES, NodeCondition, WholeNode
 
 __all__ = [
     "ALLOW",
+    "COMPOSITE_PREFIX",
+    "IMPOSSIBLE",
     "LEFT_ALONE",
     "MAX_NODE_SCORE",
     "MAX_WAIT_SECONDS",
@@ -101,6 +104,7 @@ __all__ = [
     "BindPlugin",
     "Binder",
     "CapacityPlugin",
+    "CapacityReserver",
     "Clock",
     "ClusterEvent",
     "Code",
@@ -109,11 +113,13 @@ __all__ = [
     "CycleState",
     "DecisionFollower",
     "DependsOn",
+    "DevicesResult",
     "Diagnosis",
     "Disruption",
     "DisruptionPlugin",
     "DisruptionUnit",
     "EnqueueExtensions",
+    "EntityType",
     "EventRegistration",
     "EventResource",
     "EventSink",
@@ -169,6 +175,7 @@ __all__ = [
     "PreScorePlugin",
     "PreemptionHandle",
     "PreemptionPlugin",
+    "PreemptionResult",
     "Problem",
     "QueueSortPlugin",
     "QueuedPod",
@@ -179,6 +186,8 @@ __all__ = [
     "Scores",
     "Shortage",
     "SnapshotReader",
+    "Start",
+    "StartForecaster",
     "Status",
     "StatusTable",
     "Text",
@@ -198,4 +207,7 @@ __all__ = [
     "checkpoint",
     "fit_error",
     "invalid",
+    "pod_path",
+    "rank",
+    "with_preemption",
 ]

@@ -65,6 +65,8 @@ class GroupPlugin(Plugin[Args]):
         too few members were there to be tried. With `no_domain`, the members have to be together and these are the
         counts and the cause of the domain that comes closest. Pure, as deciding is: what follows from it is done in
         `DecisionFollower.on_group_decision`.
+
+        Legal statuses: a rejection, ERROR.
         """
 
     def reject_trial(
@@ -73,6 +75,8 @@ class GroupPlugin(Plugin[Args]):
         """The same of a trial without pods that may be evicted: what people are told of it, and only there.
 
         Unless it is overridden, why the first member did not fit. Pure.
+
+        Legal statuses: a rejection, ERROR.
         """
         return cause
 
@@ -93,6 +97,8 @@ class GroupPlugin(Plugin[Args]):
 
         `own` is why it found no node; None when it was placed in the trial, or was not tried. Unless it is overridden,
         all get the same, but for those that wait for something of their own. Pure.
+
+        Legal statuses: a rejection, ERROR.
         """
         return own if own is not None and own.code is status.code is Code.PENDING else status
 
@@ -111,6 +117,8 @@ class GroupPlugin(Plugin[Args]):
         """What a part is told that did not fit, for what it lacks or for the error of a member or a part. Pure.
 
         Asked of plugins that have trees; without a cause when the tree has what it needs and no other member fits.
+
+        Legal statuses: a rejection, ERROR.
         """
         raise NotImplementedError
 

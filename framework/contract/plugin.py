@@ -103,7 +103,10 @@ class PreEnqueuePlugin(Plugin[Args]):
 
     @abstractmethod
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
-        """Called when a pod is about to enter the active or backoff queue; a rejection gates it. Must be fast."""
+        """Called when a pod is about to enter the active or backoff queue; a rejection gates it. Must be fast.
+
+        Legal statuses: success, a rejection, ERROR.
+        """
 
 
 class QueueSortPlugin(Plugin[Args]):
@@ -132,6 +135,8 @@ class PreFilterPlugin(Plugin[Args]):
 
         SKIP leaves this plugin's Filter out; UNSCHEDULABLE lets the other PreFilters run and then turns the pod away;
         UNSCHEDULABLE_AND_UNRESOLVABLE turns it away at once. Unless it is overridden, there is nothing to prepare.
+
+        Legal statuses: success, SKIP, a rejection, ERROR.
         """
         return None
 
@@ -141,11 +146,17 @@ class PreFilterExtensions(Plugin[Args]):
 
     @abstractmethod
     def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:
-        """`added` has just been put on `node_name` in a trial for `pod`."""
+        """`added` has just been put on `node_name` in a trial for `pod`.
+
+        Legal statuses: success, ERROR.
+        """
 
     @abstractmethod
     def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str) -> Status | None:
-        """`removed` has just been taken off `node_name` in a trial for `pod`."""
+        """`removed` has just been taken off `node_name` in a trial for `pod`.
+
+        Legal statuses: success, ERROR.
+        """
 
 
 class FilterPlugin(Plugin[Args]):
@@ -163,7 +174,10 @@ class FilterPlugin(Plugin[Args]):
 
     @abstractmethod
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
-        """A verdict for each of `nodes`. Called with any set of nodes: all, some, one."""
+        """A verdict for each of `nodes`. Called with any set of nodes: all, some, one.
+
+        Legal statuses: a rejection, ERROR.
+        """
 
     def filter_epoch(self, snapshot: SnapshotReader) -> Hashable:
         """A value that changes whenever something else that kept verdicts depend on has changed."""
@@ -203,6 +217,8 @@ class PostFilterPlugin(Plugin[Args]):
         """`(nominated node or None, status)`. Success or ERROR ends the round; UNSCHEDULABLE asks the next plugin.
 
         What may take long passes a `checkpoint` now and then; nothing happens in the cluster meanwhile.
+
+        Legal statuses: success, a rejection, ERROR.
         """
 
 
@@ -218,6 +234,8 @@ class PodGroupPostFilterPlugin(Plugin[Args]):
         Success or ERROR ends the round, and so does UNSCHEDULABLE_AND_UNRESOLVABLE; UNSCHEDULABLE asks the next plugin.
         It may take long, so it passes a `checkpoint` now and then; nothing happens in the cluster meanwhile. `state` is
         the group's.
+
+        Legal statuses: success, a rejection, ERROR.
         """
 
 
@@ -228,6 +246,8 @@ class PreScorePlugin(Plugin[Args]):
         """Called once with the nodes that passed every filter. SKIP leaves this plugin's Score out.
 
         Unless it is overridden, there is nothing to prepare.
+
+        Legal statuses: success, SKIP, ERROR.
         """
         return None
 
@@ -271,7 +291,10 @@ class ReservePlugin(Plugin[Args]):
 
     @abstractmethod
     def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """Called after the pod was assumed. A failure undoes every Reserve in reverse order."""
+        """Called after the pod was assumed. A failure undoes every Reserve in reverse order.
+
+        Legal statuses: success, a rejection, ERROR.
+        """
 
     @abstractmethod
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
@@ -303,6 +326,8 @@ class PermitPlugin(Plugin[Args]):
         """`ALLOW`, or None, lets the pod go on to be bound; a rejection turns it away; `Wait` holds it.
 
         Called after Reserve. A held pod goes on when every plugin that holds it has called `WaitingPod.allow`.
+
+        Legal statuses: success, a rejection, ERROR.
         """
 
 
@@ -311,11 +336,17 @@ class PreBindPlugin(Plugin[Args]):
 
     @abstractmethod
     def pre_bind_pre_flight(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """Whether there is anything to do: success, or SKIP to leave `pre_bind` out. Must be fast and do no I/O."""
+        """Whether there is anything to do: success, or SKIP to leave `pre_bind` out. Must be fast and do no I/O.
+
+        Legal statuses: success, SKIP, ERROR.
+        """
 
     @abstractmethod
     async def pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """Called in the binding cycle. Anything but success sends the pod back to the queue."""
+        """Called in the binding cycle. Anything but success sends the pod back to the queue.
+
+        Legal statuses: success, a rejection, ERROR.
+        """
 
     def planned(self, state: CycleState, pod: PodInfo, node_name: str) -> Mapping[str, Any]:
         """What `pre_bind` would write, now that the pod is reserved on the node: plain data by topic.
@@ -330,7 +361,10 @@ class BindPlugin(Plugin[Args]):
 
     @abstractmethod
     async def bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """SKIP passes the pod on to the next Bind plugin."""
+        """SKIP passes the pod on to the next Bind plugin.
+
+        Legal statuses: success, SKIP, a rejection, ERROR.
+        """
 
 
 class PostBindPlugin(Plugin[Args]):

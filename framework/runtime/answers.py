@@ -64,10 +64,8 @@ def judged(point: Point, plugin: Plugin, answer: Status) -> Status | None:
     code = status.code
     if code is Code.SUCCESS:
         return None
-    if code in point.codes:
+    if code is not Code.ERROR and code in point.legal:
         return status if code is Code.SKIP else status.by(plugin.name)
-    if status.rejected and point.rejects:
-        return status.by(plugin.name)
     return error_in(point.words.format(plugin.name), status.by(plugin.name))
 
 

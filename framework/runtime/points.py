@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..contract.legal import LEGAL_STATUSES, REJECTIONS
 from ..contract.plugin import PreFilterResult, Wait
 from ..contract.status import Code, Status
 from ..contract.verdicts import Verdicts
@@ -24,21 +25,19 @@ class Point:
     Attributes:
         name: as in metrics.
         words: what stands in front of an error there; `{}` is the plugin's name.
-        codes: what a plugin may answer besides success and a rejection. Any other code is an error.
+        legal: the codes that a plugin may answer, see `LEGAL_STATUSES`. Any other is an error.
         answers: the types of answers besides None.
-        rejects: whether a plugin may turn the pod away there.
     """
 
     name: str
     words: str
-    codes: Collection[Code] = ()
+    legal: Collection[Code] = ()
     answers: tuple[type, ...] = (Status,)
-    rejects: bool = True
 
     @cached_property
     def skips(self) -> bool:
         """Whether a plugin may say that it has nothing to do there."""
-        return Code.SKIP in self.codes
+        return Code.SKIP in self.legal
 
 
 def _asked(name: str, words: str) -> Point:
@@ -53,32 +52,38 @@ def _of_group(method: str) -> Point:
 
 # The queue.
 CONCERNS = Point("Concerns", 'asking plugin "{}" whether the pod concerns it', (), (bool,))
-PRE_ENQUEUE = Point("PreEnqueue", 'running PreEnqueue plugin "{}"')
+PRE_ENQUEUE = Point("PreEnqueue", 'running PreEnqueue plugin "{}"', LEGAL_STATUSES["pre_enqueue"])
 QUEUE_SORT = Point("QueueSort", 'running QueueSort plugin "{}"', (), (object,))
 QUEUEING_HINT = _asked("QueueingHint", 'running QueueingHintFn of plugin "{}"')
 
 # The scheduling cycle.
-PRE_FILTER = Point("PreFilter", 'running PreFilter plugin "{}"', (Code.SKIP,), (Status, PreFilterResult))
-ADD_POD = Point("PreFilterExtensionAddPod", 'running AddPod on PreFilter plugin "{}"', rejects=False)
-REMOVE_POD = Point("PreFilterExtensionRemovePod", 'running RemovePod on PreFilter plugin "{}"', rejects=False)
+PRE_FILTER = Point(
+    "PreFilter", 'running PreFilter plugin "{}"', LEGAL_STATUSES["pre_filter"], (Status, PreFilterResult)
+)
+ADD_POD = Point("PreFilterExtensionAddPod", 'running AddPod on PreFilter plugin "{}"', LEGAL_STATUSES["add_pod"])
+REMOVE_POD = Point(
+    "PreFilterExtensionRemovePod", 'running RemovePod on PreFilter plugin "{}"', LEGAL_STATUSES["remove_pod"]
+)
 FILTER = Point("Filter", 'running "{}" filter plugin', (), (Verdicts,))
 FILTER_WORK = Point(FILTER.name, FILTER.words, (), (bool,))
 FILTER_EPOCH = _asked("FilterEpoch", 'running FilterEpoch on filter plugin "{}"')
 CAPACITY = Point("Capacity", 'running Capacity of filter plugin "{}"', (), (np.ndarray,))
-POST_FILTER = Point("PostFilter", 'running PostFilter plugin "{}"', (), (tuple,))
-PRE_SCORE = Point("PreScore", 'running PreScore plugin "{}"', (Code.SKIP,))
+POST_FILTER = Point("PostFilter", 'running PostFilter plugin "{}"', LEGAL_STATUSES["post_filter"], (tuple,))
+PRE_SCORE = Point("PreScore", 'running PreScore plugin "{}"', LEGAL_STATUSES["pre_score"])
 SCORE = Point("Score", 'running Score plugins: plugin "{}" failed with', (), (object,))
 SCORE_EPOCH = _asked("ScoreEpoch", 'running ScoreEpoch on score plugin "{}"')
 NORMALIZE = Point("NormalizeScore", 'running Normalize on Score plugins: plugin "{}" failed with', (), (object,))
-RESERVE = Point("Reserve", 'running Reserve plugin "{}"')
+RESERVE = Point("Reserve", 'running Reserve plugin "{}"', LEGAL_STATUSES["reserve"])
 UNRESERVE = Point("Unreserve", 'running Unreserve plugin "{}"')
-PERMIT = Point("Permit", 'running Permit plugin "{}"', (), (Status, Wait))
+PERMIT = Point("Permit", 'running Permit plugin "{}"', LEGAL_STATUSES["permit"], (Status, Wait))
 
 # The binding cycle.
-PRE_BIND_PRE_FLIGHT = Point("PreBindPreFlight", 'running PreBindPreFlight "{}"', (Code.SKIP,))
-PRE_BIND = Point("PreBind", 'running PreBind plugin "{}"')
+PRE_BIND_PRE_FLIGHT = Point(
+    "PreBindPreFlight", 'running PreBindPreFlight "{}"', LEGAL_STATUSES["pre_bind_pre_flight"] | REJECTIONS
+)
+PRE_BIND = Point("PreBind", 'running PreBind plugin "{}"', LEGAL_STATUSES["pre_bind"])
 PLANNED = _asked("Planned", 'running Planned on PreBind plugin "{}"')
-BIND = Point("Bind", 'running Bind plugin "{}"', (Code.SKIP,))
+BIND = Point("Bind", 'running Bind plugin "{}"', LEGAL_STATUSES["bind"])
 POST_BIND = Point("PostBind", 'running PostBind plugin "{}"')
 
 # Groups.
@@ -98,7 +103,9 @@ PREEMPTION_PRIORITY = _of_group("PreemptionPriority")
 MAY_PREEMPT = _of_group("MayPreempt")
 UID = _of_group("UID")
 DISRUPTION = _asked("Disruption", 'running Disruption plugin "{}"')
-POD_GROUP_POST_FILTER = Point("PodGroupPostFilter", 'running PodGroupPostFilter plugin "{}"', (), (tuple,))
+POD_GROUP_POST_FILTER = Point(
+    "PodGroupPostFilter", 'running PodGroupPostFilter plugin "{}"', LEGAL_STATUSES["pod_group_post_filter"], (tuple,)
+)
 PLACEMENT_SCORE = Point("PlacementScore", 'running PlacementScore plugins: plugin "{}" failed with', (), (np.ndarray,))
 
 # What plugins are told.

@@ -17,8 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from muster.framework.contract import EventResource, WatchedKind
-from muster.framework.groups.annotations import AnnotatedMeta, unknown_annotations
-from muster.framework.groups.healing import HEALING_POLICY, healing_fault
+from muster.framework.groups import HEALING_POLICY, AnnotatedMeta, healing_fault, unknown_annotations
 from muster.framework.model.meta import Wire
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError, nanos

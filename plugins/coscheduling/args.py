@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from muster.framework.config.args.models import PluginArgs
-from muster.framework.config.fields import Int64, Text
-from muster.framework.config.problems import Problem, invalid, unsupported
+from muster.framework.contract.arguments import Int64, PluginArgs, Problem, Text, invalid, unsupported
 
 TRANSACTION = "Transaction"
 POD_BY_POD = "PodByPod"

@@ -10,14 +10,13 @@ from collections.abc import Hashable, Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import SnapshotReader
+from muster.framework.contract import NodeView, SnapshotReader
+from muster.framework.contract.columns import admitted
 from muster.framework.model.node import CORDON, Tolerations, kept_off, tolerated
 from muster.framework.model.node_selector import required_of
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError, nanos
 from muster.framework.model.requests import PODS, amount, quantity
-from muster.framework.snapshot.node_selector import admitted
-from muster.framework.snapshot.view import NodeView
 
 Mask = npt.NDArray[np.bool_]
 MOST_RESOURCES = 1000

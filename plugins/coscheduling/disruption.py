@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from muster.framework.config.problems import unsupported
+from muster.framework.contract.arguments import unsupported
 
 MODE = "muster-scheduler.io/disruption-mode"
 

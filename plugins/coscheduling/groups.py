@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from cachetools import TTLCache
 
 from muster.framework.contract import MAX_WAIT_SECONDS, Clock, Disruption, Topology, WaitingPods
-from muster.framework.groups.book import GroupBook
-from muster.framework.groups.reporting import GroupReporter
+from muster.framework.groups import GroupBook, GroupReporter
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 

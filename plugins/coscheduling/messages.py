@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from muster.framework.config import format_duration
 from muster.framework.contract import NoDomain
+from muster.framework.contract.arguments import format_duration
 from muster.framework.model.pod_info import PodInfo
 
 NOT_FOUND = "PodGroup not found"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from muster.framework.contract import MAX_WAIT_SECONDS
-from muster.framework.groups.reporting import Notice
+from muster.framework.groups import Notice
 
 from .announcements import Announcement, Reason
 from .api import SCHEDULED, PodGroup, PodGroupStatus

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from muster.framework.groups.members import Counts
+from muster.framework.groups import Counts
 
 from .api import Phase
 

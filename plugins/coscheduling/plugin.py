@@ -38,11 +38,9 @@ from muster.framework.contract import (
     Status,
     Topology,
     Wait,
+    with_preemption,
 )
-from muster.framework.contract.pod_group import with_preemption
-from muster.framework.groups.book import GroupBookPlugin
-from muster.framework.groups.missing_groups import MissingGroups
-from muster.framework.groups.nominations import MemberNominations
+from muster.framework.groups import GroupBookPlugin, MemberNominations, MissingGroups
 
 from . import messages
 from .activation import SLACK_SECONDS, Activation

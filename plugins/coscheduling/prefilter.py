@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from muster.framework.config import format_duration
 from muster.framework.contract import PROMISES, Handle, RoomInAll, Status
+from muster.framework.contract.arguments import format_duration
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import PODS
 

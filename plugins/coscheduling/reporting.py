@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from muster.framework.groups.reporting import GroupReporter, Look, Notice, Report
+from muster.framework.groups import GroupReporter, Look, Notice, Report
 
 from .announcements import Announcement
 from .api import PodGroup, PodGroupStatus

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from muster.framework.contract import Clock
-from muster.framework.groups.members import Members
+from muster.framework.groups import Members
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError
 from muster.framework.model.times import parse_time

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from muster.framework.groups.members import Counts
+from muster.framework.groups import Counts
 from muster.framework.model.times import rfc3339
 
 from . import messages

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from muster.framework.contract import Topology
-from muster.framework.groups.annotations import PREFIX
+from muster.framework.groups import PREFIX
 from muster.framework.model.names import label_key_faults
 
 REQUIRED = f"{PREFIX}required-topology"

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from muster.framework.contract import Placed, PodInfo, SnapshotReader, checkpoint
+from muster.framework.contract.columns import Rows
 from muster.framework.model.requests import PODS
-from muster.framework.snapshot.view import Rows
 
 from .units import Units
 

@@ -17,9 +17,15 @@ from functools import partial
 
 import msgspec
 
-from muster.framework.contract import STRATEGIC_MERGE_PATCH, ApiError, Placed, PreemptionHandle
-from muster.framework.contract.api import pod_path
-from muster.framework.metrics import EntityType, PreemptionResult
+from muster.framework.contract import (
+    STRATEGIC_MERGE_PATCH,
+    ApiError,
+    EntityType,
+    Placed,
+    PreemptionHandle,
+    PreemptionResult,
+    pod_path,
+)
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import rfc3339
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from muster.framework.config.args import DefaultPreemptionArgs
 from muster.framework.contract import (
     Action,
     ClusterEvent,
@@ -38,6 +37,7 @@ from muster.framework.contract import (
     checkpoint,
     fit_error,
 )
+from muster.framework.contract.arguments import DefaultPreemptionArgs
 
 from .budgets import POD_DISRUPTION_BUDGETS, Budgets
 from .candidates import pick_one_node

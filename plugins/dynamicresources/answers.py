@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from muster.framework.contract import SnapshotReader
 from muster.framework.model.devices import MAX_ALTERNATIVES
-from muster.framework.snapshot.reader import SnapshotReader
 
 from .inventory import Inventory
 from .problem import AllocationFailure, Problem

@@ -14,9 +14,17 @@ from typing import Any
 
 import msgspec
 
-from muster.framework.contract import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiError, Clock, Handle, PodInfo, Status
-from muster.framework.contract.api import pod_path
-from muster.framework.metrics import DevicesResult
+from muster.framework.contract import (
+    MERGE_PATCH,
+    STRATEGIC_MERGE_PATCH,
+    ApiError,
+    Clock,
+    DevicesResult,
+    Handle,
+    PodInfo,
+    Status,
+    pod_path,
+)
 from muster.framework.model.devices import (
     DEVICES_API,
     EXTENDED_RESOURCE_CLAIM,

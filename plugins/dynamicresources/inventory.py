@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from itertools import count
 
+from muster.framework.contract import SnapshotReader
+from muster.framework.contract.columns import Journal
 from muster.framework.model.devices import DeviceTaint, DeviceTaintRule, ResourceSlice
-from muster.framework.snapshot.journal import Journal
-from muster.framework.snapshot.reader import SnapshotReader
 
 from .devices import SliceDevices
 from .pools import Pool, PoolId, gather, pool_id, whole_pool

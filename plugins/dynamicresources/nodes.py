@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.config.args import DynamicResourcesArgs
 from muster.framework.contract import (
     Codes,
     Handle,
@@ -23,9 +22,10 @@ from muster.framework.contract import (
     Verdicts,
     checkpoint,
 )
+from muster.framework.contract.arguments import DynamicResourcesArgs
+from muster.framework.contract.columns import any_picks
 from muster.framework.model.devices import MAX_ALTERNATIVES, AllocationResult, DeviceClaim
 from muster.framework.model.node_selector import usable
-from muster.framework.snapshot.node_selector import any_picks
 
 from .answers import Answers, Outcome
 from .claiming import Claiming, Variant

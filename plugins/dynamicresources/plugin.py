@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from muster.framework.authoring import normalize_to_highest
-from muster.framework.config.args import DynamicResourcesArgs
 from muster.framework.contract import (
     Action,
     ClusterEvent,
@@ -44,6 +43,7 @@ from muster.framework.contract import (
     Verdicts,
     WatchedKind,
 )
+from muster.framework.contract.arguments import DynamicResourcesArgs
 from muster.framework.model.devices import DEVICES_API, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 
 from .binding import ClaimWriter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from muster.framework.metrics import DevicesResult
+from muster.framework.contract import DevicesResult
 from muster.framework.model.devices import AllocatedDeviceStatus, DeviceRequestAllocationResult, ResourceClaim
 from muster.framework.model.times import parse_time
 

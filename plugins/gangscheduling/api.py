@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from muster.framework.contract import EventResource, WatchedKind
-from muster.framework.groups.annotations import AnnotatedMeta
+from muster.framework.groups import AnnotatedMeta
 from muster.framework.model.integers import Int32, Int64
 from muster.framework.model.meta import Wire
 from muster.framework.model.pod import PodResourceClaim, PodSchedulingGroup

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from muster.framework.contract import WatchedKind
-from muster.framework.groups.annotations import AnnotatedMeta
+from muster.framework.groups import AnnotatedMeta
 from muster.framework.model.integers import Int32
 from muster.framework.model.meta import Wire
 

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from muster.framework.contract import Clock, Disruption, Part, Topology
-from muster.framework.contract.group_tree import COMPOSITE_PREFIX
-from muster.framework.groups.book import GroupBook
-from muster.framework.groups.healing import HealingPolicy, healing_policy
-from muster.framework.groups.members import EndedMember
-from muster.framework.groups.reporting import GroupReporter
+from muster.framework.contract import COMPOSITE_PREFIX, Clock, Disruption, Part, Topology
+from muster.framework.groups import EndedMember, GroupBook, GroupReporter, HealingPolicy, healing_policy
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from muster.framework.contract import Favour, Part, PodInfo, Topology
-from muster.framework.contract.group_tree import COMPOSITE_PREFIX, IMPOSSIBLE
+from muster.framework.contract import COMPOSITE_PREFIX, IMPOSSIBLE, Favour, Part, PodInfo, Topology
 
 from . import messages
 from .api import PodGroup, SchedulingConstraints

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from muster.framework.contract import GroupKind, GroupStatus, JoiningPod
-from muster.framework.groups.healing import HEALING_POLICY
+from muster.framework.groups import HEALING_POLICY
 from muster.framework.model.pod import Pod
 
 from .api import NAME, POD_GROUPS, GroupSpec, PodGroup, group_named

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from muster.framework.contract import (
+    COMPOSITE_PREFIX,
     PROMISES,
     Code,
     CycleState,
@@ -32,10 +33,7 @@ from muster.framework.contract import (
     Status,
     Topology,
 )
-from muster.framework.contract.group_tree import COMPOSITE_PREFIX
-from muster.framework.groups.book import GroupBookPlugin
-from muster.framework.groups.missing_groups import MissingGroups
-from muster.framework.groups.nominations import MemberNominations
+from muster.framework.groups import GroupBookPlugin, MemberNominations, MissingGroups
 
 from . import messages
 from .api import NAME, NEVER, POD_GROUPS, PodGroup, group_key

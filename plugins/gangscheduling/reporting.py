@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from muster.framework.groups.reporting import GroupReporter, Look, Notice, Report
+from muster.framework.groups import GroupReporter, Look, Notice, Report
 
 from . import messages
 from .api import Condition, PodGroup

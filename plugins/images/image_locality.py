@@ -8,8 +8,16 @@ import numpy as np
 from pydantic import BaseModel
 
 from muster.framework.authoring import PerSignature
-from muster.framework.contract import CycleState, DependsOn, Handle, NodeView, ScorePlugin, SnapshotReader
-from muster.framework.contract.plugin import MAX_NODE_SCORE, Scores
+from muster.framework.contract import (
+    MAX_NODE_SCORE,
+    CycleState,
+    DependsOn,
+    Handle,
+    NodeView,
+    ScorePlugin,
+    Scores,
+    SnapshotReader,
+)
 from muster.framework.model.pod_info import PodInfo
 
 _MEBIBYTE = 1024 * 1024

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.config.args import InterPodAffinityArgs
 from muster.framework.contract import (
     MAX_NODE_SCORE,
     CycleState,
@@ -15,6 +14,7 @@ from muster.framework.contract import (
     EventRegistration,
     FilterPlugin,
     Handle,
+    Mask,
     NodeView,
     ObjectFollower,
     PodInfo,
@@ -27,10 +27,9 @@ from muster.framework.contract import (
     StatusTable,
     Verdicts,
 )
-from muster.framework.contract.verdicts import Mask
+from muster.framework.contract.arguments import InterPodAffinityArgs
+from muster.framework.contract.columns import ABSENT, Domains
 from muster.framework.model.affinity_terms import Wish
-from muster.framework.snapshot.domains import Domains
-from muster.framework.snapshot.labels import ABSENT
 
 from .hints import Hints
 from .namespaces import NAMESPACES, Namespaces

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from muster.framework.contract import WatchedKind
-from muster.framework.contract.events import EventResource
+from muster.framework.contract import EventResource, WatchedKind
+from muster.framework.contract.columns import Clause
 from muster.framework.model.affinity_terms import AffinityTerm
 from muster.framework.model.label_selector import NOTHING
 from muster.framework.model.workloads import Namespace
-from muster.framework.snapshot.relations import Clause
 
 NAMESPACES = WatchedKind(EventResource.NAMESPACE, "/api/v1/namespaces", Namespace)
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 
 from muster.framework.authoring import SignatureCache
 from muster.framework.contract import PodInfo, SnapshotReader
+from muster.framework.contract.columns import Domains, PodsMatching, TermsAbout
 from muster.framework.model.affinity_terms import Wish
 from muster.framework.model.label_selector import LabelSet
-from muster.framework.snapshot.domains import Domains
-from muster.framework.snapshot.relations import PodsMatching, TermsAbout
 
 from .namespaces import Namespaces
 

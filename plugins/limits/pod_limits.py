@@ -11,9 +11,6 @@ from collections.abc import Iterator, Sequence
 from pydantic import BaseModel
 
 from muster.framework.authoring import PerSignature
-from muster.framework.config import Problem
-from muster.framework.config.args.models import PluginArgs
-from muster.framework.config.problems import invalid
 from muster.framework.contract import (
     Action,
     ClusterEvent,
@@ -26,6 +23,7 @@ from muster.framework.contract import (
     PreFilterPlugin,
     Status,
 )
+from muster.framework.contract.arguments import PluginArgs, Problem, invalid
 from muster.framework.model.affinity_terms import MOST_TERMS
 from muster.framework.model.pod_info import PodInfo
 

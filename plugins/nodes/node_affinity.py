@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import BaseModel
 
 from muster.framework.authoring import PerSignature, normalize_to_highest
-from muster.framework.config.args import NodeAffinityArgs
 from muster.framework.contract import (
     Action,
     ClusterEvent,
@@ -26,16 +25,17 @@ from muster.framework.contract import (
     PreFilterResult,
     PreScorePlugin,
     ScorePlugin,
+    Scores,
     Status,
     StatusTable,
     Verdicts,
 )
-from muster.framework.contract.plugin import Scores
+from muster.framework.contract.arguments import NodeAffinityArgs
+from muster.framework.contract.columns import admitted, worth
 from muster.framework.model.node import Node
 from muster.framework.model.node_selector import NodeRequirement, usable
 from muster.framework.model.pod import NodeAffinity as Affinity
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.snapshot.node_selector import admitted, worth
 
 from .wishes import NO_AFFINITY, liking_of, says_something, wishes_of
 

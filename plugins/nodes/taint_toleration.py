@@ -25,14 +25,14 @@ from muster.framework.contract import (
     PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
+    Scores,
     Status,
     StatusTable,
     Verdicts,
 )
-from muster.framework.contract.plugin import Scores
+from muster.framework.contract.columns import TaintColumn, TaintSet
 from muster.framework.model.node import PREFER_NO_SCHEDULE, Node, Tolerations, kept_off, untolerated
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.snapshot.node_tables import TaintColumn, TaintSet
 
 TAINTED = Status.unresolvable("node(s) had untolerated taint(s)")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from muster.framework.config.args.selectors import NodeAffinity as AffinityForm
+from muster.framework.contract.arguments import NodeAffinityForm as AffinityForm
 from muster.framework.model.node_selector import NAME_FIELD, NodeRequirement, well_formed
 from muster.framework.model.pod import NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm
 from muster.framework.model.pod_info import PodInfo

@@ -22,8 +22,8 @@ from muster.framework.contract import (
     StatusTable,
     Verdicts,
 )
+from muster.framework.contract.columns import ANY_ADDRESS
 from muster.framework.model.pod_info import HostPort, PodInfo
-from muster.framework.snapshot.node_tables import ANY_ADDRESS
 
 TAKEN = Status.unschedulable("node(s) didn't have free ports for the requested pod ports")
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from muster.framework.contract import QueueSortPlugin
-from muster.framework.contract.plugin import QueuedPod
+from muster.framework.contract import QueuedPod, QueueSortPlugin
 
 
 class PrioritySort(QueueSortPlugin):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from muster.framework.config.args.models import PluginArgs
-from muster.framework.config.fields import Int64
-from muster.framework.config.problems import Problem, invalid
+from muster.framework.contract.arguments import Int64, PluginArgs, Problem, invalid
 
 NAME = "Reservation"
 """The plugin's."""

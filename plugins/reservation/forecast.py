@@ -11,6 +11,7 @@ from math import inf
 from typing import NamedTuple
 
 from muster.framework.contract import (
+    COMPOSITE_PREFIX,
     CycleState,
     DecisionFollower,
     GroupDecision,
@@ -20,9 +21,9 @@ from muster.framework.contract import (
     PostBindPlugin,
     PreemptionHandle,
     PreemptionPlugin,
+    Start,
+    StartForecaster,
 )
-from muster.framework.contract.group_tree import COMPOSITE_PREFIX
-from muster.framework.contract.reservation import Start, StartForecaster
 from muster.framework.model.times import rfc3339
 
 from .args import NAME

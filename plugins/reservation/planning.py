@@ -29,9 +29,8 @@ from muster.framework.contract import (
     Unfinished,
     checkpoint,
 )
+from muster.framework.contract.columns import NONE, ResourceColumns
 from muster.framework.model.requests import PODS
-from muster.framework.snapshot.partitions import NONE
-from muster.framework.snapshot.resources import ResourceColumns
 
 from .args import NAME
 from .ends import Ending

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from muster.framework.contract import (
     PROMISES,
     Action,
+    CapacityReserver,
     ClusterEvent,
     CycleState,
     DecisionFollower,
@@ -36,7 +37,6 @@ from muster.framework.contract import (
     Timer,
     Verdicts,
 )
-from muster.framework.contract.reservation import CapacityReserver
 from muster.framework.model.run_seconds import run_seconds
 from muster.framework.model.times import rfc3339
 

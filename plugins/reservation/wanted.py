@@ -18,8 +18,8 @@ from muster.framework.contract import (
     RoomInAll,
     Topology,
     checkpoint,
+    rank,
 )
-from muster.framework.contract.topology import rank
 
 from .args import NAME
 

@@ -9,13 +9,22 @@ import numpy.typing as npt
 from pydantic import BaseModel
 
 from muster.framework.authoring import PerSignature
-from muster.framework.config.args import NodeResourcesBalancedAllocationArgs
-from muster.framework.contract import CycleState, DependsOn, Handle, NodeView, PreScorePlugin, ScorePlugin, Status
-from muster.framework.contract.plugin import MAX_NODE_SCORE, Scores
-from muster.framework.contract.verdicts import Mask
+from muster.framework.contract import (
+    MAX_NODE_SCORE,
+    CycleState,
+    DependsOn,
+    Handle,
+    Mask,
+    NodeView,
+    PreScorePlugin,
+    ScorePlugin,
+    Scores,
+    Status,
+)
+from muster.framework.contract.arguments import NodeResourcesBalancedAllocationArgs
+from muster.framework.contract.columns import Amounts, ResourceColumns
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import MAX_VALUE
-from muster.framework.snapshot.resources import Amounts, ResourceColumns
 
 from .scored import ScoredResource, scored_resources
 from .selection import Selection, pick, select

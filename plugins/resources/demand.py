@@ -8,10 +8,9 @@ from itertools import compress
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import Code, Status, StatusTable
-from muster.framework.contract.verdicts import Codes, Mask
+from muster.framework.contract import Code, Codes, Mask, Status, StatusTable
+from muster.framework.contract.columns import Amounts, ResourceColumns
 from muster.framework.model.names import is_extended_resource
-from muster.framework.snapshot.resources import Amounts, ResourceColumns
 
 from .device_backing import DeviceBacking
 from .names import STANDARD, is_scalar

@@ -10,7 +10,6 @@ import numpy as np
 from pydantic import BaseModel
 
 from muster.framework.authoring import PerSignature
-from muster.framework.config.args import NodeResourcesFitArgs
 from muster.framework.contract import (
     Action,
     CapacityPlugin,
@@ -21,6 +20,7 @@ from muster.framework.contract import (
     EventRegistration,
     EventResource,
     Handle,
+    Mask,
     NodeView,
     ObjectFollower,
     Partition,
@@ -28,16 +28,16 @@ from muster.framework.contract import (
     PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
+    Scores,
     SnapshotReader,
     Verdicts,
     WatchedKind,
 )
-from muster.framework.contract.plugin import Scores
-from muster.framework.contract.verdicts import Mask
+from muster.framework.contract.arguments import NodeResourcesFitArgs
+from muster.framework.contract.columns import Amounts, ResourceColumns
 from muster.framework.model.devices import DEVICES_API, DeviceClass
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import MAX_VALUE
-from muster.framework.snapshot.resources import Amounts, ResourceColumns
 
 from .demand import Demand, Ignored
 from .device_backing import DeviceBacking, class_serves

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from muster.framework.config.args import ResourceSpec
 from muster.framework.contract import NodeView, Partition, SnapshotReader
-from muster.framework.snapshot.resources import Amounts, ResourceColumns
+from muster.framework.contract.arguments import ResourceSpec
+from muster.framework.contract.columns import Amounts, ResourceColumns
 
 from .names import STANDARD, is_scalar
 from .selection import pick, select

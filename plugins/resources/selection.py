@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from muster.framework.contract import NodeView
-from muster.framework.snapshot.resources import Amounts
+from muster.framework.contract.columns import Amounts
 
 Selection = slice | npt.NDArray[np.intp]
 

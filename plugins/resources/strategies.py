@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.config.args import ScoringStrategy, UtilizationShapePoint
-from muster.framework.config.args.models import scores_by_percent
-from muster.framework.config.args.resources import MOST_ALLOCATED
-from muster.framework.contract.plugin import Scores
-from muster.framework.snapshot.resources import Amounts
+from muster.framework.contract import Scores
+from muster.framework.contract.arguments import (
+    MOST_ALLOCATED,
+    ScoringStrategy,
+    UtilizationShapePoint,
+    scores_by_percent,
+)
+from muster.framework.contract.columns import Amounts
 
 from .scored import Share
 

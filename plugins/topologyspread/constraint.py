@@ -9,10 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from muster.framework.contract import SnapshotReader
+from muster.framework.contract.columns import Clause, Domains, PodsMatching
 from muster.framework.model.label_selector import NOTHING, Selector, read_selector
 from muster.framework.model.pod_relations import TopologySpreadConstraint
-from muster.framework.snapshot.domains import Domains
-from muster.framework.snapshot.relations import Clause, PodsMatching
 
 from .eligible import EligibleNodes
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from muster.framework.config.args import PodTopologySpreadArgs
-from muster.framework.contract import Handle, PodInfo, WatchedKind
-from muster.framework.contract.events import EventResource
+from muster.framework.contract import EventResource, Handle, PodInfo, WatchedKind
+from muster.framework.contract.arguments import PodTopologySpreadArgs
 from muster.framework.model.label_selector import (
     NOTHING,
     LabelSelector,

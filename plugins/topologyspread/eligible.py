@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from muster.framework.contract import NodeView, SnapshotReader
-from muster.framework.contract.verdicts import Mask
+from muster.framework.contract import Mask, NodeView, SnapshotReader
+from muster.framework.contract.columns import ABSENT, admitted
 from muster.framework.model.node import Tolerations, kept_off
 from muster.framework.model.node_selector import NodeRequirement
 from muster.framework.model.pod import Toleration
-from muster.framework.snapshot.labels import ABSENT
-from muster.framework.snapshot.node_selector import admitted
 
 
 class EligibleNodes:

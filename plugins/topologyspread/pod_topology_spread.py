@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from muster.framework.config.args import PodTopologySpreadArgs
 from muster.framework.contract import (
     CycleState,
     EnqueueExtensions,
@@ -23,6 +22,7 @@ from muster.framework.contract import (
     StatusTable,
     Verdicts,
 )
+from muster.framework.contract.arguments import PodTopologySpreadArgs
 
 from .constraint import Constraint
 from .defaults import WATCHED, Siblings

@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import MAX_NODE_SCORE, NodeView, Scores
-from muster.framework.contract.verdicts import Mask
-from muster.framework.snapshot.domains import Domains
-from muster.framework.snapshot.labels import ABSENT
+from muster.framework.contract import MAX_NODE_SCORE, Mask, NodeView, Scores
+from muster.framework.contract.columns import ABSENT, Domains
 
 from .constraint import HOSTNAME, Constraint
 from .reading import Reading

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from cachetools import LRUCache
 
 from muster.framework.authoring import SignatureCache
-from muster.framework.config.args import PodTopologySpreadArgs
 from muster.framework.contract import PodInfo, SnapshotReader
+from muster.framework.contract.arguments import PodTopologySpreadArgs
 from muster.framework.model.label_selector import SelectorError
 from muster.framework.model.node_selector import NodeRequirement
 from muster.framework.model.pod_relations import TopologySpreadConstraint

@@ -12,10 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import NodeView, PodInfo, SnapshotReader
-from muster.framework.contract.verdicts import Codes
-from muster.framework.snapshot.domains import Domains
-from muster.framework.snapshot.labels import ABSENT
+from muster.framework.contract import Codes, NodeView, PodInfo, SnapshotReader
+from muster.framework.contract.columns import ABSENT, Domains
 
 from .constraint import Constraint
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from muster.framework.config.args import VolumeBindingArgs
 from muster.framework.contract import (
     CycleState,
     EnqueueExtensions,
@@ -25,11 +24,12 @@ from muster.framework.contract import (
     PreScorePlugin,
     ReservePlugin,
     ScorePlugin,
+    Scores,
     Status,
     StatusTable,
     Verdicts,
 )
-from muster.framework.contract.plugin import Scores
+from muster.framework.contract.arguments import VolumeBindingArgs
 from muster.framework.model.claims import (
     LOST,
     WAIT_FOR_FIRST_CONSUMER,

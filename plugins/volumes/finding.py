@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import NodeView
-from muster.framework.contract.verdicts import Mask
+from muster.framework.contract import Mask, NodeView
 from muster.framework.model.claims import SELECTED_NODE, class_of_claim, requested, requested_bytes
 from muster.framework.model.pod import NodeSelectorRequirement, NodeSelectorTerm
 from muster.framework.model.quantity import nanos

@@ -9,6 +9,7 @@ import numpy as np
 from muster.framework.contract import (
     Action,
     ClusterEvent,
+    Codes,
     CycleState,
     EnqueueExtensions,
     EventRegistration,
@@ -16,6 +17,7 @@ from muster.framework.contract import (
     FilterPlugin,
     Handle,
     Hint,
+    Mask,
     NodeView,
     ObjectFollower,
     PreFilterPlugin,
@@ -23,7 +25,6 @@ from muster.framework.contract import (
     StatusTable,
     Verdicts,
 )
-from muster.framework.contract.verdicts import Codes, Mask
 from muster.framework.model.pod import Volume
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.pod_volumes import mounts_of

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from muster.framework.config.args.models import UtilizationShapePoint, scores_by_percent
-from muster.framework.contract.plugin import Scores
-from muster.framework.contract.verdicts import Mask
+from muster.framework.contract import Mask, Scores
+from muster.framework.contract.arguments import UtilizationShapePoint, scores_by_percent
 from muster.framework.model.claims import class_of_claim, requested_bytes
 
 from .finding import Found

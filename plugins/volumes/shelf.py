@@ -14,8 +14,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import NodeView
-from muster.framework.contract.verdicts import Mask
+from muster.framework.contract import Mask, NodeView
 from muster.framework.model.claims import AVAILABLE, kept_for, mode_of, requested
 from muster.framework.model.node_selector import picks
 from muster.framework.model.quantity import nanos, value

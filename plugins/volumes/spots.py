@@ -12,13 +12,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import NodeView
-from muster.framework.contract.verdicts import Mask
+from muster.framework.contract import Mask, NodeView
+from muster.framework.contract.columns import LabelColumn, any_picks
 from muster.framework.model.label_selector import LabelSelector
 from muster.framework.model.node_selector import usable
 from muster.framework.model.pod import NodeSelectorRequirement, NodeSelectorTerm
-from muster.framework.snapshot.labels import LabelColumn
-from muster.framework.snapshot.node_selector import any_picks
 
 Numbers = npt.NDArray[np.intp]
 NONE = int(np.iinfo(np.intp).max)

@@ -18,19 +18,19 @@ from muster.framework.contract import (
     FilterPlugin,
     Handle,
     Hint,
+    Mask,
     NodeView,
     PreFilterPlugin,
     Status,
     StatusTable,
     Verdicts,
 )
-from muster.framework.contract.verdicts import Mask
+from muster.framework.contract.columns import ABSENT
 from muster.framework.model.claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.pod_volumes import claims_named_by
 from muster.framework.model.volume_migration import BETA_REGION, BETA_ZONE, REGION, ZONE, ZONES_DELIMITER
 from muster.framework.model.volumes import PersistentVolume, PersistentVolumeClaim, StorageClass
-from muster.framework.snapshot.labels import ABSENT
 
 from .hints import named_claim
 from .storage import CLAIMS, CLASSES, VOLUMES, Storage, no_claim, no_class, no_volume

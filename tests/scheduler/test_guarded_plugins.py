@@ -100,7 +100,6 @@ async def test_an_error_names_plugin_and_point_when_it_raises(
         ("Score", None),
         ("Score", "high"),
         ("Reserve", False),
-        ("Permit", None),
         ("Permit", Status.wait()),
         ("Permit", (None,)),
         ("PreBindPreFlight", True),

@@ -18,6 +18,7 @@ SANDBOX = "The sandbox knows nothing of the scheduler"
 SANDBOX_OF_OTHERS = "Only the process and tests run a sandbox"
 TESTING = "What tests are made of knows nothing of the process"
 TESTING_OF_OTHERS = "Only tests use what tests are made of"
+PUBLIC = "Muster's plugins import what the plugins of others can"
 FAMILIES = "A plugin family knows no other family"
 INNER = "Inside the engine each layer knows those below it"
 LAYER_NAMES = (
@@ -41,7 +42,7 @@ def write_tree(tree: Path, modules: Mapping[str, str]) -> None:
         **{f"framework/{layer}/__init__.py": "" for layer in LAYER_NAMES},
         "operator/cli/__init__.py": "",
         "plugins/__init__.py": "",
-        "plugins/catalog.py": "import muster.plugins.ports",
+        "plugins/catalog.py": "import muster.framework.config, muster.plugins.ports",
         "plugins/ports/__init__.py": "",
         "sandbox/__init__.py": "",
         "testing/__init__.py": "import muster.plugins.catalog",
@@ -96,6 +97,9 @@ def test_this_tree_keeps_every_contract(tmp_path: Path) -> None:
         ("testing/engine.py", "import aiohttp", TESTING),
         ("operator/cli/__init__.py", "import muster.testing", TESTING_OF_OTHERS),
         ("sandbox/server.py", "import muster.testing.clock", TESTING_OF_OTHERS),
+        ("plugins/nodes/__init__.py", "import muster.framework.snapshot", PUBLIC),
+        ("plugins/nodes/__init__.py", "import muster.framework.runtime", PUBLIC),
+        ("plugins/nodes/__init__.py", "import muster.framework.config", PUBLIC),
         ("plugins/nodes/__init__.py", "import muster.plugins.ports", FAMILIES),
         ("plugins/nodes/__init__.py", "import muster.plugins.catalog", FAMILIES),
     ],

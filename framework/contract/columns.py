@@ -1,0 +1,34 @@
+"""The snapshot's columns, for plugins that answer with vectors: what `nodes.snapshot` is made of, by name.
+
+Public, as the package is: `NodeView` and `SnapshotReader` lead to these.
+"""
+
+from ..snapshot.domains import Domains
+from ..snapshot.journal import Journal
+from ..snapshot.labels import ABSENT, LabelColumn
+from ..snapshot.node_selector import admitted, any_picks, worth
+from ..snapshot.node_tables import ANY_ADDRESS, TaintColumn, TaintSet
+from ..snapshot.partitions import NONE
+from ..snapshot.relations import Clause, PodsMatching, TermsAbout
+from ..snapshot.resources import Amounts, ResourceColumns
+from ..snapshot.view import Rows
+
+__all__ = [
+    "ABSENT",
+    "ANY_ADDRESS",
+    "NONE",
+    "Amounts",
+    "Clause",
+    "Domains",
+    "Journal",
+    "LabelColumn",
+    "PodsMatching",
+    "ResourceColumns",
+    "Rows",
+    "TaintColumn",
+    "TaintSet",
+    "TermsAbout",
+    "admitted",
+    "any_picks",
+    "worth",
+]
