@@ -2,8 +2,9 @@
 
 What belongs here: extension points, statuses, verdicts, cycle state, cluster events and the handle. What does not:
 anything that runs plugins, and behaviour of any kind: helpers are in `muster.framework.authoring`, the books of groups
-in `muster.framework.groups`, the object model in `muster.framework.model`. Every other name that a plugin author needs is exported from this package,
-`contract.columns` or `contract.arguments`; a name that is not exported is no part of the contract.
+in `muster.framework.groups`, the object model in `muster.framework.model`. Every other name that a plugin author needs
+is exported from this package, `contract.columns` or `contract.arguments`; a name that is not exported is no part of the
+contract.
 """
 
 from ..config.args.models import PluginArgs
