@@ -196,23 +196,24 @@ class DomainSearch:
         _hold(attempts, None)
         return Searched(try_())
 
-    def within(self, topology: Topology, placed: Iterable[PodInfo]) -> Rows | Status | None:
-        """Where a member that comes later may go: the narrowest domain that all placed members are in.
+    def within(self, topology: Topology, placed: Iterable[PodInfo]) -> Sequence[Rows | None] | Status:
+        """Where a member that comes later may go: the domains that all placed members are in, the narrowest first.
 
-        None for anywhere, a Status when none can be named.
+        All but the last are preferences. None stands for anywhere; a Status says that none can be named.
         """
         holding = [*placed]
         taken = self._rows_of(holding)
-        for depth in range(len(topology.levels) if len(taken) else 0, topology.required - 1, -1):
-            if not depth:
-                break
+        if not len(taken):
+            return [None]
+        found: list[Rows | None] = []
+        for depth in range(len(topology.levels), max(topology.required, 1) - 1, -1):
             partition = self._partitions.of(topology.levels[:depth])
             only = _domains_at(partition, taken)
             if len(only) == 1 and NONE not in only:
-                return self._beside_open_slices(topology, partition, partition.rows[only.pop()], holding)
-            if depth == topology.required:
+                found.append(self._beside_open_slices(topology, partition, partition.rows[only.pop()], holding))
+            elif depth == topology.required:
                 return self._undetermined(partition, holding)
-        return None
+        return found if topology.required else [*found, None]
 
     def _beside_open_slices(
         self, topology: Topology, partition: Partition, rows: Rows, placed: Sequence[PodInfo]

@@ -249,7 +249,7 @@ class GroupScheduler:
                 attempt.fail(within)
                 outcome.failed.append(attempt)
                 continue
-            attempt.state.within = within
+            attempt.state.within = self._first_that_fits(attempt, within)
             self._pods.scheduling_cycle(attempt)
             if self._pods.work_out(attempt):
                 self._pods.scheduling_cycle(attempt)
@@ -257,10 +257,22 @@ class GroupScheduler:
             checkpoint()
         return outcome
 
-    def _within(self, plugin: GroupCalls, group: str, topology: Topology | None) -> Rows | Status | None:
-        """Where a member that comes later may go; None for anywhere, a Status when nobody can tell."""
+    def _first_that_fits(self, attempt: Attempt, within: Sequence[Rows | None]) -> Rows | None:
+        """The first of these that takes the pod as things are; the last where none of those before does."""
+        for rows in within[:-1]:
+            attempt.state.within = rows
+            self._pods.schedule_pod(attempt)
+            fits = attempt.status is None
+            attempt.begin_anew()
+            if fits:
+                return rows
+            checkpoint()
+        return within[-1]
+
+    def _within(self, plugin: GroupCalls, group: str, topology: Topology | None) -> Sequence[Rows | None] | Status:
+        """Where a member that comes later may go, the best first, None for anywhere; a Status when nobody can tell."""
         if topology is None:
-            return None
+            return [None]
         try:
             return self._domains.within(topology, plugin.placed_members(group))
         except Failed as failed:

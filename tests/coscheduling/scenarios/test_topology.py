@@ -162,6 +162,19 @@ async def test_what_is_preferred_gives_way_level_by_level_and_what_is_required_d
     )
 
 
+async def test_what_is_preferred_gives_way_to_a_later_member_too_and_what_is_required_does_not(world: World) -> None:
+    add_racks(world, [2, 1, 1], zone="a")
+    add_racks(world, [4], zone="b")
+    world.add_group("g", 1, annotations={REQUIRED: ZONE, PREFERRED: RACK})
+    first, *later = make_members("g", 5)
+    world.add(first.node("ar0n0"))
+    for member in later:
+        world.add(member)
+        await world.settle()
+
+    assert racks(world, "g") == {"ar0": 2, "ar1": 1, "ar2": 1}
+
+
 async def test_where_nothing_is_required_a_gang_starts_anywhere_in_the_end(world: World) -> None:
     add_racks(world, [2, 3])
     world.add_group("g", 5, annotations={PREFERRED: RACK})
