@@ -132,7 +132,6 @@ class RoomInAll:
         amounts: by resource, without what members have that run.
         nodes: bool, shape (height,): the nodes that count.
         free: whether that much is.
-        kept: by resource, what of it others keep for themselves, who give way to nobody.
     """
 
     KEY: ClassVar = "RoomInAll"
@@ -140,7 +139,6 @@ class RoomInAll:
     amounts: Mapping[str, int]
     nodes: Mask
     free: bool
-    kept: Mapping[str, int] = field(default_factory=dict)
 
 
 class DecisionFollower(Plugin[Args]):

@@ -205,14 +205,14 @@ class GroupTrial:
         return np.flatnonzero(self._in_all.nodes if self._in_all is not None else ())
 
     def _enough_in_all(self) -> bool:
-        """Whether so much is free as the group asks for, before its members have their nodes."""
+        """Whether so much is free as the group asks for, before its members have their nodes.
+
+        What others keep of that for a while is waited for: nobody is evicted in its place.
+        """
         if self._in_all is None:
             return True
-        columns, rows, kept = self._snapshot.resources, self.rows_in_all, self._in_all.kept
-        return all(
-            columns.free_in_all(name, rows) - kept.get(name, 0) >= amount
-            for name, amount in self._in_all.amounts.items()
-        )
+        columns, rows = self._snapshot.resources, self.rows_in_all
+        return all(columns.free_in_all(name, rows) >= amount for name, amount in self._in_all.amounts.items())
 
     def rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
         """Rows that could take the member as things are, and rows that could perhaps if pods were gone from them."""

@@ -117,9 +117,9 @@ class GroupPreFilter:
         reserved = [*self._groups.reservations.of_others(group)] if self.promise(group) is None else []
         rows = self._rows(group, need)
         back = requested(self._groups.members.placed_pods(group))
-        missing, kept = self._gap(group, need, rows, back, reserved)
+        missing = self._gap(group, need, rows, back, reserved)
         lacking = {name: amount - back.get(name, 0) for name, amount in need.items() if amount > back.get(name, 0)}
-        in_all = RoomInAll(lacking, rows, free=not missing, kept=kept)
+        in_all = RoomInAll(lacking, rows, free=not missing)
         if not missing:
             return Finding(has_resources=True, in_all=in_all)
         text = messages.resource_gap(describe(missing))
@@ -147,16 +147,11 @@ class GroupPreFilter:
         rows: Mask,
         back: Mapping[str, int],
         reserved: Iterable[Reservation],
-    ) -> tuple[dict[str, int], dict[str, int]]:
-        """What is missing, and what of what is free others keep."""
+    ) -> dict[str, int]:
         snapshot = self._handle.snapshot
         need = {**need, PODS: self._groups.min_member(group)}
-        kept = _in_all(reserved)
-        missing = gap(snapshot, rows, need, back, kept)
-        if missing and reserved:
-            kept = self._within(reserved, rows)
-            missing = gap(snapshot, rows, need, back, kept)
-        return missing, kept
+        missing = gap(snapshot, rows, need, back, _in_all(reserved))
+        return gap(snapshot, rows, need, back, self._within(reserved, rows)) if missing and reserved else missing
 
     def _within(self, reserved: Iterable[Reservation], rows: Mask) -> dict[str, int]:
         """What of `rows` is reserved: no more of each group's part than is free where its members may go."""

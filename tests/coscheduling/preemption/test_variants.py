@@ -211,6 +211,23 @@ async def test_members_that_fit_evict_what_their_min_resources_take_on_whichever
     assert len(world.bound("high")) == (0 if cpu == "10" else 2)
 
 
+async def test_nobody_is_evicted_for_what_another_gang_keeps_of_the_min_resources_for_a_while(
+    world: EvictingWorld,
+) -> None:
+    nodes(world, a=8)
+    runs(world, "small", "a", 1)
+    world.add_group("low", 1, min_resources={"cpu": "4"})
+    world.add(make_member("low-0", "low"))
+    await world.settle()
+    world.add_group("high", 2, min_resources={"cpu": "5"})
+    world.add(*(make_member(f"high-{n}", "high").priority(10) for n in range(2)))
+    await world.run(20)
+    assert (world.evicted, world.bound("high")) == ([], [])
+
+    await world.run(60)
+    assert len(world.bound("high")) == 2
+
+
 async def test_evictions_that_the_api_refuses_are_tried_again_and_nobody_starts_before(world: EvictingWorld) -> None:
     nodes(world, a=2)
     runs(world, "one", "a")
