@@ -23,6 +23,8 @@ NAMESPACE = "default"
 AT_ONCE = DeleteOptions(grace=0)
 _PASSING = "passing-"
 _EVERY_SECONDS = 5.0
+BETWEEN_SECONDS = _EVERY_SECONDS / 2
+"""So long after whole periods nothing passes: a pod that ends at this very moment is not yet known to be gone."""
 _LATE_SECONDS = 2 * _EVERY_SECONDS
 """So much later may it be seen that a pod has a node, and that its time is up."""
 _CPUS = (1000, 2000)

@@ -16,6 +16,7 @@ from muster.plugins.reservation.args import NAME, ReservationArgs
 from muster.sandbox.kinds import NODES, PODS
 
 from .history import Act, Scale, history_of, scale_of
+from .passing import BETWEEN_SECONDS
 from .stage import EndlessError, Stage
 from .starvation import Patience
 from .tally import Tally
@@ -88,13 +89,13 @@ def simulate(
         stage.calm_down()
         if (after := _reserves_after(assembly)) > 0:
             judge.troubles_end(Patience(after, scale.crowd.longest if scale.crowd is not None else 0.0))
-        stage.go_on(stage.began + scale.quiet_at + _REST_SECONDS - stage.loop.time())
+        stage.go_on(stage.began + scale.quiet_at + _REST_SECONDS + BETWEEN_SECONDS - stage.loop.time())
         for kind in (NODES, PODS):
             for obj in stage.server.objects(kind):
                 stage.record(str(obj))
         judge.at_rest()
         if not judge.wrong:
-            stage.go_on(stage.began + scale.decided_at - stage.loop.time())
+            stage.go_on(stage.began + scale.decided_at + BETWEEN_SECONDS - stage.loop.time())
             judge.at_rest()
         if not judge.wrong:
             for _ in judge.remove_reasons():
