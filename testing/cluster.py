@@ -5,10 +5,9 @@ Plugins follow what the cluster keeps of the kinds that they watch. Time stands 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -20,25 +19,29 @@ from muster.framework.contract import (
     Code,
     CycleState,
     FilterPlugin,
-    Handle,
     Node,
     NodeView,
     ObjectFollower,
+    PermitPlugin,
     Plugin,
     Pod,
     PodInfo,
+    PreemptionPlugin,
     PreFilterPlugin,
     ScorePlugin,
     Status,
+    Wait,
     WatchedKind,
 )
-from muster.framework.contract.handle import HasMetadata, Lister, Obj
+from muster.framework.contract.handle import HasMetadata
 from muster.framework.metrics import SchedulerMetrics
+from muster.framework.runtime.waiting import Hold, WaitingPod, WaitingPods
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.plugins.catalog import IN_TREE
 
 from .builders import NodeDict, PodDict
 from .clock import VirtualClock
+from .handle import ClusterHandle, RecordedEvent
 
 AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)
 
@@ -53,49 +56,13 @@ def typed(node: NodeDict) -> Node:
     return msgspec.convert(node, Node)
 
 
-class _Lister:
-    """The objects of one kind."""
-
-    def __init__(self) -> None:
-        self.objects: dict[str, Any] = {}
-
-    def get(self, key: str) -> Any:
-        return self.objects.get(key)
-
-    def list(self) -> Iterable[Any]:
-        return self.objects.values()
-
-
-@dataclass
-class _Handle:
-    snapshot: Snapshot
-    clock: VirtualClock
-    listers: defaultdict[str, _Lister]
-    binder: Binder | None
-    api: Api | None
-    values: dict[str, Any]
-    metrics: SchedulerMetrics
-
-    def lister(self, kind: WatchedKind[Obj]) -> Lister[Obj]:
-        return self.listers[kind.resource]
-
-    def activate(self, pods: Mapping[str, PodInfo]) -> None:
-        """There is no queue here."""
-
-    def shared(self, key: str, make: Callable[[], Any]) -> Any:
-        if key not in self.values:
-            self.values[key] = make()
-        return self.values[key]
-
-
 class Cluster:
     """Nodes, pods on them, and the objects that plugins watch."""
 
     def __init__(self, *nodes: NodeDict) -> None:
         self.snapshot = Snapshot()
         self.clock = VirtualClock()
-        self._listers: defaultdict[str, _Lister] = defaultdict(_Lister)
-        self._shared: dict[str, Any] = {}
+        self._handle = ClusterHandle(self.snapshot, self.clock)
         self._plugins: list[Plugin] = []
         self.add(*nodes)
 
@@ -124,16 +91,17 @@ class Cluster:
         The cluster has `objects` of kinds that the plugin watches, too, each given with its resource.
         Where no arguments are given, it gets the defaults of its own.
         """
-        handle = _Handle(
-            self.snapshot, self.clock, self._listers, binder, api, self._shared, metrics or SchedulerMetrics()
-        )
+        if issubclass(kind, PreemptionPlugin):
+            raise TypeError(f"{kind.__name__} asks other plugins, which a cluster does not have: use VirtualScheduler")
+        ours = self._handle
+        handle = replace(ours, binder=binder or ours.binder, api=api or ours.api, metrics=metrics or SchedulerMetrics())
         args = kind.args_model() if args is None and kind.args_model is not None else args
-        plugin = kind(args, cast("Handle", handle))
+        plugin = kind(args, handle)
         self._plugins.append(plugin)
         for resource, given in objects:
-            self._listers[resource].objects[given.metadata.key] = given
+            self._handle.keep(resource, given)
         for watched in plugin.watches:
-            for obj in self._listers[watched.resource].list():
+            for obj in self._handle.lister(watched).list():
                 _tell(plugin, watched, None, obj)
         return plugin
 
@@ -142,15 +110,13 @@ class Cluster:
         for plain in objects:
             kind = self._kind_of(plain)
             obj = msgspec.convert(plain, kind.type)
-            known = self._listers[kind.resource].objects
-            old, known[obj.metadata.key] = known.get(obj.metadata.key), obj
-            self._tell_all(kind, old, obj)
+            self._tell_all(kind, self._handle.keep(kind.resource, obj), obj)
 
     def drop(self, plain: Mapping[str, Any]) -> None:
         """The API does not have the object any more."""
         kind = self._kind_of(plain)
         key = msgspec.convert(plain, kind.type).metadata.key
-        self._tell_all(kind, self._listers[kind.resource].objects.pop(key), None)
+        self._tell_all(kind, self._handle.drop(kind.resource, key), None)
 
     def _kind_of(self, plain: Mapping[str, Any]) -> WatchedKind:
         own = (kind for plugin in self._plugins for kind in plugin.watches)
@@ -159,6 +125,36 @@ class Cluster:
     def _tell_all(self, kind: WatchedKind, old: object | None, new: object | None) -> None:
         for plugin in self._plugins:
             _tell(plugin, kind, old, new)
+
+    @property
+    def events(self) -> Sequence[RecordedEvent]:
+        """The Events that plugins wrote."""
+        return self._handle.recorded
+
+    @property
+    def activated(self) -> Sequence[str]:
+        """Keys of the pods that plugins moved to the active queue."""
+        return self._handle.activated
+
+    @property
+    def waiting(self) -> WaitingPods:
+        """The pods that plugins hold, see `permit`."""
+        return self._handle.waiting_pods
+
+    def permit(self, plugin: PermitPlugin, pod: PodDict, node: str) -> Status | Wait | None:
+        """What the plugin answers at Permit; a pod that it holds is among `waiting` from then on."""
+        held = info(pod)
+        answer = plugin.permit(CycleState(), held, node)
+        if isinstance(answer, Wait):
+            holds = {plugin.name: Hold(answer.seconds, ", ".join(answer.reasons))}
+            self.waiting.add(WaitingPod(held, node, holds, self.clock))
+        return answer
+
+    async def settle(self) -> None:
+        """Run what plugins spawned, and what that spawns."""
+        spawned = self._handle.spawned
+        while spawned:
+            await spawned.pop(0)
 
     def view(self, names: Iterable[str] | None = None) -> NodeView:
         """The named nodes, or all of them."""
