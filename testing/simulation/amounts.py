@@ -14,35 +14,57 @@ _ENDED = ("Succeeded", "Failed")
 
 
 class Devices:
-    """Which devices there are, and which claim has which: (pool, device) by name of the claim."""
+    """Which devices there are, how many a claim asks for, and which it has.
+
+    Attributes:
+        given: the devices of each claim that has some, by its name: pairs of pool and device.
+    """
 
     def __init__(self, server: SimulatedServer) -> None:
         slices = [found["spec"] for found in server.objects(RESOURCE_SLICES)]
         self._all = {spec["pool"]["name"]: {each["name"] for each in spec["devices"]} for spec in slices}
-        self.given = {
-            claim["metadata"]["name"]: (result["pool"], result["device"])
-            for claim in server.objects(RESOURCE_CLAIMS)
-            for result in ((claim.get("status") or {}).get("allocation") or {}).get("devices", {}).get("results", ())
-        }
+        self._asked: dict[str, int] = {}
+        self.given: dict[str, list[tuple[str, str]]] = {}
+        for claim in server.objects(RESOURCE_CLAIMS):
+            name, requests = claim["metadata"]["name"], claim["spec"]["devices"]["requests"]
+            self._asked[name] = sum(request["exactly"].get("count", 1) for request in requests)
+            allocation = (claim.get("status") or {}).get("allocation")
+            if allocation:
+                self.given[name] = [(each["pool"], each["device"]) for each in allocation["devices"]["results"]]
 
     def places(self, node: str, pods: Sequence[Object]) -> int | None:
-        """How many of these pods find a device each on a node; None where they need none.
+        """How many of these pods, all alike, find their devices on a node; None where they need none.
 
-        None of them does where one of them has been given one already: that may tie it elsewhere.
+        None of them does where one of them has been given some already: that may tie it elsewhere.
         """
-        claims = [claim["resourceClaimName"] for pod in pods for claim in pod["spec"].get("resourceClaims") or ()]
+        claims = [claim for pod in pods for claim in _claims(pod)]
         if not claims:
             return None
         if any(claim in self.given for claim in claims):
             return 0
-        return len(self._all.get(node, set()) - {device for where, device in self.given.values() if where == node})
+        return self._free(node) // sum(self._asked[claim] for claim in _claims(pods[0]))
 
     def has(self, node: str, pod: Object) -> bool:
-        """Whether a node has what the pod's claims need: a free device for each, or what they were given."""
-        claims = [claim["resourceClaimName"] for claim in pod["spec"].get("resourceClaims") or ()]
-        given = [self.given[claim][0] for claim in claims if claim in self.given]
-        free = self._all.get(node, set()) - {device for where, device in self.given.values() if where == node}
-        return all(where == node for where in given) and len(free) >= len(claims) - len(given)
+        """Whether a node has what the pod's claims need: as many free devices, or what they were given."""
+        claims = _claims(pod)
+        tied = all(where == node for claim in claims for where, _ in self.given.get(claim, ()))
+        return tied and self._free(node) >= sum(self._asked[claim] for claim in claims if claim not in self.given)
+
+    def lacking(self, node: str, pod: Object) -> list[str]:
+        """The claims of a pod that have not got as many devices of a node as they ask for."""
+        return [
+            claim
+            for claim in _claims(pod)
+            if [where for where, _ in self.given.get(claim, ())] != [node] * self._asked[claim]
+        ]
+
+    def _free(self, node: str) -> int:
+        given = {device for devices in self.given.values() for where, device in devices if where == node}
+        return len(self._all.get(node, set()) - given)
+
+
+def _claims(pod: Object) -> list[str]:
+    return [claim["resourceClaimName"] for claim in pod["spec"].get("resourceClaims") or ()]
 
 
 def on_node(server: SimulatedServer, name: str) -> list[Object]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from .acts import CPUS, RACK, ZONE, Act
+from .acts import CPUS, NODE_CPU, RACK, ZONE, Act
 from .traits import REQUIRED, Traits, healing_of, min_resources_of, traits_of
 
 _URGENT = 0.25
 _NATIVE = 0.3
 """The shares of groups of high priority, and of those that are Kubernetes' own."""
 _CLAIMING = 0.2
-"""The share of histories with gangs that need devices."""
+_GIVING_WAY = 0.15
+_ENDING = 0.15
+"""The shares of histories with gangs that need devices, gangs in the way of more important pods, and gangs that end."""
 _TREES = 0.25
 _NESTED = 0.3
 """The share of histories with trees of groups, and of trees with a group of groups in them."""
@@ -50,6 +52,38 @@ def claiming_gangs_of(seed: str, seconds: float) -> Iterator[Act]:
         yield Act(at + random.random(), "group_comes", (name, minimum, native, traits, urgent))
         for member in range(minimum + random.choice((0, 0, 1))):
             yield Act(at + random.random(), "claiming_member_comes", (name, member, cpu, native, urgent))
+
+
+def gangs_giving_way_of(seed: str, seconds: float) -> Iterator[Act]:
+    """Gangs, some with members to spare, and later pods of high priority that need most of a node each."""
+    random = Random(f"{seed}/gangs giving way")
+    if random.random() >= _GIVING_WAY:
+        return
+    for number in range(random.randint(1, 2)):
+        name, minimum, cpu = f"lesser-{number}", random.randint(2, 3), random.choice(CPUS[1:])
+        at = random.uniform(0.0, seconds * 0.4)
+        yield Act(at, "group_comes", (name, minimum, False))
+        for member in range(minimum + random.choice((0, 1, 1, 2))):
+            yield Act(at, "member_comes", (name, member, cpu, False))
+    greater = (random.randint(1, 3), random.choice((NODE_CPU, NODE_CPU, 3000)), "", True)
+    yield Act(random.uniform(seconds * 0.5, seconds * 0.9), "pods_come", ("greater", *greater))
+
+
+def gangs_ending_of(seed: str, seconds: float) -> Iterator[Act]:
+    """Gangs of Kubernetes' own whose members run to their ends, but for the last, which is made anew each time."""
+    random = Random(f"{seed}/gangs ending")
+    if random.random() >= _ENDING:
+        return
+    for number in range(random.randint(1, 3)):
+        name, minimum = f"ending-{number}", random.randint(2, 4)
+        at = random.uniform(0.0, seconds * 0.4)
+        yield Act(at, "group_comes", (name, minimum, True))
+        for member in range(minimum):
+            yield Act(at, "member_comes", (name, member, CPUS[0], True))
+        for member in range(minimum - 1):
+            at += random.uniform(5.0, 10.0)
+            yield Act(at, "member_ends", (f"{name}-{member}",))
+            yield Act(at + random.choice((0.0, 0.01, 0.1)), "member_is_made_again", (f"{name}-{minimum - 1}",))
 
 
 def losses_of(seed: str, seconds: float) -> Iterator[Act]:

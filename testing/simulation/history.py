@@ -14,7 +14,7 @@ from muster.plugins.reservation.rounds import starts_within
 
 from .acts import CPUS, NODE_CPU, Act
 from .crowd import SETTLED_SECONDS, Crowd, acts_of, after_seconds_of, crowd_of
-from .gangs import claiming_gangs_of, gang_of, losses_of, trees_of
+from .gangs import claiming_gangs_of, gang_of, gangs_ending_of, gangs_giving_way_of, losses_of, trees_of
 
 __all__ = ["CPUS", "NODE_CPU", "ZONES", "Act", "Scale", "history_of", "scale_of"]
 
@@ -98,6 +98,8 @@ def history_of(seed: str, scale: Scale) -> list[Act]:
         acts += trees_of(seed, scale.seconds)
         acts += losses_of(seed, scale.seconds)
         acts += claiming_gangs_of(seed, scale.seconds)
+        acts += gangs_giving_way_of(seed, scale.seconds)
+        acts += gangs_ending_of(seed, scale.seconds)
     return sorted([*acts, *_rarities(seed, scale.seconds), *_budgets(seed, scale)], key=lambda act: act.at)
 
 
@@ -109,7 +111,8 @@ def _rarities(seed: str, seconds: float) -> Iterator[Act]:
     for _ in range(random.randint(0, 4)):
         yield Act(random.uniform(0.0, seconds * 0.6), "devices_come", (random.random(), random.randint(1, 3)))
     for number in range(random.randint(0, 4)):
-        pods = (f"claimer-{number}", random.randint(1, 3), random.choice(CPUS))
+        name = f"claimer-{number}"
+        pods = (name, random.randint(1, 3), random.choice(CPUS), Random(f"{seed}/devices of {name}").choice((1, 1, 2)))
         yield Act(random.uniform(0.0, seconds * 0.8), "claimers_come", pods)
     for _ in range(random.randint(0, 3)):
         yield Act(random.uniform(0.0, seconds), "group_changes", (random.random(), random.choice((-1, 1))))

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from http import HTTPStatus
+from itertools import chain
 
 import msgspec
 
@@ -165,7 +166,7 @@ class Judge:
 
     def _on_claim(self, request: Request) -> None:
         """No device is given to two claims."""
-        given = Counter(Devices(self._server).given.values())
+        given = Counter(chain.from_iterable(Devices(self._server).given.values()))
         twice = [f"{device} of {pool}" for (pool, device), times in given.items() if times > 1]
         if twice:
             self.wrong.append(f"{request.sender} gave {', '.join(twice)} to two claims")
@@ -205,6 +206,8 @@ class Judge:
             self.wrong += split_domains(self._server, group, self._world.given)
         if binding["metadata"].get("uid") != uid:
             self.wrong.append(f"pod {name} was bound by a Binding without its UID")
+        if lacking := Devices(self._server).lacking(node, pod):
+            self.wrong.append(f"pod {name} was bound to {node} without the devices of {', '.join(lacking)}")
         holder = self._holder()
         if not holder.endswith(f"_{request.sender}"):
             self.wrong.append(f"{request.sender} bound {name} while {holder or 'nobody'} held the lease")

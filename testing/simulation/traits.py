@@ -39,10 +39,11 @@ _TOPOLOGIES: tuple[Traits, ...] = (
     ((REQUIRED, ZONE), (PREFERRED, RACK)),
     ((PREFERRED, ZONE),),
     ((PREFERRED, f"{ZONE},{RACK}"),),
-    ((SLICE_LEVEL, RACK), (SLICE_SIZE, "2")),
-    ((SLICE_LEVEL, ZONE), (SLICE_SIZE, "2")),
-    ((REQUIRED, ZONE), (SLICE_LEVEL, RACK), (SLICE_SIZE, "2")),
+    ((SLICE_LEVEL, RACK),),
+    ((SLICE_LEVEL, ZONE),),
+    ((REQUIRED, ZONE), (SLICE_LEVEL, RACK)),
 )
+_SLICES = ("2", "2", "3")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,10 @@ def traits_of(seed: str, name: str, native: bool) -> Traits:
     random = Random(f"{seed}/traits of {name}")
     if random.random() < _PLAIN:
         return ()
-    return ((REQUIRED, random.choice((ZONE, RACK))),) if native else random.choice(_TOPOLOGIES)
+    if native:
+        return ((REQUIRED, random.choice((ZONE, RACK))),)
+    topology = random.choice(_TOPOLOGIES)
+    return (*topology, (SLICE_SIZE, random.choice(_SLICES))) if SLICE_LEVEL in dict(topology) else topology
 
 
 def healing_of(seed: str, name: str) -> Traits:

@@ -144,10 +144,10 @@ class World(Owners):
             }
             self._store.create(RESOURCE_SLICES, {"metadata": {"name": name}, "spec": spec})
 
-    def claimers_come(self, name: str, many: int, cpu: int) -> None:
-        """Pods that need a device each, with their claims."""
+    def claimers_come(self, name: str, many: int, cpu: int, devices: int = 1) -> None:
+        """Pods that need so many devices each, with their claims."""
         for number in range(many):
-            self._claim(make_pod(f"{name}-{number}").requests(cpu=f"{cpu}m"))
+            self._claim(make_pod(f"{name}-{number}").requests(cpu=f"{cpu}m"), devices)
 
     def pod_goes(self, whom: float) -> None:
         pod = _one(self._server.objects(PODS), whom)
@@ -158,19 +158,23 @@ class World(Owners):
     def pod_ends(self, whom: float) -> None:
         pod = _one([pod for pod in self._server.objects(PODS) if pod["spec"].get("nodeName")], whom)
         if pod is not None:
-            self._touch(pod)
-            self._store.replace_stored(PODS, pod | {"status": pod["status"] | {"phase": "Succeeded"}})
+            self._end(pod)
+
+    def member_ends(self, name: str) -> None:
+        """It runs to its end, if it runs."""
+        pod = self._store.get(PODS, name, namespace=NAMESPACE).obj
+        if pod["spec"].get("nodeName"):
+            self._end(pod)
 
     def pod_is_made_again(self, whom: float) -> None:
         """A pod is deleted, and another of its name comes at once, as with a StatefulSet."""
         pod = _one(self._server.objects(PODS), whom)
         if pod is not None and pod["spec"]["schedulerName"] != STRANGER:
-            self._touch(pod)
-            again = make_pod(pod["metadata"]["name"]).labels(pod["metadata"].get("labels") or {})
-            kept = ("containers", "schedulingGroup", "nodeSelector", "priorityClassName", "resourceClaims")
-            again["spec"].update({field: pod["spec"][field] for field in kept if field in pod["spec"]})
-            self._delete(pod)
-            self._create(again)
+            self._make_again(pod)
+
+    def member_is_made_again(self, name: str) -> None:
+        """One that is named, if it is there."""
+        self._make_again(self._store.get(PODS, name, namespace=NAMESPACE).obj)
 
     def tree_comes(self, name: str, least: int, level: str, parent: str, urgent: bool) -> None:
         """A group of groups, at least so many of which start at once, within one value of a label if it names one."""
@@ -211,7 +215,7 @@ class World(Owners):
 
     def claiming_member_comes(self, group: str, number: int, cpu: int, native: bool, urgent: bool) -> None:
         """One that needs a device, with its claim."""
-        self._claim(member_of(group, number, cpu, native, urgent))
+        self._claim(member_of(group, number, cpu, native, urgent), 1)
 
     def budget_comes(self, app: str, least: int | None, most: int | None) -> None:
         """Of the pods of a name, so many have to be well at least, or may be missing at most."""
@@ -262,13 +266,25 @@ class World(Owners):
     def _create(self, pod: PodDict) -> None:
         self._store.create(PODS, pod, namespace=NAMESPACE)
 
-    def _claim(self, pod: PodDict) -> None:
-        """It comes, and needs a device."""
-        request = {"name": "request", "exactly": {"deviceClassName": DEVICE}}
+    def _claim(self, pod: PodDict, devices: int) -> None:
+        """It comes, and needs so many devices."""
+        request = {"name": "request", "exactly": {"deviceClassName": DEVICE, "count": devices}}
         claim = {"metadata": {"name": pod.name}, "spec": {"devices": {"requests": [request]}}}
         self._store.create(RESOURCE_CLAIMS, claim, namespace=NAMESPACE)
         pod["spec"]["resourceClaims"] = [{"name": "claim", "resourceClaimName": pod.name}]
         self._create(pod)
+
+    def _end(self, pod: Object) -> None:
+        self._touch(pod)
+        self._store.replace_stored(PODS, pod | {"status": pod["status"] | {"phase": "Succeeded"}})
+
+    def _make_again(self, pod: Object) -> None:
+        self._touch(pod)
+        again = make_pod(pod["metadata"]["name"]).labels(pod["metadata"].get("labels") or {})
+        kept = ("containers", "schedulingGroup", "nodeSelector", "priorityClassName", "resourceClaims")
+        again["spec"].update({field: pod["spec"][field] for field in kept if field in pod["spec"]})
+        self._delete(pod)
+        self._create(again)
 
     def _delete(self, pod: Object) -> None:
         self._store.delete(PODS, pod["metadata"]["name"], namespace=NAMESPACE, options=AT_ONCE)

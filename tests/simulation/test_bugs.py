@@ -1,13 +1,15 @@
 """The simulation finds bugs: put back one after another, each is found by the first seeds or by a kept history.
 
-That the first seeds find nothing without a bug is what `test_seeds` is about.
+What finds a bug finds nothing without it.
 """
 
+import re
 import subprocess
 import sys
 
 import pytest
 
+from muster.testing.simulation import simulate
 from muster.testing.simulation.kept import read
 
 from .bugs import BUGS, KEPT, ONCE, path_of
@@ -24,7 +26,9 @@ def told(name: str, *more: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BUGS)
 def test_a_bug_is_found_by_the_first_seeds(name: str) -> None:
-    assert "seeds: " in told(name)
+    found = re.match(r"\d+ seeds: seed (\d+): ", told(name))
+    assert found is not None
+    assert simulate(found[1]).wrong == ()
 
 
 @pytest.mark.parametrize("name", ONCE)
