@@ -26,6 +26,7 @@ from .cycle_state import CycleState
 from .events import EventRegistration
 from .handle import Handle, PreemptionHandle, WatchedKind
 from .pod_group import PodGroupInfo, PodGroupTrial
+from .recorded import RecordedContents
 from .status import Code, Status
 from .verdicts import Diagnosis, Verdicts
 
@@ -67,11 +68,13 @@ class Plugin(ABC, Generic[Args]):
         name: the name in configuration, messages and metrics.
         args_model: pydantic model of `pluginConfig[].args`; None when the plugin takes none.
         watches: kinds of objects, besides pods and nodes, that the plugin lists through the handle.
+        recorded: what these objects and the arguments hold, for copies of recordings with other names.
     """
 
     name: ClassVar[str]
     args_model: ClassVar[type[BaseModel] | None] = None
     watches: ClassVar[tuple[WatchedKind, ...]] = ()
+    recorded: ClassVar[RecordedContents] = RecordedContents()
 
     handle: Handle
 

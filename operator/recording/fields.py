@@ -1,16 +1,15 @@
 """What each text of a recording holds, field by field.
 
 `names` walks the objects and events of a recording by their structs, and asks here what to do with each field. A text
-that is not listed counts as a name, so objects of other packages' plugins lose theirs, too. A test fails for a field of
-Muster's own structs that is not listed.
+that is not listed, here or by its plugin (`Plugin.recorded`), counts as a name. A test fails for a field of Muster's
+own structs that is not listed.
 """
 
 from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Iterator, Mapping
-from enum import Enum, auto
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,75 +17,14 @@ from pydantic import BaseModel
 
 from muster.framework.config import args
 from muster.framework.config.model import KubeSchedulerConfiguration, KubeSchedulerProfile, Plugin, PluginConfig
+from muster.framework.contract import Plugin as AnyPlugin
 from muster.framework.contract import whole_nodes
+from muster.framework.contract.recorded import Content, Holds, MapOf
 from muster.framework.groups.annotations import AnnotatedMeta
 from muster.framework.model import devices, label_selector, meta, node, pod, pod_relations, volume_sources, volumes
 from muster.framework.model import workloads as pods_of
-from muster.plugins.coscheduling import api as coscheduling
-from muster.plugins.coscheduling.args import CoschedulingArgs
-from muster.plugins.defaultpreemption import budgets
-from muster.plugins.gangscheduling import api as gangscheduling
 
 from . import events
-
-
-class Holds(Enum):
-    """What a text holds."""
-
-    NAME = auto()
-    """Words that an organisation chose."""
-    KEPT = auto()
-    """One of the API's own words, a time, a version of an object: nothing that anybody chose."""
-    KEY = auto()
-    """A label key, or what is formed like one."""
-    RESOURCE = auto()
-    """The name of a resource of nodes."""
-    IMAGE = auto()
-    """An image with its tag."""
-    DRIVER = auto()
-    """The name of a driver or provisioner of volumes."""
-    DISK = auto()
-    """A volume as its cloud or driver calls it."""
-    API_GROUP = auto()
-    """An API group, or an apiVersion."""
-    SCHEDULER = auto()
-    """The name of a scheduler."""
-    CONDITION = auto()
-    """The type of a pod's condition, or its reason."""
-    TEXT = auto()
-    """Sentences in which names may be."""
-    EXPRESSION = auto()
-    """CEL over the attributes of devices."""
-    ANNOTATIONS = auto()
-    """Annotations: what a value holds depends on its key."""
-    ANYTHING = auto()
-    """JSON of a form that nobody here knows."""
-    UNREAD = auto()
-    """What no decision goes by. It is left out."""
-    OWNED_KIND = auto()
-    """The kind that goes with the `apiVersion` beside it."""
-    OBJECT = auto()
-    """An object of the kind that the event names."""
-    ARGUMENTS = auto()
-    """The arguments of the plugin that is named beside them."""
-    GROUP = auto()
-    """A group of pods as its plugin calls it: `<plugin>/<namespace>/<name>`."""
-    CALL = auto()
-    """A question to the API."""
-    ANSWER = auto()
-    """The answer to one, in JSON."""
-    BY_PLUGIN = auto()
-    """Something for each plugin by its name."""
-
-
-class MapOf(NamedTuple):
-    """A map: what its keys hold, and its values where they are texts."""
-
-    keys: Holds
-    values: Holds = Holds.KEPT
-
-
-Content = Holds | MapOf
 
 _NAME, _KEPT, _KEY = Holds.NAME, Holds.KEPT, Holds.KEY
 _LABELS = MapOf(_KEY, _NAME)
@@ -104,16 +42,9 @@ _SPREAD: Mapping[str, Content] = {
     "nodeTaintsPolicy": _KEPT,
     "matchLabelKeys": _KEY,
 }
-_GROUP_CONDITION: Mapping[str, Content] = {
-    "type": Holds.CONDITION,
-    "status": _KEPT,
-    "reason": Holds.CONDITION,
-    "message": Holds.TEXT,
-    "lastTransitionTime": _KEPT,
-}
 _OF_OBJECT: Mapping[str, Content] = {"kind": _KEPT, "object": Holds.OBJECT}
 
-FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
+_FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
     # metadata
     meta.Identity: {"name": _NAME, "namespace": _NAME, "uid": _NAME, "resourceVersion": _KEPT},
     meta.ObjectMeta: {"creationTimestamp": _KEPT, "deletionTimestamp": _KEPT, "labels": _LABELS},
@@ -237,16 +168,6 @@ FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
     devices.ResourcePool: {"name": _NAME},
     devices.ResourceSliceSpec: {"driver": _NAME, "nodeName": _NAME},
     devices.DeviceTaintSelector: {"driver": _NAME, "pool": _NAME, "device": _NAME},
-    # groups and budgets
-    coscheduling.PodGroup: {"status": _KEPT},
-    coscheduling.PodGroupStatus: {"phase": _KEPT, "occupiedBy": _NAME, "scheduleStartTime": _KEPT},
-    coscheduling.Condition: _GROUP_CONDITION,
-    coscheduling.PodGroupSpec: {"minResources": _AMOUNTS},
-    gangscheduling.GroupSpec: {"preemptionPolicy": _KEPT, "parentCompositePodGroupName": _NAME},
-    gangscheduling.TopologyConstraint: {"key": _KEY},
-    gangscheduling.DisruptionMode: {"all": Holds.ANYTHING},
-    gangscheduling.Condition: _GROUP_CONDITION,
-    budgets.PodDisruptionBudgetStatus: {"disruptedPods": MapOf(_NAME)},
     # events
     events.Began: {"muster": _KEPT, "configuration": _KEPT, "kinds": _KEPT},
     events.Added: _OF_OBJECT,
@@ -279,11 +200,9 @@ FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
     args.NodeAffinityArgs: {"addedAffinity": _KEPT},
     args.PodTopologySpreadArgs: {"defaultingType": _KEPT},
     args.TopologySpreadConstraint: {**_SPREAD, "labelSelector": Holds.ANYTHING},
-    CoschedulingArgs: {"placement": _KEPT},
 }
 
 _INNER: Mapping[tuple[type[Any], str], type[Any]] = {
-    (coscheduling.PodGroup, "status"): coscheduling.PodGroupStatus,
     (events.Began, "configuration"): KubeSchedulerConfiguration,
     (args.NodeAffinityArgs, "addedAffinity"): pod.NodeAffinity,
 }
@@ -304,14 +223,30 @@ class Member(NamedTuple):
     texts: bool
 
 
-_known: dict[type[Any], Mapping[str, Member]] = {}
+class Fields:
+    """The fields of everything that is recorded, as far as these plugins and Muster itself say what they hold."""
 
+    def __init__(self, plugins: Iterable[type[AnyPlugin[Any]]]) -> None:
+        self._fields = dict(_FIELDS)
+        self._inner = dict(_INNER)
+        for plugin in plugins:
+            self._fields |= plugin.recorded.fields
+            self._inner |= plugin.recorded.inner
+        self._known: dict[type[Any], Mapping[str, Member]] = {}
 
-def members(kind: type[Any]) -> Mapping[str, Member]:
-    """The fields of a struct or model by their names in JSON."""
-    if kind not in _known:
-        _known[kind] = {name: _member(kind, name, hint) for name, hint in _hints(kind)}
-    return _known[kind]
+    def members(self, kind: type[Any]) -> Mapping[str, Member]:
+        """The fields of a struct or model by their names in JSON."""
+        if kind not in self._known:
+            self._known[kind] = {name: self._member(kind, name, hint) for name, hint in _hints(kind)}
+        return self._known[kind]
+
+    def _member(self, kind: type[Any], name: str, hint: Any) -> Member:
+        leaves = [*_leaves(hint)]
+        bases = (self._fields.get(base, {}) for base in kind.__mro__)
+        content = next((fields[name] for fields in bases if name in fields), None)
+        structs = (leaf for leaf in leaves if isinstance(leaf, type) and issubclass(leaf, (msgspec.Struct, BaseModel)))
+        inner = self._inner.get((kind, name)) or next(structs, None)
+        return Member(content, inner, any(leaf in (str, Any, msgspec.Raw) for leaf in leaves))
 
 
 def _hints(kind: type[Any]) -> Iterator[tuple[str, Any]]:
@@ -319,14 +254,6 @@ def _hints(kind: type[Any]) -> Iterator[tuple[str, Any]]:
         return ((field.alias or name, field.annotation) for name, field in kind.model_fields.items())
     hints = typing.get_type_hints(kind)
     return ((field.encode_name, hints[field.name]) for field in msgspec.structs.fields(kind))
-
-
-def _member(kind: type[Any], name: str, hint: Any) -> Member:
-    leaves = [*_leaves(hint)]
-    content = next((FIELDS[base][name] for base in kind.__mro__ if name in FIELDS.get(base, ())), None)
-    structs = (leaf for leaf in leaves if isinstance(leaf, type) and issubclass(leaf, (msgspec.Struct, BaseModel)))
-    inner = _INNER.get((kind, name)) or next(structs, None)
-    return Member(content, inner, any(leaf in (str, Any, msgspec.Raw) for leaf in leaves))
 
 
 def _leaves(hint: Any) -> Iterator[Any]:

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
 from muster.framework.contract import Node, Pod
 from muster.framework.contract.group_tree import COMPOSITE_PREFIX
+from muster.framework.contract.recorded import Holds, MapOf, SpelledOutError
+from muster.framework.groups.healing import HealingPolicy
 from muster.framework.model.volume_migration import MIGRATED_PLUGINS
-from muster.plugins.coscheduling.topology import PREFERRED, REQUIRED, SLICE_LEVEL
 
 from .calls import asked, read_path
 from .events import AnyEvent
-from .expressions import SpelledOutError, renamed
-from .fields import Holds, MapOf, Member, members
+from .fields import Fields, Member
 from .reader import RecordingError
 from .recorder import NODES, PODS
 from .vocabulary import vocabulary
@@ -37,10 +38,8 @@ if TYPE_CHECKING:
     from .reader import Recording
 
 _EVENTS: Mapping[str, type[msgspec.Struct]] = {str(event.__struct_config__.tag): event for event in get_args(AnyEvent)}
-_LISTS_OF_KEYS = frozenset({REQUIRED, PREFERRED, SLICE_LEVEL, MIGRATED_PLUGINS})
-"""Annotations whose value is keys, separated by commas."""
 _LISTED = re.compile(r"[^,\s]+")
-_SETTINGS = frozenset({"All", "Single", "Keep", "Restart", "Shrink", "yes", "true", "false"})
+_SETTINGS = frozenset({*HealingPolicy, "yes", "true", "false"})
 """What else annotations say that are read, besides names and amounts."""
 
 
@@ -65,7 +64,11 @@ class _Names:
     """The walk through what a recording holds."""
 
     def __init__(self, assembly: Assembly) -> None:
-        watched = assembly.watched()
+        watched, plugins = assembly.watched(), assembly.registry.values()
+        self._members = Fields(plugins).members
+        self._lists_of_keys = {MIGRATED_PLUGINS, *chain.from_iterable(each.recorded.lists_of_keys for each in plugins)}
+        self._settings = _SETTINGS.union(*(each.recorded.settings for each in plugins))
+        self._renamed = next((found for each in plugins if (found := each.recorded.expression) is not None), None)
         self.words = words = Words(vocabulary(assembly.registry))
         self._arguments = {name: plugin.args_model for name, plugin in assembly.registry.items()}
         self._kinds: dict[str, type[Any]] = {PODS: Pod, NODES: Node} | {kind.resource: kind.type for kind in watched}
@@ -97,7 +100,7 @@ class _Names:
             raise RecordingError(f"{where}: {error}") from error
 
     def _struct(self, kind: type[Any], plain: Mapping[str, Any]) -> dict[str, Any]:
-        known = members(kind)
+        known = self._members(kind)
         return {
             key: self._field(known[key], value, plain)
             for key, value in plain.items()
@@ -160,12 +163,12 @@ class _Names:
         return self._struct(self._kinds[kind], plain)
 
     def _annotation(self, key: str, text: str) -> str:
-        if key in _LISTS_OF_KEYS:
+        if key in self._lists_of_keys:
             return _LISTED.sub(lambda found: self.words.key(found[0]), text)
-        return text if text in _SETTINGS else self.words.setting(text)
+        return text if text in self._settings else self.words.setting(text)
 
     def _expression(self, expression: str) -> str:
-        return renamed(expression, self.words)
+        return self.words.name(expression) if self._renamed is None else self._renamed(expression, self.words)
 
     def _group(self, group: str) -> str:
         """`<plugin>/<namespace>/<name>`, with one more word in front of the namespace for a tree."""

@@ -80,6 +80,10 @@ class Words:
             self._names.update((name, *name.split("/")))
         return self._renamed(name)
 
+    def of_the_api(self, domain: str) -> bool:
+        """Whether names in this domain stay."""
+        return of_the_api(domain)
+
     def key(self, key: str) -> str:
         """A label key, and what is formed like one."""
         domain, slash, _ = key.partition("/")

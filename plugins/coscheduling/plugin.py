@@ -50,6 +50,7 @@ from .args import POD_BY_POD, CoschedulingArgs
 from .groups import PodGroups
 from .kind import POD_GROUP_KIND
 from .prefilter import Finding, GroupPreFilter
+from .recorded import RECORDED
 from .topology import AnnotationError
 
 SHARED = NAME
@@ -77,6 +78,7 @@ class Coscheduling(
 
     name = NAME
     kind = POD_GROUP_KIND
+    recorded = RECORDED
     terse = True
     args_model = CoschedulingArgs
     watches = (POD_GROUPS,)

@@ -38,8 +38,9 @@ from muster.framework.contract import (
     fit_error,
 )
 from muster.framework.contract.arguments import DefaultPreemptionArgs
+from muster.framework.contract.recorded import Holds, MapOf, RecordedContents
 
-from .budgets import POD_DISRUPTION_BUDGETS, Budgets
+from .budgets import POD_DISRUPTION_BUDGETS, Budgets, PodDisruptionBudgetStatus
 from .candidates import pick_one_node
 from .dry_run import NO_VICTIMS, DryRun, VictimSearch
 from .executor import Executor, Preemptor, terminating_by_preemption
@@ -68,6 +69,7 @@ class DefaultPreemption(
 
     name = "DefaultPreemption"
     args_model = DefaultPreemptionArgs
+    recorded = RecordedContents({PodDisruptionBudgetStatus: {"disruptedPods": MapOf(Holds.NAME)}})
     watches = (POD_DISRUPTION_BUDGETS,)
 
     def __init__(self, args: DefaultPreemptionArgs, handle: PreemptionHandle) -> None:

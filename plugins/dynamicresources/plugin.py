@@ -44,6 +44,7 @@ from muster.framework.contract import (
     WatchedKind,
 )
 from muster.framework.contract.arguments import DynamicResourcesArgs
+from muster.framework.contract.recorded import RecordedContents
 from muster.framework.model.devices import DEVICES_API, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 
 from .binding import ClaimWriter
@@ -55,6 +56,7 @@ from .hints import claim_changed, pod_changed
 from .nodes import NodeJudge
 from .problem import check_classes, selector_characters
 from .references import ClaimError, claims_of, referred_claims
+from .renaming import renamed
 from .results import allocation_of
 from .shared import Devices
 
@@ -85,6 +87,7 @@ class DynamicResources(
 
     name = "DynamicResources"
     args_model = DynamicResourcesArgs
+    recorded = RecordedContents(expression=renamed)
     watches = (
         _CLAIMS,
         WatchedKind(EventResource.DEVICE_CLASS, f"{DEVICES_API}/deviceclasses", DeviceClass, optional=True),

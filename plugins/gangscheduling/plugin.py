@@ -42,6 +42,7 @@ from .conditions import Reason
 from .groups import Groups
 from .hierarchy import is_root
 from .kind import NATIVE_POD_GROUP_KIND
+from .recorded import RECORDED
 from .validation import fault
 
 SHARED = NAME
@@ -64,6 +65,7 @@ class GangScheduling(
 
     name = NAME
     kind = NATIVE_POD_GROUP_KIND
+    recorded = RECORDED
     watches = (POD_GROUPS, COMPOSITE_POD_GROUPS)
 
     def __init__(self, args: None, handle: Handle) -> None:

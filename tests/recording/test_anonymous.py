@@ -11,9 +11,10 @@ from pydantic.alias_generators import to_camel
 
 from muster.framework.config.model import KubeSchedulerConfiguration
 from muster.framework.contract import Node, Pod
+from muster.framework.contract.recorded import Holds, MapOf
 from muster.framework.contract.whole_nodes import WHOLE_NODES
 from muster.operator.recording.events import FORMAT, Added, AnyEvent, Began
-from muster.operator.recording.fields import Holds, MapOf, Member, members
+from muster.operator.recording.fields import Fields, Member
 from muster.operator.recording.names import anonymous_copy
 from muster.operator.recording.reader import Recording, RecordingError
 from muster.operator.recording.session import DECISIVE
@@ -25,6 +26,7 @@ from tests.dynamicresources.objects import make_class
 from .recorded import assembled, replayed
 from .secretive import RACK, SECRETS, SITUATIONS, Secretive
 
+MEMBERS = Fields(IN_TREE.values()).members
 KINDS = {kind.resource: kind.type for plugin in IN_TREE.values() for kind in plugin.watches}
 KINDS |= {"pods": Pod, "nodes": Node}
 
@@ -65,8 +67,8 @@ def recorded_types() -> Iterator[type[Any]]:
 
 def recorded(kind: type[Any]) -> Mapping[str, Member]:
     """The fields of it that are recorded: of the configuration those that decide."""
-    kept = {to_camel(name) for name in DECISIVE} if kind is KubeSchedulerConfiguration else members(kind)
-    return {name: member for name, member in members(kind).items() if name in kept}
+    kept = {to_camel(name) for name in DECISIVE} if kind is KubeSchedulerConfiguration else MEMBERS(kind)
+    return {name: member for name, member in MEMBERS(kind).items() if name in kept}
 
 
 def test_it_is_known_of_every_text_of_a_recording_what_it_holds() -> None:
@@ -95,7 +97,7 @@ def test_whatever_is_written_into_the_fields_of_an_object_is_not_in_a_copy(tmp_p
 def filled(kind: type[Any], depth: int) -> dict[str, Any]:
     """An object with something chosen in every text that can be chosen."""
     found = {}
-    for name, member in members(kind).items():
+    for name, member in MEMBERS(kind).items():
         if member.texts or (member.inner is not None and depth < 12):
             found[name] = _filled(kind, name, member, depth)
     return {name: value for name, value in found.items() if value is not None}

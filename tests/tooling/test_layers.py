@@ -12,6 +12,7 @@ import pytest
 REPOSITORY = Path(__file__).parents[2]
 ROOMS = ("framework", "operator", "plugins", "sandbox", "testing")
 LAYERS = "The process knows the plugins, the plugins know the engine"
+CATALOGUE = "The process knows the plugins by their catalogue and the contract alone"
 ENGINE = "The engine talks to nothing outside"
 PLUGINS = "Plugins talk to nothing outside"
 SANDBOX = "The sandbox knows nothing of the scheduler"
@@ -41,6 +42,7 @@ def write_tree(tree: Path, modules: Mapping[str, str]) -> None:
         "framework/__init__.py": "",
         **{f"framework/{layer}/__init__.py": "" for layer in LAYER_NAMES},
         "operator/cli/__init__.py": "",
+        "operator/settings/__init__.py": "import muster.plugins.catalog",
         "plugins/__init__.py": "",
         "plugins/catalog.py": "import muster.framework.config, muster.plugins.ports",
         "plugins/ports/__init__.py": "",
@@ -74,6 +76,7 @@ def test_this_tree_keeps_every_contract(tmp_path: Path) -> None:
         ("framework/queue/pods.py", "import muster.plugins", LAYERS),
         ("framework/queue/pods.py", "import muster.operator.cli", LAYERS),
         ("plugins/nodes/__init__.py", "import muster.operator.cli", LAYERS),
+        ("operator/explain/__init__.py", "import muster.plugins.ports", CATALOGUE),
         ("framework/queue/pods.py", "import muster.framework.scheduler", INNER),
         ("framework/model/pods.py", "import muster.framework.config", INNER),
         ("framework/contract/pods.py", "import muster.framework.cache", INNER),

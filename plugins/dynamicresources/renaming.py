@@ -1,7 +1,7 @@
 """CEL over devices with other names: of drivers, attributes, capacities and their values.
 
 Names of functions, amounts and the fields of a device stay. An expression with a function that goes by the letters of a
-text, such as `startsWith`, would pick other devices by other names, so it is refused.
+text, such as `startsWith`, would pick other devices by other names, so it is refused. Copies of recordings have it.
 """
 
 from __future__ import annotations
@@ -9,18 +9,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from muster.framework.contract.recorded import Renamer, SpelledOutError
 from muster.framework.model.quantity import QuantityError, nanos
-from muster.plugins.dynamicresources.cel.errors import CompileError
-from muster.plugins.dynamicresources.cel.functions import NAMESPACES, TYPES
-from muster.plugins.dynamicresources.cel.lexer import Token, tokens
-from muster.plugins.dynamicresources.cel.strings import MEMBERS as OF_TEXTS
 
-from .words import of_the_api
+from .cel.errors import CompileError
+from .cel.functions import NAMESPACES, TYPES
+from .cel.lexer import Token, tokens
+from .cel.strings import MEMBERS as OF_TEXTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from .words import Words
 
 _DEVICE = "device"
 _OF_DEVICE = frozenset({"driver", "attributes", "capacity", "allowMultipleAllocations"})
@@ -29,16 +27,7 @@ _HEADS = frozenset({name.partition(".")[0] for name in NAMESPACES}) | {"cel"}
 _SPELLED = frozenset({*OF_TEXTS, "matches"})
 
 
-class SpelledOutError(Exception):
-    """An expression that means something else with other names."""
-
-    def __init__(self, function: str) -> None:
-        super().__init__(
-            f"a selector calls {function}(), which goes by the letters of names, and a copy has other names"
-        )
-
-
-def renamed(expression: str, words: Words) -> str:
+def renamed(expression: str, words: Renamer) -> str:
     """The expression with other names. Raises SpelledOutError."""
     try:
         found = [*tokens(expression)]
@@ -47,7 +36,7 @@ def renamed(expression: str, words: Words) -> str:
     return "".join(_pieces(expression, found, words))
 
 
-def _pieces(expression: str, found: Sequence[Token], words: Words) -> Iterator[str]:
+def _pieces(expression: str, found: Sequence[Token], words: Renamer) -> Iterator[str]:
     at = 0
     for index, token in enumerate(found):
         yield expression[at : token.at]
@@ -57,35 +46,37 @@ def _pieces(expression: str, found: Sequence[Token], words: Words) -> Iterator[s
         at += len(token.text)
         if token.kind == "literal" and isinstance(token.value, str | bytes):
             yield _literal(token, words)
-        elif token.kind == "name" and not _kept(found, index):
+        elif token.kind == "name" and not _kept(found, index, words):
             yield words.name(token.text)
         else:
             yield token.text
 
 
-def _literal(token: Token, words: Words) -> str:
+def _literal(token: Token, words: Renamer) -> str:
     if not isinstance(token.value, str):
         return words.name(token.text)
     value = token.value
     try:
         nanos(value)
     except QuantityError:
-        return json.dumps(value if of_the_api(value) else words.name(value), ensure_ascii=False)
+        return json.dumps(value if words.of_the_api(value) else words.name(value), ensure_ascii=False)
     return token.text
 
 
-def _kept(found: Sequence[Token], at: int) -> bool:
+def _kept(found: Sequence[Token], at: int, words: Renamer) -> bool:
     """Whether the name at this place is one of CEL, or of devices in it."""
     text = found[at].text
     before = [token.text for token in found[max(0, at - 2) : at]]
     behind = [token.text for token in found[at + 1 : at + 4]]
     if behind[:1] == ["("]:
         if text in _SPELLED:
-            raise SpelledOutError(text)
+            raise SpelledOutError(
+                f"a selector calls {text}(), which goes by the letters of names, and a copy has other names"
+            )
         return True
     if before[-1:] != ["."]:
         calls = text in _HEADS and behind[:1] == ["."] and behind[2:] == ["("]
         return text in _CONSTANTS or text in TYPES or text == _DEVICE or calls
     if before == ["]", "."] and found[at - 3].kind == "literal":
-        return of_the_api(str(found[at - 3].value))
+        return words.of_the_api(str(found[at - 3].value))
     return before[0] != "]" and text in _OF_DEVICE

@@ -1,0 +1,107 @@
+"""What a plugin's objects and arguments hold, so that a recording of them can be given away with other names.
+
+A copy of a recording has other words for all that an organisation chose. A text of which nothing is said here counts as
+chosen, so a plugin that says nothing loses its objects' own words, too, and nothing is given away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any, NamedTuple, Protocol
+
+
+class Holds(Enum):
+    """What a text holds."""
+
+    NAME = auto()
+    """Words that an organisation chose."""
+    KEPT = auto()
+    """One of the API's own words, a time, a version of an object: nothing that anybody chose."""
+    KEY = auto()
+    """A label key, or what is formed like one."""
+    RESOURCE = auto()
+    """The name of a resource of nodes."""
+    IMAGE = auto()
+    """An image with its tag."""
+    DRIVER = auto()
+    """The name of a driver or provisioner of volumes."""
+    DISK = auto()
+    """A volume as its cloud or driver calls it."""
+    API_GROUP = auto()
+    """An API group, or an apiVersion."""
+    SCHEDULER = auto()
+    """The name of a scheduler."""
+    CONDITION = auto()
+    """The type of a pod's condition, or its reason."""
+    TEXT = auto()
+    """Sentences in which names may be."""
+    EXPRESSION = auto()
+    """CEL over the attributes of devices."""
+    ANNOTATIONS = auto()
+    """Annotations: what a value holds depends on its key."""
+    ANYTHING = auto()
+    """JSON of a form that nobody here knows."""
+    UNREAD = auto()
+    """What no decision goes by. It is left out."""
+    OWNED_KIND = auto()
+    """The kind that goes with the `apiVersion` beside it."""
+    OBJECT = auto()
+    """An object of the kind that the event names."""
+    ARGUMENTS = auto()
+    """The arguments of the plugin that is named beside them."""
+    GROUP = auto()
+    """A group of pods as its plugin calls it: `<plugin>/<namespace>/<name>`."""
+    CALL = auto()
+    """A question to the API."""
+    ANSWER = auto()
+    """The answer to one, in JSON."""
+    BY_PLUGIN = auto()
+    """Something for each plugin by its name."""
+
+
+class MapOf(NamedTuple):
+    """A map: what its keys hold, and its values where they are texts."""
+
+    keys: Holds
+    values: Holds = Holds.KEPT
+
+
+Content = Holds | MapOf
+
+
+class Renamer(Protocol):
+    """Gives out the other names."""
+
+    def name(self, text: str, /) -> str:
+        """The text with every word replaced."""
+        ...
+
+    def of_the_api(self, domain: str, /) -> bool:
+        """Whether Kubernetes or Muster give out the names in this domain, which stay."""
+        ...
+
+
+class SpelledOutError(Exception):
+    """An expression that means something else with other names."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedContents:
+    """What is recorded of a plugin.
+
+    Attributes:
+        fields: by struct, or model of the arguments, what its fields hold, by their names in JSON.
+        inner: by struct and field the struct that is in what is typed as plain JSON.
+        lists_of_keys: annotations whose value is keys, separated by commas.
+        settings: what else annotations say that are read, besides names and amounts.
+        expression: writes an expression in its objects with other names, if they have expressions. Raises
+            SpelledOutError.
+    """
+
+    fields: Mapping[type[Any], Mapping[str, Content]] = field(default_factory=dict)
+    inner: Mapping[tuple[type[Any], str], type[Any]] = field(default_factory=dict)
+    lists_of_keys: Collection[str] = ()
+    settings: Collection[str] = ()
+    expression: Callable[[str, Renamer], str] | None = None
