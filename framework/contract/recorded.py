@@ -2,6 +2,8 @@
 
 A copy of a recording has other words for all that an organisation chose. A text of which nothing is said here counts as
 chosen, so a plugin that says nothing loses its objects' own words, too, and nothing is given away.
+
+Public, as the package is.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, NamedTuple, Protocol
+
+__all__ = ["Content", "Holds", "MapOf", "RecordedContents", "Renamer", "SpelledOutError"]
 
 
 class Holds(Enum):

@@ -44,7 +44,8 @@ def test_what_an_author_has_to_spell_is_exported(name: str) -> None:
 
 PLUGINS = Path(__file__).parents[2] / "plugins"
 PUBLIC = {
-    f"muster.framework.{name}" for name in ("authoring", "contract", "contract.arguments", "contract.columns", "groups")
+    f"muster.framework.{name}"
+    for name in ("authoring", "contract", "contract.arguments", "contract.columns", "contract.recorded", "groups")
 }
 MODEL = "muster.framework.model."
 
