@@ -108,5 +108,9 @@ POD_GROUP_POST_FILTER = Point(
 )
 PLACEMENT_SCORE = Point("PlacementScore", 'running PlacementScore plugins: plugin "{}" failed with', (), (np.ndarray,))
 
+# Capacity that is reserved.
+RESERVED_SHARES = _asked("ReservedShares", 'asking plugin "{}" how much it reserves')
+STARTS = _asked("Starts", 'asking plugin "{}" when those that wait start')
+
 # What plugins are told.
 FOLLOW = Point("Follow", 'telling plugin "{}"', (), (object,))

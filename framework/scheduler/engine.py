@@ -16,10 +16,12 @@ from ..config import KubeSchedulerConfiguration, ResolvedProfile
 from ..contract.group import ObjectFollower, PodFollower
 from ..contract.handle import Handle, WatchedKind
 from ..contract.plugin import Plugin, PreemptionPlugin
+from ..contract.reservation import Start
 from ..groups.book import GroupBook, GroupBookPlugin
 from ..queue.heaps import BackoffPolicy
 from ..queue.policy import QueueSettings
 from ..queue.scheduling_queue import SchedulingQueue
+from ..runtime import reservation_calls
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
 from ..runtime.plugin_calls import PluginCalls
@@ -88,6 +90,14 @@ class Engine:
     def books(self) -> dict[str, GroupBook[Any]]:
         """What plugins know of groups, by the plugin's name."""
         return {plugin.name: plugin.book for plugin in self.plugins(GroupBookPlugin)}
+
+    def reserved_shares(self) -> Mapping[str, float]:
+        """The share of what all nodes offer that plugins reserve, 0 to 1, by resource."""
+        return reservation_calls.reserved_shares([each.framework for each in self.algorithms.values()])
+
+    def starts(self) -> Sequence[Start]:
+        """When those that lack capacity start, as forecasters say; see `StartForecaster`."""
+        return reservation_calls.starts([each.framework for each in self.algorithms.values()])
 
     def plugins(self, base: type[P]) -> list[P]:
         """The plugins of all profiles that derive from `base`."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from muster.framework.contract.reservation import CapacityReserver
 from muster.framework.scheduler.reports import LastDecision
 from muster.operator.metrics.exposition import blocks, registry_of
 from muster.operator.metrics.pod_resources import pod_resource_blocks
@@ -105,14 +104,6 @@ def pages(
     def cache_size() -> Mapping[str, int]:
         return {"nodes": cache.node_count, "pods": cache.pod_count, "assumed_pods": cache.assumed_count}
 
-    def reserved_shares() -> Mapping[str, float]:
-        reservers = {each.name: each for each in process.engine.plugins(CapacityReserver)}
-        reserved: dict[str, float] = {}
-        for each in reservers.values():
-            for name, share in each.reserved_shares().items():
-                reserved[name] = reserved.get(name, 0.0) + share
-        return reserved
-
     state = State(
         pending_pods=lambda: {**_NO_PODS, **queue.counts()},
         queued_entities=queue.entity_counts,
@@ -120,7 +111,7 @@ def pages(
         held_at_permit=lambda: len(process.engine.waiting),
         waiting_groups=waiting_groups,
         oldest_waiting_group=oldest_waiting_group,
-        reserved_shares=reserved_shares,
+        reserved_shares=process.engine.reserved_shares,
         tasks=lambda: len(asyncio.all_tasks()),
         leading=lambda: {leadership.name: leadership.may_write()} if leadership.name else {},
     )

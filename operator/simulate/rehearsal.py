@@ -36,7 +36,7 @@ from .evictions import Evicted, Spectator, evicted_in, followed_by
 from .extenders import NOBODY, Hearing
 from .manifests import Objects
 from .stage import Stage
-from .starts import forecasters, starts_in
+from .starts import forecasters
 from .stored import StoredObjects
 
 _BETWEEN_PODS_SECONDS = 0.001
@@ -181,7 +181,7 @@ class Rehearsal:
     @property
     def starts(self) -> Sequence[Start]:
         """When those start at the latest that lack room, as far as it can be told; by what runs at this moment."""
-        return starts_in(self._engine)
+        return self._engine.starts()
 
     async def remove(self, pods: Iterable[Pod]) -> None:
         """Delete pods, wherever they are, and let the scheduler forget them."""

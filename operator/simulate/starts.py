@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from muster.framework.contract.reservation import CapacityReserver, Start, StartForecaster
 
 if TYPE_CHECKING:
-    from muster.framework.scheduler.engine import Engine
     from muster.operator.process.settings import Assembly
 
 _NAMES_SHOWN = 3
@@ -23,13 +22,6 @@ def forecasters(assembly: Assembly) -> Iterator[type[StartForecaster[Any]]]:
         plugin = assembly.registry[name]
         if issubclass(plugin, CapacityReserver) and plugin.forecaster is not None:
             yield plugin.forecaster
-
-
-def starts_in(engine: Engine) -> Sequence[Start]:
-    """What the forecasters of an engine foretell, each asked once for all profiles; nothing where nobody reserves."""
-    heeded = {each.forecaster for each in engine.plugins(CapacityReserver) if each.reserves}
-    found = {each.name: each for each in engine.plugins(StartForecaster) if type(each) in heeded}
-    return tuple(start for each in found.values() for start in each.starts())
 
 
 def told(starts: Iterable[Start]) -> Iterator[str]:

@@ -188,6 +188,11 @@ def asked(world: World) -> None:
     world.events.append((VICTIM, "Explained", str(found.planned)))
 
 
+def reported(world: World) -> None:
+    """Somebody reads how much is reserved, and when those that wait start."""
+    world.events.append((VICTIM, "Reserved", f"{world.engine.reserved_shares()} {world.engine.starts()}"))
+
+
 BY_ITSELF = alone()
 
 
@@ -253,6 +258,10 @@ WAITS: Mapping[str, Answer] = {
 CASES: dict[str, Case] = {
     "BindPlugin.bind": Case('running Bind plugin "Upright"', unreported, legal=ABSENT, awaits=True),
     "CapacityPlugin.capacity": Case('running Capacity of filter plugin "Upright"', too_large()),
+    "CapacityReserver.reserved_shares": Case(
+        'asking plugin "Upright" how much it reserves', reported, more={"answers no numbers": lambda call: {"cpu": "x"}}
+    ),
+    "StartForecaster.starts": Case('asking plugin "Upright" when those that wait start', reported),
     "DecisionFollower.on_group_decision": Case(FOLLOWS, group(), legal=NO_ANSWER - {"answers steps that break"}),
     "DecisionFollower.on_pod_decision": Case(FOLLOWS, legal=NO_ANSWER - {"answers steps that break"}),
     "DecisionFollower.on_pod_released": Case(FOLLOWS, alone(refused="yes"), legal=NO_ANSWER),
@@ -360,7 +369,7 @@ def test_every_method_of_the_contract_has_its_case() -> None:
 
 
 def concerns_victim(plugin: Any, args: Sequence[Any]) -> bool:
-    return any(_is_victim(plugin, each) for each in args)
+    return not args or any(_is_victim(plugin, each) for each in args)
 
 
 def _is_victim(plugin: Any, given: Any) -> bool:

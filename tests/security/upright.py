@@ -14,6 +14,7 @@ from muster.framework.contract import (
     Action,
     BindPlugin,
     CapacityPlugin,
+    CapacityReserver,
     ClusterEvent,
     Code,
     CycleState,
@@ -59,6 +60,8 @@ from muster.framework.contract import (
     Scores,
     Shortage,
     SnapshotReader,
+    Start,
+    StartForecaster,
     Status,
     StatusTable,
     Topology,
@@ -108,6 +111,8 @@ class Upright(
     PodFollower,
     ObjectFollower,
     DecisionFollower,
+    CapacityReserver,
+    StartForecaster,
 ):
     """Does nothing wrong. Pods of one `group` are placed two at a time.
 
@@ -130,6 +135,18 @@ class Upright(
         self.table = StatusTable([Status.unschedulable("too plain")])
         self.about: PodInfo | None = None
         self.judged: set[str] = set()
+
+    # Capacity that is reserved.
+
+    @property
+    def reserves(self) -> bool:
+        return True
+
+    def reserved_shares(self) -> Mapping[str, float]:
+        return {"cpu": 0.5}
+
+    def starts(self) -> Sequence[Start]:
+        return ()
 
     # The queue.
 
