@@ -108,6 +108,7 @@ class LongWaiters:
         self._waiters: dict[str, Waiter] = {}
         self._due: dict[str, Waiter] = {}
         self._holder_of: dict[str, str] = {}
+        self._created: dict[str, float] = {}
         self._rounds: list[tuple[float, int, Waiter]] = []
         self._numbers = count()
         self._begun: list[Waiter] = []
@@ -189,6 +190,16 @@ class LongWaiters:
         for uid in [*(pod.uid for pod in pods), *(waiter.pods if waiter is not None else ())]:
             self.pod_left(uid)
 
+    def pod_came(self, pod: PodInfo) -> None:
+        """A pod without a node is there: from now on it is known when it was created, whatever the clock says later."""
+        if pod.uid not in self._created:
+            self._created[pod.uid] = self._at(pod.pod.metadata.creation_timestamp)
+
+    def pod_gone(self, uid: str) -> None:
+        """The pod got a node, or is gone for good."""
+        self._created.pop(uid, None)
+        self.pod_left(uid)
+
     def pod_left(self, uid: str) -> None:
         """The pod got a node, lacks something else, or is gone. A group waits as long as one of its pods does."""
         holder = self._holder_of.pop(uid, None)
@@ -217,17 +228,19 @@ class LongWaiters:
     def _refused_at(self, pods: Iterable[PodInfo]) -> float:
         """When the first of these was refused first, as their conditions say; now where none has been.
 
-        The leader's clock writes a condition, the API server's clock the creation, and no pod is refused before that.
+        A leader's clock writes a condition, and no pod is refused before it is created.
         """
-        now, wall = self._clock.now(), self._clock.wall()
-        found = now
+        found = self._clock.now()
         for pod in pods:
             condition = pod.pod.status.condition(POD_SCHEDULED)
             if condition is not None and condition.status == "False" and condition.last_transition_time:
-                created = pod.pod.metadata.creation_timestamp
-                refused = parse_time(condition.last_transition_time)
-                found = min(found, now - wall + max(refused, parse_time(created) if created else refused))
+                created = self._created.get(pod.uid, self._at(pod.pod.metadata.creation_timestamp))
+                found = min(found, max(created, self._at(condition.last_transition_time)))
         return found
+
+    def _at(self, stamp: str | None) -> float:
+        """The moment of a timestamp on the engine's clock, as this process's clock on the wall says."""
+        return -inf if stamp is None else self._clock.now() - self._clock.wall() + parse_time(stamp)
 
     def _place(self, waiter: Waiter) -> tuple[Chance, int, bool, float]:
         start = self._start_of(waiter.holder)

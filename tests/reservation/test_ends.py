@@ -8,15 +8,7 @@ from muster.plugins.reservation.ends import KnownEnds
 from muster.testing.clock import VirtualClock
 from tests.builders import PodDict, make_pod
 from tests.coscheduling.objects import typed_pod
-
-
-class ClockThatJumps(VirtualClock):
-    """Its time on the wall is `jump` seconds off."""
-
-    jump = 0.0
-
-    def wall(self) -> float:
-        return super().wall() + self.jump
+from tests.reservation.jumping import ClockThatJumps
 
 
 def placed(clock: VirtualClock, *, created: float, bound: float | None = None, status: str = "True") -> PodDict:

@@ -12,9 +12,9 @@ from muster.framework.contract import PodInfo
 from muster.framework.model.times import rfc3339
 from muster.plugins.reservation.packing import FREE, Cost
 from muster.plugins.reservation.waiting import Chance, LongWaiters, Waiter
-from muster.testing.clock import VirtualClock
 from tests.builders import make_pod
 from tests.coscheduling.objects import typed_pod
+from tests.reservation.jumping import ClockThatJumps
 
 AFTER = 100.0
 
@@ -31,7 +31,7 @@ class Waiting:
     """Waiters of a scheduler in virtual time."""
 
     def __init__(self, most: int = 2) -> None:
-        self.clock = VirtualClock()
+        self.clock = ClockThatJumps()
         self.activated: list[list[str]] = []
         self.left: list[str] = []
         self.starts: dict[str, float] = {}
@@ -109,6 +109,19 @@ def test_a_condition_from_a_clock_that_is_behind_begins_no_wait_before_the_pod_w
     pod["metadata"]["creationTimestamp"] = rfc3339(wall - 30)
     waiting.waiters.refused("a", [typed_pod(pod)])
     assert waiting.waiter("a").since == waiting.clock.now() - 30
+
+
+def test_a_clock_that_jumps_ahead_begins_no_wait_before_the_pod_was_seen_to_come() -> None:
+    waiting = Waiting()
+    refused = {"type": "PodScheduled", "status": "False", "lastTransitionTime": rfc3339(waiting.clock.wall())}
+    pod = make_pod("a") | {"status": {"conditions": [refused]}}
+    pod["metadata"]["creationTimestamp"] = rfc3339(waiting.clock.wall())
+    came = waiting.clock.now()
+    waiting.waiters.pod_came(typed_pod(pod))
+    waiting.wait(30)
+    waiting.clock.jump = 900.0
+    waiting.waiters.refused("a", [typed_pod(pod)])
+    assert waiting.waiter("a").since == came
 
 
 @pytest.mark.timeout(20)

@@ -1,0 +1,12 @@
+"""A clock whose time on the wall jumps, as where somebody sets it."""
+
+from muster.testing.clock import VirtualClock
+
+
+class ClockThatJumps(VirtualClock):
+    """Its time on the wall is `jump` seconds off."""
+
+    jump = 0.0
+
+    def wall(self) -> float:
+        return super().wall() + self.jump
