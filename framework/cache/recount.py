@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..model.affinity_terms import Wish
+from ..model.affinity_terms import TermKind
 from ..snapshot.snapshot import Snapshot
 from .cache import Cache
 
@@ -63,8 +63,8 @@ def _relations(snapshot: Snapshot, places: Sequence[str]) -> Iterator[tuple[tupl
                 yield (places[row], f"number of pods with {trait}"), count
         for question in tallies.wrong():
             yield ("the snapshot", f"tally of {question}"), "wrong"
-    for wish in Wish:
-        yield ("the snapshot", f"topology keys of {wish.value}"), sorted(relations.topology_keys(wish))
+    for kind in TermKind:
+        yield ("the snapshot", f"topology keys of {kind.value}"), sorted(relations.topology_keys(kind))
 
 
 def _place(snapshot: Snapshot, row: int) -> str:

@@ -24,13 +24,13 @@ from .api import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Api, ApiError, pod_path
 from .cycle_state import CycleState, LongWork, Unfinished
 from .decision import (
     LEFT_ALONE,
-    PROMISES,
     REFUSED_AS_ONE,
+    RESERVATIONS,
     DecisionFollower,
     Evictions,
     GroupDecision,
     PodDecision,
-    RoomInAll,
+    TotalCapacity,
 )
 from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintAbout, HintFunction
 from .extender import Victims
@@ -95,8 +95,8 @@ __all__ = [
     "MAX_NODE_SCORE",
     "MAX_WAIT_SECONDS",
     "MERGE_PATCH",
-    "PROMISES",
     "REFUSED_AS_ONE",
+    "RESERVATIONS",
     "STRATEGIC_MERGE_PATCH",
     "WHOLE_NODES",
     "Action",
@@ -181,7 +181,6 @@ __all__ = [
     "QueueSortPlugin",
     "QueuedPod",
     "ReservePlugin",
-    "RoomInAll",
     "SchedulerMetrics",
     "ScorePlugin",
     "Scores",
@@ -194,6 +193,7 @@ __all__ = [
     "Text",
     "Timer",
     "Topology",
+    "TotalCapacity",
     "Trial",
     "TrialFailed",
     "Unfinished",

@@ -94,13 +94,13 @@ class GroupDecision:
 
     @property
     def evictions(self) -> Evictions | None:
-        """Whom preemption evicts for the group, if it finds room that way."""
+        """The pods that preemption evicts for the group, if that makes enough capacity."""
         found = self.state.get(Evictions.KEY)
         return found if isinstance(found, Evictions) else None
 
 
-PROMISES = "promises"
-"""`Handle.shared(PROMISES, dict)`: what a group that waits is promised, a sentence for people, by `plugin/id`."""
+RESERVATIONS = "reservations"
+"""`Handle.shared(RESERVATIONS, dict)`: what is reserved for a waiting group, a sentence for people, by `plugin/id`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Evictions:
 
 
 @dataclass(frozen=True, slots=True)
-class RoomInAll:
+class TotalCapacity:
     """How much has to be free for a group, all nodes together. PreFilter writes it to a member's state under `KEY`.
 
     Attributes:
@@ -134,7 +134,7 @@ class RoomInAll:
         free: whether that much is.
     """
 
-    KEY: ClassVar = "RoomInAll"
+    KEY: ClassVar = "TotalCapacity"
 
     amounts: Mapping[str, int]
     nodes: Mask
@@ -157,7 +157,7 @@ class DecisionFollower(Plugin[Args]):
     def on_pod_released(self, decision: PodDecision) -> None:
         """A pod gave back the node that was reserved for it: `status` says why it is not bound to `node_name`.
 
-        Called after Unreserve, and unlike that never in a trial. A node that it is nominated to here stays promised.
+        Called after Unreserve, and unlike that never in a trial. A node that it is nominated to here stays its own.
         """
 
     def on_group_decision(self, decision: GroupDecision) -> None:

@@ -1,6 +1,6 @@
-"""Nominations and trials: what PostFilter needs to look for room that is not there yet.
+"""Nominations and trials: what PostFilter needs to look for capacity that is not free yet.
 
-A pod is nominated to a node while room is made for it there. Pods of lower priority must not take that room, so every
+A pod is nominated to a node while capacity is made for it there. Pods of lower priority must not take it, so every
 filter run counts the nominated pods of equal or higher priority as if they were on their nodes. The runtime implements
 both protocols; the handle gives them to plugins.
 """
@@ -16,7 +16,7 @@ from .status import Status
 
 
 class Nominator(Protocol):
-    """Pods that have no node but are promised one, by the API's `status.nominatedNodeName` or by this process.
+    """Pods without a node that are nominated to one, by the API's `status.nominatedNodeName` or by this process.
 
     kube-scheduler's PodNominator. Deciding only reads it.
     """

@@ -232,7 +232,7 @@ class PodGroupPostFilterPlugin(Plugin[Args]):
     def pod_group_post_filter(
         self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
     ) -> tuple[Mapping[str, str] | None, Status | None]:
-        """`(node by UID of each member that is promised one, status)`; None leaves promises as they are.
+        """`(node by UID of each nominated member, status)`; None leaves nominations as they are.
 
         Success or ERROR ends the round, and so does UNSCHEDULABLE_AND_UNRESOLVABLE; UNSCHEDULABLE asks the next plugin.
         It may take long, so it passes a `checkpoint` now and then; nothing happens in the cluster meanwhile. `state` is

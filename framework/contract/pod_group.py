@@ -133,7 +133,7 @@ class PodGroupTrial(Protocol):
 
     @property
     def rows_in_all(self) -> Rows:
-        """Rows on which so much has to be free that the group asks for as a whole, see `RoomInAll`; else none.
+        """Rows on which so much has to be free that the group asks for as a whole, see `TotalCapacity`; else none.
 
         `schedule` and `fits` look at that, too.
         """

@@ -23,7 +23,7 @@ class Favour(Enum):
     """Which of several domains that can take the group it gets."""
 
     TIGHTEST = "tightest"
-    """The one in which least room is left over, so that large holes stay for large groups."""
+    """The one in which least capacity is left over, so that large blocks stay for large groups."""
     PLACEMENT_SCORE = "placement score"
     """The one that the PlacementScore plugins rank first, as kube-scheduler does; of equals any."""
 
@@ -57,7 +57,7 @@ class NoDomain:
             has, or that no node has together.
         domains: how many of them could be tried.
         best: the values of the labels in the domain that comes closest; empty when there is no domain.
-        room: at most so many of the members would find room there; None when nobody counts room.
+        capacity: at most so many of the members fit there; None when no plugin counts.
         slices: what members have to be together in besides, for people; "" for nothing.
         pinned: whether members that have a node leave one domain alone.
     """
@@ -65,7 +65,7 @@ class NoDomain:
     levels: Sequence[str]
     domains: int
     best: Sequence[str] = ()
-    room: int | None = None
+    capacity: int | None = None
     slices: str = ""
     pinned: bool = False
 

@@ -2,7 +2,7 @@
 
 The plugin feeds it from the pod informer and from Reserve, the operator with pods that have ended, which that informer
 leaves out. The plugin asks it for members that may be placed, the PodGroup controller for counts. Pods that are being
-deleted do not count: the room they leave is for their successors. Places are kept by UID, so a pod that changes its
+deleted do not count: the capacity they leave is for their successors. Places are kept by UID, so a pod that changes its
 group or goes while it is being bound takes its place along.
 
 A pod that ends leaves the pod informer and comes among those that have ended through another watch, in either order. In
@@ -223,7 +223,7 @@ class Members:
         return self._groups.get(group, _NOBODY).kinds
 
     def may_preempt(self, group: str) -> bool:
-        """Whether room may be made for the group: `preemptionPolicy: Never` of any member means never."""
+        """Whether pods may be evicted for the group: `preemptionPolicy: Never` of any member means never."""
         return not self._groups.get(group, _NOBODY).never_preempting
 
     # In numbers.

@@ -20,7 +20,7 @@ MOST_TERMS = 256
 and all others would have to look at each of its terms; those past the last one that is read protect nobody."""
 
 
-class Wish(Enum):
+class TermKind(Enum):
     """What a term asks for."""
 
     REQUIRED = "required affinity"
@@ -57,13 +57,13 @@ class AffinityTerm:
 class CarriedTerm:
     """A term as carried by pods that run: `weight` counts for preferences, 0 where the term is required."""
 
-    wish: Wish
+    kind: TermKind
     term: AffinityTerm
     weight: int = 0
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.wish, self.term, self.weight))
+        return hash((self.kind, self.term, self.weight))
 
     def __hash__(self) -> int:
         return self._hash
@@ -80,28 +80,28 @@ class PodTerms:
     carried: tuple[CarriedTerm, ...] = ()
     fault: str = ""
 
-    def of(self, wish: Wish) -> tuple[CarriedTerm, ...]:
+    def of(self, kind: TermKind) -> tuple[CarriedTerm, ...]:
         """The terms of one kind."""
-        return self._by_wish[wish]
+        return self._by_kind[kind]
 
     @cached_property
-    def _by_wish(self) -> Mapping[Wish, tuple[CarriedTerm, ...]]:
-        return {wish: tuple(each for each in self.carried if each.wish is wish) for wish in Wish}
+    def _by_kind(self) -> Mapping[TermKind, tuple[CarriedTerm, ...]]:
+        return {kind: tuple(each for each in self.carried if each.kind is kind) for kind in TermKind}
 
     @cached_property
     def required(self) -> tuple[AffinityTerm, ...]:
         """Terms of required affinity."""
-        return tuple(each.term for each in self.of(Wish.REQUIRED))
+        return tuple(each.term for each in self.of(TermKind.REQUIRED))
 
     @cached_property
     def required_apart(self) -> tuple[AffinityTerm, ...]:
         """Terms of required anti-affinity."""
-        return tuple(each.term for each in self.of(Wish.REQUIRED_APART))
+        return tuple(each.term for each in self.of(TermKind.REQUIRED_APART))
 
     @property
     def preferred(self) -> tuple[CarriedTerm, ...]:
         """Terms of preferred affinity and anti-affinity."""
-        return self.of(Wish.PREFERRED) + self.of(Wish.PREFERRED_APART)
+        return self.of(TermKind.PREFERRED) + self.of(TermKind.PREFERRED_APART)
 
 
 NO_TERMS = PodTerms()
@@ -115,15 +115,15 @@ def pod_terms(affinity: Affinity | None, namespace: str) -> PodTerms:
     carried: list[CarriedTerm] = []
     faults: list[str] = []
     left = MOST_TERMS
-    for wish, name, terms in (
-        (Wish.REQUIRED, "requiredAffinityTerms", _required(near)),
-        (Wish.REQUIRED_APART, "requiredAntiAffinityTerms", _required(apart)),
-        (Wish.PREFERRED, "preferredAffinityTerms", _preferred(near)),
-        (Wish.PREFERRED_APART, "preferredAntiAffinityTerms", _preferred(apart)),
+    for kind, name, terms in (
+        (TermKind.REQUIRED, "requiredAffinityTerms", _required(near)),
+        (TermKind.REQUIRED_APART, "requiredAntiAffinityTerms", _required(apart)),
+        (TermKind.PREFERRED, "preferredAffinityTerms", _preferred(near)),
+        (TermKind.PREFERRED_APART, "preferredAntiAffinityTerms", _preferred(apart)),
     ):
         terms, left = terms[:left], max(0, left - len(terms))
         try:
-            carried += [CarriedTerm(wish, _read(term, namespace), weight) for weight, term in terms]
+            carried += [CarriedTerm(kind, _read(term, namespace), weight) for weight, term in terms]
         except SelectorError as error:
             faults.append(f"{name}: {error}")
     return PodTerms(tuple(carried), joined(faults) if faults else "")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..contract.decision import RoomInAll
+from ..contract.decision import TotalCapacity
 from ..contract.extender import Victims
 from ..contract.pod_group import Placed, PodGroupInfo, TrialFailed
 from ..contract.status import Code, Status
@@ -76,8 +76,8 @@ class GroupTrial:
         self._found: Sequence[Attempt] = ()
         self._places_on: dict[str, list[int]] = {}
         self._following: Sequence[Attempt] = ()
-        found = (attempt.state.get(RoomInAll.KEY) for attempt in attempts)
-        self._in_all = next((each for each in found if isinstance(each, RoomInAll)), None)
+        found = (attempt.state.get(TotalCapacity.KEY) for attempt in attempts)
+        self._in_all = next((each for each in found if isinstance(each, TotalCapacity)), None)
 
     @property
     def assignments(self) -> Sequence[Placed]:

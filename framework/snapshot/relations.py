@@ -10,7 +10,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..model.affinity_terms import CarriedTerm, Wish
+from ..model.affinity_terms import CarriedTerm, TermKind
 from ..model.label_selector import LabelSet, Selector
 from ..model.pod_info import PodInfo
 from .tallies import ANY, Tallies
@@ -73,7 +73,7 @@ class TermsAbout:
     label_set: LabelSet
     namespace_labels: frozenset[tuple[str, str]]
     topology_key: str
-    added: tuple[tuple[Wish, int], ...]
+    added: tuple[tuple[TermKind, int], ...]
 
     @property
     def keys(self) -> Iterable[Hashable]:
@@ -82,15 +82,16 @@ class TermsAbout:
 
     def weigh(self, trait: CarriedTerm) -> int:
         """What a pod that carries the term adds."""
-        factor = self._factors.get(trait.wish, 0)
+        factor = self._factors.get(trait.kind, 0)
         term = trait.term
         if not factor or term.topology_key != self.topology_key:
             return 0
         picked = term.picks(self.label_set.namespace, self.label_set.labels, self._namespace_labels)
-        return factor * (trait.weight if trait.wish in (Wish.PREFERRED, Wish.PREFERRED_APART) else 1) if picked else 0
+        weight = trait.weight if trait.kind in (TermKind.PREFERRED, TermKind.PREFERRED_APART) else 1
+        return factor * weight if picked else 0
 
     @cached_property
-    def _factors(self) -> Mapping[Wish, int]:
+    def _factors(self) -> Mapping[TermKind, int]:
         return dict(self.added)
 
     @cached_property
@@ -118,21 +119,21 @@ class PodRelations:
     def __init__(self, capacity: int) -> None:
         self.labels: Tallies[LabelSet] = Tallies(capacity, keys_of=_keys_of_labels)
         self.terms: Tallies[CarriedTerm] = Tallies(capacity, keys_of=_keys_of_term)
-        self._keys: Mapping[Wish, Counter[str]] = {wish: Counter() for wish in Wish}
+        self._keys: Mapping[TermKind, Counter[str]] = {kind: Counter() for kind in TermKind}
 
     def add(self, info: PodInfo, row: int) -> None:
         """The pod is now on `row`."""
         self.labels.add(info.label_set, row)
         for carried in info.terms.carried:
             self.terms.add(carried, row)
-            self._keys[carried.wish][carried.term.topology_key] += 1
+            self._keys[carried.kind][carried.term.topology_key] += 1
 
     def remove(self, info: PodInfo, row: int) -> None:
         """The pod is no longer on `row`."""
         self.labels.remove(info.label_set, row)
         for carried in info.terms.carried:
             self.terms.remove(carried, row)
-            keys, key = self._keys[carried.wish], carried.term.topology_key
+            keys, key = self._keys[carried.kind], carried.term.topology_key
             keys[key] -= 1
             if not keys[key]:
                 del keys[key]
@@ -143,11 +144,11 @@ class PodRelations:
             self.labels.remove(before.label_set, row)
             self.labels.add(after.label_set, row)
 
-    def topology_keys(self, *wishes: Wish) -> Collection[str]:
+    def topology_keys(self, *kinds: TermKind) -> Collection[str]:
         """The topology keys of all terms of these kinds that running pods carry."""
-        if len(wishes) == 1:
-            return self._keys[wishes[0]].keys()
-        return dict.fromkeys(key for wish in wishes for key in self._keys[wish])
+        if len(kinds) == 1:
+            return self._keys[kinds[0]].keys()
+        return dict.fromkeys(key for kind in kinds for key in self._keys[kind])
 
     def grow(self, capacity: int) -> None:
         """Make room for `capacity` rows."""

@@ -34,9 +34,9 @@ from muster.framework.contract import (
     PreFilterPlugin,
     QueuedPod,
     QueueSortPlugin,
-    RoomInAll,
     Status,
     Topology,
+    TotalCapacity,
     Wait,
     with_preemption,
 )
@@ -215,7 +215,7 @@ class Coscheduling(
         finding = self._pre_filter.examine(group, pod)
         state.write(NAME, finding)
         if finding.in_all is not None:
-            state.write(RoomInAll.KEY, finding.in_all)
+            state.write(TotalCapacity.KEY, finding.in_all)
         if finding.left_alone:
             state.write(LEFT_ALONE, True)
         if finding.status is not None and finding.status.code is not Code.PENDING:

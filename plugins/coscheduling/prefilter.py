@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from muster.framework.contract import PROMISES, Handle, RoomInAll, Status
+from muster.framework.contract import RESERVATIONS, Handle, Status, TotalCapacity
 from muster.framework.contract.arguments import format_duration
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import PODS
@@ -54,7 +54,7 @@ class Finding:
     denied: bool = False
     has_resources: bool | None = None
     reserved_until: float | None = None
-    in_all: RoomInAll | None = None
+    in_all: TotalCapacity | None = None
 
 
 class GroupPreFilter:
@@ -63,7 +63,7 @@ class GroupPreFilter:
     def __init__(self, groups: PodGroups, handle: Handle) -> None:
         self._groups = groups
         self._handle = handle
-        self._promises: dict[str, str] = handle.shared(PROMISES, dict)
+        self._promises: dict[str, str] = handle.shared(RESERVATIONS, dict)
 
     def examine(self, group: str, pod: PodInfo) -> Finding:
         """Whether members of `group` may be tried; `pod` is the one that is being tried."""
@@ -119,7 +119,7 @@ class GroupPreFilter:
         back = requested(self._groups.members.placed_pods(group))
         missing = self._gap(group, need, rows, back, reserved)
         lacking = {name: amount - back.get(name, 0) for name, amount in need.items() if amount > back.get(name, 0)}
-        in_all = RoomInAll(lacking, rows, free=not missing)
+        in_all = TotalCapacity(lacking, rows, free=not missing)
         if not missing:
             return Finding(has_resources=True, in_all=in_all)
         text = messages.resource_gap(describe(missing))

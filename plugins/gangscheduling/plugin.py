@@ -12,7 +12,7 @@ from functools import partial
 
 from muster.framework.contract import (
     COMPOSITE_PREFIX,
-    PROMISES,
+    RESERVATIONS,
     Code,
     CycleState,
     DecisionFollower,
@@ -77,7 +77,7 @@ class GangScheduling(
         self._unfit: set[str] = set()
         self._missing = MissingGroups(self._groups, messages.group_missing, handle)
         self._nominations = MemberNominations(self._groups.members, handle)
-        self._promises: dict[str, str] = handle.shared(PROMISES, dict)
+        self._promises: dict[str, str] = handle.shared(RESERVATIONS, dict)
 
     # The queue.
 

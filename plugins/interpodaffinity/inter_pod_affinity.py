@@ -29,11 +29,11 @@ from muster.framework.contract import (
 )
 from muster.framework.contract.arguments import InterPodAffinityArgs
 from muster.framework.contract.columns import ABSENT, Domains
-from muster.framework.model.affinity_terms import Wish
+from muster.framework.model.affinity_terms import TermKind
 
 from .hints import Hints
 from .namespaces import NAMESPACES, Namespaces
-from .outlook import Added, Outlook, Outlooks
+from .term_counts import Added, TermCounts, TermCountsCache
 
 NOT_NEAR = Status.unresolvable("node(s) didn't match pod affinity rules")
 NOT_APART = Status.unschedulable("node(s) didn't match pod anti-affinity rules")
@@ -42,7 +42,7 @@ NOT_WANTED = Status.unschedulable("node(s) didn't satisfy existing pods anti-aff
 _NOT_WANTED, _NOT_APART, _NOT_NEAR = np.array([1, 2, 3], np.int32)
 """Their numbers. Of several that apply to a node, the greatest speaks."""
 
-_KEPT_APART: Added = ((Wish.REQUIRED_APART, 1),)
+_KEPT_APART: Added = ((TermKind.REQUIRED_APART, 1),)
 
 
 class InterPodAffinity(
@@ -68,29 +68,33 @@ class InterPodAffinity(
     def __init__(self, args: InterPodAffinityArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._namespaces = Namespaces()
-        self._outlooks = Outlooks(self._namespaces)
-        weights = (Wish.REQUIRED, args.hard_pod_affinity_weight), (Wish.PREFERRED, 1), (Wish.PREFERRED_APART, -1)
-        self._attracted: Added = tuple((wish, weight) for wish, weight in weights if weight)
+        self._terms = TermCountsCache(self._namespaces)
+        weights = (
+            (TermKind.REQUIRED, args.hard_pod_affinity_weight),
+            (TermKind.PREFERRED, 1),
+            (TermKind.PREFERRED_APART, -1),
+        )
+        self._attracted: Added = tuple((kind, weight) for kind, weight in weights if weight)
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Skips for pods that require nothing and that nobody keeps away."""
-        outlook = self._outlooks.of(pod)
-        if outlook.fault:
-            return Status.unresolvable(f"parsing pod: {outlook.fault}")
-        if outlook.near or outlook.apart:
+        terms = self._terms.of(pod)
+        if terms.fault:
+            return Status.unresolvable(f"parsing pod: {terms.fault}")
+        if terms.near or terms.apart:
             return None
-        kept_apart = any(domains.sums.any() for _, domains in _kept_apart(outlook, nodes.snapshot))
+        kept_apart = any(domains.sums.any() for _, domains in _kept_apart(terms, nodes.snapshot))
         return None if kept_apart else Status.skip()
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
         """The pod's own affinity speaks first, then its anti-affinity, then that of running pods."""
-        outlook, snapshot = self._outlooks.of(pod), nodes.snapshot
+        terms, snapshot = self._terms.of(pod), nodes.snapshot
         by_key: dict[str, npt.NDArray[np.int32]] = {}
-        for key, domains in _kept_apart(outlook, snapshot):
+        for key, domains in _kept_apart(terms, snapshot):
             _raise_to(by_key, key, (domains.sums > 0) * _NOT_WANTED)
-        for sought in outlook.apart:
+        for sought in terms.apart:
             _raise_to(by_key, sought.topology_key, (sought.domains(snapshot).sums > 0) * _NOT_APART)
-        for key, near_enough in _near_enough(outlook, snapshot):
+        for key, near_enough in _near_enough(terms, snapshot):
             _raise_to(by_key, key, ~near_enough * _NOT_NEAR)
         codes = np.zeros(len(nodes), np.int32)
         for index, (key, by_domain) in enumerate(by_key.items()):
@@ -100,17 +104,17 @@ class InterPodAffinity(
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Adds up the weights by domain; skips where there are none."""
-        outlook, snapshot = self._outlooks.of(pod), nodes.snapshot
-        if outlook.fault:
-            return Status.failure(f"failed to parse pod: {outlook.fault}")
-        if self.args.ignore_preferred_terms_of_existing_pods and not outlook.preferred:
+        terms, snapshot = self._terms.of(pod), nodes.snapshot
+        if terms.fault:
+            return Status.failure(f"failed to parse pod: {terms.fault}")
+        if self.args.ignore_preferred_terms_of_existing_pods and not terms.preferred:
             return Status.skip()
         weights: dict[str, Scores] = {}
-        for sought in outlook.preferred:
+        for sought in terms.preferred:
             sums = sought.weight * sought.domains(snapshot).sums
             weights[sought.topology_key] = weights.get(sought.topology_key, 0) + sums
-        keys = snapshot.relations.topology_keys(*(wish for wish, _ in self._attracted))
-        for key, domains in outlook.wanted_by(snapshot, keys, self._attracted):
+        keys = snapshot.relations.topology_keys(*(kind for kind, _ in self._attracted))
+        for key, domains in terms.wanted_by(snapshot, keys, self._attracted):
             weights[key] = weights.get(key, 0) + domains.sums
         weights = {key: sums for key, sums in weights.items() if sums.any()}
         if not weights:
@@ -143,9 +147,9 @@ class InterPodAffinity(
         self._namespaces.follow(old, new)
 
 
-def _kept_apart(outlook: Outlook, snapshot: SnapshotReader) -> Sequence[tuple[str, Domains]]:
-    keys = snapshot.relations.topology_keys(Wish.REQUIRED_APART)
-    return tuple(outlook.wanted_by(snapshot, keys, _KEPT_APART)) if keys else ()
+def _kept_apart(terms: TermCounts, snapshot: SnapshotReader) -> Sequence[tuple[str, Domains]]:
+    keys = snapshot.relations.topology_keys(TermKind.REQUIRED_APART)
+    return tuple(terms.wanted_by(snapshot, keys, _KEPT_APART)) if keys else ()
 
 
 def _raise_to(by_key: dict[str, npt.NDArray[np.int32]], key: str, codes: npt.NDArray[np.int32]) -> None:
@@ -154,13 +158,13 @@ def _raise_to(by_key: dict[str, npt.NDArray[np.int32]], key: str, codes: npt.NDA
     by_key[key] = codes if before is None else np.maximum(before, codes)
 
 
-def _near_enough(outlook: Outlook, snapshot: SnapshotReader) -> Iterator[tuple[str, Mask]]:
+def _near_enough(terms: TermCounts, snapshot: SnapshotReader) -> Iterator[tuple[str, Mask]]:
     """For each term, by its key: bool, shape (values,), the domains with a pod that matches all terms.
 
     Where there is no such pod in any domain of any key, a pod that matches its own terms may be the first, in each.
     """
-    found = [(sought.topology_key, sought.domains(snapshot).sums > 0) for sought in outlook.near]
-    first = outlook.first_will_do and not any(domains.any() for _, domains in found)
+    found = [(sought.topology_key, sought.domains(snapshot).sums > 0) for sought in terms.near]
+    first = terms.first_will_do and not any(domains.any() for _, domains in found)
     for key, domains in found:
         if first:
             domains[:] = True

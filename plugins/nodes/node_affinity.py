@@ -37,7 +37,7 @@ from muster.framework.model.node_selector import NodeRequirement, usable
 from muster.framework.model.pod import NodeAffinity as Affinity
 from muster.framework.model.pod_info import PodInfo
 
-from .wishes import NO_AFFINITY, liking_of, says_something, wishes_of
+from .affinity import NO_AFFINITY, affinity_of, has_affinity, preferences_of
 
 UNMATCHED = Status.unresolvable("node(s) didn't match Pod's node affinity/selector")
 NOT_ENFORCED = Status.unresolvable("node(s) didn't match scheduler-enforced node affinity")
@@ -59,28 +59,28 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, E
         added = _added(args)
         required = added.required_during_scheduling_ignored_during_execution
         self._enforced = None if required is None else NodeRequirement({}, usable(required.node_selector_terms))
-        self._enforced_liking = liking_of(added.preferred_during_scheduling_ignored_during_execution)
-        self._wishes = PerSignature(wishes_of)
+        self._enforced_preferences = preferences_of(added.preferred_during_scheduling_ignored_during_execution)
+        self._affinities = PerSignature(affinity_of)
 
     def concerns(self, pod: PodInfo) -> bool:
         """Pods that say nothing of nodes go anywhere, unless the profile says otherwise.
 
         What they say is not read here: of a pod that says too much `PodLimits` is to turn it away first.
         """
-        return says_something(pod) or self._enforced is not None or bool(self._enforced_liking)
+        return has_affinity(pod) or self._enforced is not None or bool(self._enforced_preferences)
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult | Status | None:
         """The only nodes that can pass, when every term names nodes by `metadata.name`."""
-        wishes = self._wishes.of(pod)
-        if wishes.required is None and self._enforced is None:
+        affinity = self._affinities.of(pod)
+        if affinity.required is None and self._enforced is None:
             return Status.skip()
-        if wishes.node_names is None:
+        if affinity.node_names is None:
             return None
-        return PreFilterResult(wishes.node_names) if wishes.node_names else CONFLICT
+        return PreFilterResult(affinity.node_names) if affinity.node_names else CONFLICT
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
         """What the profile enforces is looked at first."""
-        required = self._wishes.of(pod).required
+        required = self._affinities.of(pod).required
         codes = np.zeros(len(nodes), np.int32)
         if required is not None:
             codes[~admitted(required, nodes)] = self._table.number(UNMATCHED)
@@ -90,14 +90,14 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, E
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Skips when nobody prefers anything."""
-        wishes = self._wishes.of(pod)
-        if wishes.fault:
-            return Status.failure(wishes.fault)
-        return None if wishes.liking or self._enforced_liking else Status.skip()
+        affinity = self._affinities.of(pod)
+        if affinity.fault:
+            return Status.failure(affinity.fault)
+        return None if affinity.preferences or self._enforced_preferences else Status.skip()
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
         """The weights of all preferred terms that pick the node, the profile's and the pod's."""
-        return worth(self._enforced_liking, nodes) + worth(self._wishes.of(pod).liking, nodes)
+        return worth(self._enforced_preferences, nodes) + worth(self._affinities.of(pod).preferences, nodes)
 
     def normalize_score(self, state: CycleState, pod: PodInfo, scores: Scores) -> Scores:
         """100 for the highest sum."""
@@ -109,7 +109,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, E
         return [EventRegistration(event, self._came_to_match, by_signature=True)]
 
     def _came_to_match(self, pod: PodInfo, old: object, new: object) -> Hint:
-        required = self._wishes.of(pod).required or NodeRequirement({}, None)
+        required = self._affinities.of(pod).required or NodeRequirement({}, None)
         enforced = self._enforced or NodeRequirement({}, None)
         if not isinstance(new, Node) or not (enforced.admits(new) and required.admits(new)):
             return Hint.SKIP

@@ -46,7 +46,7 @@ _PIECES = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class Assumptions:
     """What may be expected of pods.
 
     Attributes:
@@ -78,7 +78,7 @@ def plan_for(
     holds: Iterable[Hold],
     handle: PreemptionHandle,
     now: float,
-    outlook: Outlook = Outlook(),
+    assumptions: Assumptions = Assumptions(),
     *,
     giving_way: Iterable[Hold] = (),
 ) -> Found:
@@ -107,7 +107,7 @@ def plan_for(
     besides = _besides(wanted, rows, snapshot.resources)
     if besides is None:
         return Found((), hindered)
-    room = _room(rows, endings, holds, handle, outlook)
+    room = _room(rows, endings, holds, handle, assumptions)
     asked = _group(wanted, kinds, domains)
     asked = replace(asked, needs=[*asked.needs, *besides])
     within = None if wanted.within is None else np.flatnonzero(np.isin(rows, wanted.within))
@@ -261,7 +261,7 @@ def _amounts(pod: PodInfo, columns: ResourceColumns) -> list[int]:
 
 
 def _room(
-    rows: Rows, endings: Iterable[Ending], holds: Iterable[Hold], handle: PreemptionHandle, outlook: Outlook
+    rows: Rows, endings: Iterable[Ending], holds: Iterable[Hold], handle: PreemptionHandle, assumptions: Assumptions
 ) -> Room:
     snapshot = handle.snapshot
     columns = snapshot.resources
@@ -271,15 +271,15 @@ def _room(
     place[rows] = np.arange(len(rows))
     ends, nodes, given_back = _given_back(endings, handle)
     nodes = place[nodes]
-    in_time = int(np.searchsorted(ends, outlook.horizon, side="right"))
+    in_time = int(np.searchsorted(ends, assumptions.horizon, side="right"))
     open_ended = used.copy()
     add_at(open_ended, nodes[:in_time], -given_back[:in_time])
-    long_lived = _long_lived(rows, handle, outlook)
+    long_lived = _long_lived(rows, handle, assumptions)
     add_at(long_lived, nodes[in_time:], given_back[in_time:])
     later = Later(
-        np.maximum(open_ended, 0), np.minimum(long_lived, np.maximum(open_ended, 0)), np.isin(rows, outlook.chosen)
+        np.maximum(open_ended, 0), np.minimum(long_lived, np.maximum(open_ended, 0)), np.isin(rows, assumptions.chosen)
     )
-    room = Room(offered - used, ends, nodes, given_back, later, outlook.horizon)
+    room = Room(offered - used, ends, nodes, given_back, later, assumptions.horizon)
     return _beside(holds, room, rows, snapshot)
 
 
@@ -300,16 +300,16 @@ def _beside(holds: Iterable[Hold], room: Room, rows: Rows, snapshot: SnapshotRea
     return replace(room, free=free)
 
 
-def _long_lived(rows: Rows, handle: PreemptionHandle, outlook: Outlook) -> Amounts:
+def _long_lived(rows: Rows, handle: PreemptionHandle, assumptions: Assumptions) -> Amounts:
     """int64, shape (rows, resources): what pods without a known end have on whose end nobody should count."""
     snapshot = handle.snapshot
     found = np.zeros((len(rows), len(snapshot.resources.names) + 1), np.int64)
-    if outlook.long_lived is None:
+    if assumptions.long_lived is None:
         return found
     seen = 0
     for place, row in enumerate(rows.tolist()):
         for pod in snapshot.pods[row].values():
-            if outlook.long_lived(pod):
+            if assumptions.long_lived(pod):
                 found[place] += _amounts(pod, snapshot.resources)
             seen += 1
             if not seen % _PODS_AT_ONCE:

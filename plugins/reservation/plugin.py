@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from muster.framework.contract import (
-    PROMISES,
+    RESERVATIONS,
     Action,
     CapacityReserver,
     ClusterEvent,
@@ -45,7 +45,7 @@ from .ends import OVERDUE_SECONDS, KnownEnds
 from .forecast import Forecaster
 from .holds import Hold, Holds, shares
 from .looks import Looks
-from .planning import Outlook, plan_for
+from .planning import Assumptions, plan_for
 from .rounds import long_lived_before
 from .waiting import SLACK_SECONDS, Chance, LongWaiters, Waiter
 from .wanted import Wanted, lacks_room, wanted_by_group, wanted_by_pod
@@ -60,10 +60,10 @@ class _Shared:
     def __init__(self, args: ReservationArgs, handle: PreemptionHandle) -> None:
         self.reserves = args.after_seconds > 0
         self._after_seconds = args.after_seconds
-        promises: dict[str, str] = handle.shared(PROMISES, dict)
+        reservations: dict[str, str] = handle.shared(RESERVATIONS, dict)
         self._handle = handle
         self.holds = Holds(
-            lambda pod: handle.clock.now() + run_seconds(pod.pod), self._hold_began, self._hold_ended, promises
+            lambda pod: handle.clock.now() + run_seconds(pod.pod), self._hold_began, self._hold_ended, reservations
         )
         self.ends = KnownEnds(handle.clock)
         self.waiters = LongWaiters(
@@ -101,12 +101,12 @@ class _Shared:
         self.looks.changed()
         self.room_came()
 
-    def outlook(self, waiter: Waiter, chosen: Sequence[Hold]) -> Outlook:
+    def assumptions(self, waiter: Waiter, chosen: Sequence[Hold]) -> Assumptions:
         """What may be expected of pods in the waiter's round; what is held already is `chosen`."""
         now, number = self._handle.clock.now(), self.waiters.round_of(waiter)
         before = long_lived_before(waiter.since, number, self._after_seconds)
         rows = [hold.rows for hold in chosen]
-        return Outlook(
+        return Assumptions(
             None if before == -inf else lambda pod: not self.ends.ends(pod.uid) and self.ends.began(pod) < before,
             now + (now - waiter.since),
             np.concatenate(rows) if rows else np.zeros(0, np.intp),
@@ -302,16 +302,16 @@ class Reservation(
         """
         shared, now = self._shared, self.handle.clock.now()
         chosen = known if waiter.round == shared.waiters.round_of(waiter) else ()
-        outlook = shared.outlook(waiter, chosen)
+        assumptions = shared.assumptions(waiter, chosen)
         others = [hold for hold in shared.holds if hold.holder != waiter.holder]
         firm = [hold for hold in others if not self._gives_way(hold, waiter)]
         least = min(pod.priority for pod in wanted.pods)
         soft = [hold for hold in others if hold not in firm and hold.priority >= least]
-        found = plan_for(wanted, shared.ends.later_than(now), firm, self.handle, now, outlook, giving_way=soft)
+        found = plan_for(wanted, shared.ends.later_than(now), firm, self.handle, now, assumptions, giving_way=soft)
         waiter.hindered = found.hindered
         shared.waiters.judge(waiter, found.holds[0].cost if found.holds else None)
         if waiter.chance is Chance.SLIM and len(firm) < len(others):
-            found = plan_for(wanted, shared.ends.later_than(now), others, self.handle, now, outlook)
+            found = plan_for(wanted, shared.ends.later_than(now), others, self.handle, now, assumptions)
             if not found.holds:
                 shared.waiters.judge(waiter, None)
         return () if waiter.chance is Chance.NONE else found.holds

@@ -15,8 +15,8 @@ from muster.framework.contract import (
     PodDecision,
     PodInfo,
     PodSignature,
-    RoomInAll,
     Topology,
+    TotalCapacity,
     checkpoint,
     rank,
 )
@@ -54,7 +54,7 @@ class Wanted:
     holding: Sequence[PodInfo] = ()
     parts: Sequence[Wanted] = ()
     needed: int = 0
-    in_all: RoomInAll | None = None
+    in_all: TotalCapacity | None = None
     within: Rows | None = None
 
     def groups(self) -> Iterator[Wanted]:
@@ -90,9 +90,9 @@ def _rejected(decision: PodDecision) -> bool:
     return decision.status is not None and decision.status.rejected
 
 
-def _in_all(decision: PodDecision) -> RoomInAll | None:
-    found = decision.state.get(RoomInAll.KEY)
-    return found if isinstance(found, RoomInAll) else None
+def _in_all(decision: PodDecision) -> TotalCapacity | None:
+    found = decision.state.get(TotalCapacity.KEY)
+    return found if isinstance(found, TotalCapacity) else None
 
 
 def wanted_by_group(decision: GroupDecision) -> Wanted | None:

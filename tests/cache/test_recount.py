@@ -6,7 +6,7 @@ import pytest
 
 from muster.framework.cache.cache import Cache
 from muster.framework.cache.recount import differences
-from muster.framework.model.affinity_terms import AffinityTerm, CarriedTerm, Wish
+from muster.framework.model.affinity_terms import AffinityTerm, CarriedTerm, TermKind
 from muster.framework.model.label_selector import EVERYTHING, NOTHING
 from muster.framework.model.pod_info import HostPort
 from muster.framework.snapshot.relations import Clause, PodsMatching
@@ -19,7 +19,7 @@ WEB = bound(pod(make_pod("web").requests({"cpu": "1", "example.com/gpu": "1"}).h
 
 
 EVERY_POD = PodsMatching((Clause(None, EVERYTHING),), terminating=True)
-KEPT_APART = CarriedTerm(Wish.REQUIRED_APART, AffinityTerm(frozenset({"default"}), EVERYTHING, NOTHING, ZONE))
+KEPT_APART = CarriedTerm(TermKind.REQUIRED_APART, AffinityTerm(frozenset({"default"}), EVERYTHING, NOTHING, ZONE))
 
 
 @pytest.fixture

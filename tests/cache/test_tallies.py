@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from muster.framework.model.affinity_terms import Wish
+from muster.framework.model.affinity_terms import TermKind
 from muster.framework.model.label_selector import (
     EVERYTHING,
     NOTHING,
@@ -67,7 +67,10 @@ ABOUT = [
     TermsAbout(label_set_of("default", labels), frozenset(), key, added)
     for labels in ({"app": "web"}, {"app": "db"}, {}, VERY_MANY)
     for key in (ZONE, HOST)
-    for added in (((Wish.REQUIRED_APART, 1),), ((Wish.REQUIRED, 2), (Wish.PREFERRED, 1), (Wish.PREFERRED_APART, -1)))
+    for added in (
+        ((TermKind.REQUIRED_APART, 1),),
+        ((TermKind.REQUIRED, 2), (TermKind.PREFERRED, 1), (TermKind.PREFERRED_APART, -1)),
+    )
 ]
 
 
@@ -85,7 +88,7 @@ def pods_counted(question: PodsMatching, pod: PodInfo) -> int:
 def terms_counted(question: TermsAbout, pod: PodInfo) -> int:
     target, total = question.label_set, 0
     for carried in pod.terms.carried:
-        term, factor = carried.term, dict(question.added).get(carried.wish, 0)
+        term, factor = carried.term, dict(question.added).get(carried.kind, 0)
         if term.topology_key == question.topology_key and term.picks(target.namespace, target.labels, {}):
             total += factor * (carried.weight or 1)
     return total
@@ -179,10 +182,10 @@ class Counting(RuleBasedStateMachine):
         relations = self.snapshot.relations
         assert not [*relations.labels.wrong(), *relations.terms.wrong()]
         carried = Counter(
-            (each.wish, each.term.topology_key) for pod, _ in self.pods.values() for each in pod.terms.carried
+            (each.kind, each.term.topology_key) for pod, _ in self.pods.values() for each in pod.terms.carried
         )
-        for wish in Wish:
-            assert set(relations.topology_keys(wish)) == {key for of, key in carried if of is wish}
+        for kind in TermKind:
+            assert set(relations.topology_keys(kind)) == {key for of, key in carried if of is kind}
 
 
 TestCounting = Counting.TestCase

@@ -19,29 +19,29 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class AffinityOfPod:
     """What a pod's spec says of nodes.
 
     Attributes:
         required: None when it requires nothing.
         node_names: the nodes that the required terms name; None when one of them names none.
-        liking: what the well-formed preferred terms are worth.
+        preferences: what the well-formed preferred terms are worth.
         fault: what is wrong with the preferred terms; empty when nothing is.
     """
 
     required: NodeRequirement | None
     node_names: frozenset[str] | None
-    liking: Preferences
+    preferences: Preferences
     fault: str
 
 
-def says_something(pod: PodInfo) -> bool:
+def has_affinity(pod: PodInfo) -> bool:
     """Whether the pod's spec says anything of nodes, well-formed or not."""
     spec = pod.pod.spec
     return bool(spec.node_selector) or (spec.affinity is not None and spec.affinity.node_affinity is not None)
 
 
-def wishes_of(pod: PodInfo) -> Wishes:
+def affinity_of(pod: PodInfo) -> AffinityOfPod:
     """What the pod's spec says."""
     spec = pod.pod.spec
     affinity = (spec.affinity.node_affinity if spec.affinity else None) or NO_AFFINITY
@@ -49,10 +49,10 @@ def wishes_of(pod: PodInfo) -> Wishes:
     preferred = affinity.preferred_during_scheduling_ignored_during_execution
     formed = [well_formed(term.preference) for term in preferred]
     good = (term for term, fine in zip(preferred, formed, strict=True) if fine and term.weight)
-    return Wishes(
+    return AffinityOfPod(
         required=pod.signature.required if spec.node_selector or selector is not None else None,
         node_names=None if selector is None else _node_names(selector.node_selector_terms),
-        liking=Preferences((term.weight, term.preference) for term in good),
+        preferences=Preferences((term.weight, term.preference) for term in good),
         fault=_fault(preferred, formed),
     )
 
@@ -68,7 +68,7 @@ def _node_names(terms: Iterable[NodeSelectorTerm]) -> frozenset[str] | None:
     return together
 
 
-def liking_of(terms: Iterable[PreferredSchedulingTerm]) -> Preferences:
+def preferences_of(terms: Iterable[PreferredSchedulingTerm]) -> Preferences:
     """The preferred terms that can change a score."""
     return Preferences((term.weight, term.preference) for term in terms if term.weight and well_formed(term.preference))
 

@@ -1,7 +1,6 @@
-"""Outlooks: what a pod wants of the pods that run, and what they want of it, as questions to the tallies.
+"""Term counts: the affinity terms of a pod, and those of running pods about it, as questions to the tallies.
 
-They are worked out once for all pods of the same spec and labels; the plugin asks for one whenever it is asked about a
-pod.
+The plugin gets them whenever it is called about a pod; they are computed once for all pods of the same spec and labels.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from dataclasses import dataclass, field
 from muster.framework.authoring import SignatureCache
 from muster.framework.contract import PodInfo, SnapshotReader
 from muster.framework.contract.columns import Domains, PodsMatching, TermsAbout
-from muster.framework.model.affinity_terms import Wish
+from muster.framework.model.affinity_terms import TermKind
 from muster.framework.model.label_selector import LabelSet
 
 from .namespaces import Namespaces
 
-Added = tuple[tuple[Wish, int], ...]
+Added = tuple[tuple[TermKind, int], ...]
 _REMEMBERED = 1024
 
 
@@ -35,8 +34,8 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outlook:
-    """All that counts for one pod.
+class TermCounts:
+    """What is counted for one pod.
 
     Attributes:
         near: for each term of required affinity, the pods that match all such terms, by its key.
@@ -64,15 +63,15 @@ class Outlook:
             yield key, snapshot.relations.terms.tally(question).domains(snapshot, key)
 
 
-class Outlooks:
-    """Works them out and remembers them."""
+class TermCountsCache:
+    """Computes term counts and keeps them."""
 
     def __init__(self, namespaces: Namespaces) -> None:
         self._namespaces = namespaces
-        self._known: SignatureCache[tuple[int, Outlook]] = SignatureCache(_REMEMBERED)
+        self._known: SignatureCache[tuple[int, TermCounts]] = SignatureCache(_REMEMBERED)
 
-    def of(self, pod: PodInfo) -> Outlook:
-        """The pod's, as namespaces are labelled now."""
+    def of(self, pod: PodInfo) -> TermCounts:
+        """The pod's term counts, by the labels that namespaces have now."""
         epoch = self._namespaces.epoch
         known = self._known.get(pod.signature, pod.label_set)
         if known is None or known[0] != epoch:
@@ -80,11 +79,11 @@ class Outlooks:
             self._known.put(pod.signature, pod.label_set, known)
         return known[1]
 
-    def _work_out(self, pod: PodInfo) -> Outlook:
+    def _work_out(self, pod: PodInfo) -> TermCounts:
         terms, clause = pod.terms, self._namespaces.clause
         together = tuple(clause(term) for term in terms.required)
         all_of_them = PodsMatching(together, terminating=True)
-        return Outlook(
+        return TermCounts(
             label_set=pod.label_set,
             namespace_labels=frozenset(self._namespaces.labels(pod.namespace).items()),
             near=tuple(Sought(all_of_them, term.topology_key) for term in terms.required),
@@ -96,7 +95,7 @@ class Outlooks:
                 Sought(
                     PodsMatching((clause(each.term),), terminating=True),
                     each.term.topology_key,
-                    each.weight if each.wish is Wish.PREFERRED else -each.weight,
+                    each.weight if each.kind is TermKind.PREFERRED else -each.weight,
                 )
                 for each in terms.preferred
             ),
