@@ -27,8 +27,8 @@ from muster.operator.process.memory import give_memory_back
 from muster.operator.process.pages import liveness, pages
 from muster.operator.process.process import Process
 from muster.operator.process.settings import cautions
-from muster.operator.process.versions import versions
 from muster.operator.serving import ReviewAuthorizer, Server, certificate_files, self_signed
+from muster.operator.versions import versions
 
 if TYPE_CHECKING:
     import ssl

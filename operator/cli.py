@@ -32,6 +32,10 @@ _SUBCOMMANDS = {
 }
 
 
+_FILES = 0
+"""What kubectl's completion takes as "offer files"."""
+_NO_FILES = 4
+"""What it takes as "these are all, do not offer files"."""
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -112,3 +116,17 @@ def main() -> None:
 
     Exit codes: 0 fine, 1 failed while running, 2 usage or bad input.
     """
+
+
+def complete_for_kubectl() -> None:
+    """`kubectl_complete-muster`: kubectl runs it with the words after `kubectl muster` and reads the candidates."""
+    from click.shell_completion import ShellComplete
+
+    from muster.operator.commands.completion import VARIABLE
+
+    *before, incomplete = sys.argv[1:] or [""]
+    found = ShellComplete(main, {}, "kubectl muster", VARIABLE).get_completions(before, incomplete)
+    names = [item for item in found if item.type == "plain"]
+    for item in names:
+        click.echo(f"{item.value}\t{item.help}" if item.help else item.value)
+    click.echo(f":{_FILES if len(names) < len(found) else _NO_FILES}")

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
-from click.shell_completion import ShellComplete, get_completion_class
+from click.shell_completion import get_completion_class
 
-_VARIABLE = "_MUSTER_COMPLETE"
-_FILES = 0
-"""What kubectl's completion takes as "offer files"."""
-_NO_FILES = 4
-"""What it takes as "these are all, do not offer files"."""
+VARIABLE = "_MUSTER_COMPLETE"
+"""The environment variable by which the script asks `muster` itself."""
 
 
 @click.command("completion")
@@ -26,16 +21,4 @@ def command(context: click.Context, shell: str) -> None:
     found = get_completion_class(shell)
     if found is None:
         raise click.ClickException(f"no completion for {shell}")
-    click.echo(found(root, {}, "muster", _VARIABLE).source())
-
-
-def complete_for_kubectl() -> None:
-    """`kubectl_complete-muster`: kubectl runs it with the words after `kubectl muster` and reads the candidates."""
-    from muster.operator.cli import main
-
-    *before, incomplete = sys.argv[1:] or [""]
-    found = ShellComplete(main, {}, "kubectl muster", _VARIABLE).get_completions(before, incomplete)
-    names = [item for item in found if item.type == "plain"]
-    for item in names:
-        click.echo(f"{item.value}\t{item.help}" if item.help else item.value)
-    click.echo(f":{_FILES if len(names) < len(found) else _NO_FILES}")
+    click.echo(found(root, {}, "muster", VARIABLE).source())

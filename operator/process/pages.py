@@ -15,8 +15,7 @@ from muster.operator.metrics.exposition import blocks, registry_of
 from muster.operator.metrics.pod_resources import pod_resource_blocks
 from muster.operator.metrics.state import State, StateMetrics
 from muster.operator.serving import Sources, Unknown, application
-
-from .versions import KUBERNETES, own, python
+from muster.operator.versions import KUBERNETES, own, python
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

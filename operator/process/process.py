@@ -20,13 +20,13 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.leader.elector import Alone, Elector, Leadership, Terms
 from muster.operator.metrics import ProcessMetrics
 from muster.operator.recording.session import RecordingSession
+from muster.operator.versions import build
 
 from .extenders import Extenders
 from .loop import SchedulingLoop, expire_assumed
 from .machine import HERE, Machine
 from .memory import keep_all, keep_what_there_is, look_at_all
 from .tasks import TaskSet
-from .versions import build
 from .watchdog import Watchdog
 from .watches import Watches
 from .writers import Writers

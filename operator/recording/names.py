@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from muster.operator.process.settings import Assembly
-
     from .reader import Recording
+    from .session import Assembled
 
 _EVENTS: Mapping[str, type[msgspec.Struct]] = {str(event.__struct_config__.tag): event for event in get_args(AnyEvent)}
 _LISTED = re.compile(r"[^,\s]+")
@@ -43,7 +42,7 @@ _SETTINGS = frozenset({*HealingPolicy, "yes", "true", "false"})
 """What else annotations say that are read, besides names and amounts."""
 
 
-def anonymous_copy(recording: Recording, copy: Path, assembly: Assembly) -> None:
+def anonymous_copy(recording: Recording, copy: Path, assembly: Assembled) -> None:
     """Write a copy of the recording, in one file, with other names. `assembly` is of what it was recorded with.
 
     Raises OSError, and RecordingError.
@@ -63,7 +62,7 @@ def anonymous_copy(recording: Recording, copy: Path, assembly: Assembly) -> None
 class _Names:
     """The walk through what a recording holds."""
 
-    def __init__(self, assembly: Assembly) -> None:
+    def __init__(self, assembly: Assembled) -> None:
         watched, plugins = assembly.watched(), assembly.registry.values()
         self._members = Fields(plugins).members
         self._lists_of_keys = {MIGRATED_PLUGINS, *chain.from_iterable(each.recorded.lists_of_keys for each in plugins)}

@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from muster.framework.scheduler.engine import Engine
     from muster.framework.scheduler.node_choice import Choose
     from muster.framework.snapshot.view import Rows
-    from muster.operator.process.settings import Assembly
 
     from .events import AnyEvent, Decision, Ending
     from .reader import Recording
+    from .session import Assembled
 
 Placements = deque[tuple[int, str]]
 """Where a pod was sent in turn, each with the number of the step."""
@@ -60,7 +60,7 @@ _IDLE_SECONDS = 0.5
 """An engine that goes its own way decides as often as the recorded one did, and all it has when that was idle."""
 
 
-def replay(recording: Recording, assembly: Assembly) -> Comparison:
+def replay(recording: Recording, assembly: Assembled) -> Comparison:
     """Decide again. Raises RecordingError for a broken line, and ConfigurationError when a plugin cannot be made."""
     return asyncio.run(Replay(recording, assembly).run())
 
@@ -68,7 +68,7 @@ def replay(recording: Recording, assembly: Assembly) -> Comparison:
 class Replay:
     """One replay."""
 
-    def __init__(self, recording: Recording, assembly: Assembly) -> None:
+    def __init__(self, recording: Recording, assembly: Assembled) -> None:
         head, answers = recording.head, _Ahead(recording)
         self._recording = recording
         self._clock = ReplayClock(head.at, head.wall)

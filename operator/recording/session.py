@@ -7,22 +7,51 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from muster.operator.process.versions import own
+from muster.operator.versions import own
 
 from .events import FORMAT, Began
 from .recorder import NODES, PODS, Recorder
 from .writer import RecordingFiles, RecordingWriter
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from muster.framework.config import KubeSchedulerConfiguration
-    from muster.framework.contract import Clock
+    from muster.framework.config import KubeSchedulerConfiguration, ResolvedProfile
+    from muster.framework.contract import Clock, Plugin, WatchedKind
     from muster.framework.scheduler.engine import Engine
     from muster.framework.scheduler.profile_handle import Ports
-    from muster.operator.process.settings import Assembly
+
+
+class Assembled(Protocol):
+    """What is recorded, or decides again: a configuration with the profiles it comes to and the plugins they use."""
+
+    @property
+    def configuration(self) -> KubeSchedulerConfiguration:
+        """The configuration."""
+        ...
+
+    @property
+    def profiles(self) -> Sequence[ResolvedProfile]:
+        """What its profiles come to."""
+        ...
+
+    @property
+    def registry(self) -> Mapping[str, type[Plugin]]:
+        """The plugins by name."""
+        ...
+
+    @property
+    def assumed_ttl(self) -> float | None:
+        """How many seconds after its binding a pod that the API never reports is forgotten; None for never."""
+        ...
+
+    def watched(self) -> Sequence[WatchedKind]:
+        """The kinds, besides pods and nodes, that the profiles' plugins look at."""
+        ...
+
 
 DECISIVE = {
     "api_version",
@@ -62,7 +91,7 @@ class RecordingSession:
         """What the engine is to be built on."""
         return self._recorder.ports(ports)
 
-    def watch(self, engine: Engine, assembly: Assembly) -> Engine:
+    def watch(self, engine: Engine, assembly: Assembled) -> Engine:
         """The engine, which has been built from this, for those who drive it."""
         self._writer(head(self._recorder, self._seed, engine, assembly))
         return self._recorder.watch(engine)
@@ -77,7 +106,7 @@ class RecordingSession:
         self._writer.close()
 
 
-def head(recorder: Recorder, seed: int, engine: Engine, assembly: Assembly) -> Began:
+def head(recorder: Recorder, seed: int, engine: Engine, assembly: Assembled) -> Began:
     """The first line."""
     return Began(
         format=FORMAT,

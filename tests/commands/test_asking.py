@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.operator.commands.completion import complete_for_kubectl
+from muster.operator.cli import complete_for_kubectl
 from muster.plugins.coscheduling.definition import definition
 from muster.sandbox import Sandbox
 from muster.sandbox.contents import NodeShape

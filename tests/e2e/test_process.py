@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.operator.process.versions import own
+from muster.operator.versions import own
 from tests.builders import make_node, make_pod
 from tests.controlplane.plane import MUSTER, ControlPlane
 from tests.e2e.cluster import Cluster

@@ -9,7 +9,7 @@ import pytest
 
 from muster.framework.metrics import SchedulerMetrics
 from muster.operator.metrics import ProcessMetrics, State, StateMetrics, blocks, registry_of
-from muster.operator.process.versions import build
+from muster.operator.versions import build
 from tests.serving.scraping import Scrape, scrape
 
 

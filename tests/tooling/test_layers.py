@@ -22,9 +22,14 @@ TESTING_OF_OTHERS = "Only tests use what tests are made of"
 PUBLIC = "Muster's plugins import what the plugins of others can"
 FAMILIES = "A plugin family knows no other family"
 INNER = "Inside the engine each layer knows those below it"
+PROCESS = "Inside the process each layer knows those below it"
 LAYER_NAMES = (
     *("scheduler", "runtime", "queue", "cache", "groups", "authoring"),
     *("contract", "snapshot", "config", "model", "metrics", "work", "error_log"),
+)
+PROCESS_LAYER_NAMES = (
+    *("cli", "commands", "app", "demo", "web", "explain", "simulate", "process", "podgroups", "recording"),
+    *("leader", "serving", "metrics", "kube", "logs", "versions"),
 )
 
 
@@ -41,8 +46,8 @@ def write_tree(tree: Path, modules: Mapping[str, str]) -> None:
     least = {
         "framework/__init__.py": "",
         **{f"framework/{layer}/__init__.py": "" for layer in LAYER_NAMES},
-        "operator/cli/__init__.py": "",
-        "operator/settings/__init__.py": "import muster.plugins.catalog",
+        **{f"operator/{layer}/__init__.py": "" for layer in PROCESS_LAYER_NAMES},
+        "operator/process/settings.py": "import muster.plugins.catalog",
         "plugins/__init__.py": "",
         "plugins/catalog.py": "import muster.framework.config, muster.plugins.ports",
         "plugins/ports/__init__.py": "",
@@ -84,6 +89,10 @@ def test_this_tree_keeps_every_contract(tmp_path: Path) -> None:
         ("framework/groups/pods.py", "import muster.framework.cache", INNER),
         ("framework/groups/pods.py", "import muster.framework.runtime", INNER),
         ("framework/work/__init__.py", "import muster.framework.model", INNER),
+        ("operator/recording/session.py", "import muster.operator.process", PROCESS),
+        ("operator/kube/client.py", "import muster.operator.metrics", PROCESS),
+        ("operator/simulate/stage.py", "import muster.operator.explain", PROCESS),
+        ("operator/extra/__init__.py", "", PROCESS),
         ("framework/queue/pods.py", "import aiohttp", ENGINE),
         ("framework/queue/pods.py", "from kubernetes import client", ENGINE),
         ("framework/queue/pods.py", "import kopf", ENGINE),
