@@ -87,7 +87,7 @@ class Algorithm:
             status = Status.failure(f'running "{plugin}" filter plugin: it has not come to an end').by(plugin)
             return Feasible(found.pre_filtered, found.rows[:0], status=status, next_start=self.next_start)
         if found.status is None and state.consultation is not None:
-            self._heed(state, pod, state.consultation, found)
+            self._apply_consultation(state, pod, state.consultation, found)
         return found
 
     def find_to_the_end(self, state: AttemptState, pod: PodInfo, *, nominated_first: bool = True) -> Feasible:
@@ -126,7 +126,9 @@ class Algorithm:
                 found.rows, found.next_start = first_from(self.next_start, filtered, wanted)
         return found
 
-    def _heed(self, state: AttemptState, pod: PodInfo, consultation: Consultation, found: Feasible) -> None:
+    def _apply_consultation(
+        self, state: AttemptState, pod: PodInfo, consultation: Consultation, found: Feasible
+    ) -> None:
         """Leave the nodes that extenders let through; where these are none, or fit no more, say so."""
         fitting = found.rows if found.filtered is None else found.filtered.feasible
         names = self.snapshot.names

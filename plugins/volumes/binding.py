@@ -43,6 +43,7 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.pod_volumes import mounts_of
 from muster.framework.model.volumes import PersistentVolumeClaim, StorageClass
 
+from .accessible import Numbers
 from .assume_cache import OutOfSync
 from .binding_hints import REGISTRATIONS
 from .finding import REASONS, Finder, Found, PodClaims
@@ -50,7 +51,6 @@ from .ledger import Ledger
 from .prebinding import BindingFailed, VolumeBinder
 from .reserving import Reservation, assume, give_back
 from .scoring import StorageScore
-from .spots import Numbers
 from .storage import CAPACITIES, CLAIMS, CLASSES, CSI_DRIVERS, CSI_NODES, VOLUMES, Storage, no_claim
 from .wakeups import Wakeups
 

@@ -13,7 +13,7 @@ from muster.framework.contract import NodeView
 from muster.framework.model.quantity import nanos, value
 from muster.framework.model.volumes import CSIStorageCapacity
 
-from .spots import NONE, Numbers, Spots, place_selected
+from .accessible import NONE, AccessiblePlaces, Numbers, place_selected
 
 _UNKNOWN = -1
 
@@ -27,7 +27,7 @@ class Capacities:
         self._numbers: dict[str, int] = {}
         self._limits: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self._free: npt.NDArray[np.int64] = np.zeros(0, np.int64)
-        self._spots = Spots(())
+        self._places = AccessiblePlaces(())
 
     def put(self, capacity: CSIStorageCapacity) -> None:
         """There is this object, as it is now."""
@@ -51,7 +51,7 @@ class Capacities:
         """intp, shape (nodes,): the number of a capacity of at least `size` bytes for each node; NONE for none."""
         if not self._sorted:
             self._sort()
-        found = self._spots.first(np.flatnonzero(self._limits >= size), nodes)
+        found = self._places.first(np.flatnonzero(self._limits >= size), nodes)
         return found[0] if found else np.full(len(nodes), NONE, np.intp)
 
     def free(self, numbers: Numbers) -> npt.NDArray[np.int64]:
@@ -65,7 +65,7 @@ class Capacities:
         self._free = np.zeros(len(listed), np.int64)
         for number, key in enumerate(listed):
             self._read(number, self._by_key[key])
-        self._spots = Spots(place_selected(self._by_key[key].node_topology) for key in listed)
+        self._places = AccessiblePlaces(place_selected(self._by_key[key].node_topology) for key in listed)
         self._sorted = True
 
     def _read(self, number: int, capacity: CSIStorageCapacity) -> None:

@@ -19,10 +19,10 @@ from muster.framework.model.quantity import nanos
 from muster.framework.model.volume_migration import TranslationError, node_affinity, plugin_of, taken_over
 from muster.framework.model.volumes import PersistentVolume, PersistentVolumeClaim, StorageClass
 
+from .accessible import NONE, Numbers, is_at, place_of
 from .ledger import Ledger
-from .shelf import Choice
-from .spots import NONE, Numbers, is_at, place_of
 from .storage import Storage
+from .unbound_volumes import Choice
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
@@ -117,8 +117,8 @@ class Finder:
             provisioned.append((claim, storage_class, undecided))
         found.reasons[~undecided] |= _BIND
         for claim, storage_class in sorted(matched, key=lambda each: nanos(requested(each[0]) or 0)):
-            shelf = self._ledger.shelf(class_of_claim(claim))
-            choice = shelf.choose(claim, nodes, found.choices)
+            unbound = self._ledger.unbound(class_of_claim(claim))
+            choice = unbound.choose(claim, nodes, found.choices)
             found.choices.append(choice)
             provisioned.append((claim, storage_class, undecided & ~choice.found))
         for claim, storage_class, here in provisioned:

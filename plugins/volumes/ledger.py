@@ -12,8 +12,8 @@ from muster.framework.model.volumes import CSIStorageCapacity, PersistentVolume,
 
 from .assume_cache import AssumeCache
 from .capacities import Capacities
-from .shelf import Shelf
 from .storage import Storage
+from .unbound_volumes import UnboundVolumes
 from .wakeups import Wakeups
 
 
@@ -26,18 +26,18 @@ class Ledger:
     """
 
     def __init__(self, storage: Storage, wakeups: Wakeups) -> None:
-        self.volumes: AssumeCache[PersistentVolume] = AssumeCache("persistentvolumes", storage.volume, self._shelve)
+        self.volumes: AssumeCache[PersistentVolume] = AssumeCache("persistentvolumes", storage.volume, self._put)
         self.claims: AssumeCache[PersistentVolumeClaim] = AssumeCache(
             "persistentvolumeclaims", storage.claim, lambda _: None
         )
         self.wakeups = wakeups
-        self._shelves: dict[str, Shelf] = {}
+        self._unbound: dict[str, UnboundVolumes] = {}
         self._class_of: dict[str, str] = {}
         self._capacities: dict[str, Capacities] = {}
 
-    def shelf(self, class_name: str) -> Shelf:
+    def unbound(self, class_name: str) -> UnboundVolumes:
         """The volumes of a class."""
-        return self._shelves.get(class_name) or Shelf()
+        return self._unbound.get(class_name) or UnboundVolumes()
 
     def capacities(self, class_name: str) -> Capacities:
         """The capacities for a class."""
@@ -60,7 +60,7 @@ class Ledger:
         if gone:
             self._take_off(name)
         else:
-            self._shelve(self.volumes.get(name) or volume)
+            self._put(self.volumes.get(name) or volume)
         self.wakeups.wake(EventResource.PERSISTENT_VOLUME, name)
 
     def _told_of_capacity(self, old: object | None, new: object | None) -> None:
@@ -72,16 +72,16 @@ class Ledger:
             if not known:
                 del self._capacities[old.storage_class_name]
 
-    def _shelve(self, volume: PersistentVolume) -> None:
+    def _put(self, volume: PersistentVolume) -> None:
         name, class_name = volume.metadata.name, class_of_volume(volume)
         if self._class_of.get(name, class_name) != class_name:
             self._take_off(name)
         self._class_of[name] = class_name
-        self._shelves.setdefault(class_name, Shelf()).put(volume)
+        self._unbound.setdefault(class_name, UnboundVolumes()).put(volume)
 
     def _take_off(self, name: str) -> None:
         class_name = self._class_of.pop(name, None)
         if class_name is not None:
-            self._shelves[class_name].remove(name)
-            if not self._shelves[class_name]:
-                del self._shelves[class_name]
+            self._unbound[class_name].remove(name)
+            if not self._unbound[class_name]:
+                del self._unbound[class_name]

@@ -17,9 +17,9 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.volume_migration import TranslationError, node_affinity, plugin_of, taken_over
 from muster.framework.model.volumes import PersistentVolume, PersistentVolumeClaim
 
+from .accessible import place_of
 from .ledger import Ledger
 from .reserving import Binding, Provisioning, Reservation
-from .spots import place_of
 from .storage import Storage
 
 _POLL_SECONDS = 1.0

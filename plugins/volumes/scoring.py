@@ -14,10 +14,10 @@ from muster.framework.contract import Mask, Scores
 from muster.framework.contract.arguments import UtilizationShapePoint, scores_by_percent
 from muster.framework.model.claims import class_of_claim, requested_bytes
 
+from .accessible import NONE
 from .finding import Found
 from .ledger import Ledger
-from .shelf import Bytes
-from .spots import NONE
+from .unbound_volumes import Bytes
 
 
 class StorageScore:

@@ -1,7 +1,8 @@
-"""Spots: where things can be used, and which of many things each node gets, decided once a place and not once a node.
+"""Where volumes and storage capacities are accessible, and which of many each node gets.
 
-A cluster may have a local volume or a capacity for each of its nodes. A thing that names one value of one label is
-looked up by the node's own value; only what is described otherwise costs a look at all nodes, once for all alike.
+A cluster may have a local volume or a capacity for each of its nodes, so places are evaluated, not nodes. A thing that
+names one value of one label is looked up by the node's own value; only other descriptions cost a look at all nodes,
+once for all things with the same one.
 """
 
 from __future__ import annotations
@@ -49,24 +50,24 @@ def is_at(place: Place, nodes: NodeView) -> Mask:
     return np.ones(len(nodes), np.bool_) if place is None else any_picks(place, nodes)
 
 
-class Spots:
+class AccessiblePlaces:
     """The places of a row of things, numbered from 0 in the order in which they are to be taken."""
 
-    __slots__ = ("_everywhere", "_general", "_pins", "_spot_of", "_spots")
+    __slots__ = ("_count", "_everywhere", "_general", "_number_of", "_pins")
 
     def __init__(self, places: Iterable[Place]) -> None:
         numbers: dict[Place, int] = {}
-        self._spot_of: Numbers = np.array([numbers.setdefault(place, len(numbers)) for place in places], np.intp)
-        self._spots = len(numbers)
+        self._number_of: Numbers = np.array([numbers.setdefault(place, len(numbers)) for place in places], np.intp)
+        self._count = len(numbers)
         self._everywhere = numbers.get(None)
         self._pins: dict[str, _Pins] = {}
         self._general: list[tuple[int, Place]] = []
-        for place, spot in numbers.items():
+        for place, number in numbers.items():
             pin = _pin(place or ())
             if pin is not None:
-                self._pins.setdefault(pin[0], _Pins()).add(pin[1], spot)
+                self._pins.setdefault(pin[0], _Pins()).add(pin[1], number)
             elif place is not None:
-                self._general.append((spot, place))
+                self._general.append((number, place))
 
     def first(self, things: Numbers, nodes: NodeView, depth: int = 1) -> Sequence[Numbers]:
         """The first of `things` (ascending), the second and so on that each node can have; NONE where no more are left.
@@ -77,9 +78,9 @@ class Spots:
         for _ in range(depth):
             if not len(things):
                 break
-            spots, leaders = np.unique(self._spot_of[things], return_index=True)
-            leader_of: Numbers = np.full(self._spots, NONE, np.intp)
-            leader_of[spots] = things[leaders]
+            numbers, leaders = np.unique(self._number_of[things], return_index=True)
+            leader_of: Numbers = np.full(self._count, NONE, np.intp)
+            leader_of[numbers] = things[leaders]
             found += self._spread(leader_of, nodes)
             things = np.delete(things, leaders)
         if depth == 1 or len(found) < 2:
@@ -93,26 +94,26 @@ class Spots:
         for key, pins in self._pins.items():
             column = nodes.snapshot.labels.column(key)
             yield pins.by_value(leader_of, column)[nodes.of(column.ids)]
-        for spot, place in self._general:
-            if leader_of[spot] != NONE:
-                yield np.where(is_at(place, nodes), leader_of[spot], NONE)
+        for number, place in self._general:
+            if leader_of[number] != NONE:
+                yield np.where(is_at(place, nodes), leader_of[number], NONE)
 
 
 class _Pins:
-    """Spots that are one value each of the same label."""
+    """Places that are one value each of the same label."""
 
-    __slots__ = ("_ids", "_known", "_spots", "_values")
+    __slots__ = ("_ids", "_known", "_numbers", "_values")
 
     def __init__(self) -> None:
         self._values: list[str] = []
-        self._spots: list[int] = []
+        self._numbers: list[int] = []
         self._known: tuple[list[str], int] = ([], -1)
         self._ids: Numbers = np.zeros(0, np.intp)
 
-    def add(self, value: str, spot: int) -> None:
-        """Nodes with this value are at `spot`."""
+    def add(self, value: str, number: int) -> None:
+        """Nodes with this value are at `number`."""
         self._values.append(value)
-        self._spots.append(spot)
+        self._numbers.append(number)
 
     def by_value(self, leader_of: Numbers, column: LabelColumn) -> Numbers:
         """What nodes get, by the number of their value; the last entry is for values that no node has."""
@@ -120,7 +121,7 @@ class _Pins:
             self._ids = np.fromiter(map(column.id_of, self._values), np.intp, len(self._values))
             self._known = (column.values, len(column.values))
         table: Numbers = np.full(len(column.values) + 1, NONE, np.intp)
-        table[self._ids] = leader_of[self._spots]
+        table[self._ids] = leader_of[self._numbers]
         return table
 
 

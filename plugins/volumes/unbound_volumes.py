@@ -1,7 +1,7 @@
-"""The shelf of a storage class: persistent volumes for claims that wait for their consumer, the smallest first.
+"""The unbound volumes of a storage class, for claims that wait for their consumer, the smallest first.
 
-Volumes that somebody has kept for a claim are laid aside. What is asked of a volume besides the node is decided for all
-of them at once. The rules are those of `FindMatchingVolume` in kube-scheduler's component-helpers.
+Volumes that are kept for a claim are listed apart. What is asked of a volume besides the node is decided for all of
+them at once. The rules are those of `FindMatchingVolume` in kube-scheduler's component-helpers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from muster.framework.model.volumes import (
     PersistentVolumeSpec,
 )
 
-from .spots import NONE, Numbers, Place, Spots, is_at, place_of, place_selected
+from .accessible import NONE, AccessiblePlaces, Numbers, Place, is_at, place_of, place_selected
 
 T = TypeVar("T")
 Bytes = npt.NDArray[np.int64]
@@ -45,7 +45,7 @@ class _Sorted:
         class_of: intp, shape (volumes,): an index into `classes`.
         traits: what they are like.
         traits_of: intp, shape (volumes,): an index into `traits`.
-        spots: where they can be used.
+        places: where they can be used.
     """
 
     volumes: list[PersistentVolume]
@@ -55,7 +55,7 @@ class _Sorted:
     class_of: Numbers
     traits: list[_Traits]
     traits_of: Numbers
-    spots: Spots
+    places: AccessiblePlaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Choice:
                 yield volume.spec.storage_class_name, here, np.full(int(here.sum()), value(_size(volume)), np.int64)
 
 
-class Shelf:
+class UnboundVolumes:
     """The volumes of one class that are bound to no claim, or for which that is not known."""
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ class Shelf:
             undecided &= ~here
         rivals = [each for each in before if each.free is self._free]
         if undecided.any():
-            for layer in self._free.spots.first(self._suitable(claim), nodes, len(rivals) + 1):
+            for layer in self._free.places.first(self._suitable(claim), nodes, len(rivals) + 1):
                 gets = undecided & (layer != NONE) & _none_is(layer, rivals, len(nodes))
                 numbers[gets] = layer[gets]
                 undecided &= ~gets
@@ -205,7 +205,9 @@ def _in_order(offered: Iterable[PersistentVolume]) -> _Sorted:
     capacities = np.array([value(size) for size in sizes], np.int64)
     classes, class_of = _numbered(volume.spec.storage_class_name for volume in volumes)
     traits, traits_of = _numbered(_traits(volume.spec) for volume in volumes)
-    return _Sorted(volumes, sizes, capacities, classes, class_of, traits, traits_of, Spots(map(_place, volumes)))
+    return _Sorted(
+        volumes, sizes, capacities, classes, class_of, traits, traits_of, AccessiblePlaces(map(_place, volumes))
+    )
 
 
 def _numbered(values: Iterable[T]) -> tuple[list[T], Numbers]:
@@ -228,7 +230,7 @@ def _available(volume: PersistentVolume) -> bool:
 
 
 def _lasting(volume: PersistentVolume) -> tuple[object, ...]:
-    """What the place of a volume on the shelf depends on."""
+    """What the place of a volume in the order depends on."""
     return _size(volume), volume.spec.storage_class_name, _traits(volume.spec), volume.spec.node_affinity
 
 
