@@ -163,8 +163,8 @@ def _weather(random: Random, number: int) -> tuple[Any, ...]:
 
 
 def _bindings_fail(random: Random, number: int) -> tuple[Any, ...]:
-    """Everybody's, refused or without an answer, for a while."""
-    what = random.choice(({"broken": 1.0, "unanswered": 0.7}, {"refusals": 0.7}))
+    """Everybody's, for a while: refused, or without an answer while watches are late, too."""
+    what = random.choice(({"broken": 1.0, "unanswered": 0.7, "lag": 8.0}, {"refusals": 0.7}))
     return (1.0, random.uniform(5.0, 25.0), tuple(sorted(what.items())), "/binding")
 
 

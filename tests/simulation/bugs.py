@@ -49,7 +49,7 @@ BUGS = {
         '_Metadata(pod.namespace, pod.name, "")',
     ),
     "a Binding without an answer counts as failed": Bug(
-        "muster.operator.kube.bindings", "if unsure and not isinstance(error, Fenced):", "if False:"
+        "muster.operator.kube.bindings", "if unsure and not isinstance(error, Fenced):", "if False:", "unanswered"
     ),
     "a trial that leaves a pod behind": Bug(
         "muster.framework.snapshot.snapshot", "while self._take_back():", "while False:"
