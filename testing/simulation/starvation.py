@@ -14,6 +14,9 @@ them is the first, the first starts by
     oldest + starts_within(after, max(longest, still - oldest))
 
 unless something of this changes again: then it is counted from there.
+
+The wait is counted by the leader's clock. One that is ahead of the API server's counts what was written before as so
+much older, so `oldest` is as much earlier: a clock that is wrong is none of what the bound holds under.
 """
 
 from __future__ import annotations
@@ -68,13 +71,17 @@ class Starvation:
             self._before, self._still = stays, now
         if first is None:
             return
-        oldest = min(each.since for each in wait)
+        oldest = min(each.since for each in wait) - self._ahead()
         within = starts_within(self._patience.after, max(self._patience.longest, self._still - oldest))
         if now > first.since + self._patience.after:
             self.helped.add(first.name)
         if now > oldest + within + _EVERY_SECONDS:
             yield f"{first} wait for {now - first.since:.0f} s, and could be helped since {now - self._still:.0f} s"
             self._still = now
+
+    def _ahead(self) -> float:
+        """How far the leader's clock is ahead of the API server's."""
+        return max((replica.jump for replica in self._replicas if replica.leads and replica.jump > 0), default=0.0)
 
     def _first(self, wait: Sequence[Claimant]) -> Claimant | None:
         """Of those that can be helped, the most important that has waited longest."""
