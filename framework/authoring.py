@@ -68,7 +68,7 @@ class PerSignature(Generic[T]):
 
 
 class SignatureCache(Generic[T]):
-    """The same for values that depend on something else besides, such as the pod's labels: `most` at once.
+    """Values by pod signature and by something else besides, such as the pod's labels: `most` at once.
 
     A value must not hold on to the signature either. Those of the signatures met first are forgotten first.
     """

@@ -2,7 +2,7 @@
 
 Deciding is pure: PreEnqueue, PreFilter, Filter, PostFilter, PreScore, Score and `GroupPlugin.reject_group` are asked
 by `why`, `explain` and `simulate`, too, any number of times, and nothing that they do may outlive the answer. What a
-plugin has to do about a decision (deny a group for a while, evict a victim, arm a timer, tell its controller) it does
+plugin has to do about a decision (deny a group for a while, evict a victim, arm a timer, notify its controller) it does
 here: whoever acts on the decision calls these methods, and nobody else does. What PreFilter or PostFilter found out and
 a follower needs is handed on in the attempt's `CycleState`.
 """
@@ -50,7 +50,7 @@ class PodDecision:
 
     @property
     def left_alone(self) -> bool:
-        """Whether it tells nothing new: why the pod's group was refused before holds as it did then."""
+        """Whether it says nothing new: the reason for which the pod's group was refused before still holds."""
         return self.state.get(LEFT_ALONE) is not None
 
 

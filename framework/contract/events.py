@@ -267,7 +267,7 @@ def pod_update_events(old: PodInfo, new: PodInfo) -> tuple[ClusterEvent, ...]:
 
 
 def assigned_pod_update_events(old: PodInfo, new: PodInfo) -> tuple[ClusterEvent, ...]:
-    """The same for a pod that has a node."""
+    """The events that the update of a pod with a node amounts to; see `pod_update_events`."""
     return tuple(_OF_ASSIGNED[event] for event in pod_update_events(old, new))
 
 

@@ -27,9 +27,9 @@ class GroupPlugin(Plugin[Args]):
     """The kind of its groups' objects, so that people are shown them; None for groups that have no object."""
 
     terse: ClassVar[bool] = False
-    """Whether all members are told alike what came of preemption, and nothing where there is nobody to evict.
+    """Whether all members get the same message about preemption, and none where there is no pod to evict.
 
-    Else it is told as kube-scheduler does: always, but not to members that were not tried any more.
+    If not, messages are kube-scheduler's: always one, but none for members that were not tried any more.
     """
 
     @abstractmethod
@@ -52,7 +52,7 @@ class GroupPlugin(Plugin[Args]):
         """
 
     def fault(self, group: str) -> str | None:
-        """Why the group's pods cannot be one group; then none is tried, and all are told. Pure."""
+        """Why the group's pods cannot be one group; then none is tried, and all get it as their reason. Pure."""
         return None
 
     @abstractmethod
@@ -72,7 +72,7 @@ class GroupPlugin(Plugin[Args]):
     def reject_trial(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
     ) -> Status:
-        """The same of a trial without pods that may be evicted: what people are told of it, and only there.
+        """The status that describes a trial without pods that may be evicted; only for messages.
 
         Unless it is overridden, why the first member did not fit. Pure.
 
@@ -114,7 +114,7 @@ class GroupPlugin(Plugin[Args]):
         raise NotImplementedError
 
     def reject_part(self, part: Part, cause: Shortage | Status | None) -> Status:
-        """What a part is told that did not fit, for what it lacks or for the error of a member or a part. Pure.
+        """The status of a part that did not fit, by what it lacks or by the error of a member or a part. Pure.
 
         Asked of plugins that have trees; without a cause when the tree has what it needs and no other member fits.
 
@@ -132,7 +132,7 @@ class GroupPlugin(Plugin[Args]):
         return all(pod.pod.spec.preemption_policy != "Never" for pod in waiting)
 
     def uid(self, group: str) -> str:
-        """The UID of the group's object, for what people are told."""
+        """The UID of the group's object, for messages."""
         return group
 
 

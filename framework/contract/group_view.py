@@ -51,7 +51,7 @@ class GroupStatus:
 
 
 class JoiningPod(Protocol):
-    """What tells which group a pod is in, of a whole pod or of one that has ended."""
+    """The fields that say which group a pod is in, of a whole pod or of one that has ended."""
 
     @property
     def metadata(self) -> ObjectMeta:
@@ -81,7 +81,7 @@ class GroupKind(ABC, Generic[G]):
         objects: the groups, as they are read.
         composites: the groups of groups that its groups may be parts of, if there are such.
         short_names: what else people call the kind, besides `kind` and `plural`.
-        tag: a word that tells its groups from those of other kinds where both are shown; "" for none.
+        tag: a word that distinguishes its groups from those of other kinds where both are shown; "" for none.
         annotations: the keys under Muster's prefix that its objects, and those of `composites`, may carry.
         fields: by part of an object, the struct that has all of the part's fields; empty where the official client
             knows the kind.
@@ -105,7 +105,7 @@ class GroupKind(ABC, Generic[G]):
         """`namespace/name` of the pod's group; None for a pod of no group of this kind."""
 
     def selectors(self, name: str) -> Sequence[str]:
-        """Label selectors that find the members of the group of this name; empty where labels do not tell."""
+        """Label selectors that find the members of the group of this name; empty where labels do not say."""
         return ()
 
     @abstractmethod
@@ -171,7 +171,7 @@ class GroupView:
 
     @property
     def priority(self) -> int:
-        """That of its most important member."""
+        """The priority of its most important member."""
         return max((pod.spec.priority or 0 for pod in self.members), default=0)
 
     @property

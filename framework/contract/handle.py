@@ -274,7 +274,7 @@ class Handle(Protocol):
         ...
 
     def paced(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-        """The same work for a task of its own within one of the plugin's, as by `asyncio.gather`.
+        """`work`, for a task of its own within one of the plugin's, as by `asyncio.gather`.
 
         No step of it is taken while a decision is under way, as of what is given to `spawn`.
         """

@@ -54,8 +54,8 @@ class Nominator(Protocol):
 class Trial(Protocol):
     """Pods put on nodes and taken off them for as long as a `with handle.trial()` lasts; then all is as before.
 
-    Each change is told to the PreFilterExtensions of the profile, which keep `state` true. The state is the caller's:
-    one that is used afterwards should be a clone.
+    Each change is reported to the PreFilterExtensions of the profile, which keep `state` true. The state is the
+    caller's: one that is used afterwards should be a clone.
     """
 
     def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:

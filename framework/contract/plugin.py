@@ -371,7 +371,7 @@ class BindPlugin(Plugin[Args]):
 
 
 class PostBindPlugin(Plugin[Args]):
-    """Is told of every pod that was bound."""
+    """Is called for every pod that was bound."""
 
     @abstractmethod
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:

@@ -1,6 +1,6 @@
 """What preemption for a whole group works with: the group, a trial of all that it lacks, and groups as victims.
 
-The runtime implements `PodGroupTrial` and gives it to `PodGroupPostFilterPlugin`s; the plugins that know groups tell
+The runtime implements `PodGroupTrial` and gives it to `PodGroupPostFilterPlugin`s; the plugins that know groups say
 through `DisruptionPlugin` (see `group`) which pods may not be evicted without others.
 """
 
@@ -35,7 +35,7 @@ class PodGroupInfo:
         missing: how many of them must get one.
         priority: what victims have to be below.
         may_preempt: whether it may evict anybody.
-        terse: whether it is told nothing where there is nobody to evict, see `GroupPlugin.terse`.
+        terse: whether it gets no message where there is no pod to evict, see `GroupPlugin.terse`.
     """
 
     key: str
@@ -52,7 +52,7 @@ class DisruptionUnit:
     """Pods that run and need one another.
 
     Attributes:
-        key: tells it from others.
+        key: distinguishes it from others.
         pods: all of them that hold a node, reserved or bound.
         priority: what a preemptor's has to exceed to evict any of them.
         spare: so many of them may be evicted and the others go on; one more, and all have to go.

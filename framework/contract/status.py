@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 LONGEST = 1 << 12
-"""Characters of a text that are told: a pod may ask for thousands of things that no node has."""
+"""Characters of a text in a message: a pod may ask for thousands of things that no node has."""
 
 
 def cut(text: str) -> str:
-    """The text, or its beginning where it is too long to be told."""
+    """The text, or its beginning where it is too long for a message."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
@@ -121,11 +121,11 @@ class Status:
         return ", ".join(texts)
 
     def by(self, plugin: str) -> Status:
-        """The same status stamped with the plugin that gave it."""
+        """This status, stamped with the plugin that gave it."""
         return self if self.plugin == plugin else replace(self, plugin=plugin)
 
     def checked(self) -> Status:
-        """The same status, each reason cut where it is too long to be told.
+        """This status, with each reason cut that is too long for a message.
 
         Raises TypeError for one that was made of anything but a code, texts and an exception.
         """

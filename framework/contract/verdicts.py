@@ -1,4 +1,4 @@
-"""Verdicts: what a Filter plugin says of many nodes at once, what a whole run came to, and how it is told."""
+"""Verdicts: what a Filter plugin says of many nodes at once, what a whole run came to, and the message about it."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class GroupObject(Protocol):
 
     @property
     def annotations(self) -> Mapping[str, str]:
-        """Those that are read."""
+        """The annotations that are read."""
         ...
 
 
@@ -52,14 +52,14 @@ class GroupBook(ABC, Generic[G]):
     Attributes:
         members: who belongs to which group, and who holds a node.
         profiles: names of the schedulers that are profiles of ours.
-        may_tell: whether people are to be told something now. The process sets it: only when it leads and knows all.
+        may_report: whether Events are to be written now. The process sets it: only while it leads and is synced.
     """
 
     def __init__(self, group_key: Callable[[PodInfo], str | None], clock: Clock) -> None:
         self._clock = clock
         self.members = Members(group_key)
         self.profiles: set[str] = set()
-        self.may_tell: Callable[[], bool] = lambda: True
+        self.may_report: Callable[[], bool] = lambda: True
         self._groups: dict[str, G] = {}
         self._readers: list[Callable[[str], None]] = []
 
@@ -72,7 +72,7 @@ class GroupBook(ABC, Generic[G]):
         return self._groups.get(group)
 
     def object_of(self, group: str) -> GroupObject | None:
-        """The same, also of a group that consists of groups."""
+        """The object of a group, also of one that consists of groups."""
         return self.get(group)
 
     def __contains__(self, group: object) -> bool:
@@ -109,7 +109,7 @@ class GroupBook(ABC, Generic[G]):
         return HealingPolicy.KEEP if found is None else healing_policy(found.annotations)
 
     def reporter(self) -> GroupReporter | None:
-        """A new reporter on these groups; None where people are told nothing of them."""
+        """A new reporter on these groups; None where nothing is reported of them."""
         return None
 
     def tree_around(self, group: str) -> Part | None:

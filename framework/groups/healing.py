@@ -24,9 +24,9 @@ class HealingPolicy(StrEnum):
     KEEP = "Keep"
     """Nothing: they go on, and a successor joins them."""
     RESTART = "Restart"
-    """They cannot go on: they are evicted, so that the owner makes all anew."""
+    """The others cannot go on: they are evicted, so that the owner creates all anew."""
     SHRINK = "Shrink"
-    """They go on as long as the quorum is left; then they are evicted."""
+    """The others go on as long as the quorum is left; then they are evicted."""
 
 
 def healing_policy(*annotations: Mapping[str, str]) -> HealingPolicy:

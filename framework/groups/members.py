@@ -6,7 +6,7 @@ deleted do not count: the capacity they leave is for their successors. Places ar
 group or goes while it is being bound takes its place along.
 
 A pod that ends leaves the pod informer and comes among those that have ended through another watch, in either order. In
-between it is unaccounted for, and the counts of its group are not to be told.
+between it is unaccounted for, and the counts of its group are not to be reported.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ _NOBODY = _Group()
 class Members:
     """The members of all groups, by `namespace/name` of the group and by UID.
 
-    `group_of` tells from a pod alone which group it wants to belong to.
+    `group_of` reads from a pod alone which group it wants to belong to.
     """
 
     def __init__(self, group_of: Callable[[PodInfo], str | None]) -> None:
@@ -103,7 +103,7 @@ class Members:
     # What happens.
 
     def follow(self, old: PodInfo | None, new: PodInfo | None) -> bool:
-        """A pod that has not ended came, changed or went. Whether anything changed that counts tell of."""
+        """A pod that has not ended came, changed or went. Whether anything changed that counts."""
         gone = old is not None and (new is None or new.uid != old.uid) and self._leave(old, vanished=True)
         if new is None:
             return gone

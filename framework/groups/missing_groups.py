@@ -30,10 +30,10 @@ class KnownGroups(Protocol):
     """A plugin's groups.
 
     Attributes:
-        may_tell: whether Events are to be written now.
+        may_report: whether Events are to be written now.
     """
 
-    may_tell: Callable[[], bool]
+    may_report: Callable[[], bool]
 
     def __contains__(self, group: object, /) -> bool:
         """Whether there is such a group."""
@@ -47,41 +47,41 @@ class MissingGroups:
         self._groups = groups
         self._text = text
         self._handle = handle
-        self._untold: dict[str, _Waiting] = {}
-        self._told: dict[str, str] = {}
+        self._pending: dict[str, _Waiting] = {}
+        self._reported: dict[str, str] = {}
         self._looking = False
 
     def kept_out(self, pod: PodInfo, group: str) -> None:
         """The pod waits for a group that does not exist."""
-        untold = self._untold.get(pod.uid)
-        if group in (self._told.get(pod.uid), untold.group if untold is not None else None):
+        pending = self._pending.get(pod.uid)
+        if group in (self._reported.get(pod.uid), pending.group if pending is not None else None):
             return
-        self._untold[pod.uid] = _Waiting(pod, group, self._handle.clock.now())
+        self._pending[pod.uid] = _Waiting(pod, group, self._handle.clock.now())
         self._look_later()
 
     def waits_no_more(self, uid: str) -> None:
         """The pod's group exists, or the pod is gone."""
-        self._untold.pop(uid, None)
-        self._told.pop(uid, None)
+        self._pending.pop(uid, None)
+        self._reported.pop(uid, None)
 
     def _look_later(self) -> None:
-        if self._untold and not self._looking:
+        if self._pending and not self._looking:
             self._looking = True
             self._handle.clock.call_later(_PATIENCE_SECONDS, self._look)
 
     def _look(self) -> None:
         self._looking = False
-        if self._groups.may_tell():
+        if self._groups.may_report():
             patient_since = self._handle.clock.now() - _PATIENCE_SECONDS + _SLACK_SECONDS
-            for uid, waiting in [*self._untold.items()]:
+            for uid, waiting in [*self._pending.items()]:
                 if waiting.since <= patient_since:
-                    del self._untold[uid]
-                    self._tell(waiting)
+                    del self._pending[uid]
+                    self._report(waiting)
         self._look_later()
 
-    def _tell(self, waiting: _Waiting) -> None:
+    def _report(self, waiting: _Waiting) -> None:
         pod, group, _ = waiting
         if group not in self._groups:
-            self._told[pod.uid] = group
+            self._reported[pod.uid] = group
             text = self._text(group)
             self._handle.events.event(pod, kind="Warning", reason="FailedScheduling", action="Scheduling", note=text)

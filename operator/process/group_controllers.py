@@ -31,14 +31,14 @@ def group_controllers(process: Process) -> list[GroupWorker]:
         timing=process.timing,
     )
 
-    def may_tell() -> bool:
+    def may_report() -> bool:
         return leading() and process.watches.missing() is None
 
     books = process.engine.books()
     for kind in process.groups:
         book = books.get(kind.plugin)
         if book is not None:
-            book.may_tell = may_tell
+            book.may_report = may_report
             keeper = StatusController(book, kind, book.reporter(), ports)
             controllers += keeper, Healer(book, kind, ports, keeper.ended), AnnotationFaults(book, kind, ports)
     return controllers

@@ -80,7 +80,7 @@ async def test_a_pod_that_goes_before_it_was_told_is_not_told(world: World) -> N
 
 async def test_nobody_is_told_before_the_process_may_tell_and_everybody_afterwards(world: World) -> None:
     telling = False
-    world.groups.may_tell = lambda: telling
+    world.groups.may_report = lambda: telling
     world.add(*make_members("late", 2))
     keys = world.add(*make_members("g", 2))
     await world.run(60)
