@@ -5,15 +5,14 @@ for pods. The plugins that need a controller to undo what they do (TaintNodesByC
 out, as is ServiceAccount.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Protocol
 
 from muster.sandbox.errors import forbidden, not_found
 from muster.sandbox.kinds import COMPOSITE_POD_GROUPS, NAMESPACES, NATIVE_POD_GROUPS, NODES, PODS, PRIORITY_CLASSES
+from muster.sandbox.ledger import Entry
 from muster.sandbox.objects import Object, metadata, name_of, namespace_of, with_defaults, with_metadata
 from muster.sandbox.registry import Kind
-
-if TYPE_CHECKING:
-    from muster.sandbox.store import Store
 
 _TOPOLOGY_LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 _DEFAULT_TOLERATIONS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -21,7 +20,19 @@ _TOLERATION_SECONDS = 300
 _PREEMPT = "PreemptLowerPriority"
 
 
-def admit(store: "Store", kind: Kind, obj: Object) -> Object:
+class Stored(Protocol):
+    """The objects that there are, which admission looks at."""
+
+    def find(self, kind: Kind, name: str, /) -> Entry | None:
+        """The newest version of an object that has no namespace, or None."""
+        ...
+
+    def objects(self, kind: Kind, /) -> Iterable[Object]:
+        """All objects of a kind."""
+        ...
+
+
+def admit(store: Stored, kind: Kind, obj: Object) -> Object:
     """A new object as admission leaves it; 404 for a namespace that is not there, 403 for what is not allowed."""
     if kind.namespaced:
         _require_namespace(store, kind, obj)
@@ -44,14 +55,14 @@ def admit_update(kind: Kind, new: Object, old: Object) -> Object:
     return new | {"spec": _with_tolerations(with_defaults(new.get("spec"), kept))}
 
 
-def topology_labels(store: "Store", node: str) -> Object:
+def topology_labels(store: Stored, node: str) -> Object:
     """The zone and region of a node, which its pods get as labels; nothing for a node that is not known."""
     entry = store.find(NODES, node)
     labels = (metadata(entry.obj).get("labels") or {}) if entry else {}
     return {key: labels[key] for key in _TOPOLOGY_LABELS if key in labels}
 
 
-def _require_namespace(store: "Store", kind: Kind, obj: Object) -> None:
+def _require_namespace(store: Stored, kind: Kind, obj: Object) -> None:
     namespace = namespace_of(obj)
     entry = store.find(NAMESPACES, namespace)
     if entry is None:
@@ -61,7 +72,7 @@ def _require_namespace(store: "Store", kind: Kind, obj: Object) -> None:
         raise forbidden(kind, name_of(obj), why)
 
 
-def _with_priority(store: "Store", pod: Object) -> Object:
+def _with_priority(store: Stored, pod: Object) -> Object:
     """The spec of a pod with the priority and policy that its class, or the default one, gives it."""
     spec = pod.get("spec") or {}
     chosen = _priority_class(store, PODS, pod)
@@ -82,7 +93,7 @@ def _with_priority(store: "Store", pod: Object) -> Object:
     return spec | named | {"priority": priority, "preemptionPolicy": policy}
 
 
-def _with_group_priority(store: "Store", kind: Kind, group: Object) -> Object:
+def _with_group_priority(store: Stored, kind: Kind, group: Object) -> Object:
     """The spec of a native group, of pods or of groups, with the priority that its class, or the default, gives it."""
     spec = group.get("spec") or {}
     chosen = _priority_class(store, kind, group)
@@ -97,7 +108,7 @@ def _with_group_priority(store: "Store", kind: Kind, group: Object) -> Object:
     return spec | named | {"priority": priority}
 
 
-def _priority_class(store: "Store", kind: Kind, obj: Object) -> Object | None:
+def _priority_class(store: Stored, kind: Kind, obj: Object) -> Object | None:
     name = (obj.get("spec") or {}).get("priorityClassName")
     if name:
         entry = store.find(PRIORITY_CLASSES, name)

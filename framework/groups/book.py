@@ -108,10 +108,6 @@ class GroupBook(ABC, Generic[G]):
         found = self._groups.get(group)
         return HealingPolicy.KEEP if found is None else healing_policy(found.annotations)
 
-    def reporter(self) -> GroupReporter | None:
-        """A new reporter on these groups; None where nothing is reported of them."""
-        return None
-
     def tree_around(self, group: str) -> Part | None:
         """The groups that this one is decided with, as they stand; None for one that is in no tree."""
         return None
@@ -162,6 +158,10 @@ class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[A
     def book(self) -> GroupBook[Any]:
         """The book, the same for the plugins of all profiles."""
         return self._groups
+
+    def reporter(self) -> GroupReporter | None:
+        """A new reporter on the book's groups; None where nothing is reported of them."""
+        return None
 
     def missing(self, group: str) -> int:
         """How many members must get a node at once."""

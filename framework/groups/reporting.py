@@ -1,4 +1,4 @@
-"""What people are told of groups: statuses to write and Events, as a plugin's book of groups decides it.
+"""What people are told of groups: statuses to write and Events, as the plugin that keeps their book decides it.
 
 The process asks: one worker for each kind of groups, which writes a group at most once a second, and only while the
 process leads. The reporter is pure but for what it remembers of what was written.

@@ -1,9 +1,9 @@
 """Keeps the statuses of groups of one kind true, and tells people what became of them.
 
 The plugin's book knows, from the process's informers, which groups there are, who their members are and what was
-decided, and marks each group of which any of that changed; all that is followed here is how members end. One worker has
-the book's `GroupReporter` say what is new of a group, and writes it, at most once a second a group and only while this
-process leads. What the server does not take is put off; when it takes nothing at all, every group waits.
+decided, and marks each group of which any of that changed; all that is followed here is how members end. One worker
+asks the plugin's `GroupReporter` what is new of a group, and writes it, at most once a second a group and only while
+this process leads. What the server does not take is put off; when it takes nothing at all, every group waits.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from muster.framework.groups.book import GroupBookPlugin
 from muster.operator.podgroups.annotation_faults import AnnotationFaults
 from muster.operator.podgroups.healing import Healer
 from muster.operator.podgroups.status_controller import StatusController
@@ -34,11 +35,12 @@ def group_controllers(process: Process) -> list[GroupWorker]:
     def may_report() -> bool:
         return leading() and process.watches.missing() is None
 
-    books = process.engine.books()
+    plugins = {each.name: each for each in process.engine.plugins(GroupBookPlugin)}
     for kind in process.groups:
-        book = books.get(kind.plugin)
-        if book is not None:
+        plugin = plugins.get(kind.plugin)
+        if plugin is not None:
+            book = plugin.book
             book.may_report = may_report
-            keeper = StatusController(book, kind, book.reporter(), ports)
+            keeper = StatusController(book, kind, plugin.reporter(), ports)
             controllers += keeper, Healer(book, kind, ports, keeper.ended), AnnotationFaults(book, kind, ports)
     return controllers

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from cachetools import TTLCache
 
 from muster.framework.contract import MAX_WAIT_SECONDS, Clock, Disruption, Topology, WaitingPods
-from muster.framework.groups import GroupBook, GroupReporter
+from muster.framework.groups import GroupBook
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 
@@ -24,7 +24,6 @@ from .announcements import Announcement, Announcements, Reason
 from .api import PodGroup, group_key
 from .args import DEFAULT_WAIT_SECONDS, CoschedulingArgs
 from .disruption import DisruptionMode, mode_of
-from .reporting import PodGroupReporter
 from .reservations import Reservations
 from .topology import topology_of
 from .waiting_members import WaitingMembers
@@ -102,10 +101,6 @@ class PodGroups(GroupBook[PodGroup]):
         self._denied: TTLCache[str, bool] = _cache(args.denied_pg_expiration_time_seconds, clock)
         self._backed_off: TTLCache[str, bool] = _cache(args.pod_group_backoff_seconds, clock)
         self._permitted: TTLCache[str, bool] = _cache(self._default_wait(), clock)
-
-    def reporter(self) -> GroupReporter:
-        """See `PodGroupReporter`."""
-        return PodGroupReporter(self, self._clock)
 
     # What the watches saw.
 

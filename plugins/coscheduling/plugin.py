@@ -40,7 +40,7 @@ from muster.framework.contract import (
     Wait,
     with_preemption,
 )
-from muster.framework.groups import GroupBookPlugin, MemberNominations, MissingGroups
+from muster.framework.groups import GroupBookPlugin, GroupReporter, MemberNominations, MissingGroups
 
 from . import messages
 from .activation import SLACK_SECONDS, Activation
@@ -51,6 +51,7 @@ from .groups import PodGroups
 from .kind import POD_GROUP_KIND
 from .prefilter import Finding, GroupPreFilter
 from .recorded import RECORDED
+from .reporting import PodGroupReporter
 from .topology import AnnotationError
 
 SHARED = NAME
@@ -150,6 +151,10 @@ class Coscheduling(
         self._missing.waits_no_more(pod.uid)
         if status is None and group is not None and self._groups.state(group).was_incomplete:
             self._activation.member_came(group)
+
+    def reporter(self) -> GroupReporter:
+        """See `PodGroupReporter`."""
+        return PodGroupReporter(self._groups, self.handle.clock)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """See `Activation`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from muster.framework.contract import COMPOSITE_PREFIX, Clock, Disruption, Part, Topology
-from muster.framework.groups import EndedMember, GroupBook, GroupReporter, HealingPolicy, healing_policy
+from muster.framework.groups import EndedMember, GroupBook, HealingPolicy, healing_policy
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
@@ -17,7 +17,6 @@ from .api import PodGroup, PodGroupSpec, group_key
 from .composite_api import CompositePodGroup, CompositePodGroupSpec
 from .conditions import Reason, Said
 from .hierarchy import Hierarchy, is_root, topology_of
-from .reporting import NativePodGroupReporter
 from .validation import fault
 
 
@@ -200,10 +199,6 @@ class Groups(GroupBook[PodGroup]):
     def tree_around(self, group: str) -> Part | None:
         """The hierarchy that a PodGroup is in."""
         return self.tree(self.whole(group))
-
-    def reporter(self) -> GroupReporter:
-        """See `NativePodGroupReporter`."""
-        return NativePodGroupReporter(self, self._clock)
 
     def falling_with(self, group: str) -> Sequence[str]:
         """The other parts of its hierarchy that cannot go on when it cannot."""

@@ -33,7 +33,7 @@ from muster.framework.contract import (
     Status,
     Topology,
 )
-from muster.framework.groups import GroupBookPlugin, MemberNominations, MissingGroups
+from muster.framework.groups import GroupBookPlugin, GroupReporter, MemberNominations, MissingGroups
 
 from . import messages
 from .api import NAME, NEVER, POD_GROUPS, PodGroup, group_key
@@ -43,6 +43,7 @@ from .groups import Groups
 from .hierarchy import is_root
 from .kind import NATIVE_POD_GROUP_KIND
 from .recorded import RECORDED
+from .reporting import NativePodGroupReporter
 from .validation import fault
 
 SHARED = NAME
@@ -152,6 +153,10 @@ class GangScheduling(
         found = self._groups.object_of(group)
         policy = None if found is None else found.spec.preemption_policy
         return super().may_preempt(group, waiting) if policy is None else policy != NEVER
+
+    def reporter(self) -> GroupReporter:
+        """See `NativePodGroupReporter`."""
+        return NativePodGroupReporter(self._groups, self.handle.clock)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """None: the plugin sees what happens to a group and its pods itself, and activates the one that it concerns."""

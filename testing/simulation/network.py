@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from random import Random
-from typing import Protocol
 
 import msgspec
 
@@ -21,16 +20,7 @@ from muster.operator.kube.transport import Reply
 
 from .loop import Owner, SimulatedLoop
 from .server import Answer, Request, SimulatedServer
-from .streams import SimulatedStream
-
-CarryOut = Callable[[Request], Answer]
-
-
-class Record(Protocol):
-    """Is told of all that has to be the same with the same seed."""
-
-    def __call__(self, line: str, *bodies: bytes) -> None:
-        """`line` is for people, too; `bodies` are what was sent with it."""
+from .streams import CarryOut, Record, SimulatedStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +148,10 @@ class SimulatedTransport:
     def travel(self) -> float:
         """How long something takes on its way."""
         return self.random.random() * self.weather.latency
+
+    def lag(self) -> float:
+        """How long it takes until a watch looks at what has changed."""
+        return self.random.random() * self.weather.lag
 
     def cut(self) -> None:
         """Break all watches off."""

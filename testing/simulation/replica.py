@@ -17,8 +17,9 @@ from muster.operator.process.process import Process
 from muster.operator.process.settings import Assembly
 
 from .loop import Owner, SimulatedLoop
-from .network import Record, SimulatedTransport, Weather
+from .network import SimulatedTransport, Weather
 from .server import SimulatedServer
+from .streams import Record
 
 _RESTART_SECONDS = 3.0
 

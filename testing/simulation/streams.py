@@ -9,27 +9,68 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Self
+from typing import Protocol, Self
 
 from muster.operator.kube.errors import TimedOut, Unreachable, error_from_response
 from muster.sandbox.errors import ApiError
 from muster.sandbox.registry import stored_as
 from muster.sandbox.watching import ERROR, Watch, WatchEvent
 
-from .server import Answer, Request, line, refused
-
-if TYPE_CHECKING:
-    from .network import SimulatedTransport
+from .loop import Owner, SimulatedLoop
+from .server import Answer, Request, SimulatedServer, line, refused
 
 _BOOKMARK_SECONDS = 60.0
 _LIFETIME = 1800.0
 
 
+CarryOut = Callable[[Request], Answer]
+
+
+class Record(Protocol):
+    """Is told of all that has to be the same with the same seed."""
+
+    def __call__(self, line: str, *bodies: bytes) -> None:
+        """`line` is for people, too; `bodies` are what was sent with it."""
+
+
+class Way(Protocol):
+    """The way of a process to the server, on which its watches travel.
+
+    Attributes:
+        server, loop, backbone: the other end, and whose loop and context carry what is on its way.
+        record: is told of all that arrives.
+        silent: whether nothing gets through.
+        streams: the watches that are open.
+    """
+
+    server: SimulatedServer
+    loop: SimulatedLoop
+    backbone: Owner
+    record: Record
+    silent: bool
+    streams: dict[SimulatedStream, None]
+
+    async def exchange(
+        self, request: Request, may_send: Callable[[], bool] | None = None, carry_out: CarryOut | None = None
+    ) -> Answer:
+        """A request and its answer."""
+        ...
+
+    def travel(self) -> float:
+        """How long something takes on its way."""
+        ...
+
+    def lag(self) -> float:
+        """How long it takes until a watch looks at what has changed."""
+        ...
+
+
 class SimulatedStream:
     """A watch: a context, and in it an iterator of chunks of bytes."""
 
-    def __init__(self, transport: SimulatedTransport, request: Request, silence: float) -> None:
+    def __init__(self, transport: Way, request: Request, silence: float) -> None:
         self._transport = transport
         self._request = request
         self._silence = silence
@@ -120,8 +161,7 @@ class SimulatedStream:
     def _changed(self) -> None:
         if not self._looking:
             self._looking = True
-            lag = self._transport.random.random() * self._transport.weather.lag
-            self._transport.loop.call_later(lag, self._look, context=self._transport.backbone.context)
+            self._transport.loop.call_later(self._transport.lag(), self._look, context=self._transport.backbone.context)
 
     def _look(self) -> None:
         self._looking = False

@@ -30,11 +30,11 @@ from muster.testing.builders import PodDict, make_node, make_pod
 from .acts import NODE_CPU, RACK, ZONE, Act
 from .loop import SimulatedLoop
 from .members import APP, URGENT, group_of, member_of, one_of
-from .network import Record
 from .owners import Owners
 from .passing import AT_ONCE, NAMESPACE
 from .replica import Replica
 from .server import SimulatedServer
+from .streams import Record
 from .traits import REQUIRED, Traits, annotations_of, labelled_spec, native_spec
 
 T = TypeVar("T")

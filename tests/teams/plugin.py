@@ -150,10 +150,6 @@ class TeamBook(GroupBook[Team]):
         now = self._clock.now()
         return now - self._seen.get(group, now)
 
-    def reporter(self) -> GroupReporter:
-        """See `TeamReporter`."""
-        return TeamReporter(self)
-
 
 class TeamReporter(GroupReporter):
     """Writes whether the team plays."""
@@ -195,6 +191,10 @@ class Teams(GroupBookPlugin, PreEnqueuePlugin, PostBindPlugin, ObjectFollower, D
     def __init__(self, args: BaseModel | None, handle: Handle) -> None:
         super().__init__(args, handle)
         self._groups: TeamBook = handle.shared(self.name, lambda: TeamBook(handle.clock))
+
+    def reporter(self) -> GroupReporter:
+        """See `TeamReporter`."""
+        return TeamReporter(self._groups)
 
     def group_of(self, pod: PodInfo) -> str | None:
         """A team that is not complete is tried as one."""

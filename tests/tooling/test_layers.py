@@ -22,6 +22,7 @@ TESTING_OF_OTHERS = "Only tests use what tests are made of"
 PUBLIC = "Muster's plugins import what the plugins of others can"
 FAMILIES = "A plugin family knows no other family"
 INNER = "Inside the engine each layer knows those below it"
+CYCLES = "No module imports one that imports it"
 PROCESS = "Inside the process each layer knows those below it"
 LAYER_NAMES = (
     *("scheduler", "runtime", "queue", "cache", "groups", "authoring"),
@@ -123,3 +124,13 @@ def test_an_import_against_a_contract_is_found(tmp_path: Path, path: str, conten
 
     assert result.returncode == 1
     assert [line.startswith(contract) for line in result.stdout.splitlines() if " BROKEN" in line] == [True]
+
+
+def test_modules_that_import_each_other_are_found(tmp_path: Path) -> None:
+    one, other = "import muster.sandbox.other", "import muster.sandbox.one"
+    write_tree(tmp_path, {"sandbox/one.py": one, "sandbox/other.py": other})
+
+    result = lint_imports(tmp_path)
+
+    assert result.returncode == 1
+    assert [line.startswith(CYCLES) for line in result.stdout.splitlines() if " BROKEN" in line] == [True]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from .activation import Activation, Evaluate
 from .errors import CompileError, EvaluationError, no_such_overload
@@ -13,10 +13,24 @@ from .operators import boolean
 from .parser import Call, Name, Node
 from .values import OptionalValue
 
-if TYPE_CHECKING:  # the compiler imports the table below
-    from .compiler import Compiler
 
-Macro: TypeAlias = "Callable[[Compiler, Call], Evaluate]"
+class Scope(Protocol):
+    """What a macro compiles its arguments with: the compiler, and the variables that it knows."""
+
+    def within(self, *names: str) -> Scope:
+        """The same with more variables."""
+        ...
+
+    def compile(self, node: Node) -> Evaluate:
+        """Raises CompileError."""
+        ...
+
+    def present(self, node: Node) -> Evaluate:
+        """`has(node)`."""
+        ...
+
+
+Macro: TypeAlias = Callable[[Scope, Call], Evaluate]
 
 
 def _variable(node: Node) -> str:
@@ -41,7 +55,7 @@ Fold: TypeAlias = Callable[[Iterator[tuple[Any, ...]], Activation, list[Evaluate
 def _quantifier(fold: Fold, variables: int) -> Macro:
     """A macro over a container: names of variables first, then expressions in which they are known."""
 
-    def build(compiler: Compiler, call: Call) -> Evaluate:
+    def build(compiler: Scope, call: Call) -> Evaluate:
         if call.target is None:
             raise CompileError(f"undeclared reference to '{call.function}' (in container '')")
         names = [_variable(node) for node in call.arguments[:variables]]
@@ -116,7 +130,7 @@ def _sort_by(items: Iterator[tuple[Any, ...]], activation: Activation, bodies: l
     return [item for _, item in ordered(keyed, key=lambda pair: pair[0])]
 
 
-def _bind(compiler: Compiler, call: Call) -> Evaluate:
+def _bind(compiler: Scope, call: Call) -> Evaluate:
     """`cel.bind(name, value, expression)`."""
     name = _variable(call.arguments[0])
     value, body = compiler.compile(call.arguments[1]), compiler.within(name).compile(call.arguments[2])
@@ -133,7 +147,7 @@ def _bind(compiler: Compiler, call: Call) -> Evaluate:
     return evaluate
 
 
-def _optional(compiler: Compiler, call: Call, *, flat: bool) -> Evaluate:
+def _optional(compiler: Scope, call: Call, *, flat: bool) -> Evaluate:
     """`optMap` and `optFlatMap`."""
     if call.target is None:
         raise CompileError(f"undeclared reference to '{call.function}' (in container '')")
@@ -161,7 +175,7 @@ def _optional(compiler: Compiler, call: Call, *, flat: bool) -> Evaluate:
     return evaluate
 
 
-def _has(compiler: Compiler, call: Call) -> Evaluate:
+def _has(compiler: Scope, call: Call) -> Evaluate:
     return compiler.present(call.arguments[0])
 
 

@@ -33,6 +33,7 @@ from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.kind import POD_GROUP_KIND
+from muster.plugins.coscheduling.reporting import PodGroupReporter
 from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
 from tests.deployed import define_pod_groups
@@ -121,7 +122,7 @@ async def control(kubeconfig: Path, admission: AdmissionServing | None = None) -
             Informer(client, kinds, Watched(onlooker.on_group)),
         )
         ports = WorkerPorts(client, recorder, clock, leading=lambda: True, synced=[pods.synced])
-        controller = StatusController(groups, POD_GROUP_KIND, groups.reporter(), ports)
+        controller = StatusController(groups, POD_GROUP_KIND, PodGroupReporter(groups, clock), ports)
         validating = None
         if admission is not None:
             login = partial(log_in, connection)

@@ -19,6 +19,7 @@ from muster.plugins.coscheduling.api import GROUP_LABELS, PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.kind import POD_GROUP_KIND
+from muster.plugins.coscheduling.reporting import PodGroupReporter
 
 from .groups import Clock, FakeClient, Recorder, told
 
@@ -43,7 +44,9 @@ class Stage:
     def begin(self) -> None:
         """A controller begins, be it after another."""
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: self.leads)
-        self.controller = StatusController(self.groups, POD_GROUP_KIND, self.groups.reporter(), ports)
+        self.controller = StatusController(
+            self.groups, POD_GROUP_KIND, PodGroupReporter(self.groups, self.clock), ports
+        )
 
     def hear(self, body: Mapping[str, Any]) -> None:
         """The informer sees a PodGroup."""
