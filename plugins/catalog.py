@@ -50,6 +50,8 @@ from .volumes.zone import VolumeZone
 __all__ = [
     "ALWAYS",
     "DEFAULTS",
+    "DEFAULT_SORT",
+    "GANGS",
     "GROUP",
     "IN_TREE",
     "KNOWN_UNIMPLEMENTED",
@@ -94,6 +96,12 @@ IN_TREE: Final[Mapping[str, type[Plugin]]] = MappingProxyType(
     {plugin.name: plugin for plugin, _ in _DEFAULT_PLUGINS} | {plugin.name: plugin for plugin in _OTHER_PLUGINS}
 )
 """The plugins of this package by name."""
+
+GANGS: Final = Coscheduling.name
+"""The plugin of PodGroups that people install, which runs where nobody gives a configuration."""
+
+DEFAULT_SORT: Final = PrioritySort.name
+"""The queue sort of kube-scheduler's default profile. A profile has one, and `GANGS` is one, too."""
 
 ALWAYS: Final = (PodLimits.name, Reservation.name)
 """Plugins that every profile runs, so that it may configure them without enabling them."""

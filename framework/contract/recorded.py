@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["Content", "Holds", "MapOf", "RecordedContents", "Renamer", "SpelledOutError"]
+__all__ = ["Content", "MapContent", "RecordedContents", "Renamer", "SpelledOutError", "TextKind"]
 
 
-class Holds(Enum):
+class TextKind(Enum):
     """What a text holds."""
 
     NAME = auto()
@@ -65,14 +65,14 @@ class Holds(Enum):
     """Something for each plugin by its name."""
 
 
-class MapOf(NamedTuple):
+class MapContent(NamedTuple):
     """A map: what its keys hold, and its values where they are texts."""
 
-    keys: Holds
-    values: Holds = Holds.KEPT
+    keys: TextKind
+    values: TextKind = TextKind.KEPT
 
 
-Content = Holds | MapOf
+Content = TextKind | MapContent
 
 
 class Renamer(Protocol):

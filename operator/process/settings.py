@@ -23,7 +23,16 @@ from muster.framework.config.problems import duplicate, required
 from muster.framework.config.validation import problems_of
 from muster.framework.contract.plugin import extension_points
 from muster.operator.podgroups.membership import GroupKinds
-from muster.plugins.catalog import ALWAYS, DEFAULTS, KNOWN_UNIMPLEMENTED, discover, group_kinds, guarded
+from muster.plugins.catalog import (
+    ALWAYS,
+    DEFAULT_SORT,
+    DEFAULTS,
+    GANGS,
+    KNOWN_UNIMPLEMENTED,
+    discover,
+    group_kinds,
+    guarded,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +43,6 @@ if TYPE_CHECKING:
 
 
 LEASE = "muster"
-_GANGS = "Coscheduling"
 _NAME_FLAG = "--scheduler-name"
 
 
@@ -78,9 +86,7 @@ def muster_configuration() -> KubeSchedulerConfiguration:
     Without a file a single process is meant, so no leader is elected.
     """
     configuration = with_leader_election(default_configuration(), False)
-    gangs = Plugins(
-        multi_point=PluginSet(enabled=(PluginName(name=_GANGS),), disabled=(PluginName(name="PrioritySort"),))
-    )
+    gangs = Plugins(multi_point=PluginSet(enabled=(PluginName(name=GANGS),), disabled=(PluginName(name=DEFAULT_SORT),)))
     profiles = tuple(profile.model_copy(update={"plugins": gangs}) for profile in configuration.profiles)
     return configuration.model_copy(update={"profiles": profiles})
 
@@ -154,8 +160,8 @@ def assemble(configuration: KubeSchedulerConfiguration) -> Assembly:
 
 def cautions(assembly: Assembly) -> Iterator[str]:
     """What is allowed and yet may not be what was meant, a sentence each."""
-    if not any(plugin.name == _GANGS for profile in assembly.profiles for plugin in chain(*profile.points.values())):
-        yield f"no profile enables {_GANGS}: PodGroups are not looked at, and their members are scheduled one by one"
+    if not any(plugin.name == GANGS for profile in assembly.profiles for plugin in chain(*profile.points.values())):
+        yield f"no profile enables {GANGS}: PodGroups are not looked at, and their members are scheduled one by one"
     for profile in assembly.profiles:
         if profile.unimplemented:
             names = ", ".join(profile.unimplemented)

@@ -19,22 +19,22 @@ from muster.framework.config import args
 from muster.framework.config.model import KubeSchedulerConfiguration, KubeSchedulerProfile, Plugin, PluginConfig
 from muster.framework.contract import Plugin as AnyPlugin
 from muster.framework.contract import whole_nodes
-from muster.framework.contract.recorded import Content, Holds, MapOf
+from muster.framework.contract.recorded import Content, MapContent, TextKind
 from muster.framework.groups.annotations import AnnotatedMeta
 from muster.framework.model import devices, label_selector, meta, node, pod, pod_relations, volume_sources, volumes
 from muster.framework.model import workloads as pods_of
 
 from . import events
 
-_NAME, _KEPT, _KEY = Holds.NAME, Holds.KEPT, Holds.KEY
-_LABELS = MapOf(_KEY, _NAME)
-_AMOUNTS = MapOf(Holds.RESOURCE)
-_NAMED_AMOUNTS = MapOf(_NAME)
+_NAME, _KEPT, _KEY = TextKind.NAME, TextKind.KEPT, TextKind.KEY
+_LABELS = MapContent(_KEY, _NAME)
+_AMOUNTS = MapContent(TextKind.RESOURCE)
+_NAMED_AMOUNTS = MapContent(_NAME)
 _REQUIREMENT: Mapping[str, Content] = {"key": _KEY, "operator": _KEPT, "values": _NAME}
 _TOLERATION: Mapping[str, Content] = {"key": _KEY, "operator": _KEPT, "value": _NAME, "effect": _KEPT}
 _TAINT: Mapping[str, Content] = {"key": _KEY, "value": _NAME, "effect": _KEPT}
 _BINDING: Mapping[str, Content] = {"bindingConditions": _NAME, "bindingFailureConditions": _NAME}
-_ANNOTATED: Mapping[str, Content] = {"annotations": Holds.ANNOTATIONS}
+_ANNOTATED: Mapping[str, Content] = {"annotations": TextKind.ANNOTATIONS}
 _SPREAD: Mapping[str, Content] = {
     "topologyKey": _KEY,
     "whenUnsatisfiable": _KEPT,
@@ -42,13 +42,13 @@ _SPREAD: Mapping[str, Content] = {
     "nodeTaintsPolicy": _KEPT,
     "matchLabelKeys": _KEY,
 }
-_OF_OBJECT: Mapping[str, Content] = {"kind": _KEPT, "object": Holds.OBJECT}
+_OF_OBJECT: Mapping[str, Content] = {"kind": _KEPT, "object": TextKind.OBJECT}
 
 _FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
     # metadata
     meta.Identity: {"name": _NAME, "namespace": _NAME, "uid": _NAME, "resourceVersion": _KEPT},
     meta.ObjectMeta: {"creationTimestamp": _KEPT, "deletionTimestamp": _KEPT, "labels": _LABELS},
-    meta.OwnerReference: {"apiVersion": Holds.API_GROUP, "kind": Holds.OWNED_KIND, "name": _NAME, "uid": _NAME},
+    meta.OwnerReference: {"apiVersion": TextKind.API_GROUP, "kind": TextKind.OWNED_KIND, "name": _NAME, "uid": _NAME},
     pod.PodMeta: _ANNOTATED,
     volumes.StorageMeta: _ANNOTATED,
     whole_nodes.AnnotatedMeta: _ANNOTATED,
@@ -63,30 +63,30 @@ _FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
     # pods
     pod.PodSpec: {
         "nodeName": _NAME,
-        "schedulerName": Holds.SCHEDULER,
+        "schedulerName": TextKind.SCHEDULER,
         "preemptionPolicy": _KEPT,
         "nodeSelector": _LABELS,
         "overhead": _AMOUNTS,
     },
     pod.PodStatus: {"phase": _KEPT, "startTime": _KEPT, "nominatedNodeName": _NAME, "allocatedResources": _AMOUNTS},
     pod.PodCondition: {
-        "type": Holds.CONDITION,
+        "type": TextKind.CONDITION,
         "status": _KEPT,
-        "reason": Holds.CONDITION,
-        "message": Holds.UNREAD,
+        "reason": TextKind.CONDITION,
+        "message": TextKind.UNREAD,
         "lastTransitionTime": _KEPT,
     },
     pod_relations.PodAffinityTerm: {"namespaces": _NAME, "topologyKey": _KEY},
     pod_relations.TopologySpreadConstraint: _SPREAD,
     pod.Toleration: _TOLERATION,
-    pod.Container: {"name": _NAME, "image": Holds.IMAGE, "restartPolicy": _KEPT},
+    pod.Container: {"name": _NAME, "image": TextKind.IMAGE, "restartPolicy": _KEPT},
     pod.ContainerPort: {"protocol": _KEPT, "hostIP": _NAME},
     pod.ContainerRestartRule: {"action": _KEPT},
     pod.ContainerStatus: {"name": _NAME, "allocatedResources": _AMOUNTS},
     pod.ResourceRequirements: {"requests": _AMOUNTS, "limits": _AMOUNTS},
     pod.VolumeMount: {"bindMountOptions": _NAME},
     pod.Volume: {"name": _NAME},
-    pod.ImageVolumeSource: {"reference": Holds.IMAGE},
+    pod.ImageVolumeSource: {"reference": TextKind.IMAGE},
     pod.ClaimSource: {"claimName": _NAME},
     pod.SchedulingGate: {"name": _KEY},
     pod.PodResourceClaim: {"name": _NAME, "resourceClaimName": _NAME, "resourceClaimTemplateName": _NAME},
@@ -95,22 +95,22 @@ _FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
     # nodes
     node.NodeStatus: {"allocatable": _AMOUNTS, "declaredFeatures": _KEPT},
     node.Taint: _TAINT,
-    node.ContainerImage: {"names": Holds.IMAGE},
+    node.ContainerImage: {"names": TextKind.IMAGE},
     whole_nodes.WholeNodeStatus: {"capacity": _AMOUNTS, "allocatable": _AMOUNTS},
     whole_nodes.NodeCondition: {
         "type": _NAME,
         "status": _KEPT,
         "reason": _NAME,
-        "message": Holds.TEXT,
+        "message": TextKind.TEXT,
         "lastTransitionTime": _KEPT,
     },
     # volumes
-    volume_sources.GCEPersistentDisk: {"pdName": Holds.DISK},
-    volume_sources.AWSElasticBlockStore: {"volumeID": Holds.DISK},
-    volume_sources.AzureDisk: {"diskURI": Holds.DISK, "kind": _KEPT},
-    volume_sources.Cinder: {"volumeID": Holds.DISK},
-    volume_sources.Portworx: {"volumeID": Holds.DISK},
-    volume_sources.CSISource: {"driver": Holds.DRIVER, "volumeHandle": Holds.DISK},
+    volume_sources.GCEPersistentDisk: {"pdName": TextKind.DISK},
+    volume_sources.AWSElasticBlockStore: {"volumeID": TextKind.DISK},
+    volume_sources.AzureDisk: {"diskURI": TextKind.DISK, "kind": _KEPT},
+    volume_sources.Cinder: {"volumeID": TextKind.DISK},
+    volume_sources.Portworx: {"volumeID": TextKind.DISK},
+    volume_sources.CSISource: {"driver": TextKind.DRIVER, "volumeHandle": TextKind.DISK},
     volume_sources.ISCSI: {"iqn": _NAME},
     volume_sources.RBD: {"monitors": _NAME, "pool": _NAME, "image": _NAME},
     volumes.PersistentVolumeSpec: {
@@ -130,22 +130,22 @@ _FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
     volumes.ClaimReference: {"namespace": _NAME, "name": _NAME, "uid": _NAME},
     volumes.VolumeResources: {"requests": _AMOUNTS},
     volumes.PhaseStatus: {"phase": _KEPT},
-    volumes.StorageClass: {"provisioner": Holds.DRIVER, "volumeBindingMode": _KEPT},
-    volumes.CSINodeDriver: {"name": Holds.DRIVER},
+    volumes.StorageClass: {"provisioner": TextKind.DRIVER, "volumeBindingMode": _KEPT},
+    volumes.CSINodeDriver: {"name": TextKind.DRIVER},
     volumes.CSIStorageCapacity: {"storageClassName": _NAME},
-    volumes.VolumeAttachmentSpec: {"attacher": Holds.DRIVER, "nodeName": _NAME},
+    volumes.VolumeAttachmentSpec: {"attacher": TextKind.DRIVER, "nodeName": _NAME},
     volumes.AttachmentSource: {"persistentVolumeName": _NAME},
     # devices
-    devices.CELSelector: {"expression": Holds.EXPRESSION},
+    devices.CELSelector: {"expression": TextKind.EXPRESSION},
     devices.DeviceTaint: _TAINT,
     devices.DeviceToleration: _TOLERATION,
-    devices.CapacityRequirements: {"requests": MapOf(_KEY)},
+    devices.CapacityRequirements: {"requests": MapContent(_KEY)},
     devices.ExactDeviceRequest: {"deviceClassName": _NAME, "allocationMode": _KEPT},
     devices.DeviceSubRequest: {"name": _NAME},
     devices.DeviceRequest: {"name": _NAME},
     devices.DeviceConstraint: {"requests": _NAME, "matchAttribute": _KEY, "distinctAttribute": _KEY},
-    devices.DeviceClaimConfiguration: {"requests": _NAME, "opaque": Holds.ANYTHING},
-    devices.DeviceAllocationConfiguration: {"source": _KEPT, "requests": _NAME, "opaque": Holds.ANYTHING},
+    devices.DeviceClaimConfiguration: {"requests": _NAME, "opaque": TextKind.ANYTHING},
+    devices.DeviceAllocationConfiguration: {"source": _KEPT, "requests": _NAME, "opaque": TextKind.ANYTHING},
     devices.DeviceRequestAllocationResult: {
         **_BINDING,
         "request": _NAME,
@@ -153,16 +153,22 @@ _FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
         "pool": _NAME,
         "device": _NAME,
         "shareID": _KEPT,
-        "consumedCapacity": MapOf(_KEY),
-        "skipNodeOperations": Holds.ANYTHING,
+        "consumedCapacity": MapContent(_KEY),
+        "skipNodeOperations": TextKind.ANYTHING,
     },
     devices.AllocationResult: {"allocationTimestamp": _KEPT},
-    devices.ConsumerReference: {"apiGroup": Holds.API_GROUP, "resource": _KEPT, "name": _NAME, "uid": _NAME},
-    devices.Condition: {"type": _NAME, "status": _KEPT, "reason": _NAME, "message": Holds.TEXT},
+    devices.ConsumerReference: {"apiGroup": TextKind.API_GROUP, "resource": _KEPT, "name": _NAME, "uid": _NAME},
+    devices.Condition: {"type": _NAME, "status": _KEPT, "reason": _NAME, "message": TextKind.TEXT},
     devices.AllocatedDeviceStatus: {"driver": _NAME, "pool": _NAME, "device": _NAME},
-    devices.DeviceClassSpec: {"extendedResourceName": Holds.RESOURCE},
+    devices.DeviceClassSpec: {"extendedResourceName": TextKind.RESOURCE},
     devices.DeviceAttribute: {"string": _NAME, "version": _NAME, "strings": _NAME, "versions": _NAME},
-    devices.Device: {**_BINDING, "name": _NAME, "attributes": MapOf(_KEY), "capacity": MapOf(_KEY), "nodeName": _NAME},
+    devices.Device: {
+        **_BINDING,
+        "name": _NAME,
+        "attributes": MapContent(_KEY),
+        "capacity": MapContent(_KEY),
+        "nodeName": _NAME,
+    },
     devices.CounterConsumption: {"counterSet": _NAME, "counters": _NAMED_AMOUNTS, "compatibilityGroups": _NAME},
     devices.CounterSet: {"name": _NAME, "counters": _NAMED_AMOUNTS},
     devices.ResourcePool: {"name": _NAME},
@@ -176,30 +182,30 @@ _FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
     events.Known: _OF_OBJECT,
     events.MemberEnded: {"books": _KEPT, "uid": _NAME},
     events.Ending: {"podGroup": _NAME},
-    events.Answered: {"call": Holds.CALL, "result": Holds.ANSWER},
-    events.Failure: {"message": Holds.TEXT, "reason": _KEPT},
-    events.Ranking: {"by_plugin": Holds.BY_PLUGIN},
+    events.Answered: {"call": TextKind.CALL, "result": TextKind.ANSWER},
+    events.Failure: {"message": TextKind.TEXT, "reason": _KEPT},
+    events.Ranking: {"by_plugin": TextKind.BY_PLUGIN},
     events.Decided: {
         "pod": _NAME,
         "uid": _NAME,
         "node": _NAME,
         "code": _KEPT,
-        "message": Holds.TEXT,
+        "message": TextKind.TEXT,
         "plugin": _KEPT,
-        "group": Holds.GROUP,
+        "group": TextKind.GROUP,
     },
-    events.GroupDecided: {"group": Holds.GROUP, "code": _KEPT, "message": Holds.TEXT},
+    events.GroupDecided: {"group": TextKind.GROUP, "code": _KEPT, "message": TextKind.TEXT},
     # the configuration
     KubeSchedulerConfiguration: {"apiVersion": _KEPT, "kind": _KEPT},
-    KubeSchedulerProfile: {"schedulerName": Holds.SCHEDULER},
+    KubeSchedulerProfile: {"schedulerName": TextKind.SCHEDULER},
     Plugin: {"name": _KEPT},
-    PluginConfig: {"name": _KEPT, "args": Holds.ARGUMENTS},
-    args.ResourceSpec: {"name": Holds.RESOURCE},
+    PluginConfig: {"name": _KEPT, "args": TextKind.ARGUMENTS},
+    args.ResourceSpec: {"name": TextKind.RESOURCE},
     args.ScoringStrategy: {"type": _KEPT},
-    args.NodeResourcesFitArgs: {"ignoredResources": Holds.RESOURCE, "ignoredResourceGroups": Holds.API_GROUP},
+    args.NodeResourcesFitArgs: {"ignoredResources": TextKind.RESOURCE, "ignoredResourceGroups": TextKind.API_GROUP},
     args.NodeAffinityArgs: {"addedAffinity": _KEPT},
     args.PodTopologySpreadArgs: {"defaultingType": _KEPT},
-    args.TopologySpreadConstraint: {**_SPREAD, "labelSelector": Holds.ANYTHING},
+    args.TopologySpreadConstraint: {**_SPREAD, "labelSelector": TextKind.ANYTHING},
 }
 
 _INNER: Mapping[tuple[type[Any], str], type[Any]] = {

@@ -16,7 +16,7 @@ import msgspec
 
 from muster.framework.contract import Node, Pod
 from muster.framework.contract.group_tree import COMPOSITE_PREFIX
-from muster.framework.contract.recorded import Holds, MapOf, SpelledOutError
+from muster.framework.contract.recorded import MapContent, SpelledOutError, TextKind
 from muster.framework.groups.healing import HealingPolicy
 from muster.framework.model.volume_migration import MIGRATED_PLUGINS
 
@@ -72,20 +72,20 @@ class _Names:
         self._arguments = {name: plugin.args_model for name, plugin in assembly.registry.items()}
         self._kinds: dict[str, type[Any]] = {PODS: Pod, NODES: Node} | {kind.resource: kind.type for kind in watched}
         self._served: dict[str, type[Any]] = {"/api/v1/pods": Pod} | {kind.path: kind.type for kind in watched}
-        self._rules: Mapping[Holds, Callable[[str], str]] = {
-            Holds.NAME: words.name,
-            Holds.KEY: words.key,
-            Holds.RESOURCE: words.resource,
-            Holds.IMAGE: words.image,
-            Holds.DRIVER: words.driver,
-            Holds.DISK: words.disk,
-            Holds.API_GROUP: words.api_group,
-            Holds.SCHEDULER: words.scheduler,
-            Holds.CONDITION: words.condition,
-            Holds.TEXT: words.text,
-            Holds.EXPRESSION: self._expression,
-            Holds.GROUP: self._group,
-            Holds.CALL: self._call,
+        self._rules: Mapping[TextKind, Callable[[str], str]] = {
+            TextKind.NAME: words.name,
+            TextKind.KEY: words.key,
+            TextKind.RESOURCE: words.resource,
+            TextKind.IMAGE: words.image,
+            TextKind.DRIVER: words.driver,
+            TextKind.DISK: words.disk,
+            TextKind.API_GROUP: words.api_group,
+            TextKind.SCHEDULER: words.scheduler,
+            TextKind.CONDITION: words.condition,
+            TextKind.TEXT: words.text,
+            TextKind.EXPRESSION: self._expression,
+            TextKind.GROUP: self._group,
+            TextKind.CALL: self._call,
         }
 
     def renamed(self, document: dict[str, Any]) -> dict[str, Any]:
@@ -103,20 +103,20 @@ class _Names:
         return {
             key: self._field(known[key], value, plain)
             for key, value in plain.items()
-            if key in known and known[key].content is not Holds.UNREAD
+            if key in known and known[key].content is not TextKind.UNREAD
         }
 
     def _field(self, member: Member, value: Any, beside: Mapping[str, Any]) -> Any:
         """`beside` is what the field is a part of."""
         match member.content:
-            case Holds.OBJECT:
+            case TextKind.OBJECT:
                 return self._object(beside["kind"], value)
-            case Holds.ANSWER:
+            case TextKind.ANSWER:
                 return self._answer(beside["call"], value)
-            case Holds.ARGUMENTS:
+            case TextKind.ARGUMENTS:
                 model = self._arguments.get(beside.get("name", ""))
                 return self._anything(value) if model is None or not value else self._struct(model, value)
-            case Holds.OWNED_KIND:
+            case TextKind.OWNED_KIND:
                 return value if is_built_in(beside.get("apiVersion", "").rpartition("/")[0]) else self.words.name(value)
         return self._value(member, value)
 
@@ -128,11 +128,11 @@ class _Names:
             return self._text(content, value) if member.texts else value
         if not isinstance(value, dict):
             return value
-        if content is Holds.ANNOTATIONS:
+        if content is TextKind.ANNOTATIONS:
             return {self.words.key(key): self._annotation(key, text) for key, text in value.items()}
-        if content is Holds.BY_PLUGIN:
+        if content is TextKind.BY_PLUGIN:
             return value
-        if isinstance(content, MapOf):
+        if isinstance(content, MapContent):
             inner = Member(content.values, member.inner, texts=True)
             return {self._text(content.keys, key): self._item(inner, each) for key, each in value.items()}
         return self._anything(value) if member.inner is None else self._struct(member.inner, value)
@@ -144,9 +144,9 @@ class _Names:
 
     def _text(self, content: object, text: str) -> str:
         """A text that is not listed counts as a name."""
-        if content is Holds.KEPT:
+        if content is TextKind.KEPT:
             return text
-        rule = self._rules.get(content) if isinstance(content, Holds) else None
+        rule = self._rules.get(content) if isinstance(content, TextKind) else None
         return self.words.name(text) if rule is None else rule(text)
 
     def _anything(self, value: Any) -> Any:

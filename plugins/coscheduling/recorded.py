@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muster.framework.contract.recorded import Holds, MapOf, RecordedContents
+from muster.framework.contract.recorded import MapContent, RecordedContents, TextKind
 
 from .api import Condition, PodGroup, PodGroupSpec, PodGroupStatus
 from .args import CoschedulingArgs
@@ -11,17 +11,17 @@ from .topology import PREFERRED, REQUIRED, SLICE_LEVEL
 
 RECORDED = RecordedContents(
     fields={
-        PodGroup: {"status": Holds.KEPT},
-        PodGroupStatus: {"phase": Holds.KEPT, "occupiedBy": Holds.NAME, "scheduleStartTime": Holds.KEPT},
+        PodGroup: {"status": TextKind.KEPT},
+        PodGroupStatus: {"phase": TextKind.KEPT, "occupiedBy": TextKind.NAME, "scheduleStartTime": TextKind.KEPT},
         Condition: {
-            "type": Holds.CONDITION,
-            "status": Holds.KEPT,
-            "reason": Holds.CONDITION,
-            "message": Holds.TEXT,
-            "lastTransitionTime": Holds.KEPT,
+            "type": TextKind.CONDITION,
+            "status": TextKind.KEPT,
+            "reason": TextKind.CONDITION,
+            "message": TextKind.TEXT,
+            "lastTransitionTime": TextKind.KEPT,
         },
-        PodGroupSpec: {"minResources": MapOf(Holds.RESOURCE)},
-        CoschedulingArgs: {"placement": Holds.KEPT},
+        PodGroupSpec: {"minResources": MapContent(TextKind.RESOURCE)},
+        CoschedulingArgs: {"placement": TextKind.KEPT},
     },
     inner={(PodGroup, "status"): PodGroupStatus},
     lists_of_keys=(REQUIRED, PREFERRED, SLICE_LEVEL),

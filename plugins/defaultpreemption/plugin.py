@@ -38,7 +38,7 @@ from muster.framework.contract import (
     fit_error,
 )
 from muster.framework.contract.arguments import DefaultPreemptionArgs
-from muster.framework.contract.recorded import Holds, MapOf, RecordedContents
+from muster.framework.contract.recorded import MapContent, RecordedContents, TextKind
 
 from .budgets import POD_DISRUPTION_BUDGETS, Budgets, PodDisruptionBudgetStatus
 from .candidates import pick_one_node
@@ -69,7 +69,7 @@ class DefaultPreemption(
 
     name = "DefaultPreemption"
     args_model = DefaultPreemptionArgs
-    recorded = RecordedContents({PodDisruptionBudgetStatus: {"disruptedPods": MapOf(Holds.NAME)}})
+    recorded = RecordedContents({PodDisruptionBudgetStatus: {"disruptedPods": MapContent(TextKind.NAME)}})
     watches = (POD_DISRUPTION_BUDGETS,)
 
     def __init__(self, args: DefaultPreemptionArgs, handle: PreemptionHandle) -> None:

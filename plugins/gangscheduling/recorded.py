@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from muster.framework.contract.recorded import Holds, RecordedContents
+from muster.framework.contract.recorded import RecordedContents, TextKind
 
 from .api import Condition, DisruptionMode, GroupSpec, TopologyConstraint
 
 RECORDED = RecordedContents(
     fields={
-        GroupSpec: {"preemptionPolicy": Holds.KEPT, "parentCompositePodGroupName": Holds.NAME},
-        TopologyConstraint: {"key": Holds.KEY},
-        DisruptionMode: {"all": Holds.ANYTHING},
+        GroupSpec: {"preemptionPolicy": TextKind.KEPT, "parentCompositePodGroupName": TextKind.NAME},
+        TopologyConstraint: {"key": TextKind.KEY},
+        DisruptionMode: {"all": TextKind.ANYTHING},
         Condition: {
-            "type": Holds.CONDITION,
-            "status": Holds.KEPT,
-            "reason": Holds.CONDITION,
-            "message": Holds.TEXT,
-            "lastTransitionTime": Holds.KEPT,
+            "type": TextKind.CONDITION,
+            "status": TextKind.KEPT,
+            "reason": TextKind.CONDITION,
+            "message": TextKind.TEXT,
+            "lastTransitionTime": TextKind.KEPT,
         },
     }
 )

@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from muster.framework.config.model import KubeSchedulerConfiguration
 from muster.framework.contract import Node, Pod
-from muster.framework.contract.recorded import Holds, MapOf
+from muster.framework.contract.recorded import MapContent, TextKind
 from muster.framework.contract.whole_nodes import WHOLE_NODES
 from muster.operator.recording.events import FORMAT, Added, AnyEvent, Began
 from muster.operator.recording.fields import Fields, Member
@@ -106,23 +106,23 @@ def filled(kind: type[Any], depth: int) -> dict[str, Any]:
 def _filled(kind: type[Any], name: str, member: Member, depth: int) -> Any:
     field = next(field for field in msgspec.structs.fields(kind) if field.encode_name == name)
     content, hint = member.content, str(field.type)
-    if isinstance(content, MapOf) or content is Holds.ANNOTATIONS:
-        chosen = isinstance(content, MapOf) and content.values is not Holds.KEPT
+    if isinstance(content, MapContent) or content is TextKind.ANNOTATIONS:
+        chosen = isinstance(content, MapContent) and content.values is not TextKind.KEPT
         value = filled(member.inner, depth + 1) if member.inner is not None else "Marmot" if chosen else "1"
         return {"Lemur.example/Kestrel_x": value, "dormouse": value}
     if member.inner is not None:
         value = filled(member.inner, depth + 1)
-    elif content is Holds.ANYTHING:
+    elif content is TextKind.ANYTHING:
         value = {"Ferret": ["gibbon", {"heron": 1}]}
     else:
-        value = _CHOSEN.get(content if isinstance(content, Holds) else None, "dormouse-9.Badger/ermine__ibex:v1")
+        value = _CHOSEN.get(content if isinstance(content, TextKind) else None, "dormouse-9.Badger/ermine__ibex:v1")
     return [value] if "tuple" in hint else value
 
 
-_CHOSEN: dict[Holds | None, str] = {
-    Holds.KEPT: "2026-01-01T00:00:00Z",
-    Holds.TEXT: 'waiting for dormouse: "Badger" in {ermine: ibex}, Narwhal',
-    Holds.EXPRESSION: 'device.attributes["dormouse.example"].Badger == "ermine" && device.driver == "ibex"',
+_CHOSEN: dict[TextKind | None, str] = {
+    TextKind.KEPT: "2026-01-01T00:00:00Z",
+    TextKind.TEXT: 'waiting for dormouse: "Badger" in {ermine: ibex}, Narwhal',
+    TextKind.EXPRESSION: 'device.attributes["dormouse.example"].Badger == "ermine" && device.driver == "ibex"',
 }
 
 
