@@ -1,4 +1,4 @@
-"""What the shell offers while a command is typed: contexts, namespaces, PodGroups and pods of the cluster.
+"""What the shell offers while a command is typed: contexts, namespaces, groups and pods of the cluster.
 
 Called by completion alone, with the options that were typed so far. Whatever goes wrong, there is nothing to offer.
 """
@@ -6,7 +6,7 @@ Called by completion alone, with the options that were typed so far. Whatever go
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,20 +14,18 @@ import click
 import msgspec
 from click.shell_completion import CompletionItem
 
-from muster.framework.contract import ApiError
+from muster.framework.contract import ApiError, WatchedKind
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Impersonated, current_namespace, load_connection
 from muster.operator.kube.errors import CredentialsError
 from muster.operator.kube.kubeconfig import context_names
 from muster.operator.kube.transport import Transport
+from muster.operator.podgroups.membership import GroupKinds
+from muster.plugins.catalog import group_kinds
 
 _SECONDS = 3.0
 _MOST = "500"
 _POD_KINDS = ("po", "pod", "pods")
-_GROUP_KINDS = ("pg", "pgs", "podgroup", "podgroups")
-_TREE_KINDS = ("compositepodgroup", "compositepodgroups")
-_TREES = "/apis/scheduling.k8s.io/v1alpha3"
-_GROUPS = ("/apis/scheduling.x-k8s.io/v1alpha1", "/apis/scheduling.k8s.io/v1beta1")
 _CORE = "/api/v1"
 
 
@@ -57,14 +55,8 @@ def namespaces(context: click.Context, parameter: click.Parameter, incomplete: s
 
 
 def groups(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The PodGroups of the namespace, of both kinds."""
-    path = f"namespaces/{_namespace(context)}/podgroups"
-    return _beginning(sorted({name for api in _GROUPS for name in _names(context, f"{api}/{path}")}), incomplete)
-
-
-def trees(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The CompositePodGroups of the namespace."""
-    return _beginning(_names(context, f"{_TREES}/namespaces/{_namespace(context)}/compositepodgroups"), incomplete)
+    """The groups of the namespace, of all kinds."""
+    return _of_kinds(context, [kind.objects for kind in group_kinds()], incomplete)
 
 
 def pods(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -73,18 +65,25 @@ def pods(context: click.Context, parameter: click.Parameter, incomplete: str) ->
 
 
 def pods_and_groups(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """What `why` takes: names of PodGroups and pods, after a kind those of that kind, also of CompositePodGroups."""
+    """What `why` takes: names of groups and pods, after a kind those of that kind, also of groups of groups."""
     kind, slash, rest = incomplete.rpartition("/")
     typed: Sequence[str] = context.params.get(parameter.name or "") or ()
     if not slash and len(typed) == 1:
         kind, rest = typed[0], incomplete
-    prefix = f"{kind}{slash}" if slash else ""
+    prefix, kinds = f"{kind}{slash}" if slash else "", GroupKinds(group_kinds())
+    composites = [each.composites for each in kinds.of_composites(kind) if each.composites is not None]
     found = [
-        *(groups(context, parameter, rest) if kind not in (*_POD_KINDS, *_TREE_KINDS) else ()),
-        *(pods(context, parameter, rest) if kind not in (*_GROUP_KINDS, *_TREE_KINDS) else ()),
-        *(trees(context, parameter, rest) if kind in _TREE_KINDS else ()),
+        *_of_kinds(context, [each.objects for each in kinds.named(kind)], rest),
+        *(pods(context, parameter, rest) if not kind or kind in _POD_KINDS else ()),
+        *_of_kinds(context, composites, rest),
     ]
     return [CompletionItem(f"{prefix}{item.value}") for item in found]
+
+
+def _of_kinds(context: click.Context, kinds: Iterable[WatchedKind], incomplete: str) -> list[CompletionItem]:
+    """The objects of these kinds in the namespace."""
+    paths = [f"/apis/{kind.api_version}/namespaces/{_namespace(context)}/{kind.plural}" for kind in kinds]
+    return _beginning(sorted({name for path in paths for name in _names(context, path)}), incomplete)
 
 
 def _beginning(names: list[str], incomplete: str) -> list[CompletionItem]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from muster.framework.config import ConfigurationError
-from muster.framework.contract import GroupKind, GroupView, WatchedKind
+from muster.framework.contract import GroupKind, GroupView
 from muster.operator.explain.group_trial import TriedGroup, try_group, try_tree
 from muster.operator.explain.groups import as_json, render_group, resource_name
 from muster.operator.explain.reading import read_group
@@ -69,7 +69,7 @@ def command(
     """
     kind, name = _kind_and_name(words)
     kinds = GroupKinds(group_kinds())
-    groups, trees = _meant(kinds, kind)
+    groups, trees = kinds.named(kind), kinds.of_composites(kind)
     if kind and not (kind in _POD or groups or trees):
         raise click.UsageError(f"a {kind} is no pod, PodGroup or CompositePodGroup")
     with bad_input():
@@ -100,18 +100,6 @@ def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
         raise click.UsageError("give one NAME")
     kind, _, name = "/".join(words).rpartition("/")
     return kind, name
-
-
-def _meant(kinds: GroupKinds, word: str) -> tuple[list[GroupKind[Any]], list[GroupKind[Any]]]:
-    """The kinds whose groups a word stands for, those of all where none was said, and whose composites."""
-    groups = [kind for kind in kinds if not word or word in (*kind.short_names, *_names(kind.objects))]
-    return groups, [kind for kind in kinds if kind.composites is not None and word in _names(kind.composites)]
-
-
-def _names(watched: WatchedKind) -> Iterator[str]:
-    """As kubectl takes it: `podgroup`, `podgroups`, and either with the API group behind it."""
-    for name in (watched.name.lower(), watched.plural):
-        yield from (name, f"{name}.{watched.group}")
 
 
 def _tell_of_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: bool) -> bool:

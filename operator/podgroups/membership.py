@@ -39,8 +39,22 @@ class GroupKinds:
         """The kind whose groups these objects are."""
         return next((kind for kind in self._kinds if kind.objects == watched), None)
 
+    def named(self, word: str) -> list[GroupKind[Any]]:
+        """The kinds whose groups a word stands for, as kubectl takes it; all for ""."""
+        return [kind for kind in self if not word or word in (*kind.short_names, *_names(kind.objects))]
+
+    def of_composites(self, word: str) -> list[GroupKind[Any]]:
+        """The kinds whose composites a word stands for."""
+        return [kind for kind in self if kind.composites is not None and word in _names(kind.composites)]
+
     @property
     def watched(self) -> tuple[WatchedKind, ...]:
         """The kinds of objects that groups are read from: groups, and groups of those."""
         found = (each for kind in self._kinds for each in (kind.objects, kind.composites))
         return tuple(dict.fromkeys(each for each in found if each is not None))
+
+
+def _names(watched: WatchedKind) -> Iterator[str]:
+    """As kubectl takes it: `podgroup`, `podgroups`, and either with the API group behind it."""
+    for name in (watched.name.lower(), watched.plural):
+        yield from (name, f"{name}.{watched.group}")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.operator.cli import complete_for_kubectl
 from muster.sandbox import NodeShape, Sandbox
 from tests.commands.asking import ask
 from tests.sandboxes import served
@@ -43,6 +44,14 @@ def test_why_tries_a_team_and_tells_in_the_words_of_its_plugin(
     assert LACKING in told
     assert "Place 1 of 1 waiting groups." in told
     assert "Room for 1 more member is lacking: 1 cpu on one node." in told
+
+
+def test_the_shell_offers_teams(
+    kubeconfig: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["kubectl_complete-muster", "why", "--kubeconfig", str(kubeconfig), "tm/"])
+    complete_for_kubectl()
+    assert capsys.readouterr().out.splitlines() == ["tm/alpha", ":4"]
 
 
 def test_a_member_is_explained_with_its_team(kubeconfig: Path, configuration: Path) -> None:
