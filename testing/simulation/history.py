@@ -23,6 +23,8 @@ _URGENT = 0.1
 """The share of pods of high priority."""
 _PLAIN = 0.5
 """Of histories without anything rare."""
+_WHOLE = 0.1
+"""The share of histories with a pod that needs a whole node, and waits for it at most times."""
 _BUDGETED = 0.4
 """The share of histories with PodDisruptionBudgets."""
 
@@ -100,6 +102,7 @@ def history_of(seed: str, scale: Scale) -> list[Act]:
         acts += claiming_gangs_of(seed, scale.seconds)
         acts += gangs_giving_way_of(seed, scale.seconds)
         acts += gangs_ending_of(seed, scale.seconds)
+        acts += _wholes(seed, scale.seconds)
     return sorted([*acts, *_rarities(seed, scale.seconds), *_budgets(seed, scale)], key=lambda act: act.at)
 
 
@@ -117,6 +120,13 @@ def _rarities(seed: str, seconds: float) -> Iterator[Act]:
     for _ in range(random.randint(0, 3)):
         yield Act(random.uniform(0.0, seconds), "group_changes", (random.random(), random.choice((-1, 1))))
         yield Act(random.uniform(0.0, seconds), "node_grows", (random.random(), random.choice(CPUS)))
+
+
+def _wholes(seed: str, seconds: float) -> Iterator[Act]:
+    """A pod that needs a whole node."""
+    random = Random(f"{seed}/whole node")
+    if random.random() < _WHOLE:
+        yield Act(random.uniform(0.0, seconds * 0.5), "pods_come", ("colossus", 1, NODE_CPU, "", False))
 
 
 def _budgets(seed: str, scale: Scale) -> Iterator[Act]:

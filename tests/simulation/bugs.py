@@ -33,7 +33,7 @@ MOST_LOTS = 100
 class Bug:
     """A line as it is, and as it would be.
 
-    `needs` is an act, or a trait of a group, without which a history cannot show it: such seeds are passed over.
+    `needs` is an act, or a part of one, without which a history hardly ever shows it: such seeds are passed over.
     """
 
     module: str
@@ -73,9 +73,13 @@ BUGS = {
         "muster.operator.kube.informer",
         "if isinstance(error, (Gone, Rejected,",
         "if isinstance(error, (Rejected,",
+        "history_is_forgotten",
     ),
     "a hint that skips room that came free": Bug(
-        "muster.plugins.resources.fit_hints", "row = snapshot.live_row_of(old.node_name)", "return Hint.SKIP"
+        "muster.plugins.resources.fit_hints",
+        "row = snapshot.live_row_of(old.node_name)",
+        "return Hint.SKIP",
+        "colossus",
     ),
     "a node that is gone stays in the cache": Bug(
         "muster.framework.scheduler.event_handlers", "self._cache.remove_node(node.metadata.name)", "pass"
