@@ -34,6 +34,7 @@ class Claimant:
         is_group: whether it is one.
         rule: where its members have to be.
         holding: of a group, the names of the nodes that its members have, one for each of them.
+        started: whether it is a group that has its quorum, so that these come later.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Claimant:
     is_group: bool = False
     rule: Rule = ANYWHERE
     holding: Sequence[str] = ()
+    started: bool = False
 
     @property
     def priority(self) -> int:
@@ -74,11 +76,8 @@ class Capacity:
         self._kept = kept
         self._devices = Devices(server)
         self._places = {node["metadata"]["name"]: node for node in server.objects(NODES)}
-        self._nodes = [
-            (node, allocatable(node) - sum(map(cpu, filter(counts, on_node(server, node["metadata"]["name"])))))
-            for node in server.objects(NODES)
-            if not node["spec"].get("unschedulable")
-        ]
+        self._nodes = _left(server, counts)
+        self._as_it_is = _left(server, lambda pod: True)
 
     def for_one(self, pod: Object) -> list[str]:
         """The nodes that would take a pod by itself."""
@@ -116,9 +115,13 @@ class Capacity:
         return places if devices is None else min(places, devices)
 
     def _in_all(self, claimant: Claimant) -> int:
-        """What is left for a group on all nodes together, with what its members have, in thousandths of a CPU."""
+        """What is left for a group on all nodes together, with what its members have, in thousandths of a CPU.
+
+        Members that come later are let in when that is free, and neither evict nor reserve for it: it has to be as is.
+        """
         pod = claimant.pods[0]
-        left = (max(0, left - self._kept(pod, node["metadata"]["name"])) for node, left in self._nodes)
+        nodes = self._as_it_is if claimant.started else self._nodes
+        left = (max(0, left - self._kept(pod, node["metadata"]["name"])) for node, left in nodes)
         return sum(left) + len(claimant.holding) * cpu(pod)
 
 
@@ -166,7 +169,8 @@ def claimants(server: SimulatedServer) -> Iterator[Claimant]:
         missing = 0 if group is None else max(1, minimum(group) - bound[name])
         if group is not None and len(pods) >= missing:
             nodes = [pod["spec"]["nodeName"] for pod in holding[name]]
-            found = Claimant(name, pods, missing, is_group=True, rule=rule_of(group), holding=nodes)
+            started = bound[name] >= minimum(group)
+            found = Claimant(name, pods, missing, is_group=True, rule=rule_of(group), holding=nodes, started=started)
             if trees.is_part(name):
                 parts[name] = found
             else:
@@ -233,6 +237,15 @@ def domain_of(node: Object, levels: Sequence[str]) -> Domain | None:
     """The values that a node has of these labels; None where it lacks one."""
     labels = node["metadata"]["labels"]
     return tuple(labels[level] for level in levels) if all(level in labels for level in levels) else None
+
+
+def _left(server: SimulatedServer, counts: Callable[[Object], bool]) -> list[tuple[Object, int]]:
+    """The nodes that may be used, and what each has left beside pods that count."""
+    return [
+        (node, allocatable(node) - sum(map(cpu, filter(counts, on_node(server, node["metadata"]["name"])))))
+        for node in server.objects(NODES)
+        if not node["spec"].get("unschedulable")
+    ]
 
 
 def _has_slices(parts: Counter[Domain], wanted: int, size: int) -> bool:

@@ -52,3 +52,15 @@ def test_a_gang_that_waits_for_what_is_free(stage: Stage, monkeypatch: pytest.Mo
     stage.go_on(30.0)
     stage.judge.at_rest()
     assert any("would fit" in wrong for wrong in stage.judge.wrong)
+
+
+@pytest.mark.parametrize(("bound", "takes"), [(1, True), (2, False)])
+def test_what_others_would_leave_counts_until_the_gang_has_started(stage: Stage, bound: int, takes: bool) -> None:
+    gang(stage, "8")
+    stage.world.carry_out(Act(0.0, "member_comes", ("gang", 2, 1000, False)))
+    stage.world.carry_out(Act(0.0, "stranger_comes", ("stranger", 0.9, 4000)))
+    for number in range(bound):
+        stage.world._bind(f"gang-{number}", "node-0")
+    [claimant] = claimants(stage.server)
+    without_the_stranger = Capacity(stage.server, counts=lambda pod: pod["metadata"]["name"] != "stranger")
+    assert without_the_stranger.takes(claimant) is takes
