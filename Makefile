@@ -45,6 +45,9 @@ lint-types: $(INSTALLED) $(LINKS)
 lint-imports: $(INSTALLED) $(LINKS)
 	PYTHONPATH=build/typing $(VENV)/bin/lint-imports
 
+lint-house: $(INSTALLED)
+	$(RUN) -m tests.tooling.house
+
 bench: $(INSTALLED) control-plane ## Measure Muster and kube-scheduler side by side on single pods
 	$(RUN) -m bench.drain $(BENCH_ARGS)
 

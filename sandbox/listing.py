@@ -53,7 +53,7 @@ class Page:
     remaining: int | None = None
 
     def mapped(self, view: Callable[[Entry], Entry]) -> "Page":
-        """The same page with every entry replaced."""
+        """The page with every entry replaced."""
         return replace(self, entries=[view(entry) for entry in self.entries])
 
 

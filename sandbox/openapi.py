@@ -65,7 +65,7 @@ def v2() -> Object:
 
 
 def v2_protobuf() -> bytes:
-    """The same as a protobuf message, which is the only form that kubectl reads: field 1 is the swagger version."""
+    """`/openapi/v2` as a protobuf message, the only form that kubectl reads: field 1 is the swagger version."""
     return b"\x0a\x032.0"
 
 

@@ -76,7 +76,7 @@ class Watcher:
                 self.tell_one(name, key, obj)
 
     def tell_one(self, kind: str, key: str, obj: Object | None) -> None:
-        """The same, for the informer of this name alone."""
+        """An object is like this now, or gone, for the informer of this name alone."""
         if kind == "pods" and obj is not None and obj.get("status", {}).get("phase") in _ENDED:
             obj = None
         seconds = self.latency()

@@ -118,7 +118,7 @@ class ClusterHandle:
         self.spawned.append(work)
 
     def paced(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-        """The same work: no decision is ever under way."""
+        """The work as it is: no decision is ever under way."""
         return work
 
     def shared(self, key: str, make: Callable[[], T]) -> T:

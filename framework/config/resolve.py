@@ -114,7 +114,7 @@ def _percentage(profile: KubeSchedulerProfile, configuration: KubeSchedulerConfi
 
 
 def _named(profile: KubeSchedulerProfile, names: frozenset[str]) -> tuple[str, ...]:
-    """Those of `names` that the profile itself, not the defaults, enables or configures."""
+    """The plugins out of `names` that the profile itself, not the defaults, enables or configures."""
     sets = [profile.plugins.multi_point, *(profile.plugins.at(point) for point in POINTS)]
     enabled = {plugin.name for members in sets for plugin in members.enabled}
     configured = {entry.name for entry in profile.plugin_config}

@@ -13,9 +13,10 @@ because plugins here judge all nodes in one call.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
-from .families import Counter, Family, Gauge, Histogram, JointCounter, exponential
+from .families import Counter, Family, Gauge, Histogram, JointCounter, Labels, exponential
 
 Result = Literal["scheduled", "unschedulable", "error"]
 GroupResult = Literal["scheduled", "unschedulable", "error", "waiting_on_preemption"]
@@ -35,206 +36,222 @@ _ATTEMPTS = (*map(str, range(15)), "15+")
 _MOST_ATTEMPTS = len(_ATTEMPTS) - 1
 
 
+def _counter(name: str, text: str, labels: Labels = ()) -> Counter:
+    return field(default_factory=lambda: Counter(name, text, labels))
+
+
+def _joint_counter(name: str, text: str, labels: Labels) -> JointCounter:
+    return field(default_factory=lambda: JointCounter(name, text, labels))
+
+
+def _gauge(name: str, text: str, labels: Labels = ()) -> Gauge:
+    return field(default_factory=lambda: Gauge(name, text, labels))
+
+
+def _histogram(name: str, text: str, labels: Labels = (), *, bounds: tuple[float, ...]) -> Histogram:
+    return field(default_factory=lambda: Histogram(name, text, labels, bounds=bounds))
+
+
+@dataclass(eq=False)
 class SchedulerMetrics:
     """All families of one engine."""
 
-    def __init__(self) -> None:
-        self.schedule_attempts = Counter(
-            "scheduler_schedule_attempts_total",
-            "[STABLE] Attempts to schedule a pod, by result: 'unschedulable' found no node, 'error' broke.",
-            ("result", "profile"),
-        )
-        self.scheduling_attempt_duration = Histogram(
-            "scheduler_scheduling_attempt_duration_seconds",
-            "[STABLE] How long an attempt took, choice of the node and binding together.",
-            ("result", "profile"),
-            bounds=_MILLISECONDS,
-        )
-        self.scheduling_algorithm_duration = Histogram(
-            "scheduler_scheduling_algorithm_duration_seconds",
-            "[BETA] How long the choice of a node took.",
-            bounds=_MILLISECONDS,
-        )
-        self.extension_point_duration = Histogram(
-            "scheduler_framework_extension_point_duration_seconds",
-            "[STABLE] How long all plugins of an extension point took together.",
-            ("extension_point", "status", "profile"),
-            bounds=_EXTENSION_POINT,
-        )
-        self.plugin_execution_duration = Histogram(
-            "scheduler_plugin_execution_duration_seconds",
-            "[BETA] How long a plugin took at an extension point; one cycle in ten is measured.",
-            ("plugin", "extension_point", "status"),
-            bounds=_PLUGIN,
-        )
-        self.plugin_evaluations = JointCounter(
-            "scheduler_plugin_evaluation_total",
-            "[BETA] Pods a plugin judged, at PreFilter, Filter, PreScore and Score.",
-            ("plugin", "extension_point", "profile"),
-        )
-        self.plugin_slow_calls = Counter(
-            "muster_plugin_slow_calls_total",
-            "Calls of a plugin that held up the scheduler for more than a tenth of a second.",
-            ("plugin", "extension_point"),
-        )
-        self.pod_scheduling_attempts = Histogram(
-            "scheduler_pod_scheduling_attempts",
-            "[STABLE] Attempts a pod took until it was bound.",
-            bounds=exponential(1, 2, 5),
-        )
-        self.pod_scheduling_sli_duration = Histogram(
-            "scheduler_pod_scheduling_sli_duration_seconds",
-            "[BETA] From a pod's entry into the queue until it was bound, by the number of attempts.",
-            ("attempts",),
-            bounds=_END_TO_END,
-        )
-        self.pods_scheduled_after_flush = Counter(
-            "scheduler_pod_scheduled_after_flush_total",
-            "[ALPHA] Pods bound after waiting out the time limit; many of them mean a plugin misses an event.",
-        )
-        self.permit_wait_duration = Histogram(
-            "scheduler_permit_wait_duration_seconds",
-            "[BETA] How long Permit held a pod.",
-            ("result",),
-            bounds=_MILLISECONDS,
-        )
-        self.queue_incoming_pods = Counter(
-            "scheduler_queue_incoming_pods_total",
-            "[STABLE] Pods that entered a part of the queue, by the event that moved them.",
-            ("queue", "event"),
-        )
-        self.queue_incoming_entities = Counter(
-            "scheduler_queue_incoming_entities_total",
-            "[ALPHA] Entries, single pods or pod groups, that entered a part of the queue.",
-            ("queue", "event", "type"),
-        )
-        self.unschedulable_pods = Gauge(
-            "scheduler_unschedulable_pods",
-            "[BETA] Pods a plugin holds back; a pod counts once for each plugin that rejected it.",
-            ("plugin", "profile"),
-        )
-        self.reservations = Gauge(
-            "muster_reservations",
-            "[ALPHA] Pods and groups that have waited long and for which capacity is reserved.",
-        )
-        self.goroutines = Gauge(
-            "scheduler_goroutines",
-            "[BETA] Work going on concurrently, such as binding.",
-            ("operation",),
-        )
-        self.event_handling_duration = Histogram(
-            "scheduler_event_handling_duration_seconds",
-            "[ALPHA] How long a change in the cluster took to reach cache and queue.",
-            ("event",),
-            bounds=_EXTENSION_POINT,
-        )
-        self.podgroup_schedule_attempts = Counter(
-            "scheduler_podgroup_schedule_attempts_total",
-            "[ALPHA] Attempts to schedule a pod group, by result.",
-            ("result", "profile"),
-        )
-        self.podgroup_scheduling_attempt_duration = Histogram(
-            "scheduler_podgroup_scheduling_attempt_duration_seconds",
-            "[ALPHA] How long an attempt to schedule a pod group took.",
-            ("result", "profile"),
-            bounds=_MILLISECONDS,
-        )
-        self.podgroup_scheduling_algorithm_duration = Histogram(
-            "scheduler_podgroup_scheduling_algorithm_duration_seconds",
-            "[ALPHA] How long the placing of a pod group took.",
-            bounds=_MILLISECONDS,
-        )
-        self.podgroup_quorum_duration = Histogram(
-            "muster_podgroup_quorum_duration_seconds",
-            "[ALPHA] From a pod group's first member until its quorum was bound, by the most members that it may need.",
-            ("size",),
-            bounds=_END_TO_END,
-        )
-        self.podgroups_denied = Counter(
-            "muster_podgroup_denied_total",
-            "[ALPHA] Times a pod group was turned away because it had been denied a moment ago.",
-        )
-        self.generated_placements = Counter(
-            "scheduler_generated_placements_total",
-            "[ALPHA] Topology domains that groups may have had to be tried in.",
-            ("profile",),
-        )
-        self.placement_evaluations = Counter(
-            "scheduler_placement_evaluations_total",
-            "[ALPHA] Trials of a group in one topology domain, by whether that took it.",
-            ("result", "profile"),
-        )
-        self.placement_evaluation_duration = Histogram(
-            "scheduler_placement_evaluation_duration_seconds",
-            "[ALPHA] How long these trials took.",
-            bounds=_MILLISECONDS,
-        )
-        self.preemption_attempts = Counter(
-            "scheduler_preemption_attempts_total",
-            "[STABLE] Attempts to find capacity by preemption, whether any was found or not.",
-        )
-        self.preemption_victims = Histogram(
-            "scheduler_preemption_victims",
-            "[STABLE] Pods chosen to be evicted, per preemption.",
-            bounds=exponential(1, 2, 7),
-        )
-        self.workload_preemption_attempts = Counter(
-            "scheduler_workload_preemption_attempts_total",
-            "[ALPHA] Attempts to find capacity for a group by preemption, by what they came to.",
-            ("result",),
-        )
-        self.workload_preemption_victims = Histogram(
-            "scheduler_workload_preemption_victims",
-            "[ALPHA] Pods chosen to be evicted, per preemption for a group.",
-            bounds=exponential(1, 2, 11),
-        )
-        self.preemption_workload_disruptions = Histogram(
-            "scheduler_preemption_workload_disruptions",
-            "[ALPHA] Groups that are evicted as a whole, and pods of others, per preemption that takes any.",
-            ("preemptor",),
-            bounds=exponential(1, 2, 11),
-        )
-        self.preemption_pdb_violations = Counter(
-            "scheduler_preemption_pdb_violations_total",
-            "[ALPHA] Pods chosen to be evicted although a PodDisruptionBudget forbids it.",
-            ("preemptor",),
-        )
-        self.preemption_execution_duration = Histogram(
-            "scheduler_preemption_execution_duration_seconds",
-            "[ALPHA] From the decision to evict until every eviction was asked for.",
-            ("preemptor", "result"),
-            bounds=exponential(0.001, 2, 16),
-        )
-        self.preemption_executions = Counter(
-            "scheduler_preemption_goroutines_execution_total",
-            "[ALPHA] Evictions for one pod or group, by whether all could be asked for.",
-            ("result",),
-        )
-        self.volume_stage_errors = Counter(
-            "scheduler_volume_scheduling_stage_error_total",
-            "[ALPHA] Errors at a stage of volume scheduling: 'predicate', 'assume' or 'bind'.",
-            ("operation",),
-        )
-        self.resourceclaim_creates = Counter(
-            "dynamic_resource_allocation_resourceclaim_creates_total",
-            "[ALPHA] ResourceClaims that were asked for, here for extended resources of pods.",
-            ("status", "admin_access", "owner_api_group", "owner_api_kind"),
-        )
-        self.bindingconditions_allocations = Counter(
-            "scheduler_dra_bindingconditions_allocations_total",
-            "[ALPHA] Devices that had to be made ready before a pod was bound, by how that ended.",
-            ("profile", "driver", "status"),
-        )
-        self.bindingconditions_wait_duration = Histogram(
-            "scheduler_dra_bindingconditions_wait_duration_seconds",
-            "[ALPHA] How long a pod waited for its devices to be made ready.",
-            ("profile", "driver", "status"),
-            bounds=exponential(0.1, 2, 14),
-        )
+    schedule_attempts: Counter = _counter(
+        "scheduler_schedule_attempts_total",
+        "[STABLE] Attempts to schedule a pod, by result: 'unschedulable' found no node, 'error' broke.",
+        ("result", "profile"),
+    )
+    scheduling_attempt_duration: Histogram = _histogram(
+        "scheduler_scheduling_attempt_duration_seconds",
+        "[STABLE] How long an attempt took, choice of the node and binding together.",
+        ("result", "profile"),
+        bounds=_MILLISECONDS,
+    )
+    scheduling_algorithm_duration: Histogram = _histogram(
+        "scheduler_scheduling_algorithm_duration_seconds",
+        "[BETA] How long the choice of a node took.",
+        bounds=_MILLISECONDS,
+    )
+    extension_point_duration: Histogram = _histogram(
+        "scheduler_framework_extension_point_duration_seconds",
+        "[STABLE] How long all plugins of an extension point took together.",
+        ("extension_point", "status", "profile"),
+        bounds=_EXTENSION_POINT,
+    )
+    plugin_execution_duration: Histogram = _histogram(
+        "scheduler_plugin_execution_duration_seconds",
+        "[BETA] How long a plugin took at an extension point; one cycle in ten is measured.",
+        ("plugin", "extension_point", "status"),
+        bounds=_PLUGIN,
+    )
+    plugin_evaluations: JointCounter = _joint_counter(
+        "scheduler_plugin_evaluation_total",
+        "[BETA] Pods a plugin judged, at PreFilter, Filter, PreScore and Score.",
+        ("plugin", "extension_point", "profile"),
+    )
+    plugin_slow_calls: Counter = _counter(
+        "muster_plugin_slow_calls_total",
+        "Calls of a plugin that held up the scheduler for more than a tenth of a second.",
+        ("plugin", "extension_point"),
+    )
+    pod_scheduling_attempts: Histogram = _histogram(
+        "scheduler_pod_scheduling_attempts",
+        "[STABLE] Attempts a pod took until it was bound.",
+        bounds=exponential(1, 2, 5),
+    )
+    pod_scheduling_sli_duration: Histogram = _histogram(
+        "scheduler_pod_scheduling_sli_duration_seconds",
+        "[BETA] From a pod's entry into the queue until it was bound, by the number of attempts.",
+        ("attempts",),
+        bounds=_END_TO_END,
+    )
+    pods_scheduled_after_flush: Counter = _counter(
+        "scheduler_pod_scheduled_after_flush_total",
+        "[ALPHA] Pods bound after waiting out the time limit; many of them mean a plugin misses an event.",
+    )
+    permit_wait_duration: Histogram = _histogram(
+        "scheduler_permit_wait_duration_seconds",
+        "[BETA] How long Permit held a pod.",
+        ("result",),
+        bounds=_MILLISECONDS,
+    )
+    queue_incoming_pods: Counter = _counter(
+        "scheduler_queue_incoming_pods_total",
+        "[STABLE] Pods that entered a part of the queue, by the event that moved them.",
+        ("queue", "event"),
+    )
+    queue_incoming_entities: Counter = _counter(
+        "scheduler_queue_incoming_entities_total",
+        "[ALPHA] Entries, single pods or pod groups, that entered a part of the queue.",
+        ("queue", "event", "type"),
+    )
+    unschedulable_pods: Gauge = _gauge(
+        "scheduler_unschedulable_pods",
+        "[BETA] Pods a plugin holds back; a pod counts once for each plugin that rejected it.",
+        ("plugin", "profile"),
+    )
+    reservations: Gauge = _gauge(
+        "muster_reservations",
+        "[ALPHA] Pods and groups that have waited long and for which capacity is reserved.",
+    )
+    goroutines: Gauge = _gauge(
+        "scheduler_goroutines",
+        "[BETA] Work going on concurrently, such as binding.",
+        ("operation",),
+    )
+    event_handling_duration: Histogram = _histogram(
+        "scheduler_event_handling_duration_seconds",
+        "[ALPHA] How long a change in the cluster took to reach cache and queue.",
+        ("event",),
+        bounds=_EXTENSION_POINT,
+    )
+    podgroup_schedule_attempts: Counter = _counter(
+        "scheduler_podgroup_schedule_attempts_total",
+        "[ALPHA] Attempts to schedule a pod group, by result.",
+        ("result", "profile"),
+    )
+    podgroup_scheduling_attempt_duration: Histogram = _histogram(
+        "scheduler_podgroup_scheduling_attempt_duration_seconds",
+        "[ALPHA] How long an attempt to schedule a pod group took.",
+        ("result", "profile"),
+        bounds=_MILLISECONDS,
+    )
+    podgroup_scheduling_algorithm_duration: Histogram = _histogram(
+        "scheduler_podgroup_scheduling_algorithm_duration_seconds",
+        "[ALPHA] How long the placing of a pod group took.",
+        bounds=_MILLISECONDS,
+    )
+    podgroup_quorum_duration: Histogram = _histogram(
+        "muster_podgroup_quorum_duration_seconds",
+        "[ALPHA] From a pod group's first member until its quorum was bound, by the most members that it may need.",
+        ("size",),
+        bounds=_END_TO_END,
+    )
+    podgroups_denied: Counter = _counter(
+        "muster_podgroup_denied_total",
+        "[ALPHA] Times a pod group was turned away because it had been denied a moment ago.",
+    )
+    generated_placements: Counter = _counter(
+        "scheduler_generated_placements_total",
+        "[ALPHA] Topology domains that groups may have had to be tried in.",
+        ("profile",),
+    )
+    placement_evaluations: Counter = _counter(
+        "scheduler_placement_evaluations_total",
+        "[ALPHA] Trials of a group in one topology domain, by whether that took it.",
+        ("result", "profile"),
+    )
+    placement_evaluation_duration: Histogram = _histogram(
+        "scheduler_placement_evaluation_duration_seconds",
+        "[ALPHA] How long these trials took.",
+        bounds=_MILLISECONDS,
+    )
+    preemption_attempts: Counter = _counter(
+        "scheduler_preemption_attempts_total",
+        "[STABLE] Attempts to find capacity by preemption, whether any was found or not.",
+    )
+    preemption_victims: Histogram = _histogram(
+        "scheduler_preemption_victims",
+        "[STABLE] Pods chosen to be evicted, per preemption.",
+        bounds=exponential(1, 2, 7),
+    )
+    workload_preemption_attempts: Counter = _counter(
+        "scheduler_workload_preemption_attempts_total",
+        "[ALPHA] Attempts to find capacity for a group by preemption, by what they came to.",
+        ("result",),
+    )
+    workload_preemption_victims: Histogram = _histogram(
+        "scheduler_workload_preemption_victims",
+        "[ALPHA] Pods chosen to be evicted, per preemption for a group.",
+        bounds=exponential(1, 2, 11),
+    )
+    preemption_workload_disruptions: Histogram = _histogram(
+        "scheduler_preemption_workload_disruptions",
+        "[ALPHA] Groups that are evicted as a whole, and pods of others, per preemption that takes any.",
+        ("preemptor",),
+        bounds=exponential(1, 2, 11),
+    )
+    preemption_pdb_violations: Counter = _counter(
+        "scheduler_preemption_pdb_violations_total",
+        "[ALPHA] Pods chosen to be evicted although a PodDisruptionBudget forbids it.",
+        ("preemptor",),
+    )
+    preemption_execution_duration: Histogram = _histogram(
+        "scheduler_preemption_execution_duration_seconds",
+        "[ALPHA] From the decision to evict until every eviction was asked for.",
+        ("preemptor", "result"),
+        bounds=exponential(0.001, 2, 16),
+    )
+    preemption_executions: Counter = _counter(
+        "scheduler_preemption_goroutines_execution_total",
+        "[ALPHA] Evictions for one pod or group, by whether all could be asked for.",
+        ("result",),
+    )
+    volume_stage_errors: Counter = _counter(
+        "scheduler_volume_scheduling_stage_error_total",
+        "[ALPHA] Errors at a stage of volume scheduling: 'predicate', 'assume' or 'bind'.",
+        ("operation",),
+    )
+    resourceclaim_creates: Counter = _counter(
+        "dynamic_resource_allocation_resourceclaim_creates_total",
+        "[ALPHA] ResourceClaims that were asked for, here for extended resources of pods.",
+        ("status", "admin_access", "owner_api_group", "owner_api_kind"),
+    )
+    bindingconditions_allocations: Counter = _counter(
+        "scheduler_dra_bindingconditions_allocations_total",
+        "[ALPHA] Devices that had to be made ready before a pod was bound, by how that ended.",
+        ("profile", "driver", "status"),
+    )
+    bindingconditions_wait_duration: Histogram = _histogram(
+        "scheduler_dra_bindingconditions_wait_duration_seconds",
+        "[ALPHA] How long a pod waited for its devices to be made ready.",
+        ("profile", "driver", "status"),
+        bounds=exponential(0.1, 2, 14),
+    )
 
     def families(self) -> Iterator[Family]:
         """Every family, in the order above."""
-        yield from vars(self).values()
+        yield from (getattr(self, row.name) for row in fields(self))
 
     def pod_attempted(self, result: Result, *, profile: str, seconds: float) -> None:
         """A pod's attempt is over: it is bound, or its scheduling or binding cycle has failed."""

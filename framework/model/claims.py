@@ -67,5 +67,5 @@ def requested(claim: PersistentVolumeClaim) -> Quantity | None:
 
 
 def requested_bytes(claim: PersistentVolumeClaim) -> int:
-    """The same in bytes; 0 when it does not say."""
+    """How many bytes the claim asks for; 0 when it does not say."""
     return value(nanos(requested(claim) or 0))

@@ -163,7 +163,7 @@ def _gce_place(labels: dict[str, str]) -> str:
 
 
 def _translated(required: NodeSelector | None, labels: dict[str, str], key: str) -> NodeSelector | None:
-    """The same places, with the zone under the driver's label; taken from the volume's labels where need be."""
+    """The volume's topology terms, with the zone under the driver's label, from the volume's labels where need be."""
     terms = required.node_selector_terms if required is not None else ()
     expressions = [each for term in terms for each in term.match_expressions]
     keys = {each.key for each in expressions}

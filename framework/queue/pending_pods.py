@@ -66,7 +66,7 @@ class PendingPod:
 def pending_pod(
     pod: QueuedPodInfo, entity: QueuedEntity, waiting: Iterable[QueuedEntity], *, now: float, sweep: float, limit: float
 ) -> PendingPod:
-    """That of `pod`, which waits in `entity`, one of all that are `waiting`.
+    """What people read of `pod`, which waits in `entity`, one of all that are `waiting`.
 
     `sweep` is when what has waited for an event for more than `limit` seconds is looked for next.
     """

@@ -130,7 +130,7 @@ def rejection(answer: object) -> Status:
 
 
 def _bounded(status: Status) -> Status:
-    """The same, its reasons made one where there are too many to be told."""
+    """This status; its reasons are joined into one where there are too many to be reported."""
     if len(status.reasons) <= 1 or sum(map(len, status.reasons)) <= _MOST_OF_REASONS:
         return status
     return Status(status.code, (cut(", ".join(status.reasons)),), status.plugin, status.error)

@@ -118,7 +118,7 @@ class Filtering:
     def with_all_rejections(
         self, state: AttemptState, pod: PodInfo, pre_filtered: PreFiltered, found: Filtered
     ) -> Filtered:
-        """The same with the rejection of every node as it counts: that of the first pass, if the node fails in it.
+        """`found` with the rejection of every node as it counts: that of the first pass, if the node fails in it.
 
         It counts also where the node fails without the nominated pods as well (`RunFilterPluginsWithNominatedPods`). To
         be called before the snapshot changes, by those who read rejections although some nodes are feasible.
@@ -220,7 +220,7 @@ class Filtering:
     def _crowded_unless_known(
         self, state: AttemptState, pod: PodInfo, nominated: Mapping[int, Sequence[PodInfo]]
     ) -> dict[int, Rejection]:
-        """The same, remembered for pods of the same signature. In a trial nothing is as the next pod will find it."""
+        """What `_crowded_together` finds, remembered for pods of one signature, but not in a trial."""
         if self._snapshot.tentative:
             return self._crowded_together(state, pod, nominated)
         results = self._crowds.of(pod.signature, state.skip_filter_plugins, self.epoch(state))

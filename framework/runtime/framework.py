@@ -169,7 +169,7 @@ class Framework:
     def with_all_rejections(
         self, state: AttemptState, pod: PodInfo, pre_filtered: PreFiltered, found: Filtered
     ) -> Filtered:
-        """The same, with nominated pods considered also in why nodes are rejected while others are feasible."""
+        """`found`, with nominated pods considered also in why nodes are rejected while others are feasible."""
         return self._filtering.with_all_rejections(state, pod, pre_filtered, found)
 
     def work_out(self, state: AttemptState, pod: PodInfo) -> None:

@@ -68,7 +68,7 @@ class GroupCalls:
     def reject_trial(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
     ) -> Status:
-        """The same of a trial without pods that may be evicted."""
+        """What people who ask are told of a trial without the pods that may be evicted."""
         return self._of(
             group,
             points.REJECT_TRIAL,

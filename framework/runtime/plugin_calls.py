@@ -108,7 +108,7 @@ class PluginCalls:
         return found
 
     def hint(self, plugin: Plugin, hint: HintFunction) -> HintFunction:
-        """The same hint, which raises Failed when it breaks: the queue tells of it. The same each time for one."""
+        """The hint, guarded: it raises Failed when it breaks, and the queue reports that. One object for each hint."""
 
         def asked(pod: PodInfo, old: Any, new: Any) -> Hint:
             return self.ask(QUEUEING_HINT, plugin, pod, _as_hint, hint, pod, old, new)
@@ -124,7 +124,7 @@ class PluginCalls:
         method: Callable[..., Awaitable[Any]],
         *args: Any,
     ) -> Status | None:
-        """The same for a method that awaits. Only a cancellation of the task that runs it is let through."""
+        """What an `async` method of the plugin answers. Only a cancellation of the task that runs it is let through."""
         began = self.now()
         try:
             answer = await self._watched(Running(plugin, point, pod, began), method(*args))

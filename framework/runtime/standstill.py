@@ -122,15 +122,15 @@ class Standstill:
             change()
 
     def pace(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-        """The same work, of which no step is taken while a decision is under way. To be run as a task."""
+        """Work of which no step is taken while a decision is under way. To be run as a task."""
         return _Paced(self, work)
 
     def pace_own(self, work: Work) -> Work:
-        """The same for a task of the engine's own."""
+        """Work of the engine's own of which no step is taken while a decision is under way. To be run as a task."""
         return _Paced(self, self.follow(work))
 
     def clock(self, clock: Clock) -> Clock:
-        """The same clock, whose timers do not go off while a decision is under way."""
+        """A clock whose timers do not go off while a decision is under way."""
         return _Clock(self, clock)
 
     def hold_up(self, waited_for: asyncio.Future[None] | None) -> asyncio.Future[None] | None:
@@ -186,7 +186,7 @@ class _Paced(Coroutine[Any, Any, T]):
     def throw(
         self, error: type[BaseException] | BaseException, value: object = None, trace: TracebackType | None = None
     ) -> Any:
-        """The same with an exception. Called by the task, for a cancellation above all."""
+        """Go on with an exception, or wait for being allowed to. Called by the task, for a cancellation above all."""
         self._thrown = error if isinstance(error, BaseException) else error()
         return self.send(None)
 

@@ -91,7 +91,7 @@ class Algorithm:
         return found
 
     def find_to_the_end(self, state: AttemptState, pod: PodInfo, *, nominated_first: bool = True) -> Feasible:
-        """The same, with the long work of Filter plugins."""
+        """Which nodes can run the pod, after the long work of Filter plugins is done."""
         found = self.find_nodes_that_fit(state, pod, nominated_first=nominated_first)
         if state.long_work.left is None:
             return found

@@ -38,7 +38,7 @@ class Tried(Protocol):
 
     @property
     def placed(self) -> Sequence[Attempt]:
-        """Those that fit."""
+        """The members that fit."""
         ...
 
 
@@ -163,7 +163,7 @@ class DomainSearch:
         self._partitions = Partitions(snapshot)
 
     def inside(self, rows: Rows | None) -> DomainSearch:
-        """The same search for domains within these rows alone; None for all nodes."""
+        """A search for domains within these rows alone; None for all nodes."""
         if rows is None:
             return self
         found = copy(self)

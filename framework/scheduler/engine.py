@@ -126,11 +126,8 @@ def build_engine(
     nominator = PodNominator(partial(preemption_priority, frameworks), lambda pod: queue.was_never_let_in(pod.uid))
     cache, room = Cache(snapshot, clock.now, assumed_ttl), GroupRoom(snapshot)
     policy = Profiles(frameworks, snapshot, room, nominator, reports, extended=bool(ports.extenders))
-    backoff = BackoffPolicy(
-        initial_seconds=configuration.pod_initial_backoff_seconds,
-        max_seconds=configuration.pod_max_backoff_seconds,
-        jitter=ports.random,
-    )
+    seconds = configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds
+    backoff = BackoffPolicy(*seconds, jitter=ports.random)
     queue = SchedulingQueue(policy, QueueSettings(backoff), clock=clock, metrics=metrics, on_ready=ports.wake)
     shared: dict[str, object] = {}
     units = DisruptionUnits(frameworks, cache.node_of)
@@ -141,32 +138,17 @@ def build_engine(
             return PreemptionProfileHandle(*common, units)
         return ProfileHandle(*common)
 
+    make = partial(Framework, snapshot=snapshot, nominator=nominator, waiting=waiting, clock=measured, metrics=metrics)
     for resolved in profiles:
-        frameworks[resolved.scheduler_name] = Framework(
-            resolved,
-            registry,
-            handle,
-            snapshot=snapshot,
-            nominator=nominator,
-            waiting=waiting,
-            clock=measured,
-            metrics=metrics,
-            watch=watch,
-        )
-    plugins = [plugin for framework in frameworks.values() for plugin in framework.plugins.plugins.values()]
+        frameworks[resolved.scheduler_name] = make(resolved, registry, handle, watch=watch)
     extended = any(extender.is_filter or extender.is_prioritizer for extender in ports.extenders)
     algorithms = {
         name: Algorithm(framework, snapshot, nominator, extended=extended) for name, framework in frameworks.items()
     }
     renewals = Renewals(reports, known.get, queue.is_unschedulable, clock)
     review = Review(algorithms, queue, nominator, reports, renewals, ports)
-    parts = Parts(algorithms, cache, queue, nominator, reports, ports, watch, known)
     domains = DomainSearch(snapshot, room, cache.node_of, ports.choose, measured, metrics)
-    consultations = Consultations(algorithms, queue, ports)
-    one = PodScheduler(parts, consultations, review)
-    trials = GroupTrials(one, snapshot, room)
-    trees = TreeCycle(TreeTrials(trials, domains, snapshot), trials.alone)
-    groups = GroupScheduler(parts, one, trials, domains, trees)
+    parts = Parts(algorithms, cache, queue, nominator, reports, ports, watch, known)
     return Engine(
         cache=cache,
         queue=queue,
@@ -177,22 +159,38 @@ def build_engine(
         ),
         known=known,
         nodes=NodeEventHandler(cache, queue),
-        objects={
-            kind: ObjectEventHandler(
-                queue,
-                kind.resource,
-                [(each, calls) for each, calls in _with_calls(frameworks, ObjectFollower) if kind in each.watches],
-            )
-            for kind in dict.fromkeys(kind for plugin in plugins for kind in plugin.watches)
-        },
+        objects=_object_handlers(queue, frameworks),
         algorithms=algorithms,
-        scheduler=Scheduler(parts, one, groups, consultations, review),
+        scheduler=_scheduler(parts, review, room, domains),
         shared=shared,
         watch=watch,
         standstill=standstill,
     )
 
 
+def _scheduler(parts: Parts, review: Review, room: GroupRoom, domains: DomainSearch) -> Scheduler:
+    snapshot, consultations = parts.cache.snapshot, Consultations(parts.algorithms, parts.queue, parts.ports)
+    pods = PodScheduler(parts, consultations, review)
+    trials = GroupTrials(pods, snapshot, room)
+    trees = TreeCycle(TreeTrials(trials, domains, snapshot), trials.alone)
+    groups = GroupScheduler(parts, pods, trials, domains, trees)
+    return Scheduler(parts, pods, groups, consultations, review)
+
+
 def _with_calls(frameworks: Mapping[str, Framework], base: type[P]) -> list[tuple[P, PluginCalls]]:
     """The plugins of all profiles that derive from `base`, each with its profile's calls."""
     return [(plugin, framework.calls) for framework in frameworks.values() for plugin in framework.plugins.of(base)]
+
+
+def _object_handlers(
+    queue: SchedulingQueue, frameworks: Mapping[str, Framework]
+) -> dict[WatchedKind, ObjectEventHandler]:
+    """A handler for each kind that plugins watch, in the order of profiles and plugins."""
+    plugins = [plugin for framework in frameworks.values() for plugin in framework.plugins.plugins.values()]
+    followers = _with_calls(frameworks, ObjectFollower)
+    return {
+        kind: ObjectEventHandler(
+            queue, kind.resource, [(each, calls) for each, calls in followers if kind in each.watches]
+        )
+        for kind in dict.fromkeys(kind for plugin in plugins for kind in plugin.watches)
+    }

@@ -25,7 +25,7 @@ _SCALE = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
 
 
 def interested(extenders: Iterable[Extender], pod: PodInfo) -> list[Extender]:
-    """Those that want to see the pod, in the order of asking."""
+    """The extenders that want to see the pod, in the order of asking."""
     return [extender for extender in extenders if extender.is_interested(pod)]
 
 

@@ -54,7 +54,7 @@ def larger_first(attempts: Sequence[Attempt], offered: Mapping[str, int]) -> lis
 
 
 def to_the_front(refused: Collection[Attempt], order: Sequence[Attempt]) -> list[Attempt]:
-    """The same order, but pods of signatures that were refused come before all others."""
+    """`order`, but with pods of signatures that were refused before all others."""
     signatures = {attempt.pod.signature for attempt in refused}
     return sorted(order, key=lambda attempt: attempt.pod.signature not in signatures)
 

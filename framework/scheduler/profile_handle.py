@@ -66,7 +66,7 @@ class Ports:
     stopwatch: Callable[[], float] | None = None
 
     def held_up(self) -> Ports:
-        """The same surroundings, whose timers and tasks wait for the end of a decision that is under way."""
+        """These ports, with timers and tasks that wait for the end of a decision that is under way."""
         spawn, standstill = self.spawn, self.standstill
         return replace(self, clock=standstill.clock(self.clock), spawn=lambda work: spawn(standstill.pace_own(work)))
 
@@ -158,7 +158,7 @@ class ProfileHandle:
         self.ports.spawn(work)
 
     def paced(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-        """The same work for a task of its own within one of the plugin's."""
+        """Work to be run as a task of its own within one of the plugin's."""
         return self.ports.standstill.pace_own(work)
 
     def shared(self, key: str, make: Callable[[], T]) -> T:

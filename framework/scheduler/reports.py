@@ -236,7 +236,7 @@ def reasons_of(status: Status) -> Reasons:
 
 
 def reasons_in(message: str) -> Reasons:
-    """The same of a text."""
+    """The reasons in a text, without the numbers and their order, which the numbers decide."""
     return _short_reasons_in(message) if len(message) <= _SHORT else _reasons_in(message)
 
 

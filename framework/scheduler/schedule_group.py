@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..contract.decision import GroupDecision, PodDecision
 from ..contract.group_tree import Part
@@ -41,6 +41,21 @@ from .schedule_one import PodScheduler
 from .schedule_tree import TreeCycle
 
 _BEGIN_AT_ONCE = 64
+
+
+class _Asked(NamedTuple):
+    """A group of which some members need nodes at once: `missing` of those that `attempts` are for."""
+
+    plugin: GroupCalls
+    group: str
+    attempts: Sequence[Attempt]
+    missing: int
+    topology: Topology | None
+
+    @property
+    def waiting(self) -> tuple[PodInfo, ...]:
+        """Its waiting members."""
+        return tuple(attempt.pod for attempt in self.attempts)
 
 
 class GroupScheduler:
@@ -94,7 +109,7 @@ class GroupScheduler:
         return True
 
     def _decide_unless_it_fails(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
-        """The same; what its plugin breaks at is an error of the group. Nothing is reserved where Failed is raised."""
+        """Decide; a group plugin that breaks is an error of the group. Nothing is reserved where Failed is raised."""
         try:
             return self.decide(plugin, group, attempts)
         except Failed as failed:
@@ -117,69 +132,83 @@ class GroupScheduler:
         searched = self._search(plugin, group, topology, attempts, missing)
         if isinstance(searched, Status):
             return GroupOutcome.at_fault(plugin, group, missing, attempts, searched)
-        trial, no_domain = searched.trial, searched.no_domain
         members: list[PodDecision] = []
-        for attempt in (*trial.placed, *trial.refused):
+        for attempt in (*searched.trial.placed, *searched.trial.refused):
             members.append(attempt.decision())
             checkpoint()
-        waiting, placed = tuple(attempt.pod for attempt in attempts), len(trial.placed)
-        if placed >= missing:
-            outcome.decision = GroupDecision(plugin.name, group, None, None, placed, missing, members, waiting)
-            self._place(trial.placed, missing, outcome)
-            if not outcome.placed:
-                outcome.failed += trial.refused
-                return outcome
-            for attempt in trial.refused:
-                attempt.begin_anew()
-            return self._each_by_itself(plugin, group, topology, trial.refused, outcome)
-        cause = trial.refusal or Status.pending()
-        status = plugin.reject_group(group, cause, placed=placed, missing=missing, no_domain=no_domain)
+        asked = _Asked(plugin, group, attempts, missing, topology)
+        if len(searched.trial.placed) >= missing:
+            return self._start(asked, searched.trial, members, outcome)
+        return self._refuse(asked, searched, members)
+
+    def _start(
+        self, asked: _Asked, trial: Trial, members: Sequence[PodDecision], outcome: GroupOutcome
+    ) -> GroupOutcome:
+        """Place the members that fit, then try the others each by itself."""
+        placed = len(trial.placed)
+        outcome.decision = GroupDecision(
+            asked.plugin.name, asked.group, None, None, placed, asked.missing, members, asked.waiting
+        )
+        self._place(trial.placed, asked.missing, outcome)
+        if not outcome.placed:
+            outcome.failed += trial.refused
+            return outcome
+        for attempt in trial.refused:
+            attempt.begin_anew()
+        return self._each_by_itself(asked.plugin, asked.group, asked.topology, trial.refused, outcome)
+
+    def _refuse(self, asked: _Asked, searched: Searched[Trial], members: Sequence[PodDecision]) -> GroupOutcome:
+        """Too few members fit: ask PodGroupPostFilter for help, and say why the group waits."""
+        plugin, group, trial = asked.plugin, asked.group, searched.trial
+        cause, placed = trial.refusal or Status.pending(), len(trial.placed)
+        status = plugin.reject_group(group, cause, placed=placed, missing=asked.missing, no_domain=searched.no_domain)
         status = untried = status.by(plugin.name)
         notes, helped = AttemptState(), PostFiltered({} if status.code is Code.PENDING else None)
-        if status.code is Code.UNSCHEDULABLE and attempts[0].framework.plugins.pod_group_post_filter:
-
-            def place(copies: Sequence[Attempt]) -> Tried:
-                searched = self._search(plugin, group, topology, copies, missing)
-                if isinstance(searched, Status):
-                    return searched
-                found, fitting = searched.trial, len(searched.trial.placed)
-                if fitting >= missing:
-                    return found.placed[:missing]
-                cause = found.refusal or Status.unschedulable()
-                try:
-                    return plugin.reject_trial(
-                        group, cause, placed=fitting, missing=missing, no_domain=searched.no_domain
-                    )
-                except Failed as failed:
-                    plugin.told(REJECT_TRIAL, group, failed.status)
-                    return failed.status
-
-            helped = self._post_filter(plugin, group, attempts, missing, notes, place)
+        if status.code is Code.UNSCHEDULABLE and asked.attempts[0].framework.plugins.pod_group_post_filter:
+            place = partial(self._place_copies, asked)
+            helped = self._post_filter(plugin, group, asked.attempts, asked.missing, notes, place)
             if helped.unheard is not None:
-                return GroupOutcome.unheard(plugin, group, missing, attempts, helped.unheard)
+                return GroupOutcome.unheard(plugin, group, asked.missing, asked.attempts, helped.unheard)
             status = Status(status.code, (with_preemption(status.message, helped.message),), status.plugin)
             untried = status if plugin.terse else untried
-        holding = [*plugin.placed_members(group)] if topology is not None else ()
-        beside = trial.untried[:missing] if trial.as_one else trial.untried
+        holding = [*plugin.placed_members(group)] if asked.topology is not None else ()
+        beside = trial.untried[: asked.missing] if trial.as_one else trial.untried
         decision = GroupDecision(
             plugin.name,
             group,
             status,
             cause,
             placed,
-            missing,
+            asked.missing,
             members,
-            waiting,
-            no_domain,
+            asked.waiting,
+            searched.no_domain,
             notes,
             helped.message,
-            asked=Part(group, missing, holding, topology),
-            waiting_in={group: waiting},
+            asked=Part(group, asked.missing, holding, asked.topology),
+            waiting_in={group: asked.waiting},
             untried=self._trials.alone(beside, members),
         )
         outcome = self._reject(plugin, status, untried, trial, decision, helped)
         outcome.awaits_victims = helped.made_room
         return outcome
+
+    def _place_copies(self, asked: _Asked, copies: Sequence[Attempt]) -> Tried:
+        """Place copies of the members in a trial of preemption, or say why too few fit."""
+        searched = self._search(asked.plugin, asked.group, asked.topology, copies, asked.missing)
+        if isinstance(searched, Status):
+            return searched
+        trial, placed = searched.trial, len(searched.trial.placed)
+        if placed >= asked.missing:
+            return trial.placed[: asked.missing]
+        cause = trial.refusal or Status.unschedulable()
+        try:
+            return asked.plugin.reject_trial(
+                asked.group, cause, placed=placed, missing=asked.missing, no_domain=searched.no_domain
+            )
+        except Failed as failed:
+            asked.plugin.told(REJECT_TRIAL, asked.group, failed.status)
+            return failed.status
 
     def _decide_tree(
         self, plugin: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], outcome: GroupOutcome

@@ -69,7 +69,7 @@ class PodScheduler:
         return len(self._binding)
 
     def algorithm(self, profile: str) -> Algorithm:
-        """That of a profile, by its schedulerName."""
+        """The algorithm of a profile, by its schedulerName."""
         return self._parts.algorithms[profile]
 
     # A pod was popped.
@@ -84,7 +84,7 @@ class PodScheduler:
         return Attempt(queued, algorithm.framework, state, self._clock.now(), generation, entity.flushed, entity.group)
 
     def begin_after_all(self, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """Those attempts, put off for a while, that still make sense, on pods and cluster as they are by now."""
+        """The attempts, put off for a while, that still make sense, on pods and cluster as they are by now."""
         left = [each for each in attempts if self.still_waits(each) and self.is_eligible(each.pod)]
         for attempt in left:
             attempt.generation = self._parts.cache.generation

@@ -242,7 +242,7 @@ class Snapshot:
         return True
 
     def _pods_on(self, node_name: str, row: int) -> dict[str, PodInfo]:
-        """Those counted there, to be changed; in a trial their order is kept first."""
+        """The pods counted there, to be changed; in a trial their order is kept first."""
         pods = self.pods[row]
         if self._undo is not None and node_name not in self._before:
             self._before[node_name] = dict(pods)

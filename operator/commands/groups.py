@@ -81,7 +81,7 @@ def _title(kinds: GroupKinds) -> str:
 
 
 def _named(found: Sequence[T], names: Sequence[str], name_of: Callable[[T], str], title: str) -> Sequence[T]:
-    """Those with these names, of any kind, in this order; all where none is named."""
+    """The groups with these names, of any kind, in this order; all where none is named."""
     if not names:
         return found
     chosen = [each for name in names for each in found if name_of(each) == name]

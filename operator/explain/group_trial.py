@@ -61,7 +61,7 @@ class Lack:
 
     @property
     def sentence(self) -> str:
-        """The same for people."""
+        """The outcome in a sentence."""
         asked = ", ".join(f"{amount} {name}" for name, amount in self.each.items())
         if self.members == 1:
             return f"Room for 1 more member is lacking: {asked} on one node."
@@ -127,7 +127,7 @@ async def try_tree(
     now: float = 0.0,
     hearing: Hearing = NOBODY,
 ) -> TriedGroup | None:
-    """The same for a composite, of which these are all groups of the kind, with those that are decided with it."""
+    """Try a composite, of which these are all groups of the kind, with those that are decided with it."""
     if not groups:
         return None
     asked = _Asked(kind, {*groups}, decided_with(kind, cluster.watched, min(groups)))

@@ -101,7 +101,7 @@ class WholeObjects:
         self._reads = asyncio.Semaphore(_READS)
 
     def nodes(self, names: Iterable[str]) -> list[bytes]:
-        """Those of the nodes that are known."""
+        """The nodes out of these that are known, as they are now, in JSON."""
         if self._nodes is None:
             return []
         found = (self._nodes.get(name) for name in names)
@@ -123,7 +123,7 @@ class WholeObjects:
         return _encode(found)
 
     async def pods(self, pods_by_node: Mapping[str, Sequence[PodInfo]]) -> dict[str, list[bytes]]:
-        """The same for many pods, by node."""
+        """The pods as they are now, by node."""
         found = await asyncio.gather(*(self.pod(pod) for pods in pods_by_node.values() for pod in pods))
         bodies = iter(found)
         return {name: [next(bodies) for _ in pods] for name, pods in pods_by_node.items()}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def group_controllers(process: Process) -> list[GroupWorker]:
-    """Those of each kind of groups that a plugin of the process keeps a book of. To be started and stopped with it."""
+    """A controller for each kind of groups of which a plugin keeps a book; they start and stop with the process."""
     controllers: list[GroupWorker] = []
     leading = process.leadership.may_write
     ports = WorkerPorts(

@@ -179,7 +179,7 @@ class _Told:
 
 
 class _Pods(_Told):
-    """That of pods."""
+    """The recorded handler of pods."""
 
     def __init__(self, recorder: Recorder, kind: str, handler: PodEventHandler) -> None:
         super().__init__(recorder, kind, handler)

@@ -27,7 +27,7 @@ class Tasks:
         self._started = 0
 
     def follow(self, work: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
-        """The same work, of whose steps `steps` hears. As `Standstill.follow`."""
+        """Work whose steps are reported to `steps`, as `Standstill.follow` returns it."""
         self._started += 1
         return Task(self, self._started, work)
 
@@ -86,7 +86,7 @@ class Task(Coroutine[Any, Any, Any]):
         return self._tasks.step(self, value, thrown)
 
     def throw(self, error: type[BaseException] | BaseException, value: object = None, trace: object = None) -> Any:
-        """The same with an exception, a cancellation above all."""
+        """Go on with an exception, a cancellation above all, or wait for being allowed to."""
         self._thrown = error if isinstance(error, BaseException) else error()
         return self.send(None)
 

@@ -191,7 +191,7 @@ class Rehearsal:
         await self._settle()
 
     async def misfits(self, pods: Sequence[PodInfo]) -> list[PodInfo]:
-        """Those of `pods`, which wait, that find no node when all are tried one after another; nothing changes."""
+        """The waiting pods out of `pods` that find no node when all are tried one after another; nothing changes."""
         heard_of = await self._heard(pods)
         with self._engine.cache.snapshot.trial():
             return [pod for pod in pods if not self._add_in_trial(pod, heard_of)[0]]

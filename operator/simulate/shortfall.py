@@ -45,7 +45,7 @@ class Shortfall:
 
     @property
     def sentence(self) -> str:
-        """The same for people."""
+        """The shortfall in a sentence."""
         offer = ", ".join(f"{amount} {name}" for name, amount in self.allocatable.items())
         nodes = "1 more node" if self.nodes == 1 else f"{self.nodes} more nodes"
         found = f"{nodes} like {self.like} ({offer}) would make the rest fit"

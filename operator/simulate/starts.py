@@ -17,7 +17,7 @@ _NAMES_SHOWN = 3
 
 
 def forecasters(assembly: Assembly) -> Iterator[type[StartForecaster[Any]]]:
-    """Those of the plugins that the profiles run."""
+    """The forecasters among the plugins that the profiles run."""
     for name in assembly.enabled():
         plugin = assembly.registry[name]
         if issubclass(plugin, CapacityReserver) and plugin.forecaster is not None:

@@ -104,7 +104,7 @@ def _fits(value: Any, type_: str, path: str) -> Iterator[str]:
 
 
 def _container_fits(value: Any, container: str, type_: str, path: str) -> Iterator[str]:
-    """The same for a list or a map; only texts and numbers may be null in one."""
+    """The faults of a list or a map; only texts and numbers may be null in one."""
     items: Iterable[tuple[Any, Any]]
     if container == "List" and isinstance(value, list):
         items = enumerate(value)

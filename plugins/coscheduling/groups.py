@@ -171,7 +171,7 @@ class PodGroups(GroupBook[PodGroup]):
         return found.spec.min_member if found is not None else 0
 
     def quorum(self, group: str) -> int:
-        """The same, with the word that all kinds of groups share."""
+        """How many members the group needs, under the name that all kinds of groups share."""
         return self.min_member(group)
 
     def topology(self, group: str) -> Topology | None:

@@ -197,7 +197,7 @@ class VictimSearch:
             node.lost = by_importance(node.lost)
 
     def _there(self, victim: Victim, node: _Node) -> Sequence[Placed]:
-        """Those of its pods that matter to a verdict about the node."""
+        """The pods of it that matter to a verdict about the node."""
         return victim.pods if self._remote else victim.on.get(node.name, ())
 
     def _add(self, trial: Trial, state: CycleState, node: _Node, pods: Sequence[Placed]) -> None:

@@ -137,7 +137,7 @@ class GroupSearch:
         ]
 
     def _promised(self, rows: Iterable[int]) -> dict[int, list[PodInfo]]:
-        """Those of others, by row, whom the group has to leave room to."""
+        """The nominated pods of others, by row, for which the group has to leave capacity."""
         nominator, names, priority = self._nominator, self._snapshot.names, self._group.priority
         found: dict[int, list[PodInfo]] = {}
         for row in rows:

@@ -281,7 +281,7 @@ def is_extended(claim: ResourceClaim) -> bool:
 
 
 def _check(claim: ResourceClaim, allocation: AllocationResult | None) -> None:
-    """That the claim can have this allocation, or still has one of its own where this is None. Raises BindingFailed."""
+    """Raise BindingFailed unless the claim can have this allocation or, where that is None, still has its own."""
     known = claim.allocation
     if claim.metadata.deletion_timestamp is not None:
         raise BindingFailed(f"claim {claim.key} got deleted in the meantime")

@@ -178,7 +178,7 @@ class DynamicResources(
             self._free([decision])
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """The same for each member of a group, and what is reserved for the group when none of them holds a node."""
+        """Free what PostFilter named for each member, and what the group has reserved when no member holds a node."""
         if decision.status is not None:
             self._free(decision.members)
 

@@ -21,7 +21,7 @@ def claims_of(pod: PodInfo, get: Callable[[str], ResourceClaim | None]) -> list[
 def referred_claims(
     pod: PodInfo, get: Callable[[str], ResourceClaim | None]
 ) -> list[tuple[PodResourceClaim, ResourceClaim]]:
-    """The same, each with how the pod refers to it. Raises ClaimError."""
+    """The pod's claims, in order, each with how the pod refers to it. Raises ClaimError."""
     return [(reference, _usable(pod, key, get(key), generated)) for reference, key, generated in _claim_keys(pod)]
 
 

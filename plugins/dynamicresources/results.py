@@ -131,7 +131,7 @@ def _binds(device: Device) -> bool:
 
 
 def _add(found: Sequence[NodeSelectorRequirement], to: list[NodeSelectorRequirement]) -> None:
-    """Those that are not there yet; the order of values does not count."""
+    """Add the requirements that are not there yet; the order of values does not count."""
     for each in found:
         if all(_key(each) != _key(known) for known in to):
             to.append(each)

@@ -128,7 +128,7 @@ class PodGroup(Wire):
 
     @property
     def annotations(self) -> dict[str, str]:
-        """Those under Muster's prefix."""
+        """The annotations under Muster's prefix."""
         return self.metadata.annotations
 
     def condition(self) -> Condition | None:

@@ -57,7 +57,7 @@ class CompositePodGroup(Wire):
 
     @property
     def annotations(self) -> dict[str, str]:
-        """Those under Muster's prefix."""
+        """The annotations under Muster's prefix."""
         return self.metadata.annotations
 
 

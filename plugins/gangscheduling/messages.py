@@ -21,7 +21,7 @@ def unsatisfied(min_count: int, scheduled: int, remaining: int) -> str:
 
 
 def too_few(min_count: int, scheduled: int, remaining: int) -> str:
-    """The same before any pod was tried."""
+    """The message about a group that has too few pods for any to be tried."""
     return f"{UNSCHEDULABLE}, {unsatisfied(min_count, scheduled, remaining)}"
 
 

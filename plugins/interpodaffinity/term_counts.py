@@ -29,7 +29,7 @@ class Sought:
     weight: int = 1
 
     def domains(self, snapshot: SnapshotReader) -> Domains:
-        """Those pods by domain."""
+        """The pods that the question is about, by domain."""
         return snapshot.relations.labels.tally(self.question).domains(snapshot, self.topology_key)
 
 

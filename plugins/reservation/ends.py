@@ -66,7 +66,7 @@ class KnownEnds:
             self._endings[new.uid] = Ending(new, new.node_name, self._began(new) + seconds)
 
     def later_than(self, moment: float) -> Iterator[Ending]:
-        """Those that end after this moment; who should have ended a while ago may stay for ever."""
+        """The endings after this moment; a pod that should have ended a while ago may stay for ever."""
         for ending in self._endings.values():
             if ending.at > moment:
                 yield ending
@@ -82,7 +82,7 @@ class KnownEnds:
         return self._came.get(pod.uid, self._clock.now())
 
     def _began(self, pod: PodInfo) -> float:
-        """The same for the pod's end: one that has not started begins now at the latest that is known."""
+        """When the pod started, to compute its end: one that has not started begins now at the latest that is known."""
         known = self._endings.get(pod.uid)
         if pod.pod.status.start_time is None:
             return self._clock.now() if known is None else known.at - run_seconds(known.pod.pod)

@@ -35,7 +35,7 @@ class Need:
     nodes: npt.NDArray[np.bool_]
 
     def of(self, domain: Nodes) -> Need:
-        """The same where there are some nodes alone, which are numbered as they stand in `domain`."""
+        """The need on some nodes alone, which are numbered as they stand in `domain`."""
         return replace(self, nodes=self.nodes[domain])
 
 
@@ -59,7 +59,7 @@ class Slices:
         return self.times * sum(need.count for need in self.needs)
 
     def of(self, domain: Nodes) -> Slices:
-        """The same where there are some nodes alone, which are numbered as they stand in `domain`."""
+        """The slices on some nodes alone, which are numbered as they stand in `domain`."""
         place = np.full(len(self.needs[0].nodes), -1, np.intp)
         place[domain] = np.arange(len(domain))
         inside = [place[self.parts[number]] for number in np.flatnonzero(self.sums(place >= 0)).tolist()]
@@ -132,7 +132,7 @@ class Later:
     chosen: npt.NDArray[np.bool_]
 
     def of(self, part: Nodes) -> Later:
-        """The same of some nodes alone, which are numbered as they stand in `part`."""
+        """What some nodes alone offer later; they are numbered as they stand in `part`."""
         return Later(self.open_ended[part], self.long_lived[part], self.chosen[part])
 
     @property
@@ -152,7 +152,7 @@ def pack(free: Amounts, asked: Sequence[Asked]) -> Packed | None:
 
 
 def pack_later(known: Amounts, later: Later, asked: Sequence[Asked]) -> tuple[Packed, Cost] | None:
-    """The same where first what is free at a known time is taken, then what costs least."""
+    """Nodes for all members, and their cost: first what is free at a known time is taken, then what costs least."""
     left = _Left(known.copy(), later)
     found = _put(left, asked)
     return None if found is None else (found, left.cost)

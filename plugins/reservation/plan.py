@@ -48,7 +48,7 @@ class Room:
         return free
 
     def of(self, domain: Nodes) -> Room:
-        """The same of some nodes alone, which are numbered as they stand in `domain`."""
+        """The capacity of some nodes alone; they are numbered as they stand in `domain`."""
         place = np.full(len(self.free), -1, np.intp)
         place[domain] = np.arange(len(domain))
         there = place[self.nodes] >= 0

@@ -128,7 +128,7 @@ def plan_for(
 
 
 def _group(wanted: Wanted, kinds: Mapping[PodSignature, Need], domains: Mapping[tuple[str, ...], _Domains]) -> Group:
-    """The same for the plan."""
+    """The group as the plan takes it."""
     needs: Sequence[Asked]
     if wanted.slice_size:
         needs = _slices(wanted, kinds, domains[_slice_levels(wanted)])
@@ -200,7 +200,7 @@ class _Domains:
         self.rows: Sequence[Rows] = [place[each] for each in partition.rows]
 
     def left_by(self, holding: Iterable[PodInfo]) -> Sequence[Rows]:
-        """Those that members with a node leave to others; none while not all of their nodes are known."""
+        """The domains that members with a node leave to others; none while not all of their nodes are known."""
         taken = set()
         for pod in holding:
             if not pod.node_name:
@@ -213,7 +213,7 @@ class _Domains:
         return [self.rows[number] for number in taken] if taken else self.rows
 
     def taken_by(self, holding: Iterable[PodInfo]) -> Sequence[tuple[Rows, int]]:
-        """Those that members with a node are in, and how many of them are in each."""
+        """The domains that members with a node are in, and how many of them are in each."""
         rows = (self._snapshot.live_row_of(pod.node_name) for pod in holding)
         taken = Counter(int(self._numbers[row]) for row in rows if row is not None)
         return [(self.rows[number], count) for number, count in sorted(taken.items()) if number != NONE]

@@ -118,7 +118,7 @@ class _Shared:
             self.looks.changed()
 
     def room_came(self) -> None:
-        """Those that were kept off may find room now, and room may be reserved for the next.
+        """Pods that were kept off may find capacity now, and capacity may be reserved for the next.
 
         They are tried in a moment: it may be the queue that calls.
         """

@@ -84,7 +84,7 @@ class Waiter:
 
 
 class LongWaiters:
-    """Those that were refused.
+    """Pods and groups that have been refused, and for how long they have waited.
 
     `activate` has pods tried again; `left` hears of each, by UID, that waits no more; `start_of` says when a holder
     starts for which room is reserved, infinity where nobody can say, None where none is.
@@ -139,10 +139,10 @@ class LongWaiters:
         return holder in self._due and (waiter.to_plan or self.has_place(holder))
 
     def first(self) -> list[Waiter]:
-        """Those for whom room is to be reserved.
+        """The waiters for which capacity is to be reserved.
 
-        Those with a chance come first, then the most important, those that were promised a time, and those that have
-        waited longest.
+        Waiters with a chance come first, then the most important, then those with a reported time, then those that
+        have waited longest.
         """
         self._begin_rounds()
         due = (waiter for waiter in self._due.values() if waiter.chance is not Chance.NONE)
@@ -157,7 +157,7 @@ class LongWaiters:
         return any(each.holder == holder for each in self.first())
 
     def in_vain(self) -> list[Waiter]:
-        """Those for whom no room can be found, or only when pods have ended that seem to stay for ever."""
+        """The waiters for which no capacity can be found, or only once pods have ended that seem to stay for ever."""
         return [waiter for waiter in self._due.values() if waiter.chance is not Chance.OPEN]
 
     def round_of(self, waiter: Waiter) -> int:

@@ -122,7 +122,7 @@ class NodeResourcesFit(
         return True
 
     def _room_on(self, demand: Demand, columns: ResourceColumns, row: int) -> int:
-        """The same of one node. A few are asked about whenever pods come and go, and columns would cost more."""
+        """How many such pods one node takes. When pods come and go, few nodes matter, and columns would cost more."""
         room = int(columns.allowed_pods[row] - columns.pod_count[row])
         if demand.hopeless or room <= 0:
             return 0

@@ -64,7 +64,7 @@ class ScoredUse:
         return used + self._amounts, offered
 
     def on_one(self, nodes: NodeView) -> Sequence[Share] | None:
-        """The same of a view of one node; None for amounts so large that sums or products overflow."""
+        """The shares of a view of one node; None for amounts so large that sums or products overflow."""
         columns = nodes.snapshot.resources
         if columns.layout != self._layout:
             self._arrange(columns)
@@ -79,7 +79,7 @@ class ScoredUse:
         return shares
 
     def in_domains(self, domains: Partition, snapshot: SnapshotReader) -> tuple[Amounts, Amounts]:
-        """The same for the nodes of each domain together, with the pod in it: shape (resources, domains)."""
+        """`(used, offered)` of the nodes of each domain together, with the pod in it: shape (resources, domains)."""
         used, offered = self.without(NodeView(snapshot, None))
         return domains.sums(used) + self._amounts, domains.sums(offered)
 

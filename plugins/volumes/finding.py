@@ -82,7 +82,7 @@ class Found:
     provisions: list[Provision] = field(default_factory=list)
 
     def at(self, indices: Numbers) -> Found:
-        """The same for the nodes with these indices alone."""
+        """What was found for the nodes with these indices alone."""
         return Found(
             self.reasons[indices],
             [(text, where[indices]) for text, where in self.errors],

@@ -62,7 +62,7 @@ class StorageScore:
 
 
 def _of_choices(found: Found, nodes: int) -> Iterator[tuple[Bytes, Bytes]]:
-    """The same of volumes that there are, by the classes that they name."""
+    """Bytes used and offered of existing volumes, for each class that they name."""
     classes: dict[str, tuple[Bytes, Bytes]] = {}
     for choice in found.choices:
         for name, here, capacities in choice.by_class():

@@ -185,7 +185,7 @@ def _in_trees(
     bound: Counter[str],
     holding: Mapping[str, Sequence[Object]],
 ) -> Iterator[Claimant]:
-    """Those whose groups are parts of trees.
+    """The claimants whose groups are parts of trees.
 
     Of a tree that has not got what it needs all that wait claim nodes together, in the narrowest domain that one of
     them asks for: where all of this fits what it needs does. Each part of a tree that has claims nodes for itself.

@@ -210,7 +210,7 @@ class Decision:
         return int(columns.allocatable[column, row] - columns.requested[column, row]) - promised - kept
 
     def _nodes(self) -> Iterator[str]:
-        """Those that take pods."""
+        """The nodes that take pods."""
         snapshot = self._engine.cache.snapshot
         for row, name in enumerate(snapshot.names):
             if snapshot.live_row_of(name) == row and not snapshot.unschedulable[row]:

@@ -30,7 +30,7 @@ class Reserved:
         return self.against_one(pod["metadata"]["uid"], pod["spec"].get("priority") or 0, node)
 
     def against_one(self, uid: str, priority: int, node: str) -> int:
-        """The same for a pod by its UID."""
+        """How much of a node is kept from a pod, known by its UID, in thousandths of a CPU."""
         own = {hold.holder for hold in self.holds if uid in hold.members}
         return sum(
             amounts.get(node, 0) for hold, amounts in self._held if hold.holder not in own and priority <= hold.priority

@@ -119,7 +119,7 @@ def _row(group: GroupView, now: float) -> GroupRow:
 
 
 def _reasons(pods: Sequence[Pod], now: float) -> list[Reason]:
-    """Those that wait for the same thing together, most pods first."""
+    """The waiting pods by what they wait for, most pods first."""
     found: defaultdict[str, list[Pod]] = defaultdict(list)
     for pod in pods:
         found[GATED if pod.spec.scheduling_gates else said_of(pod) or _UNSAID].append(pod)

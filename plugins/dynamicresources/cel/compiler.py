@@ -62,7 +62,7 @@ class Compiler:
         self.variables = variables
 
     def within(self, *names: str) -> Compiler:
-        """The same with more variables."""
+        """A compiler that knows more variables."""
         return Compiler(self.variables | set(names))
 
     def compile(self, node: Node) -> Evaluate:

@@ -1,0 +1,56 @@
+"""The house rules that no linter knows: `python -m tests.tooling.house`, or `make lint-house`.
+
+A rule is a function from a parsed module to what breaks it. `faults` asks all rules about all modules of the product.
+The numbers are those of CONTRIBUTING.md.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+PRODUCT = ("framework", "operator", "plugins", "sandbox", "testing")
+MOST_LINES = 60
+OPENINGS = ("Those ", "That ", "The same")
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def faults(root: Path = REPOSITORY) -> Iterator[str]:
+    """What breaks a rule in the product's modules under `root`, each with its file and line."""
+    for room in PRODUCT:
+        for path in sorted((root / room).rglob("*.py")):
+            module = ast.parse(path.read_text())
+            for rule in (openings, lengths):
+                for line, fault in rule(module):
+                    yield f"{path.relative_to(root)}:{line}: {fault}"
+
+
+def openings(module: ast.Module) -> Iterator[tuple[int, str]]:
+    """Docstrings that begin with a word that stands for something named elsewhere."""
+    for node in ast.walk(module):
+        if isinstance(node, Function | ast.ClassDef | ast.Module):
+            text = ast.get_docstring(node) or ""
+            if text.startswith(OPENINGS):
+                yield getattr(node, "lineno", 1), f"the docstring begins with {text.split()[0]!r}: name what is meant"
+
+
+def lengths(module: ast.Module) -> Iterator[tuple[int, str]]:
+    """Functions that are too long to be read at once."""
+    for node in ast.walk(module):
+        if isinstance(node, Function) and node.end_lineno is not None:
+            lines = node.end_lineno - node.lineno + 1
+            if lines > MOST_LINES:
+                yield node.lineno, f"{node.name} has {lines} lines; at most {MOST_LINES} are read at once"
+
+
+def main() -> int:
+    """Print all faults; 1 when there are any."""
+    found = [*faults()]
+    print(*found, sep="\n", file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

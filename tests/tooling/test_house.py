@@ -1,0 +1,29 @@
+"""The house rules hold, and each of them notices when it is broken."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.tooling.house import MOST_LINES, faults
+
+LONG = "def long():\n" + "    pass\n" * MOST_LINES
+
+
+def test_the_rules_hold() -> None:
+    assert [*faults()] == []
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ('"""Those that wait."""\n', "framework/broken.py:1: the docstring begins with 'Those'"),
+        ('class Wait:\n    """That of a pod."""\n', "framework/broken.py:1: the docstring begins with 'That'"),
+        ('\ndef wait():\n    """The same for a group."""\n', "framework/broken.py:2: the docstring begins with 'The'"),
+        (LONG, f"framework/broken.py:1: long has {MOST_LINES + 1} lines"),
+    ],
+)
+def test_what_breaks_a_rule_is_named_with_its_place(tmp_path: Path, content: str, fault: str) -> None:
+    (tmp_path / "framework").mkdir()
+    (tmp_path / "framework" / "broken.py").write_text(content)
+    [found] = faults(tmp_path)
+    assert found.startswith(fault)
