@@ -5,7 +5,7 @@ The operator builds one and feeds it; tests and tools build one with ports of th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -126,11 +126,9 @@ def build_engine(
     nominator = PodNominator(partial(preemption_priority, frameworks), lambda pod: queue.was_never_let_in(pod.uid))
     cache, room = Cache(snapshot, clock.now, assumed_ttl), GroupRoom(snapshot)
     policy = Profiles(frameworks, snapshot, room, nominator, reports, extended=bool(ports.extenders))
-    seconds = configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds
-    backoff = BackoffPolicy(*seconds, jitter=ports.random)
-    queue = SchedulingQueue(policy, QueueSettings(backoff), clock=clock, metrics=metrics, on_ready=ports.wake)
-    shared: dict[str, object] = {}
-    units = DisruptionUnits(frameworks, cache.node_of)
+    settings = QueueSettings(_backoff(configuration, ports.random))
+    queue = SchedulingQueue(policy, settings, clock=clock, metrics=metrics, on_ready=ports.wake)
+    shared, units = dict[str, object](), DisruptionUnits(frameworks, cache.node_of)
 
     def handle(framework: Framework, plugin: type[Plugin]) -> Handle:
         common = framework, snapshot, waiting, nominator, ports, queue, shared
@@ -166,6 +164,11 @@ def build_engine(
         watch=watch,
         standstill=standstill,
     )
+
+
+def _backoff(configuration: KubeSchedulerConfiguration, random: Callable[[], float]) -> BackoffPolicy:
+    initial, longest = configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds
+    return BackoffPolicy(initial, longest, jitter=random)
 
 
 def _scheduler(parts: Parts, review: Review, room: GroupRoom, domains: DomainSearch) -> Scheduler:
