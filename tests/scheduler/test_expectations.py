@@ -23,7 +23,7 @@ async def test_a_pod_that_something_is_done_for_first_is_announced(set_stage: Se
 
 
 async def test_a_pod_that_permit_holds_is_announced_before_it_may_go_on(set_stage: SetStage) -> None:
-    stage = set_stage(permitting("Gate", Status.wait("not yet")))
+    stage = set_stage(permitting("Gate", Wait(300.0, ("not yet",))))
     stage.put_pod(make_pod("web"))
     await stage.settle()
     assert (stage.binds, stage.nominations) == ([], [(WEB, "one")])
@@ -40,7 +40,7 @@ async def test_what_was_announced_is_taken_back_with_the_reason(set_stage: SetSt
 
 async def test_a_pod_whose_work_ahead_cannot_be_told_is_not_held_by_permit(set_stage: SetStage) -> None:
     stage = set_stage(
-        permitting("Gate", Status.wait("not yet")), pre_binding("Broken", None, ahead=Status.failure("no"))
+        permitting("Gate", Wait(300.0, ("not yet",))), pre_binding("Broken", None, ahead=Status.failure("no"))
     )
     stage.put_pod(make_pod("web"))
     await stage.settle()

@@ -18,7 +18,7 @@ class Scope(Protocol):
     """What a macro compiles its arguments with: the compiler, and the variables that it knows."""
 
     def within(self, *names: str) -> Scope:
-        """The same with more variables."""
+        """A scope that knows more variables."""
         ...
 
     def compile(self, node: Node) -> Evaluate:
