@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from pydantic import BaseModel
-
 from muster.framework.contract import (
     ALLOW,
     LEFT_ALONE,
@@ -64,16 +62,16 @@ _NEVER = float("-inf")
 
 
 class Coscheduling(
-    QueueSortPlugin,
-    PreEnqueuePlugin,
-    PreFilterPlugin,
-    PostFilterPlugin,
-    PermitPlugin,
-    PostBindPlugin,
-    EnqueueExtensions,
-    GroupBookPlugin,
-    ObjectFollower,
-    DecisionFollower,
+    QueueSortPlugin[CoschedulingArgs],
+    PreEnqueuePlugin[CoschedulingArgs],
+    PreFilterPlugin[CoschedulingArgs],
+    PostFilterPlugin[CoschedulingArgs],
+    PermitPlugin[CoschedulingArgs],
+    PostBindPlugin[CoschedulingArgs],
+    EnqueueExtensions[CoschedulingArgs],
+    GroupBookPlugin[CoschedulingArgs],
+    ObjectFollower[CoschedulingArgs],
+    DecisionFollower[CoschedulingArgs],
 ):
     """Places the pods of a PodGroup together or not at all."""
 
@@ -84,10 +82,9 @@ class Coscheduling(
     args_model = CoschedulingArgs
     watches = (POD_GROUPS,)
 
-    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+    def __init__(self, args: CoschedulingArgs, handle: Handle) -> None:
         super().__init__(args, handle)
-        own = args if isinstance(args, CoschedulingArgs) else CoschedulingArgs()
-        self._groups: PodGroups = handle.shared(SHARED, lambda: PodGroups(own, handle.clock, handle.waiting_pods))
+        self._groups: PodGroups = handle.shared(SHARED, lambda: PodGroups(args, handle.clock, handle.waiting_pods))
         self._groups.profiles.add(handle.profile_name)
         self._activation = handle.shared(f"{SHARED}.activation", lambda: Activation(self._groups, handle))
         self._pod_by_pod = self._groups.args.placement == POD_BY_POD

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 import numpy as np
-from pydantic import BaseModel
 
 from muster.framework.authoring import PerSignature
 from muster.framework.contract import (
@@ -36,7 +35,7 @@ class ImageLocality(ScorePlugin):
     name = "ImageLocality"
     score_depends_on = DependsOn.NODE
 
-    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+    def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
         self._images = PerSignature(_image_names)
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pydantic import BaseModel
-
 from muster.framework.authoring import PerSignature
 from muster.framework.contract import (
     Action,
@@ -59,15 +57,15 @@ class PodLimitsArgs(PluginArgs):
             )
 
 
-class PodLimits(PreFilterPlugin, EnqueueExtensions):
+class PodLimits(PreFilterPlugin[PodLimitsArgs], EnqueueExtensions[PodLimitsArgs]):
     """Turns pods away as a whole."""
 
     name = "PodLimits"
     args_model = PodLimitsArgs
 
-    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+    def __init__(self, args: PodLimitsArgs, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._limits = args if isinstance(args, PodLimitsArgs) else PodLimitsArgs()
+        self._limits = args
         self._verdicts = PerSignature(self._judge)
 
     def concerns(self, pod: PodInfo) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-from pydantic import BaseModel
 
 from muster.framework.authoring import PerSignature, normalize_to_highest
 from muster.framework.contract import (
@@ -44,7 +43,13 @@ NOT_ENFORCED = Status.unresolvable("node(s) didn't match scheduler-enforced node
 CONFLICT = Status.unresolvable("pod affinity terms conflict")
 
 
-class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, EnqueueExtensions):
+class NodeAffinity(
+    PreFilterPlugin[NodeAffinityArgs],
+    FilterPlugin[NodeAffinityArgs],
+    PreScorePlugin[NodeAffinityArgs],
+    ScorePlugin[NodeAffinityArgs],
+    EnqueueExtensions[NodeAffinityArgs],
+):
     """Filters by required terms, scores by the weights of the preferred terms that match."""
 
     name = "NodeAffinity"
@@ -54,7 +59,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, E
 
     _table = StatusTable([UNMATCHED, NOT_ENFORCED])
 
-    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+    def __init__(self, args: NodeAffinityArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         added = _added(args)
         required = added.required_during_scheduling_ignored_during_execution
@@ -116,6 +121,6 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, E
         return Hint.SKIP if isinstance(old, Node) and required.admits(old) else Hint.QUEUE
 
 
-def _added(args: BaseModel | None) -> Affinity:
-    added = args.added_affinity if isinstance(args, NodeAffinityArgs) else None
+def _added(args: NodeAffinityArgs) -> Affinity:
+    added = args.added_affinity
     return msgspec.convert(added, Affinity) if added else NO_AFFINITY

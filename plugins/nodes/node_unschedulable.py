@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from pydantic import BaseModel
 
 from muster.framework.authoring import PerSignature
 from muster.framework.contract import (
@@ -39,7 +38,7 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
 
     _table = StatusTable([CORDONED])
 
-    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+    def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
         self._tolerates_cordon = PerSignature(_tolerates_cordon)
 

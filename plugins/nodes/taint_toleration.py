@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel
 
 from muster.framework.authoring import PerSignature, normalize_to_highest
 from muster.framework.contract import (
@@ -46,7 +45,7 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
 
     _table = StatusTable([TAINTED])
 
-    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+    def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
         self._tolerations = PerSignature(_tolerations_of)
         self._kept_off = PerSignature(self._kept_off_by)

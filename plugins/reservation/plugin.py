@@ -11,7 +11,6 @@ from functools import partial
 from math import inf
 
 import numpy as np
-from pydantic import BaseModel
 
 from muster.framework.contract import (
     RESERVATIONS,
@@ -140,7 +139,13 @@ def held_in(shared: Mapping[str, object]) -> Sequence[Hold]:
 
 
 class Reservation(
-    PreFilterPlugin, FilterPlugin, EnqueueExtensions, DecisionFollower, PodFollower, CapacityReserver, PreemptionPlugin
+    PreFilterPlugin[ReservationArgs],
+    FilterPlugin[ReservationArgs],
+    EnqueueExtensions[ReservationArgs],
+    DecisionFollower[ReservationArgs],
+    PodFollower[ReservationArgs],
+    CapacityReserver[ReservationArgs],
+    PreemptionPlugin[ReservationArgs],
 ):
     """Keeps others off what is reserved, and reserves."""
 
@@ -148,11 +153,10 @@ class Reservation(
     args_model = ReservationArgs
     forecaster = Forecaster
 
-    def __init__(self, args: BaseModel | None, handle: PreemptionHandle) -> None:
+    def __init__(self, args: ReservationArgs, handle: PreemptionHandle) -> None:
         super().__init__(args, handle)
-        given = args if isinstance(args, ReservationArgs) else ReservationArgs()
-        self._on = given.after_seconds > 0
-        self._shared = handle.shared(self.name, lambda: _Shared(given, handle))
+        self._on = args.after_seconds > 0
+        self._shared = handle.shared(self.name, lambda: _Shared(args, handle))
         self._table = StatusTable([Status.unschedulable(REASON)])
 
     # Deciding.

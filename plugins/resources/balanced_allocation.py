@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel
 
 from muster.framework.authoring import PerSignature
 from muster.framework.contract import (
@@ -34,7 +33,9 @@ _HALF = MAX_NODE_SCORE // 2
 _TWO = 2
 
 
-class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
+class NodeResourcesBalancedAllocation(
+    PreScorePlugin[NodeResourcesBalancedAllocationArgs], ScorePlugin[NodeResourcesBalancedAllocationArgs]
+):
     """Scores by how much the pod changes the standard deviation of the used fractions of the resources.
 
     A change for the better scores from 75 to 100, one for the worse from 75 down to 50.
@@ -44,10 +45,9 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
     args_model = NodeResourcesBalancedAllocationArgs
     score_depends_on = DependsOn.PODS_ON_NODE
 
-    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+    def __init__(self, args: NodeResourcesBalancedAllocationArgs, handle: Handle) -> None:
         super().__init__(args, handle)
-        given = args if isinstance(args, NodeResourcesBalancedAllocationArgs) else NodeResourcesBalancedAllocationArgs()
-        self._configured = given.resources
+        self._configured = args.resources
         self._balances = PerSignature(self._balance)
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:

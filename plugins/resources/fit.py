@@ -7,7 +7,6 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 
 import numpy as np
-from pydantic import BaseModel
 
 from muster.framework.authoring import PerSignature
 from muster.framework.contract import (
@@ -52,13 +51,13 @@ _CLASSES = WatchedKind(EventResource.DEVICE_CLASS, f"{DEVICES_API}/deviceclasses
 
 
 class NodeResourcesFit(
-    PreFilterPlugin,
-    CapacityPlugin,
-    PreScorePlugin,
-    ScorePlugin,
-    PlacementScorePlugin,
-    EnqueueExtensions,
-    ObjectFollower,
+    PreFilterPlugin[NodeResourcesFitArgs],
+    CapacityPlugin[NodeResourcesFitArgs],
+    PreScorePlugin[NodeResourcesFitArgs],
+    ScorePlugin[NodeResourcesFitArgs],
+    PlacementScorePlugin[NodeResourcesFitArgs],
+    EnqueueExtensions[NodeResourcesFitArgs],
+    ObjectFollower[NodeResourcesFitArgs],
 ):
     """Filters by every requested resource and by the number of pods; scores by the configured strategy."""
 
@@ -68,12 +67,11 @@ class NodeResourcesFit(
     filter_depends_on = DependsOn.PODS_ON_NODE
     score_depends_on = DependsOn.PODS_ON_NODE
 
-    def __init__(self, args: BaseModel | None, handle: Handle) -> None:
+    def __init__(self, args: NodeResourcesFitArgs, handle: Handle) -> None:
         super().__init__(args, handle)
-        given = args if isinstance(args, NodeResourcesFitArgs) else NodeResourcesFitArgs()
-        self._ignored = Ignored(given.ignored_resources, given.ignored_resource_groups)
-        self._configured = given.scoring_strategy.resources
-        self._strategy = strategy_of(given.scoring_strategy)
+        self._ignored = Ignored(args.ignored_resources, args.ignored_resource_groups)
+        self._configured = args.scoring_strategy.resources
+        self._strategy = strategy_of(args.scoring_strategy)
         self._on_one = ON_ONE.get(self._strategy)
         self._devices = DeviceBacking()
         self._demands = PerSignature(self._demand)
