@@ -1,5 +1,6 @@
-"""PodGroups on the API: their definition, their statuses and events, and their validation at admission.
+"""Groups on the API, whichever plugin's they are: their statuses and Events, healing, and validation at admission.
 
-Belongs here: everything that reads or writes PodGroups for people, as part of the kopf operator. Does not belong here:
-what a status should say (`muster.plugins.coscheduling`), and deciding about groups, which needs nothing from here.
+Belongs here: everything that reads or writes group objects for people, as part of the kopf operator. Does not belong
+here: what a status should say, which the plugin's `GroupReporter` knows, and deciding about groups, which needs nothing
+from here.
 """
