@@ -132,12 +132,13 @@ BUGS = {
         "muster.plugins.defaultpreemption.units", "placed.pod.priority >= below", "placed.pod.priority > below"
     ),
     "budgets that nobody counts": Bug(
-        "muster.plugins.defaultpreemption.budgets", "    return pods - going\n", "    return 0\n"
+        "muster.plugins.defaultpreemption.budgets", "    return pods - going\n", "    return 0\n", "budget_comes"
     ),
     "a tree without the domain that it requires": Bug(
         "muster.plugins.gangscheduling.hierarchy",
         "holding, topology_of(spec.scheduling_constraints), parts)",
         "holding, None, parts)",
+        "tree_comes",
     ),
     "a tree that one part fewer is enough for": Bug(
         "muster.plugins.gangscheduling.hierarchy",
