@@ -2,10 +2,10 @@
 
 Alike are pods of one signature, or of one equivalence class where a plugin that looks at labels refused them. What
 refused one would have refused each of them, so a backlog costs as many attempts as it has kinds of pods. An event that
-helps wakes a batch: its first pod is tried when its turn comes, if there is room for it by then; the next follows only
-when that one found a node, or ended in any other way than with the same refusal. A room that many batches are woken for
-is soon taken, so nothing but the batch itself is touched until then. (kube-scheduler's word for scheduling by signature
-is opportunistic batching.)
+helps wakes a batch: its first pod is tried when its turn comes, if there is capacity for it by then; the next follows
+only when that one found a node, or ended in any other way than with the same refusal. Capacity that many batches are
+woken for is soon taken, so nothing but the batch itself is touched until then. (kube-scheduler's word for scheduling by
+signature is opportunistic batching.)
 """
 
 from __future__ import annotations
@@ -13,36 +13,35 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..model.pod_info import PodSignature, equivalence_class_of
-from .entity import Place, QueuedEntity, QueuedPodInfo
+from .entity import QueuedEntity, QueuedPodInfo
 from .heaps import backing_off
 from .hints import QueueingHints, QueueingStrategy
 from .in_flight import ObjectEvent
-from .places import Places
+from .moves import Moves
 from .policy import QueuePolicy
+from .sub_queues import SubQueues
+from .transitions import CALL_OFF, REFILE, Cause, Place
 from .unschedulable_pods import Batch
 
 _NONE: frozenset[str] = frozenset()
 
 
 class Batching:
-    """Decides which pods wait in batches, and when the next of a batch is tried. `EntityMoves` moves them."""
+    """Decides which pods wait in batches, and when the next of a batch is tried. `Moves` moves them."""
 
     def __init__(
         self,
+        moves: Moves,
+        sub_queues: SubQueues,
         policy: QueuePolicy,
-        places: Places,
         hints: QueueingHints,
         now: Callable[[], float],
-        release: Callable[[QueuedEntity, QueueingStrategy, str], None],
-        lacks_capacity: Callable[[QueuedEntity], bool],
     ) -> None:
-        """`release` moves an unschedulable entity on; `lacks_capacity` is whether one would be tried in vain."""
+        self._moves = moves
+        self._sub_queues = sub_queues
         self._policy = policy
-        self._places = places
         self._hints = hints
         self._now = now
-        self._release = release
-        self._lacks_capacity = lacks_capacity
         self._tried_for: dict[QueuedPodInfo, Batch] = {}
 
     def attempt_ended(self, pod: QueuedPodInfo) -> None:
@@ -50,13 +49,13 @@ class Batching:
         batch = self._tried_for.get(pod)
         if batch is None:
             return
-        entity = self._places.entity_of.get(pod.info.uid)
+        entity = self._sub_queues.entity_of.get(pod.info.uid)
         refused = entity is not None and entity.batched_by is batch.common
         if refused and entity is not None and entity.place is not Place.UNSCHEDULABLE:
             return  # something has helped meanwhile: it is to be tried once more
         self._forget(pod)
         if not (refused or self._is_trying(batch)):
-            self.wake(batch, batch.strategy, batch.event)
+            self.wake(batch, batch.strategy, batch.cause)
 
     def join(self, entity: QueuedEntity, strategy: QueueingStrategy) -> None:
         """Let a pod that no node could take wait with those like it, if what refused it would refuse them as well."""
@@ -68,13 +67,13 @@ class Batching:
             entity.batched_by = equivalence_class_of(pod.info)
         else:
             return
-        batch = self._places.unschedulable_pods.batch_of(entity)
+        batch = self._sub_queues.unschedulable_pods.batch_of(entity)
         if batch is None or strategy is not QueueingStrategy.SKIP or batch.rejectors == entity.rejectors:
             return
         for other in batch:
-            self._places.count_rejected(other, -1)
+            self._sub_queues.count_rejected(other, -1)
             other.unschedulable_plugins, other.pending_plugins = entity.unschedulable_plugins, entity.pending_plugins
-            self._places.count_rejected(other, 1)
+            self._sub_queues.count_rejected(other, 1)
 
     def holds_for_all(self, batch: Batch, rejectors: frozenset[str]) -> bool:
         """Whether a refusal of one of the batch by these plugins would be that of each of them."""
@@ -83,58 +82,60 @@ class Batching:
 
     def leave(self, entity: QueuedEntity) -> None:
         """Let an entity whose pod is not like the others any more wait by itself, or go if they were woken."""
-        batch = self._places.unschedulable_pods.batch_of(entity) if entity.place is Place.UNSCHEDULABLE else None
+        unschedulable = entity.place is Place.UNSCHEDULABLE
+        batch = self._sub_queues.unschedulable_pods.batch_of(entity) if unschedulable else None
         if batch is None:
             entity.batched_by = None
             return
-        self._places.take(entity)
+        self._sub_queues.take_out(entity)
         entity.batched_by = None
-        self._places.put_back(entity, Place.UNSCHEDULABLE)
+        self._sub_queues.move(entity, REFILE)
         if batch.ticket:
-            self._release(entity, batch.strategy, batch.event)
+            self._moves.requeue(entity, batch.strategy, batch.cause)
 
     def reconsider(self, batch: Batch, event: ObjectEvent) -> None:
         """Wake a batch if its first is helped, unless one is about to be tried anyway."""
         if batch and not batch.ticket and not self._is_trying(batch):
             strategy = self._hints.strategy(batch.first(self._now()), event)
             if strategy is not QueueingStrategy.SKIP:
-                self.wake(batch, strategy, event.event.label)
+                self.wake(batch, strategy, Cause.of(event.event))
 
-    def wake(self, batch: Batch, strategy: QueueingStrategy, event: str) -> None:
+    def wake(self, batch: Batch, strategy: QueueingStrategy, cause: Cause) -> None:
         """Have the next pod of a batch tried when its turn comes. One that backs off goes on with that by itself."""
-        batch.strategy, batch.event = strategy, event
+        batch.strategy, batch.cause = strategy, cause
         if not batch:
             return
         now = self._now()
         if strategy is QueueingStrategy.IMMEDIATELY or not backing_off(batch.first(now), now):
-            self._places.wake(batch)
+            self._sub_queues.wake(batch)
         else:
-            self.release_first(batch, strategy, event)
+            self.release_first(batch, strategy, cause)
 
     def release_first_in_turn(self) -> None:
-        """Make the first of a woken batch active if its turn has come; where there is no room any more, all wait on."""
-        while (batch := self._places.pop_woken()) is not None:
-            if not self._lacks_capacity(batch.first(self._now())):
-                self.release_first(batch, batch.strategy, batch.event)
+        """Make the first of a woken batch active if its turn has come; while capacity is lacking again, all wait on."""
+        while (batch := self._sub_queues.pop_woken()) is not None:
+            if not self._moves.lacks_capacity(batch.first(self._now())):
+                self.release_first(batch, batch.strategy, batch.cause)
 
-    def release_first(self, batch: Batch, strategy: QueueingStrategy, event: str) -> None:
+    def release_first(self, batch: Batch, strategy: QueueingStrategy, cause: Cause) -> None:
         """Move the next pod of a batch on, to be tried for all."""
-        batch.strategy, batch.event = strategy, event
+        batch.strategy, batch.cause = strategy, cause
         while batch:
             entity = batch.first(self._now())
             [(uid, pod)] = entity.pods.items()
-            self._release(entity, strategy, event)
-            if self._places.entity_of[uid] is entity and entity.place in (Place.ACTIVE, Place.BACKOFF):
+            self._moves.requeue(entity, strategy, cause)
+            if self._sub_queues.entity_of[uid] is entity and entity.place in (Place.ACTIVE, Place.BACKOFF):
                 self._tried_for[pod] = batch
                 batch.trying = pod
                 return
 
-    def called_off(self, entity: QueuedEntity) -> bool:
-        """Whether a pod that is to be tried for its batch is not tried, nor another, for its room is taken by now."""
+    def call_off(self, entity: QueuedEntity) -> bool:
+        """Let a pod that is to be tried for its batch wait on if capacity was taken by others since; whether it was."""
         [pod] = entity.pods.values()
-        if entity.flushed or pod not in self._tried_for or not self._lacks_capacity(entity):
+        if entity.flushed or pod not in self._tried_for or not self._moves.lacks_capacity(entity):
             return False
         self._forget(pod)
+        self._sub_queues.move(entity, CALL_OFF)
         return True
 
     def _plugins(self, profile: str) -> tuple[frozenset[str], frozenset[str]]:
@@ -151,5 +152,5 @@ class Batching:
         """Whether a pod of the batch is in activeQ or in flight. One that backs off keeps no other from being tried."""
         if batch.trying is None:
             return False
-        entity = self._places.entity_of.get(batch.trying.info.uid)
+        entity = self._sub_queues.entity_of.get(batch.trying.info.uid)
         return entity is None or entity.place is Place.ACTIVE

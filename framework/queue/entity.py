@@ -8,39 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
-from enum import Enum
 
 from ..contract.plugin import QueuedPod
 from ..model.pod_info import EquivalenceClass, PodInfo, PodSignature, equivalence_class_of
+from .transitions import Place
 
 NO_BACKOFF = float("-inf")
 _NONE: frozenset[str] = frozenset()
-
-
-class Place(Enum):
-    """Where in the queue a pod is. It is in exactly one place from its coming until it is done or deleted.
-
-    Attributes:
-        label: the name for people.
-        queue: the name in metrics.
-    """
-
-    ACTIVE = "active", "active"
-    """activeQ: ready to be tried."""
-    BACKOFF = "backoff", "backoff"
-    """backoffQ: was rejected by a plugin and is held off for a while; tried earlier if nothing is ready."""
-    ERROR_BACKOFF = "error backoff", "backoff"
-    """backoffQ: was struck by an error and is held off for a while, whatever happens."""
-    UNSCHEDULABLE = "unschedulable", "unschedulable"
-    """unschedulablePods: waits for an event that one of its rejecting plugins registered for."""
-    GATED = "gated", "gated"
-    """unschedulablePods: a PreEnqueue plugin does not let it in."""
-    IN_FLIGHT = "in flight", ""
-    """Was popped, and its attempt is not over."""
-
-    def __init__(self, label: str, queue: str) -> None:
-        self.label = label
-        self.queue = queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +84,7 @@ class QueuedEntity:
         batched_by: what it has in common with those that it waits with in a batch while it is unschedulable: a
             signature or an equivalence class; None when it waits by itself.
         admitted: whether it was let in. One that was not, be it gated or struck by an error, is a pod by itself.
-        place: where it is.
+        place: where it is, or comes from if it is in no sub-queue.
         backoff_until: start of the whole-second window in which backoff ends; `NO_BACKOFF` without backoff.
         sort_key: the smallest key of its pods when it was last put into a heap.
         sort_key_is_old: whether `sort_key` may be too small by now, because a pod left or changed.
@@ -129,7 +103,7 @@ class QueuedEntity:
     flushed: bool = False
     batched_by: PodSignature | EquivalenceClass | None = None
     admitted: bool = True
-    place: Place = Place.ACTIVE
+    place: Place = Place.NOWHERE
     backoff_until: float = NO_BACKOFF
     sort_key: tuple[Hashable, ...] = ()
     sort_key_is_old: bool = False
@@ -137,13 +111,13 @@ class QueuedEntity:
     _signatures: dict[PodSignature, PodInfo] | None = None
 
     @classmethod
-    def of(cls, pod: QueuedPodInfo, group: str | None, timestamp: float) -> QueuedEntity:
-        """A new entity with one pod, which brings its counts along."""
+    def of(cls, pod: QueuedPodInfo, group: str | None, timestamp: float, place: Place) -> QueuedEntity:
+        """A new entity with one pod, which brings its counts along and comes from `place`."""
         info = pod.info
         key = f"pod/{info.key}" if group is None else f"group/{group}"
         profile = info.pod.spec.scheduler_name
         counts = pod.unschedulable_count, pod.consecutive_errors
-        return cls(key, group, profile, {info.uid: pod}, timestamp, *counts)
+        return cls(key, group, profile, {info.uid: pod}, timestamp, *counts, place=place)
 
     def batched_by_what_it_is(self) -> bool:
         """Whether its only pod still has in common with others what it is batched by."""

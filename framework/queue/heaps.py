@@ -14,7 +14,8 @@ from itertools import count
 from math import floor, sqrt
 from typing import Any, Generic, Protocol, TypeVar
 
-from .entity import NO_BACKOFF, Place, QueuedEntity
+from .entity import NO_BACKOFF, QueuedEntity
+from .transitions import Place
 
 WINDOW_SECONDS = 1.0
 _MOST_DOUBLINGS = 62
@@ -59,7 +60,9 @@ class LazyHeap(Generic[T]):
         """Take out an item that is in this heap."""
         item.ticket = 0
         self._live -= 1
-        if len(self._slots) > 2 * self._live + _TOLERATED:
+        if not self._live:
+            self._slots.clear()  # keys of another kind may follow, which cannot be compared with these
+        elif len(self._slots) > 2 * self._live + _TOLERATED:
             self._slots = [slot for slot in self._slots if slot[-1].ticket == slot[-2]]
             heapify(self._slots)
 
@@ -150,9 +153,9 @@ class BackoffQueue:
         """Take out an entity that is here."""
         self._heaps[entity.place].discard(entity)
 
-    def pop(self) -> QueuedEntity | None:
-        """Take out the rejected entity whose turn is next, although it is held off."""
-        return self._heaps[Place.BACKOFF].pop()
+    def first(self) -> QueuedEntity | None:
+        """The rejected entity whose turn is next, although it is held off, left where it is."""
+        return self._heaps[Place.BACKOFF].peek()
 
     def completed(self, now: float) -> QueuedEntity | None:
         """An entity whose backoff is over, left where it is; None when there is none."""

@@ -6,7 +6,7 @@ here changes anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from ..contract.events import Action, ClusterEvent, EventRegistration, EventReso
 from ..error_log import ErrorLog
 from ..model.pod_info import PodInfo
 from ..work import GivenUp, checkpoint
-from .entity import QueuedEntity
+from .entity import QueuedEntity, Rejection
 from .in_flight import InFlightEvents, ObjectEvent
 
 Registrations = Mapping[str, Mapping[str, Sequence[EventRegistration]]]
@@ -73,6 +73,12 @@ class QueueingHints:
             return True
         registered = self._registered(rejector, event)
         return any(each.of_gated for each in registered) if gated else bool(registered)
+
+    def concerning(self, profiles: Iterable[str], rejection: Rejection) -> Callable[[ClusterEvent], bool]:
+        """Whether an event may help pods of these profiles that come back with this rejection."""
+        plugins = () if rejection.by_error else rejection.unschedulable_plugins | rejection.pending_plugins
+        rejectors = [(profile, plugin) for profile in profiles for plugin in plugins]
+        return lambda event: any(self.concerns(rejector, event) for rejector in rejectors)
 
     def strategy(self, entity: QueuedEntity, event: ObjectEvent) -> QueueingStrategy:
         """What an event means for an entity that plugins rejected or gate."""

@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .entity import Place, QueuedEntity, QueuedPodInfo
+from .entity import QueuedEntity, QueuedPodInfo
 from .heaps import WINDOW_SECONDS
+from .transitions import Place
 
 
 class DumpLine(NamedTuple):
@@ -38,6 +39,17 @@ class DumpLine(NamedTuple):
         of = f" of {self.entity}" if self.entity.startswith("group/") else ""
         held = f", held back by {', '.join(self.plugins)}" if self.plugins else ""
         return f"{self.place}: {self.pod}{of}, attempts {self.attempts}{held}"
+
+
+def dump_lines(pods: Iterable[tuple[QueuedPodInfo, QueuedEntity]]) -> list[DumpLine]:
+    """A line for each pod, given with the entity that it waits or is tried in; sorted by place and entity."""
+    lines = []
+    for pod, entity in pods:
+        key, plugins = entity.key if entity.admitted else "", tuple(sorted(entity.rejectors))
+        lines.append(
+            DumpLine(entity.place.label, key, pod.info.key, pod.info.uid, pod.attempts, pod.timestamp, plugins)
+        )
+    return sorted(lines)
 
 
 @dataclass(frozen=True, slots=True)

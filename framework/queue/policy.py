@@ -110,10 +110,14 @@ class PreEnqueueAnswer(NamedTuple):
 
 
 class GuardedPolicy:
-    """Asks PreEnqueue, the group plugin and QueueSort, and answers for them when they fail."""
+    """Asks PreEnqueue, the group plugin and QueueSort, and answers for them when they fail.
+
+    Attributes:
+        asked: the policy, to be asked for what does not fail.
+    """
 
     def __init__(self, policy: QueuePolicy, errors: ErrorLog) -> None:
-        self._policy = policy
+        self.asked = policy
         self._errors = errors
         self._kinds: tuple[str, ...] | None = None
         self._kinds_of_types: dict[tuple[type, ...], tuple[str, ...]] = {}
@@ -122,7 +126,7 @@ class GuardedPolicy:
     def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> PreEnqueueAnswer:
         """Whether the pod may enter; the PreEnqueue plugin `first` is asked before the others."""
         try:
-            group = self._policy.group_of(pod)
+            group = self.asked.group_of(pod)
         except (KeyboardInterrupt, GivenUp):
             raise
         except BaseException as error:
@@ -131,7 +135,7 @@ class GuardedPolicy:
             self._log("group_of", pod, group)
             return PreEnqueueAnswer(None, group)
         try:
-            status: object = self._policy.pre_enqueue(pod, first)
+            status: object = self.asked.pre_enqueue(pod, first)
         except (KeyboardInterrupt, GivenUp):
             raise
         except BaseException as error:
@@ -148,7 +152,7 @@ class GuardedPolicy:
     def group_of(self, pod: PodInfo) -> str | None:
         """The group that a waiting pod belongs to by now; None also on an error, which `run_pre_enqueue` reports."""
         try:
-            group = self._policy.group_of(pod)
+            group = self.asked.group_of(pod)
         except (KeyboardInterrupt, GivenUp):
             raise
         except BaseException:
@@ -176,11 +180,11 @@ class GuardedPolicy:
         unreported, self._unreported = self._unreported, {}
         for uid, (pod, status) in unreported.items():
             if waits(uid):
-                self._policy.report_failure(pod, status)
+                self.asked.report_failure(pod, status)
 
     def _key_of(self, pod: QueuedPod) -> Key | Status:
         try:
-            key = self._policy.sort_key(pod)
+            key = self.asked.sort_key(pod)
             if isinstance(key, Status):
                 self._log("QueueSort", pod.info, key)
                 return key
@@ -188,8 +192,8 @@ class GuardedPolicy:
         except (KeyboardInterrupt, GivenUp):
             raise
         except BaseException as error:
-            return self._failure(pod.info, "QueueSort", self._policy.sort_plugin, text_of(error), error)
-        return key if problem is None else self._failure(pod.info, "QueueSort", self._policy.sort_plugin, problem)
+            return self._failure(pod.info, "QueueSort", self.asked.sort_plugin, text_of(error), error)
+        return key if problem is None else self._failure(pod.info, "QueueSort", self.asked.sort_plugin, problem)
 
     def _problem(self, key: object) -> str | None:
         """Why this key cannot be compared with those in use; None when it can."""

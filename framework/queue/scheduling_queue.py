@@ -2,26 +2,16 @@
 
 The event handlers tell it of pods and of everything else that happens in the cluster, the scheduler pops entities and
 returns pods that failed, the operator's loop calls `flush` when `next_deadline` has come. All calls come from one
-thread and return at once; the queue waits for nothing and holds no timer.
+thread and return at once; the queue waits for nothing and holds no timer. `transitions` has its places and moves as a
+table. Guarantees:
 
-    add ──► ACTIVE ──pop──► IN_FLIGHT ──done──► (left)
-     │       ▲   ▲              │
-     │       │   │ backoff over │ requeue
-     │       │   │ (or idle)    ├─ error, or helped meanwhile ──► (ERROR_)BACKOFF ─┐
-     │       │   └──────────────┼──────────────────────────────────────────────────┘
-     │       │ helped, or       └─ rejected ──► UNSCHEDULABLE
-     │       │ waited too long                        │
-     │       └────────────────────────────────────────┴─► BACKOFF, if it is not over
-     └─► GATED, or ERROR_BACKOFF when a plugin fails ──let in──► ACTIVE
-
-`EntityMoves` has the moves as a table. Guarantees:
 1. From its coming until it is done or deleted a pod is in exactly one place. Nothing is lost, nothing is there twice.
 2. Pods of a group that wait are one entity, whenever each of them came (back). A pod that is not let in is by itself.
 3. PreEnqueue is asked before a pod enters ACTIVE or a BACKOFF, but not on its way from backoff to ACTIVE.
 4. What happens while a pod is in flight and may help it counts when it comes back.
 5. Of pods of one signature that no node could take, one is tried for all; the next when that one found a node.
 6. `on_ready` is called whenever something enters a sub-queue, so that `pop` or `next_deadline` may answer differently.
-7. An error of a plugin delays its pod alone, and is told.
+7. An error of a plugin delays its pod alone, and is reported.
 
 Hints, PreEnqueue and `on_ready` are called from within and must not call the queue.
 """
@@ -29,15 +19,9 @@ Hints, PreEnqueue and `on_ready` are called from within and must not call the qu
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 
-from ..contract.events import (
-    FORCE_ACTIVATE,
-    UNSCHEDULABLE_TIMEOUT,
-    UNSCHEDULED_POD_ADD,
-    ClusterEvent,
-    pod_update_events,
-)
+from ..contract.events import FORCE_ACTIVATE, ClusterEvent, pod_update_events
 from ..contract.handle import Clock
 from ..contract.plugin import QueuedPod
 from ..contract.status import Status
@@ -45,19 +29,35 @@ from ..error_log import ErrorLog
 from ..metrics import EntityType, SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..work import checkpoint
-from .entity import Place, QueuedEntity, QueuedPodInfo, Rejection
-from .hints import QueueingHints
+from .batching import Batching
+from .entity import QueuedEntity, QueuedPodInfo, Rejection
+from .hints import QueueingHints, QueueingStrategy
 from .in_flight import InFlightPods, ObjectEvent
-from .pending_pods import DumpLine, PendingPod, pending_pod
-from .places import Places
+from .moves import Moves
+from .pending_pods import DumpLine, PendingPod, dump_lines, pending_pod
 from .policy import GuardedPolicy, QueuePolicy, QueueSettings
+from .queued_pods import QueuedPods
+from .sub_queues import SubQueues
+from .transitions import (
+    ACTIVATE,
+    ATTEMPT_FAILURE,
+    BACKOFF_COMPLETE,
+    POD_ADD,
+    POP,
+    REFILE,
+    REVIEW,
+    TIMEOUT,
+    Cause,
+    Place,
+)
 from .unschedulable_pods import Batch, Waiting
-from .waiting_entities import WaitingEntities
 
 log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 30.0
 """How often the time limit of unschedulable and gated pods is looked at (`flushUnschedulableEntitiesLeftover`)."""
+_MOST_REORDERED = 2_000
+"""A larger group that was first in the order before pods of it left is tried as the first."""
 
 
 class SchedulingQueue:
@@ -73,15 +73,19 @@ class SchedulingQueue:
         on_ready: Callable[[], None],
     ) -> None:
         """`on_ready` wakes whoever pops; it is called often and must be cheap."""
-        self._clock = clock
-        self._time_limit = settings.unschedulable_seconds
-        errors = ErrorLog(log, clock.now)
-        hints = QueueingHints(policy, errors)
-        self._guarded = guarded = GuardedPolicy(policy, errors)
-        self._places = Places(guarded, hints, settings.backoff, now=clock.now, metrics=metrics, on_entry=on_ready)
-        self._waiting = WaitingEntities(self._places, guarded, hints, policy, settings, now=clock.now)
+        self._now = now = clock.now
+        self._settings = settings
+        errors = ErrorLog(log, now)
+        self._hints = hints = QueueingHints(policy, errors)
+        self._policy = guarded = GuardedPolicy(policy, errors)
+        self._sub_queues = sub_queues = SubQueues(
+            guarded, hints, settings.backoff, now=now, metrics=metrics, on_entry=on_ready
+        )
+        self._moves = moves = Moves(sub_queues, guarded, hints, settings, now)
+        self._batching = batching = Batching(moves, sub_queues, policy, hints, now)
+        self._pods = QueuedPods(sub_queues, moves, batching, guarded)
         self._in_flight = InFlightPods(hints.of_interest)
-        self._next_sweep = clock.now()
+        self._next_sweep = now()
 
     # Pods come, change and go.
 
@@ -91,8 +95,8 @@ class SchedulingQueue:
         if known is not None:
             self.update(known.info, info)
             return
-        now = self._clock.now()
-        self._waiting.admit(QueuedPodInfo(info, now, now), UNSCHEDULED_POD_ADD.label)
+        now = self._now()
+        self._moves.admit(QueuedPodInfo(info, now, now), Place.NOWHERE, POD_ADD)
 
     def update(self, old: PodInfo, new: PodInfo) -> None:
         """A pod without a node changed; one that is not here is added. Must not be called for a pod that is assumed.
@@ -103,26 +107,25 @@ class SchedulingQueue:
             self.delete(old)
             self.add(new)
             return
-        flying = self._in_flight.get(new.uid)
-        if flying is None and new.uid not in self._places.entity_of:
-            self.add(new)
-            return
+        flying, entity = self._in_flight.get(new.uid), self._sub_queues.entity_of.get(new.uid)
         events = [ObjectEvent(event, old, new, new.uid) for event in pod_update_events(old, new)]
-        if flying is None:
-            self._waiting.update(new, events)
-            return
-        flying.update = new
-        for each in events:
-            self._in_flight.record(each)
+        if flying is not None:
+            flying.update = new
+            for each in events:
+                self._in_flight.record(each)
+        elif entity is None:
+            self.add(new)
+        else:
+            self._pods.update(entity, new, events)
 
     def delete(self, info: PodInfo) -> None:
         """The pod is gone, or has a node. If it is in flight it will not come back."""
-        flying = self._in_flight.get(info.uid)
+        flying, entity = self._in_flight.get(info.uid), self._sub_queues.entity_of.get(info.uid)
         if flying is not None:
             flying.deleted = True
             self.done(info.uid)
-        elif info.uid in self._places.entity_of:
-            self._waiting.remove(info.uid)
+        elif entity is not None:
+            self._pods.remove(entity, info.uid)
 
     # Attempts begin and end.
 
@@ -131,10 +134,11 @@ class SchedulingQueue:
 
         For each of its pods `done`, `requeue` or `delete` must follow.
         """
-        entity = self._waiting.pop()
+        entity = self._next()
         if entity is None:
             return None
-        entity.place = Place.IN_FLIGHT
+        self._sub_queues.move(entity, POP)
+        entity.unschedulable_plugins = entity.pending_plugins = frozenset()
         for pod in entity.pods.values():
             pod.attempts += 1
             pod.unschedulable_count = entity.unschedulable_count
@@ -145,27 +149,28 @@ class SchedulingQueue:
     @property
     def is_unsettled(self) -> bool:
         """Whether `settle` is to be called before `pop`."""
-        return bool(self._waiting.large_groups)
+        return self._pods.is_unsettled or self._moves.is_unsettled
 
     def settle(self) -> None:
-        """Do what is left to be done for large groups that were woken or activated.
+        """Do what is left to be done for large groups that were woken, and for many pods that were activated.
 
         Nothing else may reach the queue meanwhile. It may be given up: what is left stays due.
         """
-        self._waiting.large_groups.settle()
+        self._pods.settle()
+        self._moves.settle()
 
     def done(self, uid: str) -> None:
         """The pod's attempt is over, or so far that no event matters to it any more. It may still be requeued."""
         pod = self._in_flight.get(uid)
         if pod is not None:
             self._in_flight.end(uid)
-            self._waiting.batching.attempt_ended(pod)
+            self._batching.attempt_ended(pod)
 
     def found_node(self, uid: str) -> None:
-        """The pod, which is in flight, is assumed on a node: there may be room for others like it."""
+        """The pod, which is in flight, is assumed on a node: there may be capacity for others like it."""
         pod = self._in_flight.get(uid)
         if pod is not None:
-            self._waiting.batching.attempt_ended(pod)
+            self._batching.attempt_ended(pod)
 
     def requeue(self, pods: Iterable[QueuedPod], rejection: Rejection) -> None:
         """Bring back pods that failed in one attempt for one reason, be they in flight or done.
@@ -177,19 +182,74 @@ class SchedulingQueue:
         A pod in flight stays that until it waits. Must not be given up halfway; nothing else may reach the queue
         meanwhile. Raises TypeError for a pod that `pop` did not hand out.
         """
-        now = self._clock.now()
+        now, flying = self._now(), self._in_flight
         returning: dict[str, QueuedPodInfo] = {}
         for pod in map(_handed_out, pods):
             if pod.info.uid not in returning and self._may_return(pod):
                 returning[pod.info.uid] = pod
-                if self._in_flight.get(pod.info.uid) is not None:
+                if flying.get(pod.info.uid) is not None:
                     pod.info = pod.update or pod.info
                 pod.update = None
                 pod.failed(now, rejection)
             checkpoint()
-        flying = [uid for uid in returning if self._in_flight.get(uid) is not None]
-        missed = self._in_flight.missed(flying, self._waiting.concerns(returning.values(), rejection))
-        self._waiting.come_back(returning.values(), rejection, missed, self._in_flight.end)
+        profiles = {pod.info.pod.spec.scheduler_name for pod in returning.values()}
+        missed = flying.missed(filter(flying.get, returning), self._hints.concerning(profiles, rejection))
+        for entity in self._regroup(returning.values(), now):
+            if not rejection.by_error:
+                entity.unschedulable_plugins = rejection.unschedulable_plugins
+                entity.pending_plugins = rejection.pending_plugins
+            entity.backoff_until = self._settings.backoff.until(entity)
+            strategy = self._hints.strategy_after(entity, missed)
+            for uid in entity.pods:
+                flying.end(uid)
+            waiting = self._sub_queues.of_group(entity.group)
+            if waiting is not None:
+                self._moves.merge(waiting, entity, strategy)
+                continue
+            if rejection.no_node and entity.group is None:
+                self._batching.join(entity, strategy)
+            self._moves.requeue(entity, strategy, ATTEMPT_FAILURE)
+            checkpoint()
+        for pod in returning.values():
+            self._batching.attempt_ended(pod)
+
+    def _next(self) -> QueuedEntity | None:
+        """The entity to be tried next, left where it is."""
+        while True:
+            self._batching.release_first_in_turn()
+            entity = self._sub_queues.first()
+            if entity is None:
+                return None
+            if entity.sort_key_is_old and len(entity.pods) <= _MOST_REORDERED:
+                self._sub_queues.move(entity, REFILE)  # without the pod that left it may belong further back
+            elif entity.group is None and self._pods.joins_group(entity):
+                if self._moves.is_unsettled:  # its turn may be next
+                    return None
+            elif entity.group is not None or not self._batching.call_off(entity):
+                return entity
+
+    def _may_return(self, pod: QueuedPodInfo) -> bool:
+        """Whether the pod is in flight as this one, or nowhere without having been deleted."""
+        flying = self._in_flight.get(pod.info.uid)
+        if flying is not None:
+            return flying is pod
+        return not pod.deleted and pod.info.uid not in self._sub_queues.entity_of
+
+    def _regroup(self, pods: Iterable[QueuedPodInfo], now: float) -> list[QueuedEntity]:
+        entities: list[QueuedEntity] = []
+        by_group: dict[str, QueuedEntity] = {}
+        for pod in pods:
+            group = self._policy.group_of(pod.info)
+            checkpoint()
+            if group is not None and group in by_group:
+                by_group[group].add(pod)
+                continue
+            place = Place.NOWHERE if self._in_flight.get(pod.info.uid) is None else Place.IN_FLIGHT
+            entity = QueuedEntity.of(pod, group, now, place)
+            entities.append(entity)
+            if group is not None:
+                by_group[group] = entity
+        return entities
 
     # Other things happen.
 
@@ -198,13 +258,22 @@ class SchedulingQueue:
 
         Costs next to nothing when nobody waits for it.
         """
-        waits = bool(self._places.unschedulable_pods)
-        if self._in_flight or waits:
-            happened = ObjectEvent(event, old, new)
-            if self._in_flight:
-                self._in_flight.record(happened)
-            if waits:
-                self._waiting.happened(happened, besides)
+        unschedulable_pods = self._sub_queues.unschedulable_pods
+        waits = bool(unschedulable_pods)
+        if not (self._in_flight or waits):
+            return
+        happened = ObjectEvent(event, old, new)
+        if self._in_flight:
+            self._in_flight.record(happened)
+        if waits:
+            batches, entities = unschedulable_pods.concerned_by(event, Place.UNSCHEDULABLE)
+            for entity in entities:
+                if besides not in entity.pods:
+                    self._moves.reconsider(entity, happened)
+            for batch in batches:
+                self._batching.reconsider(batch, happened)
+            for entity in unschedulable_pods.concerned_by(event, Place.GATED).entities:
+                self._moves.ungate_if_helped(entity, happened)
 
     def activate(self, pods: Iterable[PodInfo]) -> None:
         """Make these pods ready with the groups they belong to by now, wherever they wait.
@@ -213,73 +282,85 @@ class SchedulingQueue:
         """
         waiting: list[str] = []
         for info in pods:
-            if info.uid in self._places.entity_of:
+            if info.uid in self._sub_queues.entity_of:
                 waiting.append(info.uid)
             elif self._in_flight.get(info.uid) is not None:
                 self._in_flight.record(ObjectEvent(FORCE_ACTIVATE, None, info, info.uid))
-        if self._waiting.large_groups.are_many(waiting):
-            self._waiting.large_groups.one_by_one(
-                waiting, lambda uid: self._waiting.activate(uid, FORCE_ACTIVATE.label)
-            )
-            return
-        for uid in waiting:
-            if uid in self._places.entity_of:
-                self._waiting.activate(uid, FORCE_ACTIVATE.label)
+        self._pods.move_each(waiting, ACTIVATE)
 
     def flush(self, now: float) -> None:
         """Make ready what has completed its backoff, and try again what has waited for an event for too long.
 
         People are told here of pods that errors keep out: who does not schedule, such as a standby, tells nobody.
         """
-        self._waiting.backoff_completed(now)
+        while (entity := self._sub_queues.backoff_q.completed(now)) is not None:
+            if entity.admitted:
+                self._moves.move_to_active_q(entity, BACKOFF_COMPLETE)
+            else:
+                self._moves.ungate(entity, QueueingStrategy.IMMEDIATELY, BACKOFF_COMPLETE)
         if now >= self._next_sweep:
             self._next_sweep = now + SWEEP_SECONDS
-            self._waiting.time_out(now, self._time_limit, UNSCHEDULABLE_TIMEOUT.label)
-        self._guarded.report_failures(self._places.entity_of.__contains__)
+            self._time_out(now)
+        self._policy.report_failures(self._sub_queues.entity_of.__contains__)
 
     def flush_is_due(self, now: float) -> bool:
         """Whether `flush` would do anything at `now`."""
-        completion = self._places.backoff_q.next_completion()
+        completion = self._sub_queues.backoff_q.next_completion()
         return now >= self._next_sweep or (completion is not None and completion <= now)
 
     def pop_is_due(self) -> bool:
         """Whether there is anything that `pop` would look at, or `settle` would do."""
-        places, backing_off = self._places, self._places.backoff_q.count(Place.BACKOFF)
-        return bool(len(places.active_q) or len(places.woken) or backing_off or self._waiting.large_groups)
+        waiting = self._sub_queues
+        return bool(waiting.active_q or waiting.woken or waiting.backoff_q.first()) or self.is_unsettled
 
     def next_deadline(self) -> float | None:
         """When `flush` is next of use, seconds on the clock; None while nothing waits for a time."""
-        completion = self._places.backoff_q.next_completion()
-        if not self._places.unschedulable_pods:
+        completion = self._sub_queues.backoff_q.next_completion()
+        if not self._sub_queues.unschedulable_pods:
             return completion
         return self._next_sweep if completion is None else min(completion, self._next_sweep)
 
-    def try_again(self, waiting: QueuedEntity | Batch, event: str) -> None:
-        """Try what is unschedulable once its backoff is over, though nothing has helped it; of a batch the first.
+    def try_again(self, waiting: QueuedEntity | Batch, cause: Cause = REVIEW) -> None:
+        """Try what is unschedulable once its backoff is over, though nothing has helped it; of a batch the first."""
+        if isinstance(waiting, Batch):
+            waiting.first(self._now()).flushed = True
+            self._batching.release_first(waiting, QueueingStrategy.AFTER_BACKOFF, cause)
+        else:
+            waiting.flushed = True
+            self._moves.requeue(waiting, QueueingStrategy.AFTER_BACKOFF, cause)
 
-        `event` is a label for metrics.
-        """
-        self._waiting.try_again(waiting, event)
+    def _time_out(self, now: float) -> None:
+        """Try again whatever has waited for an event for longer than the limit."""
+        limit, unschedulable_pods = now - self._settings.unschedulable_seconds, self._sub_queues.unschedulable_pods
+        gated = unschedulable_pods.since_before(limit, Place.GATED).entities
+        batches, entities = unschedulable_pods.since_before(limit, Place.UNSCHEDULABLE)
+        for waiting in entities:
+            self.try_again(waiting, TIMEOUT)
+        for batch in batches:
+            self.try_again(batch, TIMEOUT)
+        for entity in gated:
+            entity.timestamp = now
+        self._pods.move_each([uid for each in gated for uid in each.pods], TIMEOUT)
 
     # What is there.
 
     def unschedulable(self) -> Waiting:
         """All that waits for an event. Its parts are the queue's own: to be read, and given to `try_again`."""
-        return self._places.unschedulable_pods.since_before(float("inf"), Place.UNSCHEDULABLE)
+        return self._sub_queues.unschedulable_pods.since_before(float("inf"), Place.UNSCHEDULABLE)
 
     def holds_for_all(self, batch: Batch, rejectors: frozenset[str]) -> bool:
         """Whether a refusal of one of the batch by these plugins would be that of each of them."""
-        return self._waiting.batching.holds_for_all(batch, rejectors)
+        return self._batching.holds_for_all(batch, rejectors)
 
     def get(self, uid: str) -> QueuedPod | None:
         """The pod, waiting or in flight."""
-        return self._in_flight.get(uid) or self._places.get(uid)
+        return self._in_flight.get(uid) or self._sub_queues.get(uid)
 
     def place_of(self, uid: str) -> Place | None:
-        """Where the pod is."""
+        """Where the pod is; None when it is nowhere."""
         if self._in_flight.get(uid) is not None:
             return Place.IN_FLIGHT
-        entity = self._places.entity_of.get(uid)
+        entity = self._sub_queues.entity_of.get(uid)
         return None if entity is None else entity.place
 
     def is_unschedulable(self, uid: str) -> bool:
@@ -288,51 +369,39 @@ class SchedulingQueue:
 
     def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...] | Status:
         """The place that the pod has among those that are tried: smaller goes first. An ERROR when it has none."""
-        return self._guarded.sort_key((pod,))
+        return self._policy.sort_key((pod,))
 
     def was_never_let_in(self, uid: str) -> bool:
         """Whether PreEnqueue plugins have kept the pod out ever since it came."""
-        entity = self._places.entity_of.get(uid)
+        entity = self._sub_queues.entity_of.get(uid)
         return entity is not None and entity.place is Place.GATED and entity.pods[uid].attempts == 0
 
     def pending_pod(self, uid: str) -> PendingPod | None:
         """How the pod waits; None when it does not."""
-        entity = self._places.entity_of.get(uid)
+        entities = self._sub_queues.entity_of
+        entity = entities.get(uid)
         if entity is None:
             return None
-        waiting = {id(each): each for each in self._places.entity_of.values()}.values()
-        now, limit = self._clock.now(), self._time_limit
+        waiting = {id(each): each for each in entities.values()}.values()
+        now, limit = self._now(), self._settings.unschedulable_seconds
         return pending_pod(entity.pods[uid], entity, waiting, now=now, sweep=self._next_sweep, limit=limit)
 
     @property
     def has_ready(self) -> bool:
         """Whether any pod is ready to be tried."""
-        return bool(len(self._places.active_q))
+        return bool(self._sub_queues.active_q)
 
     def counts(self) -> dict[str, int]:
         """Pods by where they wait: active, backoff, unschedulable, gated."""
-        return self._places.count_pods()
+        return self._sub_queues.count_pods()
 
     def entity_counts(self) -> dict[tuple[str, EntityType], int]:
         """Entities by where they wait and by what they are. A gated pod is one of its own."""
-        return self._places.count_entities()
+        return self._sub_queues.count_entities()
 
     def dump(self) -> list[DumpLine]:
         """A line for every pod, sorted by place and entity."""
-        return sorted(self._lines())
-
-    def _may_return(self, pod: QueuedPodInfo) -> bool:
-        """Whether the pod is in flight as this one, or nowhere without having been deleted."""
-        flying = self._in_flight.get(pod.info.uid)
-        if flying is not None:
-            return flying is pod
-        return not pod.deleted and pod.info.uid not in self._places.entity_of
-
-    def _lines(self) -> Iterator[DumpLine]:
-        for pod, entity in (*self._places, *self._in_flight):
-            key = entity.key if entity.admitted else ""
-            info, plugins = pod.info, tuple(sorted(entity.rejectors))
-            yield DumpLine(entity.place.label, key, info.key, info.uid, pod.attempts, pod.timestamp, plugins)
+        return dump_lines((*self._sub_queues, *self._in_flight))
 
 
 def _handed_out(queued: QueuedPod) -> QueuedPodInfo:

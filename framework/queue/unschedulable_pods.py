@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from ..contract.events import ClusterEvent
 from ..model.pod_info import EquivalenceClass, PodSignature
-from .entity import Place, QueuedEntity, QueuedPodInfo
+from .entity import QueuedEntity, QueuedPodInfo
 from .heaps import LazyHeap, backing_off
 from .hints import QueueingHints, QueueingStrategy, Rejector
+from .transitions import REVIEW, Cause, Place
 
 
 @dataclass(slots=True, eq=False)
@@ -28,8 +29,8 @@ class Batch:
         pending_plugins: those of them that answered PENDING.
         refused_at: when that was, seconds on the engine's clock.
         trying: the pod that is tried for all, if one is.
-        strategy: where the event that woke the batch sends its pods.
-        event: the label of that event.
+        strategy: where what woke the batch sends its pods.
+        cause: what that was.
         sort_key: that of the first of them when the batch was woken.
         ticket: names its valid item in the heap of batches that were woken; 0 outside of it.
     """
@@ -41,7 +42,7 @@ class Batch:
     refused_at: float = 0.0
     trying: QueuedPodInfo | None = None
     strategy: QueueingStrategy = QueueingStrategy.AFTER_BACKOFF
-    event: str = ""
+    cause: Cause = REVIEW
     sort_key: tuple[Hashable, ...] = ()
     ticket: int = 0
     _ready: LazyHeap[QueuedEntity] = field(default_factory=LazyHeap)

@@ -31,8 +31,9 @@ from ..contract.extender import EXTENDER
 from ..contract.status import Status
 from ..contract.verdicts import fit_error
 from ..model.pod_info import PodInfo
-from ..queue.entity import Place, QueuedEntity
+from ..queue.entity import QueuedEntity
 from ..queue.scheduling_queue import SchedulingQueue
+from ..queue.transitions import Place
 from ..queue.unschedulable_pods import Batch
 from ..runtime.attempt_state import AttemptState
 from ..runtime.nominator import PodNominator
@@ -51,7 +52,6 @@ _PAUSE_FACTOR = 9
 _MOST_SIGNATURES = 8
 """Of the members of a group no more are looked at."""
 
-_EVENT = "Review"
 _Moment = tuple[int, int]
 """A position in the snapshot's journal, and how often people were told something."""
 
@@ -195,7 +195,7 @@ class Review:
             return
         status = verdict.status
         if status is None or not status.rejected or self._reports.told(pod.uid) != reasons_of(status):
-            self._queue.try_again(batch, _EVENT)
+            self._queue.try_again(batch)
         if status is not None and status.rejected and self._queue.holds_for_all(batch, verdict.rejectors):
             self._renewals.renew((mate for each in batch for mate in each.all_pods()), status)
 
@@ -207,7 +207,7 @@ class Review:
         verdict = self._verdict(entity.key, pod)
         status = None if verdict is None else verdict.status
         if status is not None and self._reports.told(pod.uid) != reasons_of(status):
-            self._queue.try_again(entity, _EVENT)
+            self._queue.try_again(entity)
 
     def _look_at_group(self, entity: QueuedEntity, group: str) -> None:
         refusal = self._refusals.get(group)
@@ -217,7 +217,7 @@ class Review:
         if moment != refusal.moment:
             refusal.moment = moment
             if refusal.reasons != self._reasons_of(refusal.members):
-                self._queue.try_again(entity, _EVENT)
+                self._queue.try_again(entity)
 
     def _verdict(self, key: object, pod: PodInfo) -> _Verdict | None:
         """What the pod's attempt would come to; None where a Filter plugin cannot say it in one go."""

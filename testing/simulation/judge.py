@@ -15,7 +15,7 @@ from itertools import chain
 import msgspec
 
 from muster.framework.cache.recount import differences
-from muster.framework.queue.entity import Place
+from muster.framework.queue.transitions import Place
 from muster.operator.process.process import Process
 from muster.sandbox.kinds import NATIVE_POD_GROUPS, NODES, PODS
 

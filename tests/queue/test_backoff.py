@@ -5,8 +5,8 @@ from random import Random
 import pytest
 
 from muster.framework.contract.events import NODE_ADD
-from muster.framework.queue.entity import Place
 from muster.framework.queue.heaps import BackoffPolicy
+from muster.framework.queue.transitions import Place
 from tests.queue.harness import ERROR, Harness, pod, rejected_by
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from muster.framework.contract.events import NODE_ADD, EventRegistration, Hint
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue.entity import Place
+from muster.framework.queue.transitions import Place
 from tests.builders import make_pod
 from tests.queue.harness import Harness, pod, rejected_by
 

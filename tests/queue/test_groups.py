@@ -1,7 +1,8 @@
 """Groups: pods that wait as one entry."""
 
 from muster.framework.contract.events import NODE_ADD, UNSCHEDULED_POD_ADD, EventRegistration
-from muster.framework.queue.entity import Place, Rejection
+from muster.framework.queue.entity import Rejection
+from muster.framework.queue.transitions import Place
 from tests.queue.harness import ERROR, ON_SIBLING, Harness, pending_on, rejected_by
 
 

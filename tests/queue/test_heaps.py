@@ -87,3 +87,13 @@ def test_what_was_not_discarded_comes_out_sorted(pushed: list[tuple[int, bool]])
     kept = sorted(key for key, discarded in pushed if not discarded)
     assert len(heap) == len(kept)
     assert drain(heap) == kept
+
+
+def test_an_empty_heap_takes_keys_of_another_kind() -> None:
+    heap: LazyHeap[Item] = LazyHeap()
+    taken = Item(0)
+    heap.push((1,), taken)
+    heap.discard(taken)
+    heap.push(("text",), Item(1))
+
+    assert drain(heap) == [1]

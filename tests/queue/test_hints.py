@@ -16,7 +16,8 @@ from muster.framework.contract.events import (
     Hint,
 )
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue.entity import Place, Rejection
+from muster.framework.queue.entity import Rejection
+from muster.framework.queue.transitions import Place
 from tests.builders import make_pod
 from tests.queue.harness import Harness, pending_on, pod, rejected_by
 

@@ -18,7 +18,8 @@ from muster.framework.contract.events import (
 )
 from muster.framework.contract.plugin import QueuedPod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue.entity import Place, Rejection
+from muster.framework.queue.entity import Rejection
+from muster.framework.queue.transitions import Place
 from tests.builders import make_pod
 from tests.queue.harness import Harness, pod
 from tests.queue.model import Model, ModelPod, gang_hint, room_hint

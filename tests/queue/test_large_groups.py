@@ -9,8 +9,9 @@ from hypothesis import settings
 from muster.framework.contract.events import NODE_ADD, ClusterEvent, EventRegistration, Hint
 from muster.framework.contract.plugin import QueuedPod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue.entity import Place, QueuedEntity, Rejection
+from muster.framework.queue.entity import QueuedEntity, Rejection
 from muster.framework.queue.scheduling_queue import SchedulingQueue
+from muster.framework.queue.transitions import Place
 from muster.testing.slices import slices_of
 from tests.queue.harness import ERROR, ON_SIBLING, Harness, pending_on, pod, rejected_by
 from tests.queue.test_invariants import REGISTRATIONS, QueueMachine

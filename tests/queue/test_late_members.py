@@ -1,7 +1,7 @@
 """Members of a group that fail one after another, or late: what comes back joins what its siblings have become."""
 
 from muster.framework.contract.events import NODE_ADD
-from muster.framework.queue.entity import Place
+from muster.framework.queue.transitions import Place
 from tests.queue.harness import ERROR, ON_SIBLING, Harness, pending_on, rejected_by
 
 

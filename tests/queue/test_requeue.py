@@ -7,7 +7,8 @@ import pytest
 from muster.framework.contract.events import ASSIGNED_POD_DELETE, NODE_ADD, EventRegistration, Hint
 from muster.framework.contract.plugin import QueuedPod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue.entity import Place, Rejection
+from muster.framework.queue.entity import Rejection
+from muster.framework.queue.transitions import Place
 from muster.testing.slices import slices_of
 from tests.queue.harness import ERROR, Harness, pending_on, pod, rejected_by
 

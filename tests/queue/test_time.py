@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from muster.framework.contract.events import NODE_ADD, EventRegistration
-from muster.framework.queue.entity import Place
+from muster.framework.queue.transitions import Place
 from tests.queue.harness import ERROR, Harness, pending_on, pod, rejected_by
 
 NEVER_HELPED: dict[str, list[EventRegistration]] = {"P": [], "Gate": []}

@@ -5,7 +5,7 @@ import pytest
 from muster.framework.contract import events
 from muster.framework.contract.events import NODE_ADD, EventRegistration, Hint, pod_update_events
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue.entity import Place
+from muster.framework.queue.transitions import Place
 from tests.builders import PodDict, make_pod
 from tests.queue.harness import ERROR, GROUP, Harness, pod, rejected_by
 

@@ -112,7 +112,7 @@ BUGS = {
         "muster.plugins.gangscheduling.groups", "self.on_standing(group, standing)", "pass", "member_ends"
     ),
     "a backoff that never ends": Bug(
-        "muster.framework.queue.scheduling_queue", "self._waiting.backoff_completed(now)", "pass"
+        "muster.framework.queue.scheduling_queue", "self._sub_queues.backoff_q.completed(now)", "None"
     ),
     "a device that is taken counts as free": Bug(
         "muster.plugins.dynamicresources.search",

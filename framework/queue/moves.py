@@ -1,0 +1,278 @@
+"""Moves of entities that wait or come back: what holds of each, which pods PreEnqueue gates, and who joins whom.
+
+`SchedulingQueue` and `Batching` say what happened; this asks plugins and has `SubQueues` move what follows, by the
+table. A pod that PreEnqueue gates, or that an error of a plugin keeps out, waits by itself, whatever group it belongs
+to, until plugins are asked again and have nothing against it.
+
+Hints may have to be asked about every member of a group that an event may help, PreEnqueue and QueueSort about those of
+one that is to become ready, which takes some microseconds each. For a group of thousands that would hold the event
+loop. So a large group waits as unschedulable until the scheduler, which settles before it pops, has had them asked a
+slice at a time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sized
+from typing import NamedTuple
+
+from ..contract.events import ASSIGNED_POD_DELETE, UNSCHEDULED_POD_ADD
+from ..contract.status import Code, Status
+from ..model.pod_info import PodInfo
+from ..work import Pause, at_once, checkpoint
+from .entity import QueuedEntity, QueuedPodInfo
+from .heaps import backing_off
+from .hints import QueueingHints, QueueingStrategy
+from .in_flight import ObjectEvent
+from .policy import GuardedPolicy, QueueSettings
+from .sub_queues import SubQueues
+from .transitions import ATTEMPT_FAILURE, Cause, Place, Trigger, When
+
+
+class _Woken(NamedTuple):
+    """Where a large group is to go, why, and whether PreEnqueue is to be asked about its members."""
+
+    strategy: QueueingStrategy
+    cause: Cause
+    asks: bool
+
+
+class Moves:
+    """Moves entities as a whole, or without the pods that are not let in."""
+
+    def __init__(
+        self,
+        sub_queues: SubQueues,
+        policy: GuardedPolicy,
+        hints: QueueingHints,
+        settings: QueueSettings,
+        now: Callable[[], float],
+    ) -> None:
+        self._sub_queues = sub_queues
+        self._policy = policy
+        self._hints = hints
+        self._backoff = settings.backoff
+        self._now = now
+        self._most_at_once = settings.most_at_once
+        self._considered: dict[QueuedEntity, deque[ObjectEvent]] = {}
+        self._woken: dict[QueuedEntity, _Woken] = {}
+
+    # Entities move.
+
+    def reconsider(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
+        """Move the entity if it is unschedulable and the event helps it; whether it was."""
+        if entity.place is not Place.UNSCHEDULABLE or self._is_for_others(entity, event):
+            return False
+        if not entity.pending_plugins and self._group_lacks_capacity(entity):  # sooner known than what hints say
+            return False
+        if self.are_many(entity.pods) and self._hints.asks_each(entity, event):
+            self._considered.setdefault(entity, deque()).append(event)
+            self._sub_queues.on_entry()
+            return False
+        return self._move_if_helped(entity, event)
+
+    def requeue(
+        self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, entering: int | None = None
+    ) -> None:
+        """Move an entity where the strategy says, without the pods that PreEnqueue does not let in.
+
+        So many of its pods count as entering unschedulablePods if it goes there; all unless told.
+        """
+        if strategy is QueueingStrategy.SKIP:
+            self._sub_queues.move(entity, cause, When.NOT_HELPED, entering=entering)
+        elif self.are_many(entity.pods):
+            self._move_later(entity, strategy, cause)
+        else:
+            self.run_pre_enqueue(entity, cause)
+            if entity.pods:
+                self._move_by(entity, strategy, cause)
+
+    def move_to_active_q(self, entity: QueuedEntity, cause: Cause) -> None:
+        """Make an entity that backs off active. PreEnqueue was asked about its pods when it began to."""
+        if self.are_many(entity.pods):
+            self._move_later(entity, QueueingStrategy.IMMEDIATELY, cause, asks=False)
+        else:
+            self._sub_queues.move(entity, cause, When.READY)
+
+    def lacks_capacity(self, entity: QueuedEntity) -> bool:
+        """Whether it would be tried in vain, because what it lacks fits nowhere anyway."""
+        may_evict = entity.group is None or not self._policy.asked.awaits_victims(entity.all_pods())
+        return not self._policy.asked.has_capacity(
+            entity.group, entity.one_per_signature(), entity.rejectors, may_evict=may_evict
+        )
+
+    def _move_if_helped(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
+        """Move an unschedulable entity if hints say so; whether it was."""
+        pends, strategy = bool(entity.pending_plugins), self._hints.strategy(entity, event)
+        if strategy is QueueingStrategy.SKIP or (
+            pends and strategy is QueueingStrategy.AFTER_BACKOFF and self._group_lacks_capacity(entity)
+        ):
+            return False
+        self.requeue(entity, strategy, Cause.of(event.event))
+        return True
+
+    def _move_by(self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, pause: Pause = at_once) -> None:
+        """Move an entity with all its pods where the strategy says; with a pause after each question to QueueSort."""
+        when = self._when(entity, strategy)
+        found = (
+            None if pause is None or when is When.BACKING_OFF_AFTER_ERROR else self._sub_queues.key_of(entity, pause)
+        )
+        self._sub_queues.move(entity, cause, when, found=found)
+        self._forget(entity)
+
+    def _when(self, entity: QueuedEntity, strategy: QueueingStrategy) -> When:
+        if strategy is QueueingStrategy.IMMEDIATELY or not backing_off(entity, self._now()):
+            return When.READY
+        return When.BACKING_OFF_AFTER_ERROR if entity.consecutive_errors else When.BACKING_OFF
+
+    def _is_for_others(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
+        """Whether room was made on a node for others, while this pod, by itself, is to get room on another."""
+        if event.event is not ASSIGNED_POD_DELETE or entity.group is not None or not isinstance(event.old, PodInfo):
+            return False
+        [pod] = entity.pods.values()
+        return self._policy.asked.is_nominated_elsewhere(pod.info, event.old.node_name)
+
+    def _group_lacks_capacity(self, entity: QueuedEntity) -> bool:
+        return entity.group is not None and self.lacks_capacity(entity)
+
+    # Large groups move later.
+
+    def are_many(self, pods: Sized) -> bool:
+        """Whether plugins are not to be asked about so many in one go."""
+        return len(pods) > self._most_at_once
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether `settle` has anything to do."""
+        return bool(self._woken or self._considered)
+
+    def settle(self) -> None:
+        """Move the large groups that are to move. Nothing else may reach the queue meanwhile.
+
+        It may be given up. At each checkpoint every pod is in exactly one place, and what is given up stays due.
+        """
+        while self._considered:
+            entity, events = next(iter(self._considered.items()))
+            while events and entity.place is Place.UNSCHEDULABLE and self._may_go_sooner(entity):
+                self._move_if_helped(entity, events[0])
+                events.popleft()
+            self._considered.pop(entity, None)
+        while self._woken:
+            entity, woken = next(iter(self._woken.items()))
+            if woken.asks:
+                self.run_pre_enqueue(entity, woken.cause, checkpoint)
+            if entity.pods:
+                self._move_by(entity, woken.strategy, woken.cause, checkpoint)
+
+    def _move_later(self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, *, asks: bool = True) -> None:
+        """Have `settle` move a large group, unless it is to move as soon anyway."""
+        self._sub_queues.move(entity, cause, When.LARGE)
+        known = self._woken.get(entity)
+        if known is None or known.strategy < strategy:
+            self._woken[entity] = _Woken(strategy, cause, asks or (known is not None and known.asks))
+        self._sub_queues.on_entry()
+
+    def _may_go_sooner(self, entity: QueuedEntity) -> bool:
+        """Whether an event can still change when the group moves."""
+        woken = self._woken.get(entity)
+        return woken is None or (bool(entity.pending_plugins) and woken.strategy < QueueingStrategy.IMMEDIATELY)
+
+    def _forget(self, entity: QueuedEntity) -> None:
+        """The entity has moved, or has no pods left."""
+        self._woken.pop(entity, None)
+        self._considered.pop(entity, None)
+
+    # Pods join entities, and leave them.
+
+    def admit(self, pod: QueuedPodInfo, place: Place, cause: Cause) -> None:
+        """Let a pod that comes from this place join, or gate it."""
+        group, status = self._policy.run_pre_enqueue(pod.info)
+        if status is None:
+            self.join(pod, group, place, QueueingStrategy.IMMEDIATELY, cause)
+        else:
+            self._gate(pod, group, place, status, cause)
+
+    def join(
+        self, pod: QueuedPodInfo, group: str | None, place: Place, strategy: QueueingStrategy, cause: Cause
+    ) -> None:
+        """Let a pod that PreEnqueue lets in join its group's entity, or become an entity and go by the strategy."""
+        entity = self._sub_queues.of_group(group)
+        if entity is None:
+            entity = QueuedEntity.of(pod, group, pod.timestamp, place)
+            entity.backoff_until = self._backoff.until(entity)
+            self._move_by(entity, strategy, cause)
+            return
+        self._sub_queues.add_pods(entity, (pod,), cause)
+        sibling = ObjectEvent(UNSCHEDULED_POD_ADD, None, pod.info)
+        if self.reconsider(entity, sibling):
+            return
+        if entity.place is Place.BACKOFF and self._hints.strategy(entity, sibling) is QueueingStrategy.IMMEDIATELY:
+            self.move_to_active_q(entity, Cause(Trigger.CLUSTER_EVENT, cause.label))
+
+    def merge(self, waiting: QueuedEntity, failed: QueuedEntity, strategy: QueueingStrategy) -> None:
+        """Let pods that failed, in an entity that comes back, join what their siblings have made of the group since."""
+        if waiting.place is Place.UNSCHEDULABLE:
+            self._sub_queues.take_out(waiting)
+            waiting.absorb(failed)
+            self.requeue(waiting, strategy, ATTEMPT_FAILURE, len(failed.pods))
+            return
+        self.run_pre_enqueue(failed, ATTEMPT_FAILURE, checkpoint)
+        if failed.pods:
+            self._sub_queues.add_pods(waiting, failed.pods.values(), ATTEMPT_FAILURE, checkpoint)
+        if strategy is QueueingStrategy.IMMEDIATELY and waiting.place is not Place.ACTIVE:
+            self.move_to_active_q(waiting, ATTEMPT_FAILURE)
+
+    def detach(self, entity: QueuedEntity, uid: str) -> QueuedPodInfo:
+        """Take a pod out of its entity."""
+        pod = self._sub_queues.detach(entity, uid)
+        if not entity.pods:
+            self._forget(entity)
+        return pod
+
+    # PreEnqueue.
+
+    def run_pre_enqueue(self, entity: QueuedEntity, cause: Cause, pause: Pause = at_once) -> None:
+        """Gate those pods of an entity that PreEnqueue does not let in."""
+        place = entity.place
+        for uid, pod in [*entity.pods.items()]:
+            group, status = self._policy.run_pre_enqueue(pod.info)
+            if status is not None:
+                self._gate(self.detach(entity, uid), group, place, status, cause)
+            pause()
+
+    def ungate_if_helped(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
+        """Let a gated pod join if the event helps and nothing else gates it; whether it joined."""
+        if entity.admitted or self._hints.strategy(entity, event) is QueueingStrategy.SKIP:
+            return False
+        return self.ungate(entity, QueueingStrategy.AFTER_BACKOFF, Cause.of(event.event))
+
+    def ungate(self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause) -> bool:
+        """Ask about a pod that is gated, or kept out by an error, and let it join if nothing is; whether it joined."""
+        [(uid, pod)] = entity.pods.items()
+        place, gating_plugin = entity.place, next(iter(entity.unschedulable_plugins), "")
+        group, status = self._policy.run_pre_enqueue(pod.info, gating_plugin)
+        if status is None:
+            self.detach(entity, uid)
+            if pod.attempts == 0:
+                pod.first_seen = self._now()
+            self.join(pod, group, place, strategy, cause)
+            return True
+        if place is not Place.GATED or status.code is Code.ERROR or status.plugin != gating_plugin:
+            self._sub_queues.take_out(entity)
+            self._move_gated(entity, status, cause, entering=0)
+        return False
+
+    def _gate(self, pod: QueuedPodInfo, group: str | None, place: Place, status: Status, cause: Cause) -> None:
+        """Gate a pod that comes from this place."""
+        entity = QueuedEntity.of(pod, None, pod.timestamp, place)
+        entity.group, entity.admitted = group, False
+        self._move_gated(entity, status, cause)
+
+    def _move_gated(self, entity: QueuedEntity, status: Status, cause: Cause, entering: int | None = None) -> None:
+        """Move a pod that does not wait, and that PreEnqueue does not let in, where the status says."""
+        if status.code is Code.ERROR:
+            entity.unschedulable_plugins = frozenset()
+            self._sub_queues.move(entity, cause, When.FAILED, found=status, entering=entering)
+        else:
+            entity.unschedulable_plugins = frozenset({status.plugin})
+            self._sub_queues.move(entity, cause, When.NOT_LET_IN, entering=entering)
