@@ -244,8 +244,7 @@ class SchedulingQueue:
             if group is not None and group in by_group:
                 by_group[group].add(pod)
                 continue
-            place = Place.NOWHERE if self._in_flight.get(pod.info.uid) is None else Place.IN_FLIGHT
-            entity = QueuedEntity.of(pod, group, now, place)
+            entity = QueuedEntity.of(pod, group, now, Place.IN_FLIGHT)
             entities.append(entity)
             if group is not None:
                 by_group[group] = entity

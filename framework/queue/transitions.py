@@ -14,8 +14,8 @@ holds, and says where it goes:
                  an event, or time
                        GATED: PreEnqueue rejects a pod on its way into ACTIVE or a BACKOFF
 
-1. An entity that was popped is not the queue's any more: its pods come back in new ones, from IN_FLIGHT, or from
-   NOWHERE once they are done. A pod that leaves its entity goes on from the place that it had there.
+1. An entity that was popped is not the queue's any more: its pods, whether they are done or not, come back in new ones
+   from IN_FLIGHT. A pod that leaves its entity goes on from the place that it had there.
 2. A pod that joins its group's entity waits where that does.
 3. A large group that is to go to ACTIVE or a BACKOFF is UNSCHEDULABLE until plugins have been asked about its members,
    and moves on then for the cause that it had (see `LargeGroups`).
@@ -131,7 +131,6 @@ _FAILED: _Targets = {When.FAILED: Place.ERROR_BACKOFF}
 TABLE: Mapping[tuple[Trigger, Place], _Targets] = {
     (Trigger.POD_ADD, Place.NOWHERE): _ENTER,
     (Trigger.ATTEMPT_FAILURE, Place.IN_FLIGHT): {**_ENTER, **_BACKOFF, **_LARGE, **_STAY},
-    (Trigger.ATTEMPT_FAILURE, Place.NOWHERE): {**_ENTER, **_BACKOFF, **_LARGE, **_STAY},
     # Pods that failed join siblings that wait.
     (Trigger.ATTEMPT_FAILURE, Place.UNSCHEDULABLE): {**_ENTER, **_BACKOFF, **_LARGE, **_STAY},
     (Trigger.ATTEMPT_FAILURE, Place.BACKOFF): {**_READY, **_LARGE},
