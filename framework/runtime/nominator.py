@@ -33,15 +33,10 @@ class _Nominees:
 class PodNominator:
     """Implements `contract.Nominator`."""
 
-    def __init__(
-        self,
-        priority_of: Callable[[PodInfo], int] = lambda pod: pod.priority,
-        is_out: Callable[[PodInfo], bool] = lambda pod: False,
-    ) -> None:
-        """`priority_of` as `contract.Nominator` has it; `is_out` whether a pod was kept out of the queue so far."""
+    def __init__(self, priority_of: Callable[[PodInfo], int] = lambda pod: pod.priority) -> None:
+        """`priority_of` as `contract.Nominator` has it."""
         self.priority_of = priority_of
-        self._is_out = is_out
-        self._learned: set[str] = set()
+        self._learned: dict[str, bool] = {}  # whether PreEnqueue has kept the pod out of the queue ever since
         self._node_of: dict[str, str] = {}
         self._by_node: dict[str, _Nominees] = {}
 
@@ -57,19 +52,29 @@ class PodNominator:
         """The node that the pod is nominated to; "" for none."""
         return self._node_of.get(uid, "")
 
-    def learn(self, pod: PodInfo, node_name: str) -> None:
-        """The API says that the pod is nominated to this node, which counts once it gets into the queue.
+    def learn(self, pod: PodInfo, node_name: str, *, gated: bool) -> None:
+        """The API says that the pod, which has not been in the queue yet, is nominated to this node.
 
-        As in kube-scheduler: a gang that has lost a pod when a process begins may never be tried, and keeps no room.
+        That does not count while the pod is `gated`; `gate` and `let_in` say how that goes on. As in kube-scheduler: a
+        gang that has lost a pod when a process begins may never be tried, and keeps no capacity reserved.
         """
         is_own = pod.uid in self._node_of and pod.uid not in self._learned
         self.nominate(pod, node_name)
         if not is_own:
-            self._learned.add(pod.uid)
+            self._learned[pod.uid] = gated
+
+    def gate(self, uid: str) -> None:
+        """PreEnqueue rejects the pod: a nomination that was learned does not count."""
+        if uid in self._learned:
+            self._learned[uid] = True
+
+    def let_in(self, uid: str) -> None:
+        """The pod gets into the queue: its nomination counts from now on, whatever follows."""
+        self._learned.pop(uid, None)
 
     def nominate(self, pod: PodInfo, node_name: str) -> None:
         """From now on the pod is nominated to this node and to no other."""
-        self._learned.discard(pod.uid)
+        self._learned.pop(pod.uid, None)
         if self._node_of.get(pod.uid) != node_name:
             self.clear(pod.uid)
         self._node_of[pod.uid] = node_name
@@ -84,7 +89,7 @@ class PodNominator:
         node_name = self._node_of.pop(uid, None)
         if node_name is None:
             return False
-        self._learned.discard(uid)
+        self._learned.pop(uid, None)
         nominees = self._by_node[node_name]
         del nominees.by_uid[uid]
         if nominees.by_uid:
@@ -106,7 +111,7 @@ class PodNominator:
             if nominees.least < priority or pod.uid in nominees.by_uid:
                 ahead = tuple(each for each in ahead if each.uid != pod.uid and self._comes_before(each, priority))
             if self._learned:
-                ahead = tuple(each for each in ahead if each.uid not in self._learned or not self._is_out(each))
+                ahead = tuple(each for each in ahead if not self._learned.get(each.uid))
             if ahead:
                 yield node_name, ahead
 

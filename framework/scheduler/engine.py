@@ -123,7 +123,7 @@ def build_engine(
     known = KnownPods([resolved.scheduler_name for resolved in profiles])
     reports = Reports(ports, known.get)
     frameworks: dict[str, Framework] = {}
-    nominator = PodNominator(partial(preemption_priority, frameworks), lambda pod: queue.was_never_let_in(pod.uid))
+    nominator = PodNominator(partial(preemption_priority, frameworks))
     cache, room = Cache(snapshot, clock.now, assumed_ttl), GroupRoom(snapshot)
     policy = Profiles(frameworks, snapshot, room, nominator, reports, extended=bool(ports.extenders))
     settings = QueueSettings(_backoff(configuration, ports.random))

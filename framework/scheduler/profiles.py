@@ -94,10 +94,14 @@ class Profiles:
         return key
 
     def pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
-        """The first rejection by a PreEnqueue plugin, of which plugins that follow decisions are told."""
+        """The first rejection by a PreEnqueue plugin, which the nominator and plugins that follow decisions hear of."""
         framework = self._of(pod)
         status = framework.run_pre_enqueue_plugins(pod, first)
         framework.tell_pre_enqueue(pod, status)
+        if status is None:
+            self._nominator.let_in(pod.uid)
+        elif status.rejected:
+            self._nominator.gate(pod.uid)
         return status
 
     def group_of(self, pod: PodInfo) -> str | Status | None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import ClassVar
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -10,6 +11,7 @@ from muster.framework.contract import (
     CycleState,
     FilterPlugin,
     NodeView,
+    Pod,
     PodDecision,
     PodInfo,
     PostFilterPlugin,
@@ -21,7 +23,9 @@ from muster.framework.contract import (
     Verdicts,
 )
 from muster.framework.contract.verdicts import Diagnosis
+from muster.framework.runtime.nominator import PodNominator
 from muster.plugins.defaultpreemption.plugin import DefaultPreemption
+from muster.plugins.queueing.scheduling_gates import SchedulingGates
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import PodDict, make_node, make_pod
 from tests.scheduler.conftest import SetStage
@@ -255,3 +259,46 @@ async def test_a_pod_whose_promise_ended_may_preempt_elsewhere_before_its_status
     stage.engine.nominator.clear(stage.uid(WEB))
     await stage.wait(400)
     assert "preemption: found a potential placement for pod on node" in stage.conditions[WEB][1]
+
+
+def info_of(pod: PodDict) -> PodInfo:
+    return PodInfo(msgspec.convert(pod, Pod))
+
+
+def gated(pod: PodDict, *gates: str) -> PodDict:
+    """A pod of ours that these gates keep out of the queue."""
+    pod["spec"]["schedulerName"] = "muster"
+    pod["spec"]["schedulingGates"] = [{"name": gate} for gate in gates]
+    return pod
+
+
+async def test_the_room_of_a_pod_that_never_got_into_the_queue_is_anybodys(set_stage: SetStage) -> None:
+    stage = set_stage(NodeResourcesFit, SchedulingGates)
+    stage.put_node(make_node("one", cpu="1"), make_node("two", cpu="1"))
+    stage.put_pod(gated(nominee("known"), "example.com/budget"))
+    stage.put_pod(gated(make_pod("told").requests(cpu="1").priority(100), "example.com/budget"))
+    nominated = gated(make_pod("told").requests(cpu="1").priority(100), "example.com/budget")
+    nominated["status"] = {"phase": "Pending", "nominatedNodeName": "two"}
+    stage.put_pod(nominated)
+    stage.put_pod(make_pod("web").requests(cpu="1"), make_pod("db").requests(cpu="1"))
+    await stage.settle()
+
+    assert {key for key, _ in stage.binds} == {WEB, "default/db"}
+
+
+def test_a_nomination_that_was_learned_counts_unless_the_pod_is_gated_before_it_was_let_in() -> None:
+    nominator, learned, other = PodNominator(), info_of(nominee("learned")), info_of(make_pod("other"))
+
+    def counts() -> bool:
+        return bool(list(nominator.in_the_way_of(other)))
+
+    nominator.learn(learned, "one", gated=False)
+    assert counts()
+    nominator.gate(learned.uid)
+    assert not counts()
+    nominator.learn(learned, "two", gated=True)
+    assert not counts()
+    nominator.let_in(learned.uid)
+    assert counts()
+    nominator.gate(learned.uid)
+    assert counts()
