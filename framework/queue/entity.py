@@ -135,6 +135,14 @@ class QueuedEntity:
         """The count that backoff grows with."""
         return self.consecutive_errors or self.unschedulable_count
 
+    def begin_attempt(self) -> None:
+        """The entity is handed out: its pods take its counts along, and what rejected it counts no more."""
+        self.unschedulable_plugins = self.pending_plugins = _NONE
+        for pod in self.pods.values():
+            pod.attempts += 1
+            pod.unschedulable_count = self.unschedulable_count
+            pod.consecutive_errors = self.consecutive_errors
+
     def add(self, pod: QueuedPodInfo) -> None:
         """One more pod waits with this entity."""
         self.pods[pod.info.uid] = pod
@@ -170,7 +178,7 @@ class QueuedEntity:
             self.add(pod)
 
     def replace(self, new: PodInfo) -> QueuedPodInfo:
-        """One of its pods is by now as `new` says. Thousands are told one after another that they wait.
+        """One of its pods is by now as `new` says. Thousands change one after another, as each is reported to wait.
 
         Raises KeyError when it is not one of its pods.
         """

@@ -76,7 +76,7 @@ class Moves:
     ) -> None:
         """Move an entity where the strategy says, without the pods that PreEnqueue does not let in.
 
-        So many of its pods count as entering unschedulablePods if it goes there; all unless told.
+        So many of its pods count as entering unschedulablePods if it goes there; all of them by default.
         """
         if strategy is QueueingStrategy.SKIP:
             self._sub_queues.move(entity, cause, When.NOT_HELPED, entering=entering)
@@ -126,7 +126,7 @@ class Moves:
         return When.BACKING_OFF_AFTER_ERROR if entity.consecutive_errors else When.BACKING_OFF
 
     def _is_for_others(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
-        """Whether room was made on a node for others, while this pod, by itself, is to get room on another."""
+        """Whether capacity was freed on a node for others, while this pod, by itself, is to get it on another."""
         if event.event is not ASSIGNED_POD_DELETE or entity.group is not None or not isinstance(event.old, PodInfo):
             return False
         [pod] = entity.pods.values()

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -76,19 +76,19 @@ class PendingPod:
 
 
 def pending_pod(
-    pod: QueuedPodInfo, entity: QueuedEntity, waiting: Iterable[QueuedEntity], *, now: float, sweep: float, limit: float
-) -> PendingPod:
-    """What people read of `pod`, which waits in `entity`, one of all that are `waiting`.
+    uid: str, entity_of: Mapping[str, QueuedEntity], *, now: float, sweep: float, limit: float
+) -> PendingPod | None:
+    """How a pod waits, by the entities of all pods that do; None when it is not one of them.
 
     `sweep` is when what has waited for an event for more than `limit` seconds is looked for next.
     """
-    place, ahead, next_try = entity.place, None, None
-    if place not in (Place.GATED, Place.IN_FLIGHT):
-        ahead = sum(
-            1
-            for each in waiting
-            if each is not entity and each.place is not Place.GATED and each.sort_key < entity.sort_key
-        )
+    entity = entity_of.get(uid)
+    if entity is None:
+        return None
+    pod, place, ahead, next_try = entity.pods[uid], entity.place, None, None
+    if place is not Place.GATED:
+        others = {id(each): each for each in entity_of.values() if each is not entity and each.place is not Place.GATED}
+        ahead = sum(1 for each in others.values() if each.sort_key < entity.sort_key)
         next_try = _next_try(entity, now, sweep, limit)
     waits_for = tuple(sorted(entity.rejectors)) if place is not Place.ACTIVE else ()
     return PendingPod(place.label, now - pod.first_seen, pod.attempts, ahead, next_try, waits_for)

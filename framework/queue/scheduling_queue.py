@@ -1,7 +1,7 @@
 """The scheduling queue: takes in pods that have no node yet, hands out what to try next, and brings back what failed.
 
-The event handlers tell it of pods and of everything else that happens in the cluster, the scheduler pops entities and
-returns pods that failed, the operator's loop calls `flush` when `next_deadline` has come. All calls come from one
+The event handlers report pods and everything else that happens in the cluster, the scheduler pops entities and returns
+pods that failed, the operator's loop calls `flush` when `next_deadline` has come. All calls come from one
 thread and return at once; the queue waits for nothing and holds no timer. `transitions` has its places and moves as a
 table. Guarantees:
 
@@ -138,11 +138,7 @@ class SchedulingQueue:
         if entity is None:
             return None
         self._sub_queues.move(entity, POP)
-        entity.unschedulable_plugins = entity.pending_plugins = frozenset()
-        for pod in entity.pods.values():
-            pod.attempts += 1
-            pod.unschedulable_count = entity.unschedulable_count
-            pod.consecutive_errors = entity.consecutive_errors
+        entity.begin_attempt()
         self._in_flight.begin(entity)
         return entity
 
@@ -290,7 +286,7 @@ class SchedulingQueue:
     def flush(self, now: float) -> None:
         """Make ready what has completed its backoff, and try again what has waited for an event for too long.
 
-        People are told here of pods that errors keep out: who does not schedule, such as a standby, tells nobody.
+        Pods that errors keep out are reported here, so that a standby, which does not flush, reports none.
         """
         while (entity := self._sub_queues.backoff_q.completed(now)) is not None:
             if entity.admitted:
@@ -377,13 +373,8 @@ class SchedulingQueue:
 
     def pending_pod(self, uid: str) -> PendingPod | None:
         """How the pod waits; None when it does not."""
-        entities = self._sub_queues.entity_of
-        entity = entities.get(uid)
-        if entity is None:
-            return None
-        waiting = {id(each): each for each in entities.values()}.values()
-        now, limit = self._now(), self._settings.unschedulable_seconds
-        return pending_pod(entity.pods[uid], entity, waiting, now=now, sweep=self._next_sweep, limit=limit)
+        entities, limit = self._sub_queues.entity_of, self._settings.unschedulable_seconds
+        return pending_pod(uid, entities, now=self._now(), sweep=self._next_sweep, limit=limit)
 
     @property
     def has_ready(self) -> bool:

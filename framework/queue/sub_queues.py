@@ -89,8 +89,8 @@ class SubQueues:
     ) -> None:
         """Move an entity from its place to where the table says, whether it waits there or only comes from there.
 
-        `found` is its sort key, if that is known, or the ERROR that keeps it out. So many of its pods count as entering
-        its new place; all unless told. Raises IllegalMove before anything has changed.
+        `found` is its sort key, if that is known, or the ERROR that keeps it out. `entering` is how many of its pods
+        count as entering its new place, all of them by default. Raises IllegalMove before anything has changed.
         """
         row = transition(entity.key, cause.trigger, entity.place, when)
         waits = self._waits(entity)
