@@ -4,21 +4,21 @@
 say; tests walk the table. `TABLE` goes by what moves an entity and where it is; of the conditions listed there one
 holds, and says where it goes:
 
-     POD_ADD          pop             ATTEMPT_FAILURE
-    ─────────► ACTIVE ───► IN_FLIGHT ─────────────────┐
-                ▲  ▲ (a BACKOFF too, when idle)       │
-                │  │ over                             ▼
-                │  └────── BACKOFF, ERROR_BACKOFF ◄─── held off
-                │              ▲                      │ nothing has helped
-                └──────────────┴─── UNSCHEDULABLE ◄───┘
-                 an event, or time
-                       GATED: PreEnqueue rejects a pod on its way into ACTIVE or a BACKOFF
+    add ──► ACTIVE ──pop──► IN_FLIGHT ──done──► (left)
+     │       ▲   ▲              │
+     │       │   │ backoff over │ attempt failure
+     │       │   │ (or idle)    ├─ error, or helped meanwhile ──► (ERROR_)BACKOFF ─┐
+     │       │   └──────────────┼──────────────────────────────────────────────────┘
+     │       │ helped, or       └─ rejected ──► UNSCHEDULABLE
+     │       │ waited too long                        │
+     │       └────────────────────────────────────────┴─► BACKOFF, if it is not over
+     └─► GATED, or ERROR_BACKOFF when a plugin fails ──let in──► ACTIVE
 
 1. An entity that was popped is not the queue's any more: its pods, whether they are done or not, come back in new ones
    from IN_FLIGHT. A pod that leaves its entity goes on from the place that it had there.
 2. A pod that joins its group's entity waits where that does.
 3. A large group that is to go to ACTIVE or a BACKOFF is UNSCHEDULABLE until plugins have been asked about its members,
-   and moves on then for the cause that it had (see `LargeGroups`).
+   and moves on then for the cause that it had (`Moves.settle`).
 """
 
 from __future__ import annotations
