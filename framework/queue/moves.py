@@ -114,9 +114,8 @@ class Moves:
     def _move_by(self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, pause: Pause = at_once) -> None:
         """Move an entity with all its pods where the strategy says; with a pause after each question to QueueSort."""
         when = self._when(entity, strategy)
-        found = (
-            None if pause is None or when is When.BACKING_OFF_AFTER_ERROR else self._sub_queues.key_of(entity, pause)
-        )
+        asks = pause is not at_once and when is not When.BACKING_OFF_AFTER_ERROR
+        found = self._sub_queues.key_of(entity, pause) if asks else None
         self._sub_queues.move(entity, cause, when, found=found)
         self._forget(entity)
 
