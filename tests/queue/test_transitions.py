@@ -24,7 +24,7 @@ from tests.queue.harness import ERROR, Harness, no_node, pending_on, pod, reject
 
 Row = tuple[Trigger, Place, When]
 ROWS: list[Row] = [(trigger, source, when) for (trigger, source), targets in TABLE.items() for when in targets]
-REGISTRATIONS = {
+REGISTRATIONS: dict[str, list[EventRegistration]] = {
     "Gang": [EventRegistration(UNSCHEDULED_POD_ADD, same_group)],
     "Fit": [EventRegistration(NODE_ADD)],
     "Gate": [EventRegistration(TARGET_POD_LABEL)],
