@@ -84,11 +84,8 @@ class GroupScheduler:
         if outcome.asks:
             return False
         commit()
-        if outcome.decision is not None:
+        if outcome.decision is not None and not outcome.alone:
             attempts[0].framework.tell_group_decision(outcome.decision)
-            checkpoint()
-        for attempt in outcome.alone:
-            attempt.tell_followers()
             checkpoint()
         seconds = now() - began
         self._ports.metrics.podgroup_scheduling_algorithm_duration.observe((), seconds)
@@ -270,19 +267,25 @@ class GroupScheduler:
         attempts: Sequence[Attempt],
         outcome: GroupOutcome,
     ) -> GroupOutcome:
+        """Try members one after another, and tell of each at once: the next must not evict what goes for it already."""
         outcome.alone += attempts
         commit()
+        if attempts and outcome.decision is not None:
+            attempts[0].framework.tell_group_decision(outcome.decision)
+            checkpoint()
         for attempt in attempts:
             within = self._within(plugin, group, topology)
             if isinstance(within, Status):
                 attempt.fail(within)
                 outcome.failed.append(attempt)
+                attempt.tell_followers()
                 continue
             attempt.state.within = self._first_that_fits(attempt, within)
             self._pods.scheduling_cycle(attempt)
             if self._pods.work_out(attempt):
                 self._pods.scheduling_cycle(attempt)
             (outcome.placed if attempt.status is None else outcome.failed).append(attempt)
+            attempt.tell_followers()
             checkpoint()
         return outcome
 

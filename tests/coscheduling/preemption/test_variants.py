@@ -243,6 +243,18 @@ async def test_evictions_that_the_api_refuses_are_tried_again_and_nobody_starts_
     assert len(world.bound("high")) == 2
 
 
+async def test_members_beyond_the_quorum_that_preempt_one_after_another_know_whom_those_before_evict(
+    world: EvictingWorld,
+) -> None:
+    nodes(world, a=1, b=1, c=1, d=1)
+    gang_runs(world, "elastic", 2, "a", "b", "c")
+    await world.settle()
+    world.gang("high", 3, priority=10, min_member=1)
+    await world.run(20)
+    assert len(world.bound("high")) == 3
+    assert world.left(*(f"default/elastic-{n}" for n in range(3))) == []
+
+
 async def test_a_single_pod_evicts_a_gang_whole_or_what_it_can_spare(world: EvictingWorld) -> None:
     nodes(world, a=3, b=3)
     gang_runs(world, "elastic", 2, "a", "a", "a")
