@@ -42,6 +42,7 @@ class VirtualScheduler:
         latency: how late informers are, in seconds.
         slices: how much else happens between two decisions, for tests of races.
         on_wake: what the engine calls when there may be something to decide.
+        may_report: whether this scheduler leads and knows the whole cluster, as far as plugins are to know.
         random: the engine's randomness, a number in [0, 1).
         events: (pod's key, reason, note) of each Event.
         conditions: (reason, message, nominated node) last written to each pod, by key; see `ConditionWriter`.
@@ -67,6 +68,7 @@ class VirtualScheduler:
         self.latency: Callable[[], float] = lambda: 0.0
         self.slices: Callable[[], int] = lambda: 0
         self.on_wake: Callable[[], None] = lambda: None
+        self.may_report: Callable[[], bool] = lambda: True
         self.random: Callable[[], float] = Random(seed).random
         self.events: list[tuple[str, str, str]] = []
         self.conditions: dict[str, tuple[str, str, str | None]] = {}
@@ -95,6 +97,7 @@ class VirtualScheduler:
             metrics=self.metrics,
             listers=listers,
             standstill=Standstill(self._stopwatch),
+            may_report=lambda: self.may_report(),
         )
         self.engine = self.build(ports)
         kinds = {"pods": Followed(Pod, self.engine.pods), "nodes": Followed(Node, self.engine.nodes)}

@@ -109,6 +109,10 @@ class ClusterHandle:
         self.nominator.clear(pod.uid)
         self.ended_nominations.append(pod.key)
 
+    def may_report(self) -> bool:
+        """There is but this scheduler, which knows the whole cluster."""
+        return True
+
     def activate(self, pods: Mapping[str, PodInfo]) -> None:
         """Record the pods: there is no queue."""
         self.activated += pods

@@ -250,6 +250,10 @@ class Handle(Protocol):
         """Pods that are nominated to a node."""
         ...
 
+    def may_report(self) -> bool:
+        """Whether people are to read now what is wrong with pods: this process leads, and knows the whole cluster."""
+        ...
+
     def random(self) -> float:
         """A number in [0, 1)."""
         ...

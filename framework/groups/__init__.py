@@ -10,7 +10,7 @@ from .annotations import PREFIX, AnnotatedMeta, unknown_annotations
 from .book import GroupBook, GroupBookPlugin, GroupObject
 from .healing import HEALING_POLICY, GroupRun, HealingPolicy, healing_fault, healing_policy
 from .members import Counts, EndedMember, Kind, Members
-from .missing_groups import KnownGroups, MissingGroups
+from .missing_groups import MissingGroups
 from .nominations import MemberNominations
 from .reporting import GroupReporter, Look, Notice, Report
 
@@ -27,7 +27,6 @@ __all__ = [
     "GroupRun",
     "HealingPolicy",
     "Kind",
-    "KnownGroups",
     "Look",
     "MemberNominations",
     "Members",

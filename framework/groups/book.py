@@ -52,14 +52,12 @@ class GroupBook(ABC, Generic[G]):
     Attributes:
         members: who belongs to which group, and who holds a node.
         profiles: names of the schedulers that are profiles of ours.
-        may_report: whether Events are to be written now. The process sets it: only while it leads and is synced.
     """
 
     def __init__(self, group_key: Callable[[PodInfo], str | None], clock: Clock) -> None:
         self._clock = clock
         self.members = Members(group_key)
         self.profiles: set[str] = set()
-        self.may_report: Callable[[], bool] = lambda: True
         self._groups: dict[str, G] = {}
         self._readers: list[Callable[[str], None]] = []
 

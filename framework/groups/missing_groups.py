@@ -7,8 +7,8 @@ report.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Container
+from typing import NamedTuple
 
 from ..contract.handle import Handle
 from ..model.pod_info import PodInfo
@@ -26,24 +26,10 @@ class _Waiting(NamedTuple):
     since: float
 
 
-class KnownGroups(Protocol):
-    """A plugin's groups.
-
-    Attributes:
-        may_report: whether Events are to be written now.
-    """
-
-    may_report: Callable[[], bool]
-
-    def __contains__(self, group: object, /) -> bool:
-        """Whether there is such a group."""
-        ...
-
-
 class MissingGroups:
-    """Pods of one profile whose group is missing. `text` says of a group that it is."""
+    """Pods of one profile whose group is missing from `groups`. `text` says of a group that it is."""
 
-    def __init__(self, groups: KnownGroups, text: Callable[[str], str], handle: Handle) -> None:
+    def __init__(self, groups: Container[str], text: Callable[[str], str], handle: Handle) -> None:
         self._groups = groups
         self._text = text
         self._handle = handle
@@ -71,7 +57,7 @@ class MissingGroups:
 
     def _look(self) -> None:
         self._looking = False
-        if self._groups.may_report():
+        if self._handle.may_report():
             patient_since = self._handle.clock.now() - _PATIENCE_SECONDS + _SLACK_SECONDS
             for uid, waiting in [*self._pending.items()]:
                 if waiting.since <= patient_since:

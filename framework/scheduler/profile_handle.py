@@ -28,6 +28,10 @@ def first_of_equals(equals: int) -> int:
     return 0
 
 
+def _always() -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """The engine's surroundings.
@@ -48,6 +52,7 @@ class Ports:
             where the same answer is wanted every time.
         standstill: what of the outside waits while a long decision is under way.
         stopwatch: seconds by which is measured how long something takes; by default the clock's.
+        may_report: whether people are to read now what is wrong with pods.
     """
 
     clock: Clock
@@ -64,6 +69,7 @@ class Ports:
     choose: Callable[[int], int] = first_of_equals
     standstill: Standstill = field(default_factory=Standstill)
     stopwatch: Callable[[], float] | None = None
+    may_report: Callable[[], bool] = _always
 
     def held_up(self) -> Ports:
         """These ports, with timers and tasks that wait for the end of a decision that is under way."""
@@ -135,6 +141,10 @@ class ProfileHandle:
     def metrics(self) -> SchedulerMetrics:
         """Metrics."""
         return self.ports.metrics
+
+    def may_report(self) -> bool:
+        """Whether people are to read now what is wrong with pods."""
+        return self.ports.may_report()
 
     def random(self) -> float:
         """A number in [0, 1)."""

@@ -20,27 +20,22 @@ if TYPE_CHECKING:
 def group_controllers(process: Process) -> list[GroupWorker]:
     """A controller for each kind of groups of which a plugin keeps a book; they start and stop with the process."""
     controllers: list[GroupWorker] = []
-    leading = process.leadership.may_write
     ports = WorkerPorts(
         process.writers.client,
         process.writers.recorder,
         process.clock,
-        leading=leading,
+        leading=process.leadership.may_write,
         synced=[process.watches.pods.synced],
         reporter=next(iter(process.engine.algorithms)),
         standstill=process.engine.standstill,
         timing=process.timing,
     )
 
-    def may_report() -> bool:
-        return leading() and process.watches.missing() is None
-
     plugins = {each.name: each for each in process.engine.plugins(GroupBookPlugin)}
     for kind in process.groups:
         plugin = plugins.get(kind.plugin)
         if plugin is not None:
             book = plugin.book
-            book.may_report = may_report
             keeper = StatusController(book, kind, plugin.reporter(), ports)
             controllers += keeper, Healer(book, kind, ports, keeper.ended), AnnotationFaults(book, kind, ports)
     return controllers

@@ -93,7 +93,7 @@ class Process:
             on_write=self.process_metrics.written,
         )
         self._extenders = Extenders(assembly.configuration, self.writers, self.timing)
-        ports = self.writers.ports(self.metrics, listers, self._extenders.all)
+        ports = self.writers.ports(self.metrics, listers, self._extenders.all, may_report=self._may_report)
         self._recording = None if assembly.recording is None else RecordingSession(assembly.recording, clock)
         if self._recording is not None:
             ports = self._recording.ports(ports)
@@ -195,6 +195,9 @@ class Process:
 
     def _may_schedule(self) -> bool:
         return not self._draining and self.leadership.may_write()
+
+    def _may_report(self) -> bool:
+        return self.leadership.may_write() and self.watches.missing() is None
 
     async def _lead(self) -> None:
         await self.leadership.run()

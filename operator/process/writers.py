@@ -76,7 +76,12 @@ class Writers:
         self._binder = ApiBinder(BindingWriter(self.client, retrier), self.conditions)
 
     def ports(
-        self, metrics: SchedulerMetrics, listers: Mapping[str, Lister], extenders: Sequence[Extender] = ()
+        self,
+        metrics: SchedulerMetrics,
+        listers: Mapping[str, Lister],
+        extenders: Sequence[Extender],
+        *,
+        may_report: Callable[[], bool],
     ) -> Ports:
         """The engine's ports over these writers."""
         return Ports(
@@ -93,6 +98,7 @@ class Writers:
             api=PluginApi(self.client),
             extenders=extenders,
             standstill=self._standstill,
+            may_report=may_report,
         )
 
     async def drain(self, *, within: float) -> int:

@@ -78,9 +78,9 @@ async def test_a_pod_that_goes_before_it_was_told_is_not_told(world: World) -> N
     assert world.notes(key) == []
 
 
-async def test_nobody_is_told_before_the_process_may_tell_and_everybody_afterwards(world: World) -> None:
-    telling = False
-    world.groups.may_report = lambda: telling
+async def test_nobody_is_told_before_the_process_may_report_and_everybody_afterwards(world: World) -> None:
+    reporting = False
+    world.may_report = lambda: reporting
     world.add(*make_members("late", 2))
     keys = world.add(*make_members("g", 2))
     await world.run(60)
@@ -88,7 +88,7 @@ async def test_nobody_is_told_before_the_process_may_tell_and_everybody_afterwar
     await world.run(1)
     assert not [note for _, _, note in world.events if note.startswith("waiting for")]
 
-    telling = True
+    reporting = True
     await world.run(2)
     assert [world.notes(key) for key in keys] == [[UNSEEN]] * 2
 
