@@ -123,6 +123,7 @@ def _again(seed: str, outcome: Outcome, keep: Path | None) -> Iterator[str]:
     play = f"{seed} --only {','.join(map(str, numbers))}"
     if keep is not None:
         play = str(keep / f"seed-{outcome.seed}{_FILE}")
+        keep.mkdir(parents=True, exist_ok=True)
         kept_of(outcome, numbers).write(Path(play))
     yield f"  again: python -m muster.testing.simulation {play} --tell"
 

@@ -7,14 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from muster.operator.kube.informer import Timing
+
 from .loop import SimulatedLoop
-from .network import CALM, Weather
+from .network import CALM, SimulatedTransport, Weather
 from .replica import Replica
 from .server import SimulatedServer
 
+_SILENCE_SECONDS = Timing().silence
+
 
 class Troubles:
-    """Befalls `replicas` of a cluster. What is due later belongs to an owner of the loop's own."""
+    """Befalls `replicas` of a cluster. What is due later belongs to an owner of the loop's own.
+
+    Attributes:
+        unnoticed_until: until when a process may not know what has changed, as its watches fell silent.
+    """
 
     def __init__(self, server: SimulatedServer, replicas: Sequence[Replica], loop: SimulatedLoop) -> None:
         self._server = server
@@ -22,6 +30,7 @@ class Troubles:
         self._replicas = replicas
         self._loop = loop
         self._owner = loop.owner("the world")
+        self.unnoticed_until = 0.0
 
     def calm_down(self) -> None:
         """No more trouble: everything works from now on."""
@@ -44,7 +53,11 @@ class Troubles:
         self._replica(whom).transport.cut()
 
     def watches_fall_silent(self, whom: float) -> None:
-        self._replica(whom).transport.fall_silent()
+        self._fall_silent(self._replica(whom).transport)
+
+    def _fall_silent(self, transport: SimulatedTransport) -> None:
+        transport.fall_silent()
+        self.unnoticed_until = self._loop.time() + _SILENCE_SECONDS
 
     def history_is_forgotten(self) -> None:
         """The API compacts, and all watches have to be opened again."""
@@ -55,7 +68,7 @@ class Troubles:
     def cable_is_pulled(self, whom: float, seconds: float) -> None:
         transport = self._replica(whom).transport
         transport.silent = True
-        transport.fall_silent()
+        self._fall_silent(transport)
 
         def mended() -> None:
             transport.silent = False

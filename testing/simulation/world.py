@@ -50,7 +50,8 @@ class World(Owners):
     """What acts on a cluster.
 
     Attributes:
-        touched: when somebody outside last took members from a group or changed it, by its name.
+        touched: by a group's name, when somebody outside last took members from it or changed it, or until when that
+            may have gone unnoticed by a process whose watches were silent.
         given: groups of which another scheduler bound a member.
     """
 
@@ -311,7 +312,7 @@ class World(Owners):
 
     def touch(self, group: str) -> None:
         """Somebody meddles with this group now."""
-        self.touched[group] = self._loop.time()
+        self.touched[group] = max(self._loop.time(), self.unnoticed_until)
 
     def _touch(self, pod: Object) -> None:
         group = group_of(pod)
