@@ -21,7 +21,7 @@ from .transitions import ACTIVATE, JOINED_GROUP, Cause, Place
 
 
 class QueuedPods:
-    """Those in the sub-queues. Many that are to move in one go are left to `settle`."""
+    """Pods and groups in the sub-queues. Many that are to move in one go are left to `settle`."""
 
     def __init__(self, sub_queues: SubQueues, moves: Moves, batching: Batching, policy: GuardedPolicy) -> None:
         self._sub_queues = sub_queues

@@ -102,7 +102,7 @@ class Cause(NamedTuple):
 
     @classmethod
     def of(cls, event: ClusterEvent) -> Cause:
-        """That of an event in the cluster."""
+        """The cause of a move by an event in the cluster."""
         return cls(Trigger.CLUSTER_EVENT, event.label)
 
 
