@@ -193,7 +193,7 @@ ONCE = {
         "standbys_miss_much",
     ),
     "a gang out of the queue that keeps the node that the leader before gave it": Bug(
-        "muster.framework.runtime.nominator", "self._learned.add(pod.uid)", "pass"
+        "muster.framework.runtime.nominator", "self._learned[pod.uid] = gated", "pass"
     ),
     "a member of a native gang that loses its node to others when it is refused": Bug(
         "muster.plugins.gangscheduling.plugin", "self._nominations.keep(decision.pod, decision.node_name)", "pass"
