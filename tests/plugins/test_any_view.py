@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 
 from muster.framework.config.args import NodeResourcesFitArgs
 from muster.framework.config.args.resources import LEAST_ALLOCATED, MOST_ALLOCATED
-from muster.framework.contract import CycleState, FilterPlugin, Plugin, PreFilterPlugin, ScorePlugin, Status
+from muster.framework.contract import (
+    CycleState,
+    FilterPlugin,
+    Plugin,
+    PreemptionPlugin,
+    PreFilterPlugin,
+    ScorePlugin,
+    Status,
+)
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.snapshot.view import NodeView
 from muster.plugins.catalog import IN_TREE
@@ -17,7 +25,12 @@ from tests.builders import PodDict, make_node, make_pod
 from tests.plugins.cluster import Cluster, info
 from tests.plugins.clusters import clusters, pods
 
-FILTERS = [plugin for plugin in IN_TREE.values() if issubclass(plugin, FilterPlugin)]
+FILTERS = [
+    plugin
+    for plugin in IN_TREE.values()
+    # Reservation asks other plugins, which a cluster does not have; tests/reservation has its verdicts.
+    if issubclass(plugin, FilterPlugin) and not issubclass(plugin, PreemptionPlugin)
+]
 SCORES = [plugin for plugin in IN_TREE.values() if issubclass(plugin, ScorePlugin)]
 
 
