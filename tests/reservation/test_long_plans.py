@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator
 from functools import partial
+from typing import cast
 
 import numpy as np
 import pytest
 
+from muster.framework.contract import PreemptionHandle
 from muster.plugins.reservation.ends import Ending
 from muster.plugins.reservation.packing import Amounts, Later, Need, pack
 from muster.plugins.reservation.plan import Room, plan
 from muster.plugins.reservation.planning import plan_for
-from muster.plugins.reservation.plugin import Reservation
 from muster.plugins.reservation.wanted import Wanted
+from muster.plugins.resources.fit import NodeResourcesFit
 from muster.testing.cluster import Cluster, info
 from muster.testing.slices import slices_of
 from tests.builders import make_node, make_pod
@@ -36,7 +38,8 @@ class Read(Iterator[Ending]):
 
 def test_a_step_reads_some_of_the_pods_that_end() -> None:
     cluster = Cluster(*(make_node(f"n{number}", cpu="4") for number in range(NODES)))
-    plugin = cluster.plugin(Reservation)
+    # A plan for a pod by itself asks its handle for nothing that only preemption has.
+    handle = cast("PreemptionHandle", cluster.plugin(NodeResourcesFit).handle)
     endings = []
     for number in range(_ENDINGS):
         pod = make_pod(f"running-{number}").requests(cpu="15m").node(f"n{number % NODES}")
@@ -46,11 +49,11 @@ def test_a_step_reads_some_of_the_pods_that_end() -> None:
 
     read, before, counts = Read(endings), 0, []
     wanted = Wanted(large.key, [large], [None])
-    for _ in slices_of(partial(plan_for, wanted, read, (), plugin.handle, NOW)):
+    for _ in slices_of(partial(plan_for, wanted, read, (), handle, NOW)):
         counts.append(read.count - before)
         before = read.count
     assert (sum(counts), max(counts)) == (_ENDINGS, _AT_ONCE)
-    [hold] = plan_for(Wanted(large.key, [large], [None]), endings, (), plugin.handle, NOW).holds
+    [hold] = plan_for(Wanted(large.key, [large], [None]), endings, (), handle, NOW).holds
     assert hold.start == 1.0 + NODES * 189  # of 256 pods of 15m there, 67 may stay beside 3 of 4 cores
 
 
