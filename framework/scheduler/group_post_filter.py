@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -76,8 +77,6 @@ class GroupTrial:
         self._found: Sequence[Attempt] = ()
         self._places_on: dict[str, list[int]] = {}
         self._following: Sequence[Attempt] = ()
-        found = (attempt.state.get(TotalCapacity.KEY) for attempt in attempts)
-        self._in_all = next((each for each in found if isinstance(each, TotalCapacity)), None)
 
     @property
     def assignments(self) -> Sequence[Placed]:
@@ -203,6 +202,11 @@ class GroupTrial:
     def rows_in_all(self) -> Rows:
         """Rows on which so much has to be free that the group asks for as a whole; else none."""
         return np.flatnonzero(self._in_all.nodes if self._in_all is not None else ())
+
+    @cached_property
+    def _in_all(self) -> TotalCapacity | None:
+        found = (attempt.state.get(TotalCapacity.KEY) for attempt in self._attempts)
+        return next((each for each in found if isinstance(each, TotalCapacity)), None)
 
     def _enough_in_all(self) -> bool:
         """Whether so much is free as the group asks for, before its members have their nodes.

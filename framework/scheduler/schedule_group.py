@@ -44,18 +44,14 @@ _BEGIN_AT_ONCE = 64
 
 
 class _Asked(NamedTuple):
-    """A group of which some members need nodes at once: `missing` of those that `attempts` are for."""
+    """A group of which some members need nodes at once: `missing` of those that are `waiting`, one for each attempt."""
 
     plugin: GroupCalls
     group: str
     attempts: Sequence[Attempt]
     missing: int
     topology: Topology | None
-
-    @property
-    def waiting(self) -> tuple[PodInfo, ...]:
-        """Its waiting members."""
-        return tuple(attempt.pod for attempt in self.attempts)
+    waiting: tuple[PodInfo, ...]
 
 
 class GroupScheduler:
@@ -133,7 +129,7 @@ class GroupScheduler:
         for attempt in (*searched.trial.placed, *searched.trial.refused):
             members.append(attempt.decision())
             checkpoint()
-        asked = _Asked(plugin, group, attempts, missing, topology)
+        asked = _Asked(plugin, group, attempts, missing, topology, tuple(attempt.pod for attempt in attempts))
         if len(searched.trial.placed) >= missing:
             return self._start(asked, searched.trial, members, outcome)
         return self._refuse(asked, searched, members)
