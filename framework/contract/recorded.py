@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["Content", "MapContent", "RecordedContents", "Renamer", "SpelledOutError", "TextKind"]
+__all__ = ["CONDITION_CONTENT", "Content", "MapContent", "RecordedContents", "Renamer", "SpelledOutError", "TextKind"]
 
 
 class TextKind(Enum):
@@ -73,6 +73,15 @@ class MapContent(NamedTuple):
 
 
 Content = TextKind | MapContent
+
+CONDITION_CONTENT: Mapping[str, Content] = {
+    "type": TextKind.CONDITION,
+    "status": TextKind.KEPT,
+    "reason": TextKind.CONDITION,
+    "message": TextKind.TEXT,
+    "lastTransitionTime": TextKind.KEPT,
+}
+"""What the fields of a condition hold, in the form that all of Kubernetes' own conditions have."""
 
 
 class Renamer(Protocol):

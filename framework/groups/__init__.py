@@ -6,10 +6,10 @@ heals, pods whose group is missing, and nominations of members. What does not: t
 protocols and values only, and anything that runs plugins. Public, as the contract is, for authors of group plugins.
 """
 
-from .annotations import PREFIX, AnnotatedMeta, unknown_annotations
+from .annotations import PREFIX, GroupMeta, unknown_annotations
 from .book import GroupBook, GroupBookPlugin, GroupObject
 from .healing import HEALING_POLICY, GroupRun, HealingPolicy, healing_fault, healing_policy
-from .members import Counts, EndedMember, Kind, Members
+from .members import EndedMember, MemberCounts, MemberKind, Members
 from .missing_groups import MissingGroups
 from .nominations import MemberNominations
 from .reporting import GroupReporter, Look, Notice, Report
@@ -17,17 +17,17 @@ from .reporting import GroupReporter, Look, Notice, Report
 __all__ = [
     "HEALING_POLICY",
     "PREFIX",
-    "AnnotatedMeta",
-    "Counts",
     "EndedMember",
     "GroupBook",
     "GroupBookPlugin",
+    "GroupMeta",
     "GroupObject",
     "GroupReporter",
     "GroupRun",
     "HealingPolicy",
-    "Kind",
     "Look",
+    "MemberCounts",
+    "MemberKind",
     "MemberNominations",
     "Members",
     "MissingGroups",

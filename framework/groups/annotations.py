@@ -17,7 +17,7 @@ PREFIX = "muster-scheduler.io/"
 """Keys under it are read by Muster alone."""
 
 
-class AnnotatedMeta(ObjectMeta):
+class GroupMeta(ObjectMeta):
     """`metadata` with the annotations under `PREFIX`. The others are dropped: they may be large."""
 
     annotations: dict[str, str] = msgspec.field(default_factory=dict)

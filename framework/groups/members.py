@@ -25,7 +25,7 @@ _NEVER = "Never"
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class MemberCounts:
     """A group's members, of which none counts that is alive and being deleted.
 
     Attributes:
@@ -48,7 +48,7 @@ class Counts:
         return self.pods - self.succeeded - self.failed
 
 
-class Kind(NamedTuple):
+class MemberKind(NamedTuple):
     """What members of a group usually have in common: what pods have to agree on to be one group."""
 
     priority: int
@@ -80,7 +80,7 @@ class _Group:
     placed: set[str] = field(default_factory=set)
     bound: set[str] = field(default_factory=set)
     gated: set[str] = field(default_factory=set)
-    kinds: Counter[Kind] = field(default_factory=Counter)
+    kinds: Counter[MemberKind] = field(default_factory=Counter)
     never_preempting: set[str] = field(default_factory=set)
     ended: dict[str, EndedMember] = field(default_factory=dict)
     unaccounted: set[str] = field(default_factory=set)
@@ -218,7 +218,7 @@ class Members:
         """The group's priority: the highest of its members', 0 for a group without any."""
         return max((kind.priority for kind in self.kinds(group)), default=0)
 
-    def kinds(self, group: str) -> Collection[Kind]:
+    def kinds(self, group: str) -> Collection[MemberKind]:
         """The kinds of its members that have not ended, each once."""
         return self._groups.get(group, _NOBODY).kinds
 
@@ -232,12 +232,12 @@ class Members:
         """UIDs of members of which it is not known yet whether they ended; until it is, counts say too little."""
         return self._groups.get(group, _NOBODY).unaccounted
 
-    def counts(self, group: str) -> Counts:
+    def counts(self, group: str) -> MemberCounts:
         """All members in numbers, those that have ended included."""
         page = self._groups.get(group, _NOBODY)
         alive = page.pods.keys() - page.ended.keys()
         succeeded = self.succeeded(group)
-        return Counts(
+        return MemberCounts(
             pods=len(alive) + len(page.ended),
             scheduled=len(alive & page.bound) + succeeded,
             running=sum(page.pods[uid].pod.status.phase == "Running" for uid in alive),
@@ -305,7 +305,7 @@ def _counted(pod: PodInfo) -> tuple[object, ...]:
 
 
 def _count_kind(page: _Group, pod: PodInfo, by: int) -> None:
-    kind = Kind(pod.priority, pod.pod.spec.scheduler_name, pod.pod.spec.preemption_policy)
+    kind = MemberKind(pod.priority, pod.pod.spec.scheduler_name, pod.pod.spec.preemption_policy)
     page.kinds[kind] += by
     if not page.kinds[kind]:
         del page.kinds[kind]

@@ -37,7 +37,7 @@ class MissingGroups:
         self._reported: dict[str, str] = {}
         self._looking = False
 
-    def kept_out(self, pod: PodInfo, group: str) -> None:
+    def waits_for(self, pod: PodInfo, group: str) -> None:
         """The pod waits for a group that does not exist."""
         pending = self._pending.get(pod.uid)
         if group in (self._reported.get(pod.uid), pending.group if pending is not None else None):

@@ -20,7 +20,7 @@ from muster.framework.config.model import KubeSchedulerConfiguration, KubeSchedu
 from muster.framework.contract import Plugin as AnyPlugin
 from muster.framework.contract import whole_nodes
 from muster.framework.contract.recorded import Content, MapContent, TextKind
-from muster.framework.groups.annotations import AnnotatedMeta
+from muster.framework.groups.annotations import GroupMeta
 from muster.framework.model import devices, label_selector, meta, node, pod, pod_relations, volume_sources, volumes
 from muster.framework.model import workloads as pods_of
 
@@ -52,7 +52,7 @@ _FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
     pod.PodMeta: _ANNOTATED,
     volumes.StorageMeta: _ANNOTATED,
     whole_nodes.AnnotatedMeta: _ANNOTATED,
-    AnnotatedMeta: _ANNOTATED,
+    GroupMeta: _ANNOTATED,
     devices.ClaimMeta: {**_ANNOTATED, "generateName": _NAME, "finalizers": _KEY},
     # selectors
     label_selector.LabelSelector: {"matchLabels": _LABELS},

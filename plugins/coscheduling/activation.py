@@ -37,7 +37,7 @@ _ROOM = (
 )
 
 
-class Activation:
+class GroupActivation:
     """Activates groups. `handle` may be that of any profile: they differ in nothing that is used here."""
 
     def __init__(self, groups: PodGroups, handle: Handle) -> None:

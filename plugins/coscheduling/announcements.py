@@ -17,7 +17,7 @@ QUIET_SECONDS = 30.0
 _NUMBERS = re.compile(r"\d+")
 
 
-class Reason(StrEnum):
+class PodGroupReason(StrEnum):
     """Why a group is, or is not, scheduled: the machine-readable word of the condition and of events."""
 
     SCHEDULED = "Scheduled"
@@ -40,7 +40,7 @@ class Reason(StrEnum):
     """Its quorum had nodes; pods went, and their successors have none yet. Not announced: the pods show it."""
 
 
-_NUMBERS_CHANGE = frozenset({Reason.UNSCHEDULABLE, Reason.NOT_ENOUGH_RESOURCES})
+_NUMBERS_CHANGE = frozenset({PodGroupReason.UNSCHEDULABLE, PodGroupReason.NOT_ENOUGH_RESOURCES})
 """Reasons that a group is given again and again while it waits, each time with other numbers."""
 
 
@@ -54,7 +54,7 @@ class Announcement:
         wall: when, in seconds since the epoch.
     """
 
-    reason: Reason
+    reason: PodGroupReason
     message: str
     wall: float
 
@@ -81,7 +81,7 @@ class Announcements:
         """Something was decided; what says the same as the last is left out, unless it is another timeout."""
         last, told = self._last.get(group), self._told.get(group)
         same = last is not None and (last.reason, last.message) == (announcement.reason, announcement.message)
-        if same and announcement.reason is not Reason.TIMEOUT:
+        if same and announcement.reason is not PodGroupReason.TIMEOUT:
             return
         self._last[group] = announcement
         if told is None or not _differ_in_numbers_alone(told, announcement):

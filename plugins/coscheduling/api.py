@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from muster.framework.contract import EventResource, WatchedKind
-from muster.framework.groups import HEALING_POLICY, AnnotatedMeta, healing_fault, unknown_annotations
+from muster.framework.groups import HEALING_POLICY, GroupMeta, healing_fault, unknown_annotations
 from muster.framework.model.meta import Wire
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError, nanos
@@ -108,7 +108,7 @@ class PodGroupSpec(Wire):
     ] = None
 
 
-class Condition(Wire):
+class PodGroupCondition(Wire):
     """One statement on the group, with the reason for it."""
 
     type: Annotated[str, _text("What the statement is about. `Scheduled`: as many pods as the group needs have nodes.")]
@@ -132,7 +132,7 @@ class PodGroupStatus(Wire):
     failed: Annotated[int | None, _int32("How many pods have failed.")] = None
     schedule_start_time: Annotated[str | None, _time("When enough pods existed for the group to be scheduled.")] = None
     conditions: Annotated[
-        tuple[Condition, ...] | None,
+        tuple[PodGroupCondition, ...] | None,
         Meta(
             description="Statements on the group, one of each type.",
             extra_json_schema={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
@@ -140,7 +140,7 @@ class PodGroupStatus(Wire):
     ] = None
     observed_generation: Annotated[int | None, _int64("The generation of the spec that this status is about.")] = None
 
-    def condition(self, kind: str) -> Condition | None:
+    def condition(self, kind: str) -> PodGroupCondition | None:
         """The condition of this type."""
         return next((condition for condition in self.conditions or () if condition.type == kind), None)
 
@@ -155,7 +155,7 @@ class PodGroup(Wire):
     The status stays JSON until it is asked for: the scheduler never does, and there may be many groups.
     """
 
-    metadata: AnnotatedMeta
+    metadata: GroupMeta
     spec: PodGroupSpec = PodGroupSpec()
     status: msgspec.Raw = msgspec.Raw(b"{}")
 

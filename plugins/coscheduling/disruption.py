@@ -13,7 +13,7 @@ from muster.framework.contract.arguments import unsupported
 MODE = "muster-scheduler.io/disruption-mode"
 
 
-class DisruptionMode(StrEnum):
+class PodGroupDisruptionMode(StrEnum):
     """What preemption may do to the group. The words are those of Kubernetes' own groups."""
 
     QUORUM = ""
@@ -24,17 +24,17 @@ class DisruptionMode(StrEnum):
     """Evict each pod by itself, also below minMember."""
 
 
-def mode_of(annotations: Mapping[str, str]) -> DisruptionMode:
+def mode_of(annotations: Mapping[str, str]) -> PodGroupDisruptionMode:
     """What the annotations say; nothing where they cannot be read."""
     try:
-        return DisruptionMode(annotations.get(MODE, ""))
+        return PodGroupDisruptionMode(annotations.get(MODE, ""))
     except ValueError:
-        return DisruptionMode.QUORUM
+        return PodGroupDisruptionMode.QUORUM
 
 
 def fault(annotations: Mapping[str, str]) -> str:
     """What is wrong with the annotation, with its field; "" when nothing is."""
     value = annotations.get(MODE, "")
-    if value in [*DisruptionMode]:
+    if value in [*PodGroupDisruptionMode]:
         return ""
-    return unsupported(f"metadata.annotations[{MODE}]", value, [mode for mode in DisruptionMode if mode]).text
+    return unsupported(f"metadata.annotations[{MODE}]", value, [mode for mode in PodGroupDisruptionMode if mode]).text

@@ -20,10 +20,10 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 
 from . import messages
-from .announcements import Announcement, Announcements, Reason
+from .announcements import Announcement, Announcements, PodGroupReason
 from .api import PodGroup, group_key
 from .args import DEFAULT_WAIT_SECONDS, CoschedulingArgs
-from .disruption import DisruptionMode, mode_of
+from .disruption import PodGroupDisruptionMode, mode_of
 from .reservations import Reservations
 from .topology import topology_of
 from .waiting_members import WaitingMembers
@@ -209,10 +209,10 @@ class PodGroups(GroupBook[PodGroup]):
         if group is None or found is None:
             return None
         mode = mode_of(found.metadata.annotations)
-        if mode is DisruptionMode.SINGLE:
+        if mode is PodGroupDisruptionMode.SINGLE:
             return None
         pods = [*self.members.placed_pods(group)]
-        spare = 0 if mode is DisruptionMode.ALL else max(0, len(pods) - found.spec.min_member)
+        spare = 0 if mode is PodGroupDisruptionMode.ALL else max(0, len(pods) - found.spec.min_member)
         return Disruption(group, pods, self.members.priority(group), spare)
 
     def left_to_others(self, group: str) -> Counter[str]:
@@ -300,9 +300,9 @@ class PodGroups(GroupBook[PodGroup]):
         refused = self.state(group).refused
         if refused:
             text = messages.not_bound(self.members.bound(group), self.min_member(group), refused)
-            self.announce(group, Reason.BINDING_FAILED, text)
+            self.announce(group, PodGroupReason.BINDING_FAILED, text)
 
-    def announce(self, group: str, reason: Reason, message: str) -> None:
+    def announce(self, group: str, reason: PodGroupReason, message: str) -> None:
         """Say why the group is, or is not, scheduled."""
         if group in self._groups:
             self.announcements.announce(group, Announcement(reason, message, self._clock.wall()))

@@ -15,15 +15,15 @@ from .api import (
     POD_GROUPS,
     SCHEDULED,
     SHORT_NAMES,
-    Condition,
     PodGroup,
+    PodGroupCondition,
     PodGroupSpec,
     PodGroupStatus,
     group_named,
     problems,
 )
 
-_NOTHING_SAID = Condition(type=SCHEDULED, status="Unknown")
+_NOTHING_SAID = PodGroupCondition(type=SCHEDULED, status="Unknown")
 
 
 class PodGroupKind(GroupKind[PodGroup]):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from muster.framework.contract import MAX_WAIT_SECONDS
 from muster.framework.groups import Notice
 
-from .announcements import Announcement, Reason
+from .announcements import Announcement, PodGroupReason
 from .api import SCHEDULED, PodGroup, PodGroupStatus
 
 _LONGEST = int(MAX_WAIT_SECONDS)
@@ -38,18 +38,18 @@ def notices(
     if new is None:
         return
     repeated = old is not None and (old.status, old.message) == (new.status, new.message)
-    if repeated and not (anew and new.reason == Reason.TIMEOUT):
+    if repeated and not (anew and new.reason == PodGroupReason.TIMEOUT):
         return
     if new.status == "True":
-        if old is None or (old.status != "True" and old.reason != Reason.LOST_MEMBERS):
+        if old is None or (old.status != "True" and old.reason != PodGroupReason.LOST_MEMBERS):
             yield Notice("Normal", "Scheduled", new.message or "")
-    elif announcement is not None and announcement.reason is not Reason.SCHEDULED:
+    elif announcement is not None and announcement.reason is not PodGroupReason.SCHEDULED:
         yield _unschedulable(new.reason or "", new.message or "")
 
 
 def _unschedulable(reason: str, message: str) -> Notice:
-    if reason == Reason.TIMEOUT:
+    if reason == PodGroupReason.TIMEOUT:
         return Notice("Warning", "Timeout", message)
-    if reason == Reason.UNSCHEDULABLE:
+    if reason == PodGroupReason.UNSCHEDULABLE:
         return Notice("Warning", "Unschedulable", message)
     return Notice("Warning", "Unschedulable", f"{reason}: {message}")

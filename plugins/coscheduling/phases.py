@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from muster.framework.groups import Counts
+from muster.framework.groups import MemberCounts
 
 from .api import Phase
 
@@ -62,7 +62,7 @@ ENDED = frozenset({Phase.FINISHED, Phase.FAILED})
 """Phases in which nothing is to be scheduled."""
 
 
-def situation(counts: Counts, needed: int, *, refused: bool) -> Situation:
+def situation(counts: MemberCounts, needed: int, *, refused: bool) -> Situation:
     """What the members amount to, when `needed` of them (at least 1) are the quorum.
 
     `refused` says that the scheduler found no place for those that still have no node.

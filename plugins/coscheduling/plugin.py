@@ -41,8 +41,8 @@ from muster.framework.contract import (
 from muster.framework.groups import GroupBookPlugin, GroupReporter, MemberNominations, MissingGroups
 
 from . import messages
-from .activation import SLACK_SECONDS, Activation
-from .announcements import Reason
+from .activation import SLACK_SECONDS, GroupActivation
+from .announcements import PodGroupReason
 from .api import NAME, POD_GROUPS, PodGroup, PodGroupSpec, group_key
 from .args import POD_BY_POD, CoschedulingArgs
 from .groups import PodGroups
@@ -86,7 +86,7 @@ class Coscheduling(
         super().__init__(args, handle)
         self._groups: PodGroups = handle.shared(SHARED, lambda: PodGroups(args, handle.clock, handle.waiting_pods))
         self._groups.profiles.add(handle.profile_name)
-        self._activation = handle.shared(f"{SHARED}.activation", lambda: Activation(self._groups, handle))
+        self._activation = handle.shared(f"{SHARED}.activation", lambda: GroupActivation(self._groups, handle))
         self._pod_by_pod = self._groups.args.placement == POD_BY_POD
         self._pre_filter = GroupPreFilter(self._groups, handle)
         self._missing = MissingGroups(self._groups, messages.group_missing, handle)
@@ -143,7 +143,7 @@ class Coscheduling(
         """Tells a pod that it waits for its group. One that is let in may complete its group."""
         group = group_key(pod)
         if group is not None and group not in self._groups:
-            self._missing.kept_out(pod, group)
+            self._missing.waits_for(pod, group)
             return
         self._missing.waits_no_more(pod.uid)
         if status is None and group is not None and self._groups.state(group).was_incomplete:
@@ -154,7 +154,7 @@ class Coscheduling(
         return PodGroupReporter(self._groups, self.handle.clock)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """See `Activation`."""
+        """See `GroupActivation`."""
         return self._activation.registrations()
 
     # What the informers saw.
@@ -270,7 +270,7 @@ class Coscheduling(
         if isinstance(given_up, str):
             self._groups.waiting.reject(group, messages.OPTIMISTIC)
             self._give_up(group)
-            self._groups.announce(group, Reason.UNSCHEDULABLE, given_up)
+            self._groups.announce(group, PodGroupReason.UNSCHEDULABLE, given_up)
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Acts on what PreFilter found out, and says why the group was refused if that was not by PreFilter."""
@@ -287,7 +287,7 @@ class Coscheduling(
         elif cause.code is Code.PENDING and not cause.plugin:
             state.was_incomplete = True
             text = self._too_few_tried(group, decision.placed, decision.missing)
-            self._groups.announce(group, Reason.WAITING_FOR_PODS, text)
+            self._groups.announce(group, PodGroupReason.WAITING_FOR_PODS, text)
         else:
             if cause.code is Code.PENDING:
                 state.was_incomplete = True
@@ -296,7 +296,7 @@ class Coscheduling(
             text = messages.group_failed(group, cause.message)
             if decision.members:
                 text = self._unschedulable(group, decision.placed, decision.missing, cause, decision.no_domain)
-            self._groups.announce(group, Reason.UNSCHEDULABLE, with_preemption(text, decision.post_filter))
+            self._groups.announce(group, PodGroupReason.UNSCHEDULABLE, with_preemption(text, decision.post_filter))
 
     def on_pod_released(self, decision: PodDecision) -> None:
         """Turns away the siblings that waited for the member. After a timeout the group is denied.
@@ -315,7 +315,9 @@ class Coscheduling(
         timed_out = waited_until is not None and self.handle.clock.now() + SLACK_SECONDS >= waited_until
         if timed_out and group in self._groups:
             self._give_up(group)
-            self._groups.announce(group, Reason.TIMEOUT, messages.timed_out(group, self._groups.wait_seconds(group)))
+            self._groups.announce(
+                group, PodGroupReason.TIMEOUT, messages.timed_out(group, self._groups.wait_seconds(group))
+            )
         if self._groups.waiting.reject(group, messages.UNRESERVED) and self._pod_by_pod:
             self._activation.failed(group)
 
@@ -342,7 +344,7 @@ class Coscheduling(
         group = self._groups.bound(pod)
         if group is not None:
             quorum = self._groups.min_member(group)
-            self._groups.announce(group, Reason.SCHEDULED, messages.scheduled(quorum, quorum))
+            self._groups.announce(group, PodGroupReason.SCHEDULED, messages.scheduled(quorum, quorum))
             self.handle.metrics.quorum_bound(self._groups.age(group), members=self._groups.min_member(group))
 
     def _act_on_findings(

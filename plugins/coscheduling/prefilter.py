@@ -25,11 +25,11 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import PODS
 
 from . import messages
-from .announcements import Reason
+from .announcements import PodGroupReason
 from .api import NAME
 from .capacity import Mask, describe, fault, free, gap, requested, usable_rows
 from .groups import PodGroups
-from .reservations import Reservation
+from .reservations import MinResourcesReservation
 from .topology import AnnotationError
 
 
@@ -48,7 +48,7 @@ class Finding:
     """
 
     status: Status | None = None
-    reason: Reason | None = None
+    reason: PodGroupReason | None = None
     message: str = ""
     left_alone: bool = False
     denied: bool = False
@@ -93,17 +93,17 @@ class GroupPreFilter:
         siblings = len(members.of(group))
         if siblings < min_member:
             status = Status.pending(messages.too_few_siblings(pod, siblings, min_member))
-            return Finding(status, Reason.WAITING_FOR_PODS, messages.waiting_for_pods(siblings, min_member))
+            return Finding(status, PodGroupReason.WAITING_FOR_PODS, messages.waiting_for_pods(siblings, min_member))
         if members.ready(group) < min_member:
             text = messages.gated_siblings(pod, members.gated(group))
-            return Finding(Status.pending(text), Reason.GATED_PODS, text)
+            return Finding(Status.pending(text), PodGroupReason.GATED_PODS, text)
         return None
 
     def _unreadable(self, group: str) -> Finding | None:
         try:
             self._groups.topology(group)
         except AnnotationError as error:
-            return Finding(Status.unresolvable(str(error)), Reason.UNSCHEDULABLE, str(error))
+            return Finding(Status.unresolvable(str(error)), PodGroupReason.UNSCHEDULABLE, str(error))
         return None
 
     def _resources(self, group: str) -> Finding:
@@ -113,7 +113,7 @@ class GroupPreFilter:
         need = self._groups.reservations.need(group)
         if need is None:
             text = f"spec.minResources: {fault(found.spec.min_resources)}"
-            return Finding(Status.unresolvable(text), Reason.NOT_ENOUGH_RESOURCES, text)
+            return Finding(Status.unresolvable(text), PodGroupReason.NOT_ENOUGH_RESOURCES, text)
         reserved = [*self._groups.reservations.of_others(group)] if self.promise(group) is None else []
         rows = self._rows(group, need)
         back = requested(self._groups.members.placed_pods(group))
@@ -126,7 +126,7 @@ class GroupPreFilter:
         until = min((each.until for each in reserved), default=None)
         return Finding(
             Status.unschedulable(text),
-            Reason.NOT_ENOUGH_RESOURCES,
+            PodGroupReason.NOT_ENOUGH_RESOURCES,
             text,
             has_resources=False,
             reserved_until=until,
@@ -146,14 +146,14 @@ class GroupPreFilter:
         need: Mapping[str, int],
         rows: Mask,
         back: Mapping[str, int],
-        reserved: Iterable[Reservation],
+        reserved: Iterable[MinResourcesReservation],
     ) -> dict[str, int]:
         snapshot = self._handle.snapshot
         need = {**need, PODS: self._groups.min_member(group)}
         missing = gap(snapshot, rows, need, back, _in_all(reserved))
         return gap(snapshot, rows, need, back, self._within(reserved, rows)) if missing and reserved else missing
 
-    def _within(self, reserved: Iterable[Reservation], rows: Mask) -> dict[str, int]:
+    def _within(self, reserved: Iterable[MinResourcesReservation], rows: Mask) -> dict[str, int]:
         """What of `rows` is reserved: no more of each group's part than is free where its members may go."""
         snapshot, total = self._handle.snapshot, dict[str, int]()
         for each in reserved:
@@ -163,7 +163,7 @@ class GroupPreFilter:
         return total
 
 
-def _in_all(reserved: Iterable[Reservation]) -> dict[str, int]:
+def _in_all(reserved: Iterable[MinResourcesReservation]) -> dict[str, int]:
     """All that is reserved, wherever: more than `_within` says, and known at once."""
     total = dict[str, int]()
     for each in reserved:

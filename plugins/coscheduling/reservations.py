@@ -23,7 +23,7 @@ from .api import PodGroup
 from .capacity import requested, wanted
 
 
-class Reservation(NamedTuple):
+class MinResourcesReservation(NamedTuple):
     """What is reserved for a group.
 
     Attributes:
@@ -104,14 +104,14 @@ class Reservations:
         if self._until(group, claim.progressed) <= self._clock.now() or not self._lacking(group, claim):
             claim.over = True
 
-    def of_others(self, group: str) -> Iterator[Reservation]:
+    def of_others(self, group: str) -> Iterator[MinResourcesReservation]:
         """What is reserved for groups other than this one."""
         for other in self._claims:
             found = self.of(other) if other != group else None
             if found is not None:
                 yield found
 
-    def of(self, group: str) -> Reservation | None:
+    def of(self, group: str) -> MinResourcesReservation | None:
         """What is reserved for this group."""
         claim = self._claims.get(group)
         if claim is None or claim.over or claim.progressed is None:
@@ -120,7 +120,7 @@ class Reservations:
         if until <= self._clock.now() or not self._members.placed(group):
             return None
         lacking = self._lacking(group, claim)
-        return Reservation(group, lacking, until) if lacking else None
+        return MinResourcesReservation(group, lacking, until) if lacking else None
 
     def need(self, group: str) -> Mapping[str, int] | None:
         """What the group asks for in minResources, as in `capacity.wanted`; None for nothing, or what is unreadable."""

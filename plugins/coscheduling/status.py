@@ -14,21 +14,21 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from muster.framework.groups import Counts
+from muster.framework.groups import MemberCounts
 from muster.framework.model.times import rfc3339
 
 from . import messages
-from .announcements import Announcement, Reason
-from .api import SCHEDULED, Condition, PodGroupStatus
+from .announcements import Announcement, PodGroupReason
+from .api import SCHEDULED, PodGroupCondition, PodGroupStatus
 from .phases import ENDED, STARTED, TABLE, phase_of, situation
 
 REFUSALS = frozenset(
     {
-        Reason.GATED_PODS,
-        Reason.NOT_ENOUGH_RESOURCES,
-        Reason.UNSCHEDULABLE,
-        Reason.BINDING_FAILED,
-        Reason.TIMEOUT,
+        PodGroupReason.GATED_PODS,
+        PodGroupReason.NOT_ENOUGH_RESOURCES,
+        PodGroupReason.UNSCHEDULABLE,
+        PodGroupReason.BINDING_FAILED,
+        PodGroupReason.TIMEOUT,
     }
 )
 """Reasons why members that exist get no nodes."""
@@ -48,7 +48,7 @@ class Observation:
 
     min_member: int
     generation: int
-    counts: Counts
+    counts: MemberCounts
     owners: str = ""
     announcement: Announcement | None = None
 
@@ -79,56 +79,65 @@ def next_status(previous: PodGroupStatus, seen: Observation, *, now: float) -> P
 
 
 def statement(
-    counts: Counts, needed: int, *, ended: bool, announcement: Announcement | None, previous: Condition | None
-) -> Condition | None:
+    counts: MemberCounts,
+    needed: int,
+    *,
+    ended: bool,
+    announcement: Announcement | None,
+    previous: PodGroupCondition | None,
+) -> PodGroupCondition | None:
     """What is to be said of a group whose quorum is `needed` members; None when nothing is known yet.
 
     `ended` is whether the group has come to its end, after which nothing new is to be said. The transition time and the
     generation are those of `previous`, or absent.
     """
     if counts.scheduled >= needed:
-        return _said("True", Reason.SCHEDULED, messages.scheduled(needed, needed))
+        return _said("True", PodGroupReason.SCHEDULED, messages.scheduled(needed, needed))
     if ended:
         return previous
     if counts.pods < needed:
-        return _said("False", Reason.WAITING_FOR_PODS, messages.waiting_for_pods(counts.pods, needed))
-    if _are_gated(counts, needed) and (announcement is None or announcement.reason is not Reason.GATED_PODS):
-        return _said("False", Reason.GATED_PODS, messages.gated_pods(counts.gated, counts.pods, needed))
-    if announcement is not None and announcement.reason is not Reason.SCHEDULED:
+        return _said("False", PodGroupReason.WAITING_FOR_PODS, messages.waiting_for_pods(counts.pods, needed))
+    if _are_gated(counts, needed) and (announcement is None or announcement.reason is not PodGroupReason.GATED_PODS):
+        return _said("False", PodGroupReason.GATED_PODS, messages.gated_pods(counts.gated, counts.pods, needed))
+    if announcement is not None and announcement.reason is not PodGroupReason.SCHEDULED:
         return _said("False", announcement.reason, announcement.message)
     if previous is None or _is_refusal(previous):
         return previous
-    had_it = previous.status == "True" or previous.reason == Reason.LOST_MEMBERS
-    reason = Reason.LOST_MEMBERS if had_it and counts.scheduled else Reason.SCHEDULING
+    had_it = previous.status == "True" or previous.reason == PodGroupReason.LOST_MEMBERS
+    reason = PodGroupReason.LOST_MEMBERS if had_it and counts.scheduled else PodGroupReason.SCHEDULING
     return _said("False", reason, messages.scheduled(counts.scheduled, needed))
 
 
-def refused(announcement: Announcement | None, previous: Condition | None) -> bool:
+def refused(announcement: Announcement | None, previous: PodGroupCondition | None) -> bool:
     """Whether the last that was heard is that members cannot be placed."""
     return announcement.reason in REFUSALS if announcement is not None else _is_refusal(previous)
 
 
-def dated(condition: Condition, previous: Condition | None, *, generation: int, now: float) -> Condition:
+def dated(
+    condition: PodGroupCondition, previous: PodGroupCondition | None, *, generation: int, now: float
+) -> PodGroupCondition:
     """The condition for this generation of the spec; its transition time is `now` unless the status is the same."""
     same = previous is not None and previous.status == condition.status
     since = previous.last_transition_time if previous is not None and same else None
     return replace(condition, last_transition_time=since or rfc3339(now), observed_generation=generation)
 
 
-def _are_gated(counts: Counts, needed: int) -> bool:
+def _are_gated(counts: MemberCounts, needed: int) -> bool:
     """Whether enough members exist, but too few of them may be tried."""
     return counts.pods - counts.gated < needed <= counts.pods
 
 
-def _said(status: str, reason: Reason, message: str) -> Condition:
-    return Condition(type=SCHEDULED, status=status, reason=reason.value, message=message)
+def _said(status: str, reason: PodGroupReason, message: str) -> PodGroupCondition:
+    return PodGroupCondition(type=SCHEDULED, status=status, reason=reason.value, message=message)
 
 
-def _is_refusal(condition: Condition | None) -> bool:
+def _is_refusal(condition: PodGroupCondition | None) -> bool:
     return condition is not None and condition.status == "False" and condition.reason in REFUSALS
 
 
-def _with(conditions: tuple[Condition, ...] | None, ours: Condition | None) -> tuple[Condition, ...] | None:
+def _with(
+    conditions: tuple[PodGroupCondition, ...] | None, ours: PodGroupCondition | None
+) -> tuple[PodGroupCondition, ...] | None:
     """The conditions with ours in its place; others' stay as they are."""
     kept = list(conditions or ())
     for index, condition in enumerate(kept):

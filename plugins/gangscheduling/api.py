@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from muster.framework.contract import EventResource, WatchedKind
-from muster.framework.groups import AnnotatedMeta
+from muster.framework.groups import GroupMeta
 from muster.framework.model.integers import Int32, Int64
 from muster.framework.model.meta import Wire
 from muster.framework.model.pod import PodResourceClaim, PodSchedulingGroup
@@ -84,7 +84,7 @@ class GroupSpec(Wire):
         return self.disruption_mode is not None and self.disruption_mode.all is not None
 
 
-class PodGroupSpec(GroupSpec):
+class NativePodGroupSpec(GroupSpec):
     """`spec`. Its claims are those for devices that pods share which refer to them alike."""
 
     scheduling_policy: SchedulingPolicy = SchedulingPolicy()
@@ -97,7 +97,7 @@ class PodGroupSpec(GroupSpec):
         return 1 if gang is None else gang.min_count
 
 
-class Condition(Wire, omit_defaults=False):
+class NativePodGroupCondition(Wire, omit_defaults=False):
     """`status.conditions[]`."""
 
     type: str
@@ -108,18 +108,18 @@ class Condition(Wire, omit_defaults=False):
     observed_generation: Int64 = 0
 
 
-class PodGroupStatus(Wire):
+class NativePodGroupStatus(Wire):
     """`status`."""
 
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[NativePodGroupCondition, ...] = ()
 
 
-class PodGroup(Wire):
+class NativePodGroup(Wire):
     """A PodGroup."""
 
-    metadata: AnnotatedMeta
-    spec: PodGroupSpec = msgspec.field(default_factory=PodGroupSpec)
-    status: PodGroupStatus = msgspec.field(default_factory=PodGroupStatus)
+    metadata: GroupMeta
+    spec: NativePodGroupSpec = msgspec.field(default_factory=NativePodGroupSpec)
+    status: NativePodGroupStatus = msgspec.field(default_factory=NativePodGroupStatus)
 
     @property
     def key(self) -> str:
@@ -131,13 +131,13 @@ class PodGroup(Wire):
         """The annotations under Muster's prefix."""
         return self.metadata.annotations
 
-    def condition(self) -> Condition | None:
+    def condition(self) -> NativePodGroupCondition | None:
         """What its status says of whether it has been scheduled."""
         return next((each for each in self.status.conditions if each.type == INITIALLY_SCHEDULED), None)
 
 
 POD_GROUPS = WatchedKind(
-    EventResource.NATIVE_POD_GROUP, f"/apis/{API_VERSION}/{PLURAL}", PodGroup, optional=True, kind=KIND
+    EventResource.NATIVE_POD_GROUP, f"/apis/{API_VERSION}/{PLURAL}", NativePodGroup, optional=True, kind=KIND
 )
 """What the plugin watches, where the cluster serves it."""
 

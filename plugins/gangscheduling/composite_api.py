@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from muster.framework.contract import WatchedKind
-from muster.framework.groups import AnnotatedMeta
+from muster.framework.groups import GroupMeta
 from muster.framework.model.integers import Int32
 from muster.framework.model.meta import Wire
 
@@ -47,7 +47,7 @@ class CompositePodGroupSpec(GroupSpec):
 class CompositePodGroup(Wire):
     """A CompositePodGroup."""
 
-    metadata: AnnotatedMeta
+    metadata: GroupMeta
     spec: CompositePodGroupSpec = msgspec.field(default_factory=CompositePodGroupSpec)
 
     @property

@@ -10,10 +10,10 @@ from enum import StrEnum
 
 from muster.framework.model.times import rfc3339
 
-from .api import INITIALLY_SCHEDULED, Condition, PodGroup
+from .api import INITIALLY_SCHEDULED, NativePodGroup, NativePodGroupCondition
 
 
-class Reason(StrEnum):
+class NativePodGroupReason(StrEnum):
     """Why a group is, or is not, scheduled: the reasons of the condition, in Kubernetes' words."""
 
     SCHEDULED = "Scheduled"
@@ -30,7 +30,7 @@ class Said:
         note: more for people, beyond what kube-scheduler has words for.
     """
 
-    reason: Reason
+    reason: NativePodGroupReason
     message: str
     generation: int
     note: str = ""
@@ -38,21 +38,21 @@ class Said:
     @property
     def scheduled(self) -> bool:
         """Whether the group has been scheduled."""
-        return self.reason is Reason.SCHEDULED
+        return self.reason is NativePodGroupReason.SCHEDULED
 
 
-def next_condition(group: PodGroup, said: Said, *, now: float) -> Condition | None:
+def next_condition(group: NativePodGroup, said: Said, *, now: float) -> NativePodGroupCondition | None:
     """The condition that is to be written; None when there is nothing to write.
 
     Once True it stays as it is. Its transition time is `now`, in seconds since the epoch, unless its status stays.
     """
     before = group.condition()
-    status = "True" if said.reason is Reason.SCHEDULED else "False"
+    status = "True" if said.reason is NativePodGroupReason.SCHEDULED else "False"
     if before is not None and before.status == "True" != status:
         return None
     same = before is not None and before.status == status
     since = before.last_transition_time if before is not None and same else None
-    after = Condition(
+    after = NativePodGroupCondition(
         type=INITIALLY_SCHEDULED,
         status=status,
         reason=said.reason.value,

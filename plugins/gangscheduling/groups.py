@@ -13,14 +13,14 @@ from muster.framework.groups import EndedMember, GroupBook, HealingPolicy, heali
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
-from .api import PodGroup, PodGroupSpec, group_key
+from .api import NativePodGroup, NativePodGroupSpec, group_key
 from .composite_api import CompositePodGroup, CompositePodGroupSpec
-from .conditions import Reason, Said
+from .conditions import NativePodGroupReason, Said
 from .hierarchy import Hierarchy, is_root, topology_of
 from .validation import fault
 
 
-class Groups(GroupBook[PodGroup]):
+class NativePodGroups(GroupBook[NativePodGroup]):
     """All groups.
 
     Attributes:
@@ -66,7 +66,7 @@ class Groups(GroupBook[PodGroup]):
             self.hierarchy.members_changed(group)
             self.on_standing(group, standing)
 
-    def follow_group(self, group: str, new: PodGroup | None) -> None:
+    def follow_group(self, group: str, new: NativePodGroup | None) -> None:
         """A PodGroup came, changed or went. What was said of one that went does not hold for a later one."""
         known = self._groups.pop(group, None)
         if known is not None and (new is None or new.metadata.uid != known.metadata.uid):
@@ -91,7 +91,7 @@ class Groups(GroupBook[PodGroup]):
 
     # What they are.
 
-    def object_of(self, group: str) -> PodGroup | CompositePodGroup | None:
+    def object_of(self, group: str) -> NativePodGroup | CompositePodGroup | None:
         """The object of a PodGroup, or of a hierarchy or a part of one."""
         return self._groups.get(group) or self.hierarchy.get(group)
 
@@ -180,7 +180,7 @@ class Groups(GroupBook[PodGroup]):
         found = self._groups.get(group) if group is not None else None
         if group is None or found is None:
             return None
-        known: dict[str, PodGroup | CompositePodGroup] = {group: found, **dict(self.hierarchy.known_above(group))}
+        known: dict[str, NativePodGroup | CompositePodGroup] = {group: found, **dict(self.hierarchy.known_above(group))}
         priority = self.priority([*known][-1])
         for name, each in reversed(known.items()):
             if each.spec.disrupted_together:
@@ -232,7 +232,7 @@ class Groups(GroupBook[PodGroup]):
             self._faults[group] = None if found is None else fault(found.spec, waiting, scheduled)
         return self._faults[group]
 
-    def _are_alike(self, leaves: Sequence[str], spec: PodGroupSpec | CompositePodGroupSpec) -> bool:
+    def _are_alike(self, leaves: Sequence[str], spec: NativePodGroupSpec | CompositePodGroupSpec) -> bool:
         """Whether all members are of one kind, and that goes with the group: so it is as a rule."""
         kinds = {kind for leaf in leaves for kind in self.members.kinds(leaf)}
         some = next((pod for leaf in leaves for pod in self.members.of(leaf)), None)
@@ -255,10 +255,10 @@ class Groups(GroupBook[PodGroup]):
         group = self.members.group_of(pod)
         return group if group is not None and self._look(group) else None
 
-    def say(self, group: str, reason: Reason, message: str = "", note: str = "") -> None:
+    def say(self, group: str, reason: NativePodGroupReason, message: str = "", note: str = "") -> None:
         """The last word on a group. That it has been scheduled is the last of all."""
         found, said = self._groups.get(group), self._said.get(group)
-        if found is None or (said is not None and said.reason is Reason.SCHEDULED):
+        if found is None or (said is not None and said.reason is NativePodGroupReason.SCHEDULED):
             return
         self._said[group] = Said(reason, message, found.metadata.generation, note)
         if self._said[group] != said:
@@ -271,12 +271,12 @@ class Groups(GroupBook[PodGroup]):
     def _look(self, group: str) -> bool:
         """Whether the quorum of a group of ours has just become bound; then that is the word on it."""
         said = self._said.get(group)
-        if group not in self._groups or (said is not None and said.reason is Reason.SCHEDULED):
+        if group not in self._groups or (said is not None and said.reason is NativePodGroupReason.SCHEDULED):
             return False
         bound = self.members.bound(group) + self.members.succeeded(group)
         if bound < self.quorum(group) or not self._is_ours(group):
             return False
-        self.say(group, Reason.SCHEDULED)
+        self.say(group, NativePodGroupReason.SCHEDULED)
         return True
 
     def _is_ours(self, group: str) -> bool:

@@ -1,7 +1,7 @@
 """Hierarchies: which PodGroups are parts of which CompositePodGroups, and whether enough of them exist to be tried.
 
-`Groups` keeps it up to date and asks. A hierarchy is named by its root, the CompositePodGroup that is no part of
-another. Objects come in any order: as long as one between a PodGroup and its root is missing, it has none.
+`NativePodGroups` keeps it up to date and asks. A hierarchy is named by its root, the CompositePodGroup that is no part
+of another. Objects come in any order: as long as one between a PodGroup and its root is missing, it has none.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol
 from muster.framework.contract import COMPOSITE_PREFIX, IMPOSSIBLE, Favour, Part, PodInfo, Topology
 
 from . import messages
-from .api import PodGroup, SchedulingConstraints
+from .api import NativePodGroup, SchedulingConstraints
 from .composite_api import CompositePodGroup
 
 _MAX_DEPTH = 4
@@ -22,7 +22,7 @@ _MAX_DEPTH = 4
 class Leaves(Protocol):
     """What is asked of PodGroups, by `namespace/name`."""
 
-    def get(self, group: str) -> PodGroup | None:
+    def get(self, group: str) -> NativePodGroup | None:
         """The PodGroup as last seen."""
         ...
 
@@ -78,7 +78,7 @@ class Hierarchy:
             self._composites[name] = new
         self._follow(name, None if new is None else new.spec.parent_composite_pod_group_name)
 
-    def follow_leaf(self, group: str, new: PodGroup | None) -> None:
+    def follow_leaf(self, group: str, new: NativePodGroup | None) -> None:
         """A PodGroup came, changed or went."""
         parent = None if new is None else new.spec.parent_composite_pod_group_name
         if parent is not None or group in self._parent_of:

@@ -9,11 +9,11 @@ from muster.framework.contract import GroupKind, GroupStatus, JoiningPod
 from muster.framework.groups import HEALING_POLICY
 from muster.framework.model.pod import Pod
 
-from .api import NAME, POD_GROUPS, GroupSpec, PodGroup, group_named
+from .api import NAME, POD_GROUPS, GroupSpec, NativePodGroup, group_named
 from .composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
 
 
-class NativePodGroupKind(GroupKind[PodGroup]):
+class NativePodGroupKind(GroupKind[NativePodGroup]):
     """The kind. The API does not keep how many members have nodes, run or have ended: that is counted from them."""
 
     plugin = NAME
@@ -27,11 +27,11 @@ class NativePodGroupKind(GroupKind[PodGroup]):
         """As the pod's spec names it."""
         return group_named(pod.metadata.namespace, pod.spec.scheduling_group)
 
-    def needed(self, group: PodGroup) -> int:
+    def needed(self, group: NativePodGroup) -> int:
         """Its minCount."""
         return group.spec.min_count
 
-    def status(self, group: PodGroup, members: Sequence[Pod]) -> GroupStatus:
+    def status(self, group: NativePodGroup, members: Sequence[Pod]) -> GroupStatus:
         """Its phase is what kubectl shows as its status."""
         pods = [pod for pod in members if pod.metadata.deletion_timestamp is None]
         phases = Counter(pod.status.phase for pod in pods)
@@ -47,7 +47,7 @@ class NativePodGroupKind(GroupKind[PodGroup]):
             message=said.message if said is not None else "",
         )
 
-    def parent(self, group: PodGroup | CompositePodGroup) -> str:
+    def parent(self, group: NativePodGroup | CompositePodGroup) -> str:
         """As its spec names it."""
         spec: GroupSpec = group.spec
         return spec.parent_composite_pod_group_name or ""

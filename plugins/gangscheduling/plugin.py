@@ -1,4 +1,4 @@
-"""GangScheduling: the extension points, each a few lines over what `Groups` knows.
+"""GangScheduling: the extension points, each a few lines over what `NativePodGroups` knows.
 
 What is asked while deciding (PreEnqueue, PreFilter, `reject_group`) changes nothing; what follows from a decision is
 done where the plugin is told of it. kube-scheduler's plugin also holds pods at Permit until their group has its quorum:
@@ -36,10 +36,10 @@ from muster.framework.contract import (
 from muster.framework.groups import GroupBookPlugin, GroupReporter, MemberNominations, MissingGroups
 
 from . import messages
-from .api import NAME, NEVER, POD_GROUPS, PodGroup, group_key
+from .api import NAME, NEVER, POD_GROUPS, NativePodGroup, group_key
 from .composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
-from .conditions import Reason
-from .groups import Groups
+from .conditions import NativePodGroupReason
+from .groups import NativePodGroups
 from .hierarchy import is_root
 from .kind import NATIVE_POD_GROUP_KIND
 from .recorded import RECORDED
@@ -47,7 +47,7 @@ from .reporting import NativePodGroupReporter
 from .validation import fault
 
 SHARED = NAME
-"""The key under which the plugins of all profiles share one `Groups`."""
+"""The key under which the plugins of all profiles share one `NativePodGroups`."""
 
 _GATHERING_SECONDS = 0.5
 """How often a group that was refused is tried again while others of its pods come into the queue."""
@@ -71,7 +71,7 @@ class GangScheduling(
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._groups: Groups = handle.shared(SHARED, lambda: Groups(handle.clock))
+        self._groups: NativePodGroups = handle.shared(SHARED, lambda: NativePodGroups(handle.clock))
         self._groups.profiles.add(handle.profile_name)
         self._groups.on_standing = self._standing_changed
         self._incomplete: set[str] = set()
@@ -96,7 +96,7 @@ class GangScheduling(
         """Tells a pod that it waits for its group. One that is let in may be what its group lacked before."""
         group = group_key(pod)
         if group is not None and group not in self._groups:
-            self._missing.kept_out(pod, group)
+            self._missing.waits_for(pod, group)
             return
         self._missing.waits_no_more(pod.uid)
         if status is None and group in self._incomplete:
@@ -193,7 +193,7 @@ class GangScheduling(
                 self._ask_again([*self._groups.leaves(name), *self._groups.leaves(whole)])
                 self._forget(name)
             return
-        if not isinstance(group, PodGroup):
+        if not isinstance(group, NativePodGroup):
             return
         known, whole = self._groups.get(group.key), self._groups.whole(group.key)
         was_enough, _ = self._groups.standing(group.key)
@@ -301,7 +301,7 @@ class GangScheduling(
         status = decision.status
         if decision.group in self._groups:
             (self._incomplete if status.code is Code.PENDING else self._unfit).add(decision.group)
-        reason = Reason.UNSCHEDULABLE if status.rejected else Reason.SCHEDULER_ERROR
+        reason = NativePodGroupReason.UNSCHEDULABLE if status.rejected else NativePodGroupReason.SCHEDULER_ERROR
         note = "" if decision.no_domain is None else messages.closest(decision.no_domain)
         self._groups.say(decision.group, reason, status.message, note)
 
@@ -311,7 +311,7 @@ class GangScheduling(
         parts = decision.parts or dict.fromkeys(self._groups.leaves(decision.group), decision.status)
         for part, status in parts.items():
             if status is not None:
-                reason = Reason.UNSCHEDULABLE if status.rejected else Reason.SCHEDULER_ERROR
+                reason = NativePodGroupReason.UNSCHEDULABLE if status.rejected else NativePodGroupReason.SCHEDULER_ERROR
                 self._groups.say(part, reason, status.message, note)
         if decision.placed < len(decision.waiting):
             self._unfit.add(decision.group)
@@ -343,7 +343,7 @@ class GangScheduling(
             return
         scheduled, remaining = self._groups.scheduled(group), self._groups.remaining_count(group)
         text = messages.too_few(self._groups.quorum(group), scheduled, remaining)
-        self._groups.say(group, Reason.UNSCHEDULABLE, text)
+        self._groups.say(group, NativePodGroupReason.UNSCHEDULABLE, text)
 
     def _activate(self, group: str) -> None:
         """Have those that wait tried, all of a hierarchy together once it can be."""
@@ -357,6 +357,6 @@ class GangScheduling(
         self.handle.activate({pod.key: pod for leaf in leaves for pod in self._groups.members.unplaced_pods(leaf)})
 
 
-def _essence(group: PodGroup) -> tuple[object, ...]:
+def _essence(group: NativePodGroup) -> tuple[object, ...]:
     """What of a PodGroup decides; its status is written all the time."""
     return group.metadata.uid, group.spec

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from muster.framework.contract.recorded import RecordedContents, TextKind
+from muster.framework.contract.recorded import CONDITION_CONTENT, RecordedContents, TextKind
 
-from .api import Condition, DisruptionMode, GroupSpec, TopologyConstraint
+from .api import DisruptionMode, GroupSpec, NativePodGroupCondition, TopologyConstraint
 
 RECORDED = RecordedContents(
     fields={
         GroupSpec: {"preemptionPolicy": TextKind.KEPT, "parentCompositePodGroupName": TextKind.NAME},
         TopologyConstraint: {"key": TextKind.KEY},
         DisruptionMode: {"all": TextKind.ANYTHING},
-        Condition: {
-            "type": TextKind.CONDITION,
-            "status": TextKind.KEPT,
-            "reason": TextKind.CONDITION,
-            "message": TextKind.TEXT,
-            "lastTransitionTime": TextKind.KEPT,
-        },
+        NativePodGroupCondition: CONDITION_CONTENT,
     }
 )

@@ -1,7 +1,7 @@
 """Writes what became of Kubernetes' own PodGroups: the condition `PodGroupInitiallyScheduled`, and Events.
 
-`Groups` know the last word on each group. Groups whose pods are left to another scheduler are never spoken of, so that
-kube-scheduler may have groups of its own beside these. See `GroupReporter`.
+`NativePodGroups` knows the last word on each group. Groups whose pods are left to another scheduler are never spoken
+of, so that kube-scheduler may have groups of its own beside these. See `GroupReporter`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import msgspec
 from muster.framework.groups import GroupReporter, Look, Notice, Report
 
 from . import messages
-from .api import Condition, PodGroup
+from .api import NativePodGroup, NativePodGroupCondition
 from .conditions import Said, next_condition
 
 if TYPE_CHECKING:
     from muster.framework.contract import Clock
 
-    from .groups import Groups
+    from .groups import NativePodGroups
 
 _PATIENCE_SECONDS = 5.0
 """How long pods of a group may come one after another before people are told that it waits for more."""
@@ -29,7 +29,7 @@ _PATIENCE_SECONDS = 5.0
 class NativePodGroupReporter(GroupReporter):
     """Reports on all PodGroups."""
 
-    def __init__(self, groups: Groups, clock: Clock) -> None:
+    def __init__(self, groups: NativePodGroups, clock: Clock) -> None:
         self._groups = groups
         self._clock = clock
         self._told: dict[str, Said] = {}
@@ -66,7 +66,7 @@ class NativePodGroupReporter(GroupReporter):
             return None
         return Report(_patch(found, after), strategic=True, accepted=lambda _: self._notices(group, found, said))
 
-    def _notices(self, key: str, group: PodGroup, said: Said) -> Iterable[Notice]:
+    def _notices(self, key: str, group: NativePodGroup, said: Said) -> Iterable[Notice]:
         """Events for people; kube-scheduler has none on groups."""
         told = self._told.get(key)
         if key in self._groups:  # it may have gone while it was written
@@ -80,7 +80,7 @@ class NativePodGroupReporter(GroupReporter):
         return [Notice(kind, said.reason.value, note)]
 
 
-def _patch(group: PodGroup, condition: Condition) -> bytes:
+def _patch(group: NativePodGroup, condition: NativePodGroupCondition) -> bytes:
     """A strategic merge patch: conditions are merged by their type, and the UID holds it to this very object."""
     uid = {"uid": group.metadata.uid}
     return msgspec.json.encode({"metadata": uid, "status": {"conditions": [msgspec.to_builtins(condition)]}})

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.framework.groups.members import Counts, EndedMember, Members
+from muster.framework.groups.members import EndedMember, MemberCounts, Members
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.store import Store
@@ -59,28 +59,29 @@ def endings(members: Members) -> Store[Any]:
 @pytest.mark.parametrize(
     ("of", "counts"),
     [
-        (pod(), Counts(pods=1)),
-        (pod(node="n1"), Counts(pods=1, scheduled=1)),
-        (pod(phase="Running", node="n1"), Counts(pods=1, scheduled=1, running=1)),
-        (pod(phase="Unknown", node="n1"), Counts(pods=1, scheduled=1)),
-        (pod(phase="Running", node="n1", deleting=True), Counts()),
+        (pod(), MemberCounts(pods=1)),
+        (pod(node="n1"), MemberCounts(pods=1, scheduled=1)),
+        (pod(phase="Running", node="n1"), MemberCounts(pods=1, scheduled=1, running=1)),
+        (pod(phase="Unknown", node="n1"), MemberCounts(pods=1, scheduled=1)),
+        (pod(phase="Running", node="n1", deleting=True), MemberCounts()),
     ],
 )
-def test_a_pod_that_has_not_ended_counts_by_node_and_phase(of: PodInfo, counts: Counts) -> None:
+def test_a_pod_that_has_not_ended_counts_by_node_and_phase(of: PodInfo, counts: MemberCounts) -> None:
     assert book(of).counts(TRAIN) == counts
 
 
 @pytest.mark.parametrize("deleting", [False, True])
 @pytest.mark.parametrize(
-    ("phase", "counts"), [("Succeeded", Counts(pods=1, scheduled=1, succeeded=1)), ("Failed", Counts(pods=1, failed=1))]
+    ("phase", "counts"),
+    [("Succeeded", MemberCounts(pods=1, scheduled=1, succeeded=1)), ("Failed", MemberCounts(pods=1, failed=1))],
 )
-def test_a_pod_that_has_ended_counts_until_it_is_gone(phase: str, counts: Counts, deleting: bool) -> None:
+def test_a_pod_that_has_ended_counts_until_it_is_gone(phase: str, counts: MemberCounts, deleting: bool) -> None:
     members = Members(group_key)
     store = endings(members)
     store.put(ended(phase=phase, node="n1", deleting=deleting))
     assert members.counts(TRAIN) == counts
     store.remove("ml/pod-u")
-    assert members.counts(TRAIN) == Counts()
+    assert members.counts(TRAIN) == MemberCounts()
     assert TRAIN not in members
 
 
@@ -91,7 +92,7 @@ def test_a_pod_that_ends_is_counted_once_whichever_watch_tells_first(first: str)
     store = endings(members)
     if first == "the end":
         store.put(ended(2, phase="Succeeded", node="n1"))
-        assert members.counts(TRAIN) == Counts(pods=1, scheduled=1, succeeded=1)
+        assert members.counts(TRAIN) == MemberCounts(pods=1, scheduled=1, succeeded=1)
         assert members.owners(TRAIN) == ""
         members.follow(running, None)
     else:
@@ -99,13 +100,13 @@ def test_a_pod_that_ends_is_counted_once_whichever_watch_tells_first(first: str)
         assert [*members.unaccounted(TRAIN)] == ["u"]
         store.put(ended(2, phase="Succeeded", node="n1"))
     assert not members.unaccounted(TRAIN)
-    assert members.counts(TRAIN) == Counts(pods=1, scheduled=1, succeeded=1)
+    assert members.counts(TRAIN) == MemberCounts(pods=1, scheduled=1, succeeded=1)
 
 
 def test_a_pod_that_was_deleted_at_once_is_unaccounted_for_until_it_is_written_off() -> None:
     members = book(pod(node="n1"))
     members.follow(pod(node="n1"), None)
-    assert members.counts(TRAIN) == Counts()
+    assert members.counts(TRAIN) == MemberCounts()
     assert [*members.unaccounted(TRAIN)] == ["u"]
     members.write_off(TRAIN, "u")
     assert not members.unaccounted(TRAIN)
@@ -134,12 +135,16 @@ def test_a_pod_that_ended_is_a_member_of_the_group_that_it_was_in(labels: dict[s
     members = Members(group_key)
     endings(members).put(ended(labels=labels, phase="Failed"))
     group = group_key(pod(labels=labels))
-    counted = [each for each in ("ml/a", "ml/b") if members.counts(each) == Counts(pods=1, failed=1)]
+    counted = [each for each in ("ml/a", "ml/b") if members.counts(each) == MemberCounts(pods=1, failed=1)]
     assert counted == ([] if group is None else [group])
 
 
-@pytest.mark.parametrize(("reported", "counts"), [(False, Counts(pods=1)), (True, Counts(pods=1, scheduled=1))])
-def test_a_member_that_was_bound_and_is_never_reported_has_no_node_any_more(reported: bool, counts: Counts) -> None:
+@pytest.mark.parametrize(
+    ("reported", "counts"), [(False, MemberCounts(pods=1)), (True, MemberCounts(pods=1, scheduled=1))]
+)
+def test_a_member_that_was_bound_and_is_never_reported_has_no_node_any_more(
+    reported: bool, counts: MemberCounts
+) -> None:
     waiting = pod()
     members = book(waiting)
     members.place(waiting)
@@ -156,7 +161,7 @@ def test_a_pod_of_the_same_name_is_another_member() -> None:
     store = endings(members)
     store.put(ended(1, phase="Failed"))
     members.follow(None, pod(2, uid="v"))
-    assert members.counts(TRAIN) == Counts(pods=2, failed=1)
+    assert members.counts(TRAIN) == MemberCounts(pods=2, failed=1)
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Failed"])
@@ -170,15 +175,15 @@ def test_a_pod_may_change_its_group(phase: str) -> None:
     else:
         members.follow(None, pod(1))
         members.follow(pod(1), pod(2, **moved))
-    assert members.counts(TRAIN) == Counts()
+    assert members.counts(TRAIN) == MemberCounts()
     assert members.counts("ml/other").pods == 1
     assert not members.unaccounted(TRAIN)
 
 
 def test_groups_of_one_name_in_two_namespaces_have_nothing_to_do_with_each_other() -> None:
     members = book(pod(uid="1", namespace="one", phase="Running", node="n1"), pod(uid="2", namespace="two", node="n1"))
-    assert members.counts("one/train") == Counts(pods=1, scheduled=1, running=1)
-    assert members.counts("two/train") == Counts(pods=1, scheduled=1)
+    assert members.counts("one/train") == MemberCounts(pods=1, scheduled=1, running=1)
+    assert members.counts("two/train") == MemberCounts(pods=1, scheduled=1)
 
 
 def test_owners_are_sorted_and_named_once_and_go_with_their_last_member() -> None:

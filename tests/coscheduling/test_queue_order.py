@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.framework.contract.plugin import QueuedPod
-from muster.framework.groups.annotations import AnnotatedMeta
+from muster.framework.groups.annotations import GroupMeta
 from muster.plugins.coscheduling.api import PodGroup, PodGroupSpec
 from tests.builders import make_pod
 from tests.coscheduling.objects import make_member
@@ -66,9 +66,7 @@ def test_a_pod_that_came_before_a_group_goes_before_all_of_its_members() -> None
 
 def created(name: str, moment: str) -> PodGroup:
     """A PodGroup as the API shows it."""
-    return PodGroup(
-        AnnotatedMeta(name=name, namespace="default", creation_timestamp=moment), PodGroupSpec(min_member=1)
-    )
+    return PodGroup(GroupMeta(name=name, namespace="default", creation_timestamp=moment), PodGroupSpec(min_member=1))
 
 
 def test_another_process_orders_groups_as_the_first_did_whatever_it_saw_first() -> None:

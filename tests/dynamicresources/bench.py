@@ -16,7 +16,7 @@ from muster.framework.snapshot.view import NodeView
 from muster.operator.metrics import blocks, registry_of
 from muster.plugins.dynamicresources.plugin import DynamicResources
 from muster.plugins.dynamicresources.shared import Devices
-from muster.plugins.gangscheduling.api import POD_GROUPS, PodGroup
+from muster.plugins.gangscheduling.api import POD_GROUPS, NativePodGroup
 from muster.testing.clock import VirtualClock
 from tests.builders import NodeDict, PodDict
 from tests.serving.scraping import Scrape, scrape
@@ -169,7 +169,7 @@ class Bench:
 
     def put_group(self, group: Object) -> None:
         """There is such a PodGroup."""
-        found = msgspec.convert(group, PodGroup)
+        found = msgspec.convert(group, NativePodGroup)
         self.handle.groups[found.key] = found
 
     def lose(self, gone: Object) -> None:

@@ -21,7 +21,7 @@ from muster.operator.simulate.manifests import Objects, read
 from muster.operator.simulate.rehearsal import Rehearsal
 from muster.plugins.catalog import group_kinds
 from muster.plugins.coscheduling.api import POD_GROUPS as LABELLED
-from muster.plugins.gangscheduling.api import NAME, POD_GROUPS, PodGroup
+from muster.plugins.gangscheduling.api import NAME, POD_GROUPS, NativePodGroup
 from muster.plugins.gangscheduling.composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
 from muster.plugins.gangscheduling.kind import NATIVE_POD_GROUP_KIND
 from muster.sandbox import Sandbox
@@ -79,7 +79,7 @@ def test_a_native_group_is_shown_as_any_other() -> None:
     plain = {**make_group("train", 3), "status": {"conditions": [{**condition, "message": message}]}}
     members = [msgspec.convert(pod, Pod) for pod in make_members("train", 3)]
     assert {NATIVE_POD_GROUP_KIND.group_of(pod) for pod in members} == {"default/train"}
-    group = view_of(NATIVE_POD_GROUP_KIND, msgspec.convert(plain, PodGroup), members)
+    group = view_of(NATIVE_POD_GROUP_KIND, msgspec.convert(plain, NativePodGroup), members)
     assert as_json(group)["message"] == message
     lines = [*render_group(group, now=0.0)]
     assert lines[0] == "default/train needs 3 pods, 3 exist, 0 have nodes"
@@ -143,7 +143,7 @@ def test_a_tree_waits_as_one_with_the_best_of_its_parts() -> None:
         *make_members("middle", 2, priority=5),
         *elsewhere,
     ]
-    groups = [msgspec.convert(each, PodGroup) for each in plain]
+    groups = [msgspec.convert(each, NativePodGroup) for each in plain]
     objects: GroupObjects = {POD_GROUPS: groups, COMPOSITE_POD_GROUPS: composites}
     found = standing(GroupKinds(group_kinds()), objects, [msgspec.convert(each, Pod) for each in pods])
     assert [(each.place, each.key, each.parent) for each in found] == [

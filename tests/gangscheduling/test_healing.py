@@ -15,9 +15,9 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.podgroups.annotation_faults import AnnotationFaults
 from muster.operator.podgroups.healing import Healer
 from muster.operator.podgroups.worker import WorkerPorts
-from muster.plugins.gangscheduling.api import PodGroup
+from muster.plugins.gangscheduling.api import NativePodGroup
 from muster.plugins.gangscheduling.composite_api import CompositePodGroup
-from muster.plugins.gangscheduling.groups import Groups
+from muster.plugins.gangscheduling.groups import NativePodGroups
 from muster.plugins.gangscheduling.kind import NATIVE_POD_GROUP_KIND, NativePodGroupKind
 from tests.coscheduling.controller.groups import Clock, Recorder
 from tests.coscheduling.controller.test_healing import Evictions, watch
@@ -42,7 +42,7 @@ class Stage:
         specs: Mapping[str, Mapping[str, Any]] = {},
     ) -> None:
         self.clock, self.client, self.recorder = Clock(), Evictions(), Recorder()
-        self.groups = Groups(self.clock)
+        self.groups = NativePodGroups(self.clock)
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: True)
         self.ended = watch(self.client, self.clock, self.groups, NATIVE_POD_GROUP_KIND.group_of)
         self.healer = Healer(self.groups, NATIVE_POD_GROUP_KIND, ports, self.ended)
@@ -50,7 +50,7 @@ class Stage:
         for name, count in PODS.items():
             body = make_group(name, count, parentCompositePodGroupName="job" if name == "leader" else "inner")
             body["metadata"]["annotations"] = dict(policies.get(name, {}))
-            self.groups.follow_group(f"default/{name}", from_plain(body, PodGroup))
+            self.groups.follow_group(f"default/{name}", from_plain(body, NativePodGroup))
             for pod in make_members(name, count):
                 pod["metadata"]["uid"] = f"uid-{pod['metadata']['name']}"
                 info = PodInfo(from_plain(pod.node("one"), Pod))
@@ -138,7 +138,7 @@ async def test_a_policy_that_cannot_be_read_is_told_once_on_its_object_and_leave
     def put(name: str, policy: str) -> None:
         body = make_group(name, PODS[name], parentCompositePodGroupName="inner")
         body["metadata"]["annotations"] = {"muster-scheduler.io/healing-policy": policy}
-        stage.groups.follow_group(f"default/{name}", from_plain(body, PodGroup))
+        stage.groups.follow_group(f"default/{name}", from_plain(body, NativePodGroup))
 
     def told() -> list[tuple[str, str, str]]:
         return [(key.regarding.kind, key.regarding.name, key.note) for key in stage.recorder.keys]
@@ -188,7 +188,7 @@ async def test_an_unknown_annotation_under_the_prefix_is_reported_with_the_neare
         "example.com/colour": "blue",
     }
     for _ in range(2):
-        stage.groups.follow_group("default/workers", from_plain(body, PodGroup))
+        stage.groups.follow_group("default/workers", from_plain(body, NativePodGroup))
         await stage.clock.advance(5)
     assert stage.recorder.told() == [
         (

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.framework.contract.group_tree import COMPOSITE_PREFIX
-from muster.plugins.gangscheduling.api import PodGroup
+from muster.plugins.gangscheduling.api import NativePodGroup
 from muster.plugins.gangscheduling.composite_api import CompositePodGroup
-from muster.plugins.gangscheduling.groups import Groups
+from muster.plugins.gangscheduling.groups import NativePodGroups
 from muster.plugins.gangscheduling.hierarchy import is_root
 from muster.testing.clock import VirtualClock
 from tests.coscheduling.objects import typed_pod
@@ -18,17 +18,17 @@ Leaf = tuple[int, int, int]
 """A PodGroup: the number of the CompositePodGroup that it is a part of, its minCount, and how many pods have nodes."""
 
 
-def follow_composites(groups: Groups, needs: list[int]) -> None:
+def follow_composites(groups: NativePodGroups, needs: list[int]) -> None:
     for number, need in enumerate(needs):
         above = {} if not number else {"parentCompositePodGroupName": f"composite-{(number - 1) // 2}"}
         made = make_composite(f"composite-{number}", need, **above)
         groups.follow_composite(f"default/composite-{number}", msgspec.convert(made, CompositePodGroup))
 
 
-def follow_leaf(groups: Groups, number: int, leaf: Leaf) -> None:
+def follow_leaf(groups: NativePodGroups, number: int, leaf: Leaf) -> None:
     parent, min_count, placed = leaf
     made = make_group(f"leaf-{number}", min_count, parentCompositePodGroupName=f"composite-{parent}")
-    groups.follow_group(f"default/leaf-{number}", msgspec.convert(made, PodGroup))
+    groups.follow_group(f"default/leaf-{number}", msgspec.convert(made, NativePodGroup))
     for pod in make_members(f"leaf-{number}", placed):
         groups.follow_pod(None, typed_pod(pod.node("one")))
 
@@ -38,7 +38,7 @@ def follow_leaf(groups: Groups, number: int, leaf: Leaf) -> None:
     st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.integers(0, 4)), max_size=7),
 )
 def test_the_least_that_a_hierarchy_needs_follows_every_change(needs: list[int], leaves: list[Leaf]) -> None:
-    groups = Groups(VirtualClock())
+    groups = NativePodGroups(VirtualClock())
     follow_composites(groups, needs)
     for number, leaf in enumerate(leaves):
         follow_leaf(groups, number, leaf)

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.framework.groups.members import EndedMember
-from muster.plugins.gangscheduling.conditions import Reason
+from muster.plugins.gangscheduling.conditions import NativePodGroupReason
 from tests.builders import make_node, make_pod
 from tests.gangscheduling.world import NO_VICTIMS, World, make_group, make_members
 
@@ -24,7 +24,7 @@ async def test_a_gang_waits_for_as_many_pods_as_it_needs_and_starts_whole() -> N
     assert world.bound("train") == ["train-0", "train-1", "train-2"]
     said = world.said(train)
     assert said is not None
-    assert (said.reason, said.message) == (Reason.SCHEDULED, "")
+    assert (said.reason, said.message) == (NativePodGroupReason.SCHEDULED, "")
     world.check()
 
 
@@ -38,7 +38,7 @@ async def test_a_gang_without_room_holds_nothing_and_each_pod_is_told_what_becam
     assert world.bound("train") == []
     said = world.said(train)
     assert said is not None
-    assert (said.reason, said.message) == (Reason.UNSCHEDULABLE, unsatisfied + NO_VICTIMS)
+    assert (said.reason, said.message) == (NativePodGroupReason.UNSCHEDULABLE, unsatisfied + NO_VICTIMS)
     assert {key: message for key, (_, message, _) in world.conditions.items()} == {
         "default/train-0": f"pod group is unschedulable, {unsatisfied}{NO_VICTIMS}",
         "default/train-1": f"pod group is unschedulable, {unsatisfied}{NO_VICTIMS}",
@@ -60,7 +60,7 @@ async def test_a_pod_of_a_gang_that_was_not_tried_any_more_is_told_what_the_gang
     world.add(*make_members("train", 4))
     await world.settle()
     unsatisfied = "minCount (4) cannot be satisfied: 2 scheduled, 1 remaining"
-    assert world.told(train) == (Reason.UNSCHEDULABLE, unsatisfied + NO_VICTIMS)
+    assert world.told(train) == (NativePodGroupReason.UNSCHEDULABLE, unsatisfied + NO_VICTIMS)
     assert {key: message for key, (_, message, _) in world.conditions.items()} == {
         "default/train-0": f"pod group is unschedulable, {unsatisfied}{NO_VICTIMS}",
         "default/train-1": f"pod group is unschedulable, {unsatisfied}{NO_VICTIMS}",
@@ -78,7 +78,7 @@ async def test_pods_of_a_basic_group_are_placed_as_far_as_they_fit() -> None:
     assert len(world.bound("web")) == 2
     said = world.said(web)
     assert said is not None
-    assert said.reason is Reason.SCHEDULED
+    assert said.reason is NativePodGroupReason.SCHEDULED
     world.add_nodes(make_node("two", cpu="1"))
     await world.until(lambda: len(world.bound("web")) == 3, within=15)
 
@@ -95,7 +95,7 @@ async def test_a_gang_that_needs_fewer_is_tried_at_once() -> None:
     assert len(world.bound("train")) == 2
     said = world.said(train)
     assert said is not None
-    assert (said.reason, said.generation) == (Reason.SCHEDULED, 2)
+    assert (said.reason, said.generation) == (NativePodGroupReason.SCHEDULED, 2)
 
 
 async def test_a_gang_that_asks_for_more_pods_than_there_are_says_so() -> None:
@@ -124,7 +124,7 @@ async def test_a_gang_that_needs_more_than_it_has_takes_the_others_together_or_n
     assert len(world.bound("train")) == 2
     said = world.said(train)
     assert said is not None
-    assert said.reason is Reason.SCHEDULED, "it has been scheduled once"
+    assert said.reason is NativePodGroupReason.SCHEDULED, "it has been scheduled once"
     world.add_nodes(make_node("two", cpu="1"))
     await world.until(lambda: len(world.bound("train")) == 4, within=15)
 
@@ -199,7 +199,7 @@ async def test_pods_that_do_not_go_with_their_group_are_an_error_of_all(
     await world.settle()
     said = world.said(train)
     assert said is not None
-    assert (said.reason, said.message) == (Reason.SCHEDULER_ERROR, message)
+    assert (said.reason, said.message) == (NativePodGroupReason.SCHEDULER_ERROR, message)
     assert {reason for reason, _, _ in world.conditions.values()} == {"SchedulerError"}
     assert {text for _, text, _ in world.conditions.values()} == {message}
 
@@ -225,14 +225,14 @@ async def test_a_gang_whose_pods_run_in_no_one_domain_says_so_until_they_do(
     world.add(*members)
     await world.settle()
     text = f"cannot determine domain for already scheduled pods: {cause}"
-    assert world.told(train) == (Reason.SCHEDULER_ERROR, text)
+    assert world.told(train) == (NativePodGroupReason.SCHEDULER_ERROR, text)
     waiting = {key: told[:2] for key, told in world.conditions.items()}
     assert waiting == {f"default/train-{len(racks) + number}": ("SchedulerError", text) for number in range(2)}
 
     world.delete(*(f"default/train-{number}" for number in range(len(racks))))
     world.add_nodes(make_node("roomy", cpu="8").labels({"rack": "d"}))
     world.add(*make_members("train", len(racks), first=len(members)))
-    await world.until(lambda: world.told(train) == (Reason.SCHEDULED, ""), within=30)
+    await world.until(lambda: world.told(train) == (NativePodGroupReason.SCHEDULED, ""), within=30)
 
 
 @pytest.mark.parametrize("kept_by", ["a taint", "too little room"])
@@ -247,7 +247,7 @@ async def test_a_gang_is_tried_again_by_what_helps_it_in_a_domain_other_than_the
     await world.settle()
     said = world.told(train)
     assert said is not None
-    assert (said[0], world.bound("train")) == (Reason.UNSCHEDULABLE, [])
+    assert (said[0], world.bound("train")) == (NativePodGroupReason.UNSCHEDULABLE, [])
     if kept_by == "a taint":
         world.api.change("nodes", "tainted", lambda node: node["spec"].pop("taints"))
     else:

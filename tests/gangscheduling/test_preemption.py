@@ -9,8 +9,8 @@ import pytest
 from muster.framework.contract import Disruption, PodInfo
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.profile_handle import Ports
-from muster.plugins.gangscheduling.conditions import Reason, Said
-from muster.plugins.gangscheduling.groups import Groups
+from muster.plugins.gangscheduling.conditions import NativePodGroupReason, Said
+from muster.plugins.gangscheduling.groups import NativePodGroups
 from muster.plugins.gangscheduling.plugin import SHARED
 from tests.builders import PodDict, make_node
 from tests.coscheduling.preemption.evicting import EvictingWorld, plain
@@ -32,7 +32,7 @@ class World(EvictingWorld):
     def said(self, group: str) -> Said:
         """The last word on a native group."""
         groups = self.engine.shared[SHARED]
-        assert isinstance(groups, Groups)
+        assert isinstance(groups, NativePodGroups)
         found = groups.said(f"default/{group}")
         assert found is not None
         return found
@@ -57,7 +57,7 @@ async def test_a_group_evicts_as_many_as_it_needs_and_says_so_on_its_condition(w
     await world.settle()
     said = world.said("high")
     assert (said.reason, said.message) == (
-        Reason.UNSCHEDULABLE,
+        NativePodGroupReason.UNSCHEDULABLE,
         "minCount (3) cannot be satisfied: 0 scheduled, 2 remaining, "
         "pod group preemption: found a placement for podgroup, preempting 3 victims",
     )
@@ -119,13 +119,13 @@ async def test_a_pod_by_itself_takes_a_group_of_mode_all_as_a_whole(world: World
 async def test_who_goes_with_a_pod_is_asked_once_in_a_decision_however_many_nodes_they_are_on(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, disruption = list[str](), Groups.disruption
+    asked, disruption = list[str](), NativePodGroups.disruption
 
-    def noted(groups: Groups, pod: PodInfo) -> Disruption | None:
+    def noted(groups: NativePodGroups, pod: PodInfo) -> Disruption | None:
         asked.append(pod.name)
         return disruption(groups, pod)
 
-    monkeypatch.setattr(Groups, "disruption", noted)
+    monkeypatch.setattr(NativePodGroups, "disruption", noted)
     world.add_nodes(*(make_node(f"n{number}", cpu="2") for number in range(4)))
     world.native("low", 8, min_count=2, priority=1, disruptionMode={"all": {}})
     await world.settle()

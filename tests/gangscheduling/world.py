@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from muster.plugins.gangscheduling.conditions import Reason, Said
-from muster.plugins.gangscheduling.groups import Groups
+from muster.plugins.gangscheduling.conditions import NativePodGroupReason, Said
+from muster.plugins.gangscheduling.groups import NativePodGroups
 from muster.plugins.gangscheduling.plugin import SHARED
 from muster.testing import VirtualScheduler
 from tests.builders import PodDict, make_pod
@@ -55,10 +55,10 @@ class World(VirtualScheduler):
     """A cluster with Muster on it, and groups."""
 
     @property
-    def groups(self) -> Groups:
+    def groups(self) -> NativePodGroups:
         """What the plugin knows."""
         found = self.engine.shared[SHARED]
-        assert isinstance(found, Groups)
+        assert isinstance(found, NativePodGroups)
         return found
 
     def add_group(self, name: str, min_count: int | None = None, **more: Any) -> str:
@@ -69,7 +69,7 @@ class World(VirtualScheduler):
         """A CompositePodGroup comes; see `make_composite`."""
         return self.api.put(COMPOSITE_KIND, make_composite(name, min_group_count, **more))
 
-    def told(self, key: str) -> tuple[Reason, str] | None:
+    def told(self, key: str) -> tuple[NativePodGroupReason, str] | None:
         """The last word on a group, without what only people read."""
         said = self.said(key)
         return None if said is None else (said.reason, said.message)

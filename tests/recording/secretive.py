@@ -15,7 +15,7 @@ from muster.framework.contract.api import MERGE_PATCH, NoApi
 from muster.framework.groups.members import EndedMember
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.profile_handle import Ports
-from muster.plugins.gangscheduling.groups import Groups
+from muster.plugins.gangscheduling.groups import NativePodGroups
 from muster.plugins.gangscheduling.plugin import SHARED as NATIVE
 from muster.testing import make_node, make_pod, require
 from tests.builders import PodDict
@@ -324,7 +324,7 @@ def preemption_and_healing(cluster: Secretive) -> None:
     team = {"selector": {"matchLabels": {"lemur.example/Team": "marmot_9"}}}
     cluster.api.put("poddisruptionbudgets", {"metadata": {"name": "wombat", "namespace": SPACE}, "spec": team})
     groups = cluster.engine.shared[NATIVE]
-    assert isinstance(groups, Groups)
+    assert isinstance(groups, NativePodGroups)
     groups.follow_ended("uid-of-yak", None, EndedMember(f"{SPACE}/xerus", succeeded=True))
 
 

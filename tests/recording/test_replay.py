@@ -12,7 +12,7 @@ from muster.framework.runtime.results import Scored
 from muster.operator.recording.comparison import Difference
 from muster.operator.recording.events import Decided, GroupDecided, Ranking
 from muster.operator.recording.replay import _Listener
-from muster.plugins.gangscheduling.groups import Groups
+from muster.plugins.gangscheduling.groups import NativePodGroups
 from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
 from muster.testing import make_node, make_pod
 from muster.testing.cluster import info
@@ -89,7 +89,7 @@ async def test_members_that_have_ended_count_in_the_replay_too(tmp_path: Path) -
     group = {"metadata": {"name": "gang", "namespace": "default"}, "spec": {"schedulingPolicy": policy}}
     cluster.api.put("podgroups.v1beta1.scheduling.k8s.io", group)
     groups = cluster.engine.shared[GANG_SCHEDULING]
-    assert isinstance(groups, Groups)
+    assert isinstance(groups, NativePodGroups)
     groups.follow_ended("uid-of-the-first", None, EndedMember("default/gang", succeeded=True))
     pods = [make_pod(f"gang-{number}") for number in (1, 2)]
     for pod in pods:

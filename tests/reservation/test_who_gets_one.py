@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.plugins.gangscheduling.groups import Groups
+from muster.plugins.gangscheduling.groups import NativePodGroups
 from muster.plugins.gangscheduling.plugin import SHARED
 from muster.plugins.reservation.holds import shares
 from muster.plugins.reservation.plugin import held_in
@@ -211,7 +211,7 @@ async def test_a_tree_gets_room_for_the_parts_that_it_needs_and_then_for_those_b
     [note] = scheduler.notes("default/a-0", "RoomReserved")
     assert note.startswith("Room for 4 pods of 2 groups is reserved on 4 nodes: they start by ")
     groups = scheduler.engine.shared[SHARED]
-    assert isinstance(groups, Groups)
+    assert isinstance(groups, NativePodGroups)
     said = groups.said("default/a")
     assert said is not None
     assert f". {note} " in said.message

@@ -75,7 +75,7 @@ def topology_fault(annotations: dict[str, str]) -> str:
 def test_annotations_of_groups_are_read_or_named(annotations: dict[str, str]) -> None:
     faults = [topology_fault(annotations), disruption.fault(annotations), healing_fault(annotations)]
     assert all(fault.startswith("metadata.annotations[muster-scheduler.io/") for fault in faults if fault)
-    assert disruption.mode_of(annotations) in disruption.DisruptionMode
+    assert disruption.mode_of(annotations) in disruption.PodGroupDisruptionMode
     assert healing_policy(annotations)
 
 

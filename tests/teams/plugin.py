@@ -31,7 +31,7 @@ from muster.framework.contract import (
     WatchedKind,
     Wire,
 )
-from muster.framework.groups import AnnotatedMeta, GroupBook, GroupBookPlugin, GroupReporter, Look, Notice, Report
+from muster.framework.groups import GroupBook, GroupBookPlugin, GroupMeta, GroupReporter, Look, Notice, Report
 
 LABEL = "example.com/team"
 
@@ -52,7 +52,7 @@ class TeamStatus(Wire):
 class Team(Wire):
     """A team."""
 
-    metadata: AnnotatedMeta
+    metadata: GroupMeta
     spec: TeamSpec = TeamSpec()
     status: TeamStatus = TeamStatus()
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from muster.framework.groups.annotations import AnnotatedMeta
+from muster.framework.groups.annotations import GroupMeta
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
@@ -19,7 +19,7 @@ from muster.operator.web.views.queue import queue_view
 from muster.plugins.catalog import group_kinds
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup, PodGroupSpec
 from muster.plugins.gangscheduling.api import POD_GROUPS as NATIVE_GROUPS
-from muster.plugins.gangscheduling.api import PodGroup as NativeGroup
+from muster.plugins.gangscheduling.api import NativePodGroup
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 from tests.gangscheduling.world import make_group, make_members
 from tests.web.served import member
@@ -149,7 +149,7 @@ def test_amounts_are_written_as_people_write_them(resource: str, count: int, tex
 
 
 def group(name: str, *, needs: int, created: str) -> PodGroup:
-    meta = AnnotatedMeta(name=name, namespace="default", creation_timestamp=created)
+    meta = GroupMeta(name=name, namespace="default", creation_timestamp=created)
     return PodGroup(meta, PodGroupSpec(min_member=needs))
 
 
@@ -185,8 +185,8 @@ def test_groups_wait_in_the_order_in_which_they_are_tried() -> None:
 
 async def test_native_groups_wait_in_the_same_queue_and_parts_name_their_parent() -> None:
     native = [
-        msgspec.convert(make_group("part", 2, parentCompositePodGroupName="job"), NativeGroup),
-        msgspec.convert(make_group("late", 2), NativeGroup),
+        msgspec.convert(make_group("part", 2, parentCompositePodGroupName="job"), NativePodGroup),
+        msgspec.convert(make_group("late", 2), NativePodGroup),
     ]
     pods = [*make_members("part", 2, priority=5), *make_members("late", 2), member("labelled", 0).priority(3)]
     groups = [group("labelled", needs=2, created="2026-01-01T00:00:00Z")]

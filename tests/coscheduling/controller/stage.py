@@ -14,7 +14,7 @@ from muster.framework.runtime.waiting import WaitingPods
 from muster.operator.kube.client import ApiClient
 from muster.operator.podgroups.status_controller import StatusController
 from muster.operator.podgroups.worker import WorkerPorts
-from muster.plugins.coscheduling.announcements import Reason
+from muster.plugins.coscheduling.announcements import PodGroupReason
 from muster.plugins.coscheduling.api import GROUP_LABELS, PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
 from muster.plugins.coscheduling.groups import PodGroups
@@ -87,7 +87,7 @@ class Stage:
         self.groups.follow_pod(pod, None)
         return pod
 
-    def decide(self, reason: Reason, message: str, key: str = TRAIN) -> None:
+    def decide(self, reason: PodGroupReason, message: str, key: str = TRAIN) -> None:
         self.groups.announce(key, reason, message)
 
     def _become(self, old: PodInfo | None, phase: str, uid: str, group: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from muster.framework.groups.members import EndedMember
 from muster.operator.kube.errors import Forbidden, Rejected, TooManyRequests, Unreachable
-from muster.plugins.coscheduling.announcements import Reason
+from muster.plugins.coscheduling.announcements import PodGroupReason
 
 from .groups import pod_group, settle
 from .stage import FAILED, PENDING, RUNNING, SUCCEEDED, TRAIN, Stage
@@ -125,7 +125,7 @@ async def test_only_the_leader_writes_and_a_new_one_catches_up(stage: Stage) -> 
     stage.leads = False
     stage.client.put(pod_group())
     stage.come(PENDING, PENDING, PENDING)
-    stage.decide(Reason.UNSCHEDULABLE, "no room")
+    stage.decide(PodGroupReason.UNSCHEDULABLE, "no room")
     await stage.clock.advance(60)
     assert (stage.client.patches, stage.recorder.keys) == ([], [])
     stage.leads = True
@@ -137,14 +137,14 @@ async def test_only_the_leader_writes_and_a_new_one_catches_up(stage: Stage) -> 
 async def test_the_schedulers_word_is_written_and_told(stage: Stage) -> None:
     stage.client.put(pod_group())
     stage.come(PENDING, PENDING)
-    stage.decide(Reason.WAITING_FOR_PODS, "2 of 3 pods exist")
+    stage.decide(PodGroupReason.WAITING_FOR_PODS, "2 of 3 pods exist")
     await stage.clock.advance(1)
     stage.come(PENDING)
-    stage.decide(Reason.UNSCHEDULABLE, "2 of 3 fit: 0/4 nodes are available")
+    stage.decide(PodGroupReason.UNSCHEDULABLE, "2 of 3 fit: 0/4 nodes are available")
     await stage.clock.advance(1)
-    stage.decide(Reason.TIMEOUT, "given up after 10s")
+    stage.decide(PodGroupReason.TIMEOUT, "given up after 10s")
     await stage.clock.advance(1)
-    stage.decide(Reason.SCHEDULED, "3 of 3 pods are scheduled")
+    stage.decide(PodGroupReason.SCHEDULED, "3 of 3 pods are scheduled")
     stage.become(PENDING, RUNNING, times=3)
     await stage.clock.advance(1)
     assert stage.condition() == ("True", "Scheduled", "3 of 3 pods are scheduled")
@@ -163,7 +163,7 @@ async def test_each_timeout_is_told_although_nothing_else_changes(stage: Stage) 
     stage.client.put(pod_group())
     stage.come(PENDING, PENDING, PENDING)
     for _ in range(3):
-        stage.decide(Reason.TIMEOUT, "given up after 10s")
+        stage.decide(PodGroupReason.TIMEOUT, "given up after 10s")
         await stage.clock.advance(10)
         stage.come(PENDING)
         await stage.clock.advance(10)
@@ -174,7 +174,7 @@ async def test_each_timeout_is_told_although_nothing_else_changes(stage: Stage) 
 async def test_a_timeout_that_another_process_saw_is_not_told_again(stage: Stage) -> None:
     stage.client.put(pod_group())
     stage.come(PENDING, PENDING, PENDING)
-    stage.decide(Reason.TIMEOUT, "given up after 10s")
+    stage.decide(PodGroupReason.TIMEOUT, "given up after 10s")
     await stage.clock.advance(1)
     await stage.controller.stop()
     stage.begin()
@@ -211,7 +211,7 @@ async def test_a_member_that_was_deleted_at_once_is_missing_a_moment_later(stage
 async def test_a_note_is_cut_to_what_the_api_takes(stage: Stage) -> None:
     stage.client.put(pod_group(min_member=1))
     stage.come(PENDING)
-    stage.decide(Reason.UNSCHEDULABLE, "x" * 5000)
+    stage.decide(PodGroupReason.UNSCHEDULABLE, "x" * 5000)
     await stage.clock.advance(1)
     ((_, _, note),) = stage.recorder.told()
     assert len(note) == 1024
@@ -250,7 +250,7 @@ async def test_a_deleted_group_is_left_alone(stage: Stage) -> None:
     await stage.clock.advance(1)
     stage.lose(stage.client.delete(TRAIN))
     stage.come(RUNNING)
-    stage.decide(Reason.UNSCHEDULABLE, "no room")
+    stage.decide(PodGroupReason.UNSCHEDULABLE, "no room")
     await stage.clock.advance(60)
     assert stage.writes() == 1
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.plugins.coscheduling.announcements import Reason
+from muster.plugins.coscheduling.announcements import PodGroupReason
 from muster.plugins.coscheduling.api import GROUP_LABELS
 from tests.builders import PodDict, make_pod
 from tests.controlplane.api import Api, ApiError
@@ -204,9 +204,9 @@ async def test_the_schedulers_word_is_shown_with_the_group_and_told_as_an_event(
         cluster.create(of_group(name, "train"))
     await eventually(cluster.shows("train", phase="Scheduling"))
     key = f"{cluster.namespace}/train"
-    running.groups.announce(key, Reason.NOT_ENOUGH_RESOURCES, "resource gap: cpu: 2")
+    running.groups.announce(key, PodGroupReason.NOT_ENOUGH_RESOURCES, "resource gap: cpu: 2")
     await eventually(lambda: cluster.condition("train") == ("False", "NotEnoughResources", "resource gap: cpu: 2"))
-    running.groups.announce(key, Reason.SCHEDULED, "2 of 2 pods are scheduled")
+    running.groups.announce(key, PodGroupReason.SCHEDULED, "2 of 2 pods are scheduled")
     cluster.bind("a", "b")
     told = [
         ("Warning", "TimeoutTooLong", "spec.scheduleTimeoutSeconds of 3600 is cut to 900 (15m)"),

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from muster.operator.podgroups.events import event_of
-from muster.plugins.coscheduling.announcements import Announcement, Reason
-from muster.plugins.coscheduling.api import POD_GROUPS, SCHEDULED, Condition, PodGroup, PodGroupStatus
+from muster.plugins.coscheduling.announcements import Announcement, PodGroupReason
+from muster.plugins.coscheduling.api import POD_GROUPS, SCHEDULED, PodGroup, PodGroupCondition, PodGroupStatus
 from muster.plugins.coscheduling.notices import notices
 
 from .groups import pod_group
@@ -19,12 +19,12 @@ def group(**spec: Any) -> PodGroup:
 
 def status(reason: str | None = None, message: str = "so it is", *, generation: int = 1) -> PodGroupStatus:
     """A status whose condition has this reason; with none it has no condition."""
-    said = Condition(type=SCHEDULED, status=str(reason == "Scheduled"), reason=reason, message=message)
+    said = PodGroupCondition(type=SCHEDULED, status=str(reason == "Scheduled"), reason=reason, message=message)
     return PodGroupStatus(conditions=(said,) if reason else None, observed_generation=generation)
 
 
 def announced(reason: str) -> Announcement:
-    return Announcement(Reason(reason), "so it is", 0.0)
+    return Announcement(PodGroupReason(reason), "so it is", 0.0)
 
 
 def told(

@@ -2,9 +2,9 @@
 
 from hypothesis import strategies as st
 
-from muster.framework.groups.members import Counts
-from muster.plugins.coscheduling.announcements import Announcement, Reason
-from muster.plugins.coscheduling.api import SCHEDULED, Condition, Phase, PodGroupStatus
+from muster.framework.groups.members import MemberCounts
+from muster.plugins.coscheduling.announcements import Announcement, PodGroupReason
+from muster.plugins.coscheduling.api import SCHEDULED, Phase, PodGroupCondition, PodGroupStatus
 from muster.plugins.coscheduling.status import Observation
 
 NOW = 1_800_000_000.0
@@ -12,9 +12,9 @@ NOW = 1_800_000_000.0
 
 def members(
     waiting: int = 0, starting: int = 0, running: int = 0, succeeded: int = 0, failed: int = 0, gated: int = 0
-) -> Counts:
+) -> MemberCounts:
     """Members by what they do; `waiting` ones have no node, `starting` ones have one and do not run yet."""
-    return Counts(
+    return MemberCounts(
         pods=waiting + starting + running + succeeded + failed + gated,
         gated=gated,
         scheduled=starting + running + succeeded,
@@ -28,18 +28,18 @@ few = st.integers(0, 5)
 counts = st.builds(members, few, few, few, few, few, few)
 times = st.sampled_from(["2026-11-21T10:00:00Z", "2026-11-22T10:00:00Z"])
 announcements = st.builds(
-    Announcement, st.sampled_from(Reason), st.sampled_from(["one thing", "another"]), st.just(NOW)
+    Announcement, st.sampled_from(PodGroupReason), st.sampled_from(["one thing", "another"]), st.just(NOW)
 )
 conditions = st.builds(
-    Condition,
+    PodGroupCondition,
     type=st.just(SCHEDULED),
     status=st.sampled_from(["True", "False", "Unknown", ""]),
-    reason=st.sampled_from([*(reason.value for reason in Reason), "Strange", None]),
+    reason=st.sampled_from([*(reason.value for reason in PodGroupReason), "Strange", None]),
     message=st.sampled_from(["something", None]),
     last_transition_time=times | st.none(),
     observed_generation=st.integers(1, 3) | st.none(),
 )
-others = st.builds(Condition, type=st.just("Other"), status=st.just("True"))
+others = st.builds(PodGroupCondition, type=st.just("Other"), status=st.just("True"))
 statuses = st.builds(
     PodGroupStatus,
     phase=st.sampled_from([*(phase.value for phase in Phase), "PreScheduling", "", None]),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.plugins.coscheduling.announcements import QUIET_SECONDS, Announcement, Announcements, Reason
+from muster.plugins.coscheduling.announcements import QUIET_SECONDS, Announcement, Announcements, PodGroupReason
 from muster.testing.clock import VirtualClock
 
 
@@ -14,7 +14,7 @@ class Board:
         self.told: list[str] = []
         self.announcements = Announcements(self._changed, self.clock)
 
-    def say(self, message: str, reason: Reason = Reason.UNSCHEDULABLE) -> None:
+    def say(self, message: str, reason: PodGroupReason = PodGroupReason.UNSCHEDULABLE) -> None:
         self.announcements.announce("g", Announcement(reason, message, self.clock.wall()))
 
     def _changed(self, group: str) -> None:
@@ -36,12 +36,12 @@ def test_other_numbers_are_told_half_a_minute_later_and_the_latest_only() -> Non
 @pytest.mark.parametrize(
     ("reason", "message"),
     [
-        (Reason.UNSCHEDULABLE, "2 of 9 fit: 5 Insufficient memory"),
-        (Reason.NOT_ENOUGH_RESOURCES, "1 of 9 fit: 5 Insufficient cpu"),
-        (Reason.SCHEDULED, "9 of 9 pods are scheduled"),
+        (PodGroupReason.UNSCHEDULABLE, "2 of 9 fit: 5 Insufficient memory"),
+        (PodGroupReason.NOT_ENOUGH_RESOURCES, "1 of 9 fit: 5 Insufficient cpu"),
+        (PodGroupReason.SCHEDULED, "9 of 9 pods are scheduled"),
     ],
 )
-def test_another_reason_is_told_at_once_and_numbers_that_wait_are_not(reason: Reason, message: str) -> None:
+def test_another_reason_is_told_at_once_and_numbers_that_wait_are_not(reason: PodGroupReason, message: str) -> None:
     board = Board()
     board.say("1 of 9 fit: 5 Insufficient cpu")
     board.say("2 of 9 fit: 5 Insufficient cpu")
@@ -55,7 +55,7 @@ def test_another_reason_is_told_at_once_and_numbers_that_wait_are_not(reason: Re
 def test_the_number_of_members_is_told_at_once() -> None:
     board = Board()
     for number in (1, 2):
-        board.say(f"{number} of 9 pods exist", Reason.WAITING_FOR_PODS)
+        board.say(f"{number} of 9 pods exist", PodGroupReason.WAITING_FOR_PODS)
 
     assert len(board.told) == 2
 

@@ -2,26 +2,30 @@
 
 import pytest
 
-from muster.framework.groups.members import Counts
-from muster.plugins.coscheduling.announcements import Announcement, Reason
-from muster.plugins.coscheduling.api import SCHEDULED, Condition
+from muster.framework.groups.members import MemberCounts
+from muster.plugins.coscheduling.announcements import Announcement, PodGroupReason
+from muster.plugins.coscheduling.api import SCHEDULED, PodGroupCondition
 from muster.plugins.coscheduling.status import dated, refused, statement
 
 from .situations import NOW, members
 
-NO_ROOM = Announcement(Reason.UNSCHEDULABLE, "2 of the 3 members that it needs fit", NOW)
-DONE = Announcement(Reason.SCHEDULED, "3 of 3 pods are scheduled", NOW)
+NO_ROOM = Announcement(PodGroupReason.UNSCHEDULABLE, "2 of the 3 members that it needs fit", NOW)
+DONE = Announcement(PodGroupReason.SCHEDULED, "3 of 3 pods are scheduled", NOW)
 
 
-def denial(reason: str, message: str = "so it was") -> Condition:
-    return Condition(type=SCHEDULED, status="False", reason=reason, message=message)
+def denial(reason: str, message: str = "so it was") -> PodGroupCondition:
+    return PodGroupCondition(type=SCHEDULED, status="False", reason=reason, message=message)
 
 
-TRUE = Condition(type=SCHEDULED, status="True", reason="Scheduled", message="3 of 3 pods are scheduled")
+TRUE = PodGroupCondition(type=SCHEDULED, status="True", reason="Scheduled", message="3 of 3 pods are scheduled")
 
 
 def say(
-    group: Counts, announcement: Announcement | None = None, previous: Condition | None = None, *, ended: bool = False
+    group: MemberCounts,
+    announcement: Announcement | None = None,
+    previous: PodGroupCondition | None = None,
+    *,
+    ended: bool = False,
 ) -> tuple[str, str | None, str | None] | None:
     said = statement(group, 3, ended=ended, announcement=announcement, previous=previous)
     return None if said is None else (said.status, said.reason, said.message)
@@ -45,13 +49,13 @@ def test_a_group_that_lacks_members_waits_for_them_whatever_was_said(announcemen
 def test_a_group_whose_gated_pods_nobody_tries_says_so_whatever_was_said(announcement: Announcement | None) -> None:
     said = ("False", "GatedPods", "2 of 4 pods have scheduling gates, and 3 are needed")
     assert say(members(waiting=2, gated=2), announcement) == said
-    named = Announcement(Reason.GATED_PODS, "these have gates: a, b", NOW)
+    named = Announcement(PodGroupReason.GATED_PODS, "these have gates: a, b", NOW)
     assert say(members(waiting=2, gated=2), named) == ("False", "GatedPods", "these have gates: a, b")
     assert say(members(waiting=3, gated=2)) is None
 
 
-@pytest.mark.parametrize("reason", [reason for reason in Reason if reason is not Reason.SCHEDULED])
-def test_the_schedulers_word_is_passed_on(reason: Reason) -> None:
+@pytest.mark.parametrize("reason", [reason for reason in PodGroupReason if reason is not PodGroupReason.SCHEDULED])
+def test_the_schedulers_word_is_passed_on(reason: PodGroupReason) -> None:
     assert say(members(waiting=3), Announcement(reason, "because", NOW)) == ("False", reason.value, "because")
 
 
@@ -70,14 +74,14 @@ def test_the_last_refusal_stands_until_the_scheduler_speaks_again() -> None:
 @pytest.mark.parametrize("announcement", [None, DONE])
 @pytest.mark.parametrize("previous", [TRUE, denial("LostMembers", "1 of 3 pods are scheduled")])
 def test_a_group_that_ran_whole_has_lost_members_until_their_successors_have_nodes(
-    announcement: Announcement | None, previous: Condition
+    announcement: Announcement | None, previous: PodGroupCondition
 ) -> None:
     said = say(members(waiting=1, running=2), announcement, previous)
     assert said == ("False", "LostMembers", "2 of 3 pods are scheduled")
 
 
 @pytest.mark.parametrize("outdated", [TRUE, denial("WaitingForPods", "2 of 3 pods exist"), denial("Scheduling")])
-def test_what_the_members_disprove_is_replaced_by_what_they_show(outdated: Condition) -> None:
+def test_what_the_members_disprove_is_replaced_by_what_they_show(outdated: PodGroupCondition) -> None:
     assert say(members(waiting=3), None, outdated) == ("False", "Scheduling", "0 of 3 pods are scheduled")
 
 
@@ -98,7 +102,7 @@ def test_nothing_new_is_said_of_a_group_that_has_ended() -> None:
         (NO_ROOM, None, True),
         (NO_ROOM, TRUE, True),
         (DONE, denial("Unschedulable"), False),
-        (Announcement(Reason.WAITING_FOR_PODS, "", NOW), None, False),
+        (Announcement(PodGroupReason.WAITING_FOR_PODS, "", NOW), None, False),
         (None, denial("Timeout"), True),
         (None, denial("WaitingForPods"), False),
         (None, TRUE, False),
@@ -106,7 +110,7 @@ def test_nothing_new_is_said_of_a_group_that_has_ended() -> None:
     ],
 )
 def test_members_are_refused_when_that_is_the_last_that_was_heard(
-    announcement: Announcement | None, previous: Condition | None, answer: bool
+    announcement: Announcement | None, previous: PodGroupCondition | None, answer: bool
 ) -> None:
     assert refused(announcement, previous) is answer
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.framework.groups.members import Counts
+from muster.framework.groups.members import MemberCounts
 from muster.plugins.coscheduling.api import Phase
 from muster.plugins.coscheduling.phases import ENDED, STARTED, TABLE, Situation, phase_of, situation
 
@@ -13,7 +13,7 @@ from .situations import counts, members
 ALIVE = [phase for phase in Phase if phase not in ENDED]
 
 
-def follow(before: Phase, group: Counts, needed: int, *, refused: bool = False) -> Phase:
+def follow(before: Phase, group: MemberCounts, needed: int, *, refused: bool = False) -> Phase:
     return TABLE[situation(group, needed, refused=refused)][before]
 
 
@@ -56,13 +56,13 @@ def test_every_phase_is_either_on_its_way_or_at_an_end_or_pending() -> None:
         (members(waiting=3, succeeded=3), Phase.SCHEDULING),
     ],
 )
-def test_a_life_that_has_not_ended_follows_its_members(before: Phase, group: Counts, phase: Phase) -> None:
+def test_a_life_that_has_not_ended_follows_its_members(before: Phase, group: MemberCounts, phase: Phase) -> None:
     assert follow(before, group, 3) is phase
 
 
 @pytest.mark.parametrize("ended", sorted(ENDED))
 @pytest.mark.parametrize("left", [members(), members(succeeded=2), members(failed=2), members(succeeded=1, failed=1)])
-def test_a_group_stays_ended_while_its_members_are_cleaned_away(ended: Phase, left: Counts) -> None:
+def test_a_group_stays_ended_while_its_members_are_cleaned_away(ended: Phase, left: MemberCounts) -> None:
     assert follow(ended, left, 3) is ended
 
 
@@ -86,7 +86,9 @@ def test_a_failed_group_whose_members_succeed_after_all_is_finished() -> None:
         (members(running=3, failed=3), Phase.RUNNING),
     ],
 )
-def test_a_reused_name_lives_again_when_members_of_a_new_life_exist(ended: Phase, group: Counts, phase: Phase) -> None:
+def test_a_reused_name_lives_again_when_members_of_a_new_life_exist(
+    ended: Phase, group: MemberCounts, phase: Phase
+) -> None:
     assert follow(ended, group, 3) is phase
 
 
@@ -107,20 +109,22 @@ def test_a_group_is_unknown_while_a_part_runs_and_the_rest_can_not_be_placed() -
 
 @given(st.sampled_from(Phase), counts, st.integers(1, 6), st.booleans())
 def test_a_phase_that_was_reached_is_kept_while_nothing_changes(
-    before: Phase, group: Counts, needed: int, refused: bool
+    before: Phase, group: MemberCounts, needed: int, refused: bool
 ) -> None:
     reached = follow(before, group, needed, refused=refused)
     assert follow(reached, group, needed, refused=refused) is reached
 
 
 @given(counts, st.integers(1, 6), st.booleans())
-def test_while_a_member_is_alive_the_past_does_not_matter(group: Counts, needed: int, refused: bool) -> None:
+def test_while_a_member_is_alive_the_past_does_not_matter(group: MemberCounts, needed: int, refused: bool) -> None:
     phases = {follow(before, group, needed, refused=refused) for before in Phase}
     assert len(phases) == 1 or not group.alive
 
 
 @given(st.sampled_from(Phase), counts, st.integers(1, 6), st.booleans())
-def test_no_group_runs_with_less_than_its_quorum(before: Phase, group: Counts, needed: int, refused: bool) -> None:
+def test_no_group_runs_with_less_than_its_quorum(
+    before: Phase, group: MemberCounts, needed: int, refused: bool
+) -> None:
     if follow(before, group, needed, refused=refused) is Phase.RUNNING:
         assert group.running + group.succeeded >= needed
 

@@ -2,9 +2,9 @@
 
 from hypothesis import given
 
-from muster.framework.groups.members import Counts
-from muster.plugins.coscheduling.announcements import Announcement, Reason
-from muster.plugins.coscheduling.api import SCHEDULED, Condition, Phase, PodGroupStatus
+from muster.framework.groups.members import MemberCounts
+from muster.plugins.coscheduling.announcements import Announcement, PodGroupReason
+from muster.plugins.coscheduling.api import SCHEDULED, Phase, PodGroupCondition, PodGroupStatus
 from muster.plugins.coscheduling.status import Observation, next_status
 
 from .situations import NOW, members, observations, statuses
@@ -14,12 +14,12 @@ NEW = PodGroupStatus()
 
 
 def seen(
-    group: Counts, *, announcement: Announcement | None = None, owners: str = "", min_member: int = 3
+    group: MemberCounts, *, announcement: Announcement | None = None, owners: str = "", min_member: int = 3
 ) -> Observation:
     return Observation(min_member, 1, group, owners, announcement)
 
 
-def live(*groups: Counts, begin: PodGroupStatus = NEW) -> list[PodGroupStatus]:
+def live(*groups: MemberCounts, begin: PodGroupStatus = NEW) -> list[PodGroupStatus]:
     """The statuses of a group whose members come to these, a minute after another."""
     life = [begin]
     for minute, group in enumerate(groups):
@@ -48,7 +48,7 @@ def test_counts_are_what_is_there_in_every_phase(before: PodGroupStatus, there: 
 
 @given(statuses, observations)
 def test_others_conditions_are_left_alone(before: PodGroupStatus, there: Observation) -> None:
-    def of_others(status: PodGroupStatus) -> list[Condition]:
+    def of_others(status: PodGroupStatus) -> list[PodGroupCondition]:
         return [condition for condition in status.conditions or () if condition.type != SCHEDULED]
 
     assert of_others(next_status(before, there, now=NOW)) == of_others(before)
@@ -119,7 +119,7 @@ def test_a_group_without_a_minimum_needs_one_member() -> None:
 
 
 def test_a_lost_member_that_finds_no_node_makes_the_group_unknown_until_it_does() -> None:
-    no_room = Announcement(Reason.UNSCHEDULABLE, "no room", NOW)
+    no_room = Announcement(PodGroupReason.UNSCHEDULABLE, "no room", NOW)
     begun = PodGroupStatus(phase="Running", schedule_start_time=START)
     stuck = next_status(begun, seen(members(waiting=1, running=2), announcement=no_room), now=NOW)
     assert (stuck.phase, stuck.schedule_start_time) == ("Unknown", START)
@@ -128,6 +128,6 @@ def test_a_lost_member_that_finds_no_node_makes_the_group_unknown_until_it_does(
 
 
 def test_a_refusal_survives_a_restart_of_the_scheduler() -> None:
-    no_room = Announcement(Reason.NOT_ENOUGH_RESOURCES, "resource gap", NOW)
+    no_room = Announcement(PodGroupReason.NOT_ENOUGH_RESOURCES, "resource gap", NOW)
     refused = next_status(NEW, seen(members(waiting=3), announcement=no_room), now=NOW)
     assert next_status(refused, seen(members(waiting=3)), now=NOW + 60) == refused
