@@ -1,4 +1,4 @@
-"""Approvals: a pod with the annotation `example.com/approval` keeps its node unbound until that Approval says go."""
+"""Approvals: a pod with the annotation `example.com/approval` is bound only after that Approval object allows it."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ from muster.framework.contract import (
 )
 
 ANNOTATION = "example.com/approval"
-_PATIENCE_SECONDS = 300.0
+_TIMEOUT_SECONDS = 300.0
 
 
 class ApprovalSpec(Wire):
@@ -39,17 +39,17 @@ APPROVALS = WatchedKind(
 
 
 class Approvals(PermitPlugin, ObjectFollower, EnqueueExtensions):
-    """Holds pods at Permit. When the time is up, the pod gives the node back and is tried again with the Approval."""
+    """Holds pods at Permit. After five minutes a pod gives up its node and is retried when the Approval allows it."""
 
     name = "Approvals"
     watches = (APPROVALS,)
 
     def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
         key = approval_of(pod)
-        return ALLOW if not key or self._says_go(key) else Wait(_PATIENCE_SECONDS, (f"waits for Approval {key}",))
+        return ALLOW if not key or self._says_go(key) else Wait(_TIMEOUT_SECONDS, (f"waits for Approval {key}",))
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """Let the pods go that wait for this Approval."""
+        """Let the held pods of an Approval pass."""
         if isinstance(new, Approval) and new.spec.go:
             for waiting in self.handle.waiting_pods:
                 if approval_of(waiting.pod) == new.metadata.key:
@@ -64,11 +64,11 @@ class Approvals(PermitPlugin, ObjectFollower, EnqueueExtensions):
 
 
 def approval_of(pod: PodInfo) -> str:
-    """`namespace/name` of the Approval that the pod waits for; "" for none."""
+    """`namespace/name` of the pod's Approval; "" for a pod without one."""
     name = pod.pod.metadata.annotations.get(ANNOTATION, "")
     return f"{pod.namespace}/{name}" if name else ""
 
 
 def says_go(pod: PodInfo, old: Approval | None, new: Approval) -> Hint:
-    """Whether the change may help a pod whose time was up."""
+    """Whether the change may help a pod that timed out."""
     return Hint.queue_if(new.spec.go and approval_of(pod) == new.metadata.key)

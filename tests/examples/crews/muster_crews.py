@@ -1,4 +1,4 @@
-"""Crews: pods with the same label `example.com/crew` start together, as many as `example.com/crew-size` says."""
+"""Crews: pods with the same label `example.com/crew` start together; `example.com/crew-size` is their number."""
 
 from collections.abc import Iterable, Sequence
 
@@ -31,10 +31,10 @@ def crew_of(pod: PodInfo) -> str | None:
 
 
 class Crews(GroupPlugin, ReservePlugin, PodFollower, EnqueueExtensions):
-    """A group plugin without an object on the API: the labels of pods say everything.
+    """A group plugin whose groups have no object in the API: labels of pods define them.
 
-    `Members` knows who belongs to a crew and who holds a node. The plugins of all profiles share it, so members may
-    name different schedulers. Muster tries the waiting members of a crew together, and binds them all or none.
+    `Members` knows the pods of each crew and which of them have nodes. The plugins of all profiles share it, so members
+    may name different schedulers. Muster tries the waiting members of a crew together, and binds all or none.
     """
 
     name = "Crews"
@@ -43,7 +43,7 @@ class Crews(GroupPlugin, ReservePlugin, PodFollower, EnqueueExtensions):
         super().__init__(args, handle)
         self._members = handle.shared(self.name, lambda: Members(crew_of))
 
-    # Who is there, and who holds a node.
+    # The members, and which of them have nodes.
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
         self._members.follow(old, new)
@@ -58,7 +58,7 @@ class Crews(GroupPlugin, ReservePlugin, PodFollower, EnqueueExtensions):
     def on_assumed_pod_expired(self, pod: PodInfo) -> None:
         self._members.expire(pod)
 
-    # What the group cycle asks.
+    # Questions of the group cycle.
 
     def group_of(self, pod: PodInfo) -> str | None:
         crew = crew_of(pod)
@@ -76,7 +76,7 @@ class Crews(GroupPlugin, ReservePlugin, PodFollower, EnqueueExtensions):
         return Status.unschedulable(f"{placed} of {missing} pods of crew {group} fit: {cause.message}")
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """A node, a pod that gives capacity back, and another member may help a crew."""
+        """A new or larger node, the end of a pod, and a further member may help a crew."""
         return [
             EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)),
             EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE)),
@@ -88,5 +88,5 @@ class Crews(GroupPlugin, ReservePlugin, PodFollower, EnqueueExtensions):
 
 
 def is_of_the_crew(pod: PodInfo, old: PodInfo | None, new: PodInfo) -> Hint:
-    """Whether the pod that came is of the crew of the one that waits."""
+    """Whether the added pod belongs to the waiting pod's crew."""
     return Hint.queue_if(crew_of(pod) == crew_of(new))

@@ -1,4 +1,4 @@
-"""Prices: prefers the nodes that cost least. A NodePrice of the node's name says what each costs."""
+"""Prices: prefers cheap nodes. The price of a node is in the NodePrice object of the same name."""
 
 from collections.abc import Hashable, Sequence
 
@@ -35,18 +35,18 @@ PRICES = WatchedKind(
 
 
 class Prices(PerNodeScore, ObjectFollower, EnqueueExtensions):
-    """Scores a node by its price: the dearest gets 0, one that costs nothing 100."""
+    """Scores nodes by price: the most expensive node gets 0, a node without a price 100."""
 
     name = "Prices"
     watches = (PRICES,)
-    score_depends_on = DependsOn.NODE  # Muster keeps a node's score until the node or the epoch changes
+    score_depends_on = DependsOn.NODE  # a score is cached until the node or the epoch changes
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
         self._changes = 0
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """A price came, changed or went: kept scores count for nothing."""
+        """A NodePrice was added, changed or deleted: cached scores are stale."""
         self._changes += 1
 
     def score_epoch(self, snapshot: SnapshotReader) -> Hashable:
@@ -60,5 +60,5 @@ class Prices(PerNodeScore, ObjectFollower, EnqueueExtensions):
         return normalize_to_highest(scores, reverse=True)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """A price makes no node feasible."""
+        """No event: a price makes no node feasible."""
         return []
