@@ -6,8 +6,11 @@ matter, and played again. Whom an act concerns is a number in [0, 1) where it de
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
 
 ZONE = "topology.kubernetes.io/zone"
 RACK = "example.com/rack"
@@ -20,7 +23,7 @@ NODE_CPU = 4000
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Something that happens. `what` is the name of a method of `world.World`, `given` its arguments."""
+    """Something that happens. `what` names a method of an actor of `world.World`, `given` its arguments."""
 
     at: float
     what: str
@@ -29,3 +32,14 @@ class Act:
     def __str__(self) -> str:
         given = ", ".join(f"{value:.3g}" if isinstance(value, float) else str(value) for value in self.given)
         return f"{self.at:7.3f} s  {self.what}({given})"
+
+
+class Later(Protocol):
+    """How an actor lets something happen in so many seconds."""
+
+    def __call__(self, seconds: float, callback: Callable[..., None], *given: object) -> None: ...
+
+
+def one_among(those: Sequence[T], whom: float) -> T | None:
+    """Whom an act concerns; None where there is nobody."""
+    return those[int(whom * len(those))] if those else None

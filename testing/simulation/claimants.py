@@ -17,10 +17,10 @@ from muster.sandbox.objects import Object
 from .acts import ZONE
 from .amounts import Devices, allocatable, cpu, has_ended, on_node, priority
 from .members import group_of
+from .pods import STRANGER
 from .server import EPOCH, SimulatedServer
 from .traits import ANYWHERE, Rule, rule_of
 from .trees import Trees
-from .world import STRANGER
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,18 @@ A loss is judged that came when all troubles were over. One whose pods a PodDisr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from muster.framework.groups.healing import HealingPolicy
 from muster.sandbox.kinds import POD_DISRUPTION_BUDGETS, PODS
 
 from .claimants import bound_members, groups, minimum
+from .owners import Loss
 from .server import SimulatedServer
 from .traits import HEALING, annotation_of
-from .world import World
 
 
-def unhealed(server: SimulatedServer, world: World) -> Iterator[str]:
+def unhealed(server: SimulatedServer, losses: Iterable[Loss]) -> Iterator[str]:
     """At rest: the groups of which members still run that cannot go on.
 
     One that shrinks may as long as it has as many as it needs, which a successor may be that came in time.
@@ -25,7 +25,7 @@ def unhealed(server: SimulatedServer, world: World) -> Iterator[str]:
     known = groups(server)
     protected = {budget["metadata"]["name"] for budget in server.objects(POD_DISRUPTION_BUDGETS)}
     running = {pod["metadata"]["uid"] for pod in server.objects(PODS) if pod["spec"].get("nodeName")}
-    for loss in world.losses:
+    for loss in losses:
         group = known.get(loss.group)
         if group is None or loss.group in protected or len(loss.left) + 1 < (needed := minimum(group)):
             continue

@@ -55,7 +55,7 @@ class Judge:
         self.wrong: list[str] = []
         self.bound: dict[str, tuple[str, str]] = {}
         self.writes: Counter[str] = Counter()
-        self.wholeness = Wholeness(server, world)
+        self.wholeness = Wholeness(server, world.meddling)
         self.tally = Tally()
         self._server = server
         self._replicas = replicas
@@ -110,8 +110,8 @@ class Judge:
         leader, process = leaders[0], leaders[0].process
         assert process is not None
         rest = Rest(self._server, process)
-        faults = [*rest.faults(), *self.wholeness.faults(), *split_slices(self._server, self._world.touched)]
-        faults += unhealed(self._server, self._world)
+        faults = [*rest.faults(), *self.wholeness.faults(), *split_slices(self._server, self._world.meddling.touched)]
+        faults += unhealed(self._server, self._world.owners.losses)
         self._blame(leader, [f"at rest, {fault}" for fault in faults])
         if sum(self.writes.values()) > _WRITES_A_POD * len(self._known) + _WRITES_BESIDE:
             self.wrong.append(f"{sum(self.writes.values())} writes for {len(self._known)} pods: {dict(self.writes)}")
@@ -132,7 +132,7 @@ class Judge:
         """
         leader = next(replica for replica in self._replicas if replica.leads)
         assert leader.process is not None
-        self._world.owners_go()
+        self._world.owners.owners_go()
         reasons = Reasons(self._server, self._world, leader.process)
         yield from reasons.remove()
         self._blame(leader, reasons.wrong)
@@ -180,7 +180,7 @@ class Judge:
         self.tally.events["pods evicted"] += answer.good
         native = {group["metadata"]["name"] for group in self._server.objects(NATIVE_POD_GROUPS)}
         for group in native & {name.rpartition("-")[0]}:
-            self._world.touch(group)
+            self._world.meddling.touch(group)
 
     def _on_healing(self, request: Request, answer: Answer) -> None:
         """Pods are evicted through the eviction API of groups that heal, and of no others."""
@@ -203,7 +203,7 @@ class Judge:
         group = group_of(pod)
         if group is not None:
             self.wholeness.bound(group)
-            self.wrong += split_domains(self._server, group, self._world.given)
+            self.wrong += split_domains(self._server, group, self._world.meddling.given)
         if binding["metadata"].get("uid") != uid:
             self.wrong.append(f"pod {name} was bound by a Binding without its UID")
         if lacking := Devices(self._server).lacking(node, pod):

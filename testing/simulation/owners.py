@@ -1,21 +1,19 @@
 """Owners of groups: they make a pod anew that is gone, as Jobs and StatefulSets do, so that a group can heal.
 
-`World` is one of these. Once the troubles are over members of groups that heal are lost, and the judge asks at rest
+Once the troubles are over members of groups that heal are lost, and the judge asks at rest
 what became of the others; see `healing`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from muster.sandbox.kinds import NATIVE_POD_GROUPS, PODS
 
+from .acts import Later
 from .amounts import has_ended
-from .loop import SimulatedLoop
 from .members import group_of, member_of
-from .passing import AT_ONCE, NAMESPACE, Passing
-from .replica import Replica
+from .passing import AT_ONCE, NAMESPACE
 from .server import SimulatedServer
 from .traits import HEALING, annotation_of
 
@@ -30,15 +28,17 @@ class Loss:
     left: frozenset[str]
 
 
-class Owners(Passing):
+class Owners:
     """Owns groups.
 
     Attributes:
         losses: of groups that heal, in their order.
     """
 
-    def __init__(self, server: SimulatedServer, replicas: Sequence[Replica], loop: SimulatedLoop) -> None:
-        super().__init__(server, replicas, loop)
+    def __init__(self, server: SimulatedServer, later: Later) -> None:
+        self._server = server
+        self._store = server.store
+        self._later = later
         self.losses: list[Loss] = []
         self._owns = True
 

@@ -1,11 +1,7 @@
-"""Pods that pass: small ones that run for a while and end, while others come. They make up the crowd of a history.
-
-`World` is one of these, and adds users, other schedulers and what they do to objects.
-"""
+"""Pods that pass: small ones that run for a while and end, while others come. They make up the crowd of a history."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from random import Random
 
 from muster.framework.model.run_seconds import RUN_SECONDS
@@ -14,10 +10,9 @@ from muster.sandbox.lifecycle import DeleteOptions
 from muster.sandbox.objects import Object
 from muster.testing.builders import make_pod
 
+from .acts import Later
 from .loop import SimulatedLoop
-from .replica import Replica
 from .server import SimulatedServer
-from .troubles import Troubles
 
 NAMESPACE = "default"
 AT_ONCE = DeleteOptions(grace=0)
@@ -30,11 +25,14 @@ _LATE_SECONDS = 2 * _EVERY_SECONDS
 _CPUS = (1000, 2000)
 
 
-class Passing(Troubles):
+class Passing:
     """Lets streams of pods pass. Pods of a stream are known by their names."""
 
-    def __init__(self, server: SimulatedServer, replicas: Sequence[Replica], loop: SimulatedLoop) -> None:
-        super().__init__(server, replicas, loop)
+    def __init__(self, server: SimulatedServer, loop: SimulatedLoop, later: Later) -> None:
+        self._server = server
+        self._store = server.store
+        self._loop = loop
+        self._later = later
         self._lives: dict[str, float] = {}
         self._ends: dict[str, float] = {}
         self._made = 0

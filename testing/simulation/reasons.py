@@ -15,8 +15,9 @@ from muster.sandbox.kinds import NODES, PODS
 from muster.sandbox.objects import Object
 
 from .members import group_of
+from .pods import STRANGER
 from .server import SimulatedServer
-from .world import STRANGER, World
+from .world import World
 
 
 class Reasons:
@@ -32,9 +33,9 @@ class Reasons:
         self._world = world
         self._process = process
         self._cures = {
-            "NodeUnschedulable": world.node_is_opened,
-            "NodeAffinity": world.node_moves_to,
-            "NodeResourcesFit": world.node_is_emptied,
+            "NodeUnschedulable": world.nodes.node_is_opened,
+            "NodeAffinity": world.nodes.node_moves_to,
+            "NodeResourcesFit": world.nodes.node_is_emptied,
         }
 
     def remove(self) -> Iterator[None]:
@@ -46,7 +47,7 @@ class Reasons:
             return
         for other in self._waiting():
             if other is not pod:
-                self._world.pod_is_withdrawn(other)
+                self._world.pods.pod_is_withdrawn(other)
         yield
         name, node, removed = pod["metadata"]["name"], nodes[0], list[str]()
         while self._still_waits(pod):

@@ -77,7 +77,7 @@ class Stage:
 
     def calm_down(self) -> None:
         """Troubles end, and with them the judge's looks after every single step."""
-        self.world.calm_down()
+        self.world.troubles.calm_down()
         self._look_every = _LOOK_EVERY
 
     def end(self) -> None:

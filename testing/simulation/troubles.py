@@ -1,36 +1,24 @@
-"""What befalls processes, machines and cables: the acts of a history that need no object of the API.
-
-`passing` adds pods that come and end, and `World` what users and other schedulers do.
-"""
+"""What befalls processes, machines and cables: the acts of a history that need no object of the API."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from muster.operator.kube.informer import Timing
-
-from .loop import SimulatedLoop
+from .acts import Later
+from .meddling import Meddling
 from .network import CALM, SimulatedTransport, Weather
 from .replica import Replica
 from .server import SimulatedServer
 
-_SILENCE_SECONDS = Timing().silence
-
 
 class Troubles:
-    """Befalls `replicas` of a cluster. What is due later belongs to an owner of the loop's own.
+    """Befalls `replicas` of a cluster."""
 
-    Attributes:
-        unnoticed_until: until when a process may not know what has changed, as its watches fell silent.
-    """
-
-    def __init__(self, server: SimulatedServer, replicas: Sequence[Replica], loop: SimulatedLoop) -> None:
-        self._server = server
+    def __init__(self, server: SimulatedServer, replicas: Sequence[Replica], later: Later, meddling: Meddling) -> None:
         self._store = server.store
         self._replicas = replicas
-        self._loop = loop
-        self._owner = loop.owner("the world")
-        self.unnoticed_until = 0.0
+        self._later = later
+        self._meddling = meddling
 
     def calm_down(self) -> None:
         """No more trouble: everything works from now on."""
@@ -57,7 +45,7 @@ class Troubles:
 
     def _fall_silent(self, transport: SimulatedTransport) -> None:
         transport.fall_silent()
-        self.unnoticed_until = self._loop.time() + _SILENCE_SECONDS
+        self._meddling.goes_unnoticed()
 
     def history_is_forgotten(self) -> None:
         """The API compacts, and all watches have to be opened again."""
@@ -114,9 +102,6 @@ class Troubles:
 
     def clock_jumps(self, whom: float, seconds: float) -> None:
         self._replica(whom).jump += seconds
-
-    def _later(self, seconds: float, callback: Callable[..., None], *given: object) -> None:
-        self._loop.call_later(seconds, callback, *given, context=self._owner.context)
 
     def _replica(self, whom: float) -> Replica:
         return self._replicas[int(whom * len(self._replicas))]

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from math import inf
 
 from .claimants import bound_members, groups, minimum
+from .meddling import Meddling
 from .server import EPOCH, SimulatedServer
 from .trees import Trees
-from .world import World
 
 _ON_THE_WAY_SECONDS = 60.0
 """From a decision to its last Binding, with every fault: what was asked of the API is asked again for half a minute."""
@@ -29,11 +29,11 @@ class Wholeness:
         excused: those of them that are not whole, for which somebody else is to blame.
     """
 
-    def __init__(self, server: SimulatedServer, world: World) -> None:
+    def __init__(self, server: SimulatedServer, meddling: Meddling) -> None:
         self.judged: set[str] = set()
         self.excused: set[str] = set()
         self._server = server
-        self._world = world
+        self._meddling = meddling
         self._whole: set[str] = set()
         self._begun: dict[str, float] = {}
 
@@ -89,8 +89,8 @@ class Wholeness:
 
     def _is_meddled_with(self, name: str, members_of: Sequence[str]) -> bool:
         """Whether somebody else is to blame: `members_of` are the groups of pods in it."""
-        touched = max((self._world.touched.get(each, -inf) for each in members_of), default=-inf)
+        touched = max((self._meddling.touched.get(each, -inf) for each in members_of), default=-inf)
         begun = self._begun.get(name)
-        if begun is None or any(each in self._world.given for each in members_of):
+        if begun is None or any(each in self._meddling.given for each in members_of):
             return touched > -inf
         return begun - _ON_THE_WAY_SECONDS <= touched

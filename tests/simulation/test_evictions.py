@@ -29,9 +29,9 @@ def stage() -> Iterator[Stage]:
     stage.world.carry_out(Act(0.0, "group_comes", ("gang", 2, False)))
     for number in range(2):
         stage.world.carry_out(Act(0.0, "member_comes", ("gang", number, 1000, False)))
-        stage.world._bind(f"gang-{number}", "node-0")
+        stage.world.pods.bind(f"gang-{number}", "node-0")
     for name, node in (("free", "node-0"), ("kept", "node-0"), ("other", "node-1")):
-        stage.world._bind(f"{name}-0", node)
+        stage.world.pods.bind(f"{name}-0", node)
     stage.go_on(10.0)
     stage.world.carry_out(Act(0.0, "pods_come", ("urgent", 1, 1000, "", True)))
     yield stage

@@ -37,22 +37,22 @@ def test_a_gang_heals_as_its_policy_says(policy: str, minimum: int, evicted: int
 def test_a_gang_that_goes_on_though_it_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Healer, "_mark", lambda self, key: None)
     stage = played("Restart", False)
-    assert [*unhealed(stage.server, stage.world)] == ["gang lost a member, and 2 of the others still run"]
+    assert [*unhealed(stage.server, stage.world.owners.losses)] == ["gang lost a member, and 2 of the others still run"]
 
 
 def test_a_gang_that_shrinks_below_its_quorum(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Healer, "_mark", lambda self, key: None)
     stage = played("Shrink", False, minimum=3)
-    assert [*unhealed(stage.server, stage.world)] == []
-    stage.world.owners_go()
+    assert [*unhealed(stage.server, stage.world.owners.losses)] == []
+    stage.world.owners.owners_go()
     stage.world.carry_out(Act(0.0, "member_is_lost", (0.0,)))
-    assert {*unhealed(stage.server, stage.world)} == {"gang lost a member, and 2 of the others still run"}
+    assert {*unhealed(stage.server, stage.world.owners.losses)} == {"gang lost a member, and 2 of the others still run"}
 
 
 def test_a_gang_with_a_budget_waits_for_it() -> None:
     stage = played("Restart", False, budget=True)
     assert stage.judge.tally.events["evictions refused"] > 0
-    assert [*unhealed(stage.server, stage.world)] == []
+    assert [*unhealed(stage.server, stage.world.owners.losses)] == []
 
 
 def test_a_gang_without_a_policy_does_not_heal() -> None:

@@ -41,7 +41,7 @@ def test_what_is_free_on_all_nodes_counts(stage: Stage, in_all: str, starts: boo
 
 def test_what_its_members_have_counts(stage: Stage) -> None:
     gang(stage, "8")
-    stage.world._bind("gang-0", "node-0")
+    stage.world.pods.bind("gang-0", "node-0")
     [claimant] = claimants(stage.server)
     assert Capacity(stage.server).takes(claimant)
 
@@ -60,7 +60,7 @@ def test_what_others_would_leave_counts_until_the_gang_has_started(stage: Stage,
     stage.world.carry_out(Act(0.0, "member_comes", ("gang", 2, 1000, False)))
     stage.world.carry_out(Act(0.0, "stranger_comes", ("stranger", 0.9, 4000)))
     for number in range(bound):
-        stage.world._bind(f"gang-{number}", "node-0")
+        stage.world.pods.bind(f"gang-{number}", "node-0")
     [claimant] = claimants(stage.server)
     without_the_stranger = Capacity(stage.server, counts=lambda pod: pod["metadata"]["name"] != "stranger")
     assert without_the_stranger.takes(claimant) is takes

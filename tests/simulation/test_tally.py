@@ -24,7 +24,7 @@ def stage() -> Iterator[Stage]:
 
 
 def bind(stage: Stage, number: int) -> None:
-    stage.world._bind(f"gang-{number}", "node-0")
+    stage.world.pods.bind(f"gang-{number}", "node-0")
     stage.judge.wholeness.bound("gang")
 
 
@@ -46,7 +46,7 @@ def test_a_group_is_excused_that_lost_a_member_while_it_was_bound(stage: Stage) 
 
 
 def test_a_group_is_not_excused_that_was_meddled_with_long_before(stage: Stage) -> None:
-    stage.world.touch("gang")
+    stage.world.meddling.touch("gang")
     stage.world.carry_out(Act(0.0, "pod_ends", (0.0,)))
     stage.go_on(100.0)
     stage.world.carry_out(Act(0.0, "member_comes", ("gang", 2, 500, False)))

@@ -27,7 +27,7 @@ def gang_on(stage: Stage, nodes: list[str], traits: Traits, native: bool = False
     stage.world.carry_out(Act(0.0, "group_comes", ("gang", 2, native, traits)))
     for number, node in enumerate(nodes):
         stage.world.carry_out(Act(0.0, "member_comes", ("gang", number, 500, native)))
-        stage.world._bind(f"gang-{number}", node)
+        stage.world.pods.bind(f"gang-{number}", node)
 
 
 @pytest.mark.parametrize("native", [False, True])

@@ -31,7 +31,7 @@ def stage() -> Iterator[Stage]:
 def bind(stage: Stage, groups: Sequence[str], node: str = "node-0") -> None:
     for group in groups:
         for number in range(2):
-            stage.world._bind(f"{group}-{number}", node)
+            stage.world.pods.bind(f"{group}-{number}", node)
             stage.judge.wholeness.bound(group)
 
 
@@ -52,7 +52,7 @@ def test_a_tree_that_starts_in_part_is_at_fault(stage: Stage, started: list[str]
 
 def test_a_tree_is_excused_that_lost_a_member_while_it_was_bound(stage: Stage) -> None:
     bind(stage, ["first"])
-    stage.world.touch("second")
+    stage.world.meddling.touch("second")
     assert [*stage.judge.wholeness.faults()] == []
     assert stage.judge.wholeness.excused == {"tree"}
 

@@ -1,0 +1,56 @@
+"""Meddling: which groups somebody outside changed or took members from. The judge excuses these, and counts them."""
+
+from __future__ import annotations
+
+from muster.operator.kube.informer import Timing
+from muster.sandbox.kinds import PODS
+from muster.sandbox.objects import Object
+
+from .loop import SimulatedLoop
+from .members import group_of
+from .server import SimulatedServer
+
+_SILENCE_SECONDS = Timing().silence
+
+
+class Meddling:
+    """What was done to the groups of a cluster.
+
+    Attributes:
+        touched: by a group's name, when somebody outside last took members from it or changed it, or until when that
+            may have gone unnoticed by a process whose watches were silent.
+        given: groups of which another scheduler bound a member.
+    """
+
+    def __init__(self, server: SimulatedServer, loop: SimulatedLoop) -> None:
+        self.touched: dict[str, float] = {}
+        self.given: set[str] = set()
+        self._server = server
+        self._loop = loop
+        self._unnoticed_until = 0.0
+
+    def touch(self, group: str) -> None:
+        """Somebody meddles with this group now."""
+        self.touched[group] = max(self._loop.time(), self._unnoticed_until)
+
+    def touch_group_of(self, pod: Object) -> None:
+        """Somebody meddles with the group of this pod, if it is in one."""
+        group = group_of(pod)
+        if group is not None:
+            self.touch(group)
+
+    def touch_those_on_their_way(self) -> None:
+        """Groups of which some members are bound and some are not: those may have been about to be, to what is gone."""
+        bound = {group_of(pod) for pod in self._server.objects(PODS) if pod["spec"].get("nodeName")}
+        for pod in self._server.objects(PODS):
+            if not pod["spec"].get("nodeName") and group_of(pod) in bound:
+                self.touch_group_of(pod)
+
+    def give(self, pod: Object) -> None:
+        """Another scheduler binds this pod."""
+        self.touch_group_of(pod)
+        self.given.add(group_of(pod) or "")
+
+    def goes_unnoticed(self) -> None:
+        """The watches of a process fall silent: what changes from now on it may not know for a while."""
+        self._unnoticed_until = self._loop.time() + _SILENCE_SECONDS

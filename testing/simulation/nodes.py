@@ -1,0 +1,93 @@
+"""Nodes as machines, administrators and drivers of devices make them: the acts of a history that concern nodes."""
+
+from __future__ import annotations
+
+from muster.framework.model.quantity import milli_value, nanos
+from muster.sandbox.kinds import NODES, PODS, RESOURCE_SLICES
+from muster.sandbox.objects import Object
+from muster.testing.builders import make_node
+
+from .acts import NODE_CPU, RACK, ZONE, one_among
+from .meddling import Meddling
+from .passing import AT_ONCE, NAMESPACE
+from .server import SimulatedServer
+
+
+class NodeActs:
+    """Carries out acts on nodes. What takes members from a group is written down in `meddling`."""
+
+    def __init__(self, server: SimulatedServer, meddling: Meddling) -> None:
+        self._server = server
+        self._store = server.store
+        self._meddling = meddling
+
+    def node_comes(self, name: str, zone: str) -> None:
+        """Every other node is in the first rack of its zone."""
+        rack = f"rack-{int(name.rpartition('-')[2]) % 2}"
+        self._store.create(NODES, make_node(name, cpu=f"{NODE_CPU}m").labels({ZONE: zone, RACK: rack}))
+
+    def node_goes(self, whom: float) -> None:
+        """With its pods, as in a cluster that has a pod collector."""
+        node = one_among(self._server.objects(NODES), whom)
+        if node is not None:
+            name = node["metadata"]["name"]
+            self._store.delete(NODES, name, options=AT_ONCE)
+            if self._store.find(RESOURCE_SLICES, name) is not None:
+                self._store.delete(RESOURCE_SLICES, name, options=AT_ONCE)
+            for pod in self._server.objects(PODS):
+                if pod["spec"].get("nodeName") == name:
+                    self._meddling.touch_group_of(pod)
+                    self._store.delete(PODS, pod["metadata"]["name"], namespace=NAMESPACE, options=AT_ONCE)
+            self._meddling.touch_those_on_their_way()
+
+    def node_is_cordoned(self, whom: float) -> None:
+        self._cordon(whom, True)
+
+    def node_is_uncordoned(self, whom: float) -> None:
+        self._cordon(whom, None)
+
+    def node_grows(self, whom: float, cpu: int) -> None:
+        """It offers more than it did."""
+        node = one_among(self._server.objects(NODES), whom)
+        if node is not None:
+            has = node["status"]["allocatable"]
+            more = {**has, "cpu": f"{milli_value(nanos(has['cpu'])) + cpu}m"}
+            self._store.replace_stored(NODES, node | {"status": {**node["status"], "allocatable": more}})
+
+    def devices_come(self, whom: float, many: int) -> None:
+        """A driver publishes the devices of a node."""
+        node = one_among(self._server.objects(NODES), whom)
+        if node is not None:
+            name = node["metadata"]["name"]
+            spec = {
+                "driver": "devices.example.com",
+                "nodeName": name,
+                "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+                "devices": [{"name": f"device-{number}"} for number in range(many)],
+            }
+            self._store.create(RESOURCE_SLICES, {"metadata": {"name": name}, "spec": spec})
+
+    def node_is_opened(self, name: str, pod: Object) -> None:
+        """Somebody uncordons it."""
+        self._change_node(name, "spec", {"unschedulable": None})
+
+    def node_moves_to(self, name: str, pod: Object) -> None:
+        """It comes to the zone that the pod asks for."""
+        node = self._store.get(NODES, name).obj
+        labels = {**node["metadata"]["labels"], ZONE: pod["spec"]["nodeSelector"][ZONE]}
+        self._change_node(name, "metadata", {"labels": labels})
+
+    def node_is_emptied(self, name: str, pod: Object) -> None:
+        """All of its pods go."""
+        for each in self._server.objects(PODS):
+            if each["spec"].get("nodeName") == name:
+                self._store.delete(PODS, each["metadata"]["name"], namespace=NAMESPACE, options=AT_ONCE)
+
+    def _cordon(self, whom: float, cordoned: bool | None) -> None:
+        node = one_among(self._server.objects(NODES), whom)
+        if node is not None:
+            self._change_node(node["metadata"]["name"], "spec", {"unschedulable": cordoned})
+
+    def _change_node(self, name: str, part: str, changes: Object) -> None:
+        node = self._store.get(NODES, name).obj
+        self._store.update(NODES, name, node | {part: {**node[part], **changes}})
