@@ -199,34 +199,36 @@ class DomainSearch:
     def within(self, topology: Topology, placed: Iterable[PodInfo]) -> Sequence[Rows | None] | Status:
         """Where a member that comes later may go: the domains that all placed members are in, the narrowest first.
 
-        All but the last are preferences. None stands for anywhere; a Status says that none can be named.
+        All but the last are preferences. None stands for anywhere; a Status says that none can be named. Without a
+        required level, members in slices still go to parts of the whole cluster.
         """
         holding = [*placed]
         taken = self._rows_of(holding)
         if not len(taken):
             return [None]
         found: list[Rows | None] = []
-        for depth in range(len(topology.levels), max(topology.required, 1) - 1, -1):
+        widest = topology.required if topology.slice_size else max(topology.required, 1)
+        for depth in range(len(topology.levels), widest - 1, -1):
             partition = self._partitions.of(topology.levels[:depth])
             only = _domains_at(partition, taken)
             if len(only) == 1 and NONE not in only:
                 found.append(self._beside_open_slices(topology, partition, partition.rows[only.pop()], holding))
             elif depth == topology.required:
                 return self._undetermined(partition, holding)
-        return found if topology.required else [*found, None]
+        return found if topology.required or topology.slice_size else [*found, None]
 
     def _beside_open_slices(
         self, topology: Topology, partition: Partition, rows: Rows, placed: Sequence[PodInfo]
     ) -> Rows:
-        """Of the rows of a domain those of parts in which a slice is not whole; all of them where there is none."""
+        """Of the rows of a domain those of parts in which a slice is not whole; of all parts where there is none."""
         if not topology.slice_size:
             return rows
         parts = self._partitions.of((*partition.keys, topology.slice_level))
         on = parts.numbers[self._rows_by_pod(placed)]
         is_open = np.bincount(on[on >= 0], minlength=len(parts)) % topology.slice_size > 0
-        numbers = parts.numbers[rows]
-        found = rows[(numbers >= 0) & is_open[numbers]]
-        return found if len(found) else rows
+        in_parts = rows[parts.numbers[rows] >= 0]
+        found = in_parts[is_open[parts.numbers[in_parts]]]
+        return found if len(found) else in_parts
 
     def _search_level(self, asked: _Asked[T], partition: Partition, only: int | None) -> Searched[T]:
         """`only` is the one domain that may be tried; None for all."""

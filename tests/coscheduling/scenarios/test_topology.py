@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable
 
+import pytest
+
 from tests.builders import make_node
 from tests.coscheduling.announced import word
 from tests.coscheduling.objects import GROUP_LABEL, make_member, make_members
@@ -277,6 +279,32 @@ async def test_slices_alone_may_be_anywhere(world: World) -> None:
     world.add(*make_members("g", 8))
     await world.settle()
     assert racks(world, "g") == {"r0": 4, "r2": 4}
+
+
+@pytest.mark.parametrize("preferred", [{}, {PREFERRED: ZONE}], ids=["no level", "a preferred level"])
+async def test_a_member_beyond_the_quorum_joins_the_open_slice_or_waits(
+    world: World, preferred: dict[str, str]
+) -> None:
+    add_racks(world, [3, 1], zone="a")
+    annotations = {name: SLICED[name] for name in SLICED if name != REQUIRED} | preferred
+    world.add_group("g", 3, annotations=annotations)
+    world.add(*make_members("g", 4))
+    await world.settle()
+    assert racks(world, "g") == {"ar0": 3}
+
+    world.delete("default/g-0")
+    await world.run(5)
+    assert racks(world, "g") == {"ar0": 3}
+
+
+async def test_a_member_that_begins_a_slice_goes_to_no_node_without_the_label(world: World) -> None:
+    add_racks(world, [2], zone="a")
+    world.add_nodes(make_node("bare", cpu="8").labels({ZONE: "a"}))
+    world.add_group("g", 2, annotations={**SLICED, "muster-scheduler.io/slice-size": "2"})
+    world.add(*make_members("g", 3))
+    await world.settle()
+
+    assert racks(world, "g") == {"ar0": 2}
 
 
 async def test_annotations_of_slices_that_mean_nothing_are_told(world: World) -> None:
