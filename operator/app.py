@@ -19,7 +19,7 @@ import uvloop
 
 from muster.operator.kube.transport import Transport
 from muster.operator.logs import ignore_kopfs_end, tell_of_loop
-from muster.operator.podgroups.admission import Admission, AdmissionServing
+from muster.operator.podgroups.admission import AdmissionOperator, AdmissionServing
 from muster.operator.process.descriptors import raise_descriptor_limit
 from muster.operator.process.group_controllers import group_controllers
 from muster.operator.process.kopf_login import KopfLogin
@@ -82,7 +82,7 @@ class PodGroupParts:
     """What the operator does for PodGroups: controllers of their statuses, and their admission if it is wanted."""
 
     controllers: Sequence[GroupWorker]
-    admission: Admission | None
+    admission: AdmissionOperator | None
 
     def start(self) -> None:
         """Begin."""
@@ -181,7 +181,7 @@ def _pod_groups(process: Process, connection: Connection, serving: Serving) -> P
     books = process.engine.books()
     judged = [kind for kind in process.groups if kind.judges and kind.plugin in books]
     if serving.admission is not None and judged:
-        admission = Admission(
+        admission = AdmissionOperator(
             serving.admission,
             judged,
             process.unfenced,

@@ -16,7 +16,7 @@ import click
 from rich.console import Console
 
 from muster.operator import app, logs
-from muster.operator.demo.cluster import Cluster, StoryError
+from muster.operator.demo.cluster import DemoCluster, StoryError
 from muster.operator.demo.story import tell
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import load_connection
@@ -109,7 +109,7 @@ async def _demo(console: Console, *, once: bool) -> None:
             try:
                 console.print(f"An embedded cluster of {_NODES} nodes with {_NODE_CPUS} cores each; Muster runs on it.")
                 async with Transport(connection) as transport:
-                    cluster = Cluster(
+                    cluster = DemoCluster(
                         ApiClient(transport), assembly.profiles[0].scheduler_name, patience=_PATIENCE_SECONDS
                     )
                     await _watching(scheduler, tell(cluster, console, node_cpus=_NODE_CPUS, nodes=_NODES))

@@ -21,7 +21,7 @@ from muster.operator.kube.errors import ApiError, Forbidden
 from . import candidates
 from .common import BadInputError, Target, bad_input, leader_options, target_options
 from .output import Output, emit, emit_lines, output_option
-from .rules import Choice, Rules, rules_options
+from .rules import ConfigurationOptions, EffectiveConfiguration, rules_options
 
 
 @click.command("explain")
@@ -50,7 +50,7 @@ def command(
     namespace: str | None,
     output: Output,
     batch: IO[bytes] | None,
-    choice: Choice,
+    choice: ConfigurationOptions,
 ) -> None:
     """Show why POD goes where it goes, or nowhere.
 
@@ -81,7 +81,12 @@ def _decide_cases(batch: IO[bytes]) -> None:
 
 
 def explain_pod(
-    connection: Connection, leader: Leader | None, pod: str, namespace: str, output: Output, rules: Rules
+    connection: Connection,
+    leader: Leader | None,
+    pod: str,
+    namespace: str,
+    output: Output,
+    rules: EffectiveConfiguration,
 ) -> None:
     """Explain one pod of the cluster; where that may not be read, tell what the leader decided about the pod last."""
     try:

@@ -14,7 +14,7 @@ import click
 from muster.framework.contract import GroupView
 from muster.operator.explain.groups import group_row, group_titles, resource_name
 from muster.operator.explain.layout import Columns
-from muster.operator.explain.reading import Document, Selected, follow_groups, list_groups, read_documents
+from muster.operator.explain.reading import GroupDocument, Selected, follow_groups, list_groups, read_documents
 from muster.operator.kube.errors import ApiError
 from muster.operator.podgroups.membership import GroupKinds
 from muster.plugins.catalog import group_kinds
@@ -68,7 +68,7 @@ def command(
         raise click.ClickException(str(error)) from error
 
 
-def _emit(documents: Sequence[Document], names: Sequence[str], output: Output, title: str) -> None:
+def _emit(documents: Sequence[GroupDocument], names: Sequence[str], output: Output, title: str) -> None:
     """Print groups as the API has them. Raises ClickException when a group that was named is not there."""
     items = [each.body for each in _named(documents, names, lambda document: document.name, title)]
     emit({"apiVersion": "v1", "kind": "List", "items": items}, output)

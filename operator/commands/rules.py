@@ -30,7 +30,7 @@ _no_extenders_option = click.option(
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class EffectiveConfiguration:
     """What is decided by, and why that may be another thing than the scheduler's own, "" where it is known to be."""
 
     assembly: Assembly
@@ -43,27 +43,27 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ConfigurationOptions:
     """What the user asked for: the configuration in a file, maybe without its extenders."""
 
     config: Path | None = None
     no_extenders: bool = False
 
-    def rules(self, leader: Leader | None = None, connection: Connection | None = None) -> Rules:
+    def rules(self, leader: Leader | None = None, connection: Connection | None = None) -> EffectiveConfiguration:
         """The rules. The leader is asked where no file is named; `connection` says as whom.
 
         Raises ConfigurationError for a file that is wrong, and OSError for one that cannot be read.
         """
         if self.config is not None:
-            return Rules(self._assembled(read_configuration(self.config)))
+            return EffectiveConfiguration(self._assembled(read_configuration(self.config)))
         if leader is None or connection is None:
             caution = f"{_BY_DEFAULT}: give --config, or --muster-url to ask the leader"
-            return Rules(self._assembled(read_configuration(None)), caution)
+            return EffectiveConfiguration(self._assembled(read_configuration(None)), caution)
         try:
-            return Rules(self._assembled(asyncio.run(ask_configuration(leader, connection))))
+            return EffectiveConfiguration(self._assembled(asyncio.run(ask_configuration(leader, connection))))
         except (ApiError, ConfigurationError) as error:
             caution = f"{_BY_DEFAULT}; the leader's cannot be used: {error}"
-            return Rules(self._assembled(read_configuration(None)), caution)
+            return EffectiveConfiguration(self._assembled(read_configuration(None)), caution)
 
     def _assembled(self, configuration: KubeSchedulerConfiguration) -> Assembly:
         assembly = assemble(configuration)
@@ -77,6 +77,6 @@ def rules_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def called(config: Path | None, no_extenders: bool, **rest: Any) -> None:
-        command(choice=Choice(config, no_extenders), **rest)
+        command(choice=ConfigurationOptions(config, no_extenders), **rest)
 
     return config_option(_no_extenders_option(called))

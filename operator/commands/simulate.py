@@ -20,7 +20,7 @@ from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate import evictions, starts
-from muster.operator.simulate.admission import Admission
+from muster.operator.simulate.admission import AdmissionObjects
 from muster.operator.simulate.evictions import Evicted
 from muster.operator.simulate.live import hearing_about, read_admission, read_cluster
 from muster.operator.simulate.manifests import ManifestError, Objects, read
@@ -30,7 +30,7 @@ from muster.operator.simulate.sources import texts
 
 from .common import BadInputError, Target, bad_input, leader_options, target_options
 from .output import Output, emit, emit_lines, output_option
-from .rules import Choice, rules_options
+from .rules import ConfigurationOptions, rules_options
 
 _DOES_NOT_FIT = 1
 _KUBERNETES_OWN = "default-scheduler"
@@ -79,7 +79,7 @@ def command(
     recursive: bool,
     dump: Path | None,
     output: Output,
-    choice: Choice,
+    choice: ConfigurationOptions,
 ) -> None:
     """Tell whether pods and PodGroups would fit, where each would go, and what is missing if they do not.
 
@@ -122,7 +122,7 @@ def _tell_of_other_schedulers(assembly: Assembly, wanted: Objects) -> None:
         click.echo(f"{pods} scheduler {name}; decided as if by profile {names[0]}", err=True)
 
 
-def _admission(source: Connection | Objects) -> Admission:
+def _admission(source: Connection | Objects) -> AdmissionObjects:
     """What new pods are completed by. Raises ClickException."""
     if isinstance(source, Objects):
         return source.admission
@@ -132,8 +132,10 @@ def _admission(source: Connection | Objects) -> Admission:
         raise click.ClickException(str(error)) from error
 
 
-def _read(assembly: Assembly, *names: str, recursive: bool = False, admission: Admission | None = None) -> Objects:
-    found, whole = Objects(admission=admission or Admission()), bool(assembly.configuration.extenders)
+def _read(
+    assembly: Assembly, *names: str, recursive: bool = False, admission: AdmissionObjects | None = None
+) -> Objects:
+    found, whole = Objects(admission=admission or AdmissionObjects()), bool(assembly.configuration.extenders)
     groups = assembly.groups
     try:
         for name in names:

@@ -18,12 +18,12 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.kube.transport import Transport
 from muster.operator.serving import ListenError, Server
 from muster.operator.web.following import Asked, Following
-from muster.operator.web.routes import Pages, Time
+from muster.operator.web.routes import Clocks, Pages
 from muster.operator.web.safety import KEY, only_with
 
 from . import candidates
 from .common import BadInputError, Target, bad_input, leader_options, target_options
-from .rules import Choice, rules_options
+from .rules import ConfigurationOptions, rules_options
 
 _HOST = "127.0.0.1"
 _KEY_BYTES = 16
@@ -41,7 +41,9 @@ _KEY_BYTES = 16
 @rules_options
 @target_options
 @leader_options
-def command(target: Target, leader: Leader | None, port: int, namespace: str | None, choice: Choice) -> None:
+def command(
+    target: Target, leader: Leader | None, port: int, namespace: str | None, choice: ConfigurationOptions
+) -> None:
     """Serve pages on 127.0.0.1 until Ctrl-C: who waits and why, where there is room, what changed.
 
     They show what your kubeconfig may read, and follow it. Nothing is written. Open the address that is printed: its
@@ -71,7 +73,7 @@ async def _serve(asked: Asked, port: int) -> None:
     async with AsyncExitStack() as stack:
         transport = await stack.enter_async_context(Transport(asked.connection))
         cluster = Following(asked, ApiClient(transport))
-        pages = Pages(cluster, time=Time(wall=time.time, timer=time.monotonic), about=_about(asked))
+        pages = Pages(cluster, time=Clocks(wall=time.time, timer=time.monotonic), about=_about(asked))
         server = Server(pages.application([only_with(key)]), host=_HOST, port=port, tls=None)
         chosen = await server.start()
         stack.push_async_callback(server.stop)

@@ -27,7 +27,7 @@ from . import candidates
 from .common import BadInputError, Target, bad_input, leader_options, target_options
 from .explain import explain_pod
 from .output import Output, emit, emit_lines, output_option
-from .rules import Choice, Rules, rules_options
+from .rules import ConfigurationOptions, EffectiveConfiguration, rules_options
 
 _POD = ("po", "pod", "pods")
 _KIND_AND_NAME = 2
@@ -58,7 +58,7 @@ def command(
     words: Sequence[str],
     namespace: str | None,
     output: Output,
-    choice: Choice,
+    choice: ConfigurationOptions,
 ) -> None:
     """Show what a pod, a PodGroup or a CompositePodGroup waits for.
 
@@ -91,7 +91,7 @@ class _Asked:
     namespace: str
     name: str
     output: Output
-    rules: Rules
+    rules: EffectiveConfiguration
 
 
 def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:

@@ -23,7 +23,7 @@ class StoryError(Exception):
     """Something that the story tells did not happen; the text says what."""
 
 
-class Cluster:
+class DemoCluster:
     """Pods and PodGroups in the namespace `default`, through the API."""
 
     def __init__(self, client: ApiClient, scheduler_name: str, *, patience: float) -> None:

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
-from .cluster import Cluster, StoryError
+from .cluster import DemoCluster, StoryError
 
 _PLAIN = [f"web-{number}" for number in range(20)]
 _GANG = [f"train-{number}" for number in range(8)]
 _GANG_SIZE = len(_GANG)
 
 
-async def tell(cluster: Cluster, console: Console, *, node_cpus: int, nodes: int) -> None:
+async def tell(cluster: DemoCluster, console: Console, *, node_cpus: int, nodes: int) -> None:
     """Tell it on a cluster of `nodes` empty nodes with `node_cpus` cores each.
 
     Raises StoryError for the first thing that did not happen.
@@ -30,7 +30,7 @@ async def tell(cluster: Cluster, console: Console, *, node_cpus: int, nodes: int
     await _room_made(cluster, console, fillers, big)
 
 
-async def _plain_pods(cluster: Cluster, console: Console) -> None:
+async def _plain_pods(cluster: DemoCluster, console: Console) -> None:
     console.rule("1. Plain pods")
     console.print(f"{len(_PLAIN)} pods with [bold]schedulerName: muster[/bold] …")
     began = time.monotonic()
@@ -38,7 +38,7 @@ async def _plain_pods(cluster: Cluster, console: Console) -> None:
     _show(console, await cluster.wait_bound(_PLAIN), began)
 
 
-async def _gang_that_fits(cluster: Cluster, console: Console) -> None:
+async def _gang_that_fits(cluster: DemoCluster, console: Console) -> None:
     console.rule("2. A gang")
     console.print(f"PodGroup [bold]train[/bold] needs {_GANG_SIZE} pods. The first {_GANG_SIZE - 1} come …")
     await cluster.create_group("train", min_member=_GANG_SIZE)
@@ -51,7 +51,7 @@ async def _gang_that_fits(cluster: Cluster, console: Console) -> None:
     _show(console, await cluster.wait_bound(_GANG), began)
 
 
-async def _fill(cluster: Cluster, console: Console, *, node_cpus: int, nodes: int) -> list[str]:
+async def _fill(cluster: DemoCluster, console: Console, *, node_cpus: int, nodes: int) -> list[str]:
     """Pods that leave no node with all of its cores free."""
     console.rule("3. A gang that does not fit")
     fillers = [f"batch-{number}" for number in range(nodes)]
@@ -62,7 +62,7 @@ async def _fill(cluster: Cluster, console: Console, *, node_cpus: int, nodes: in
     return fillers
 
 
-async def _gang_that_does_not_fit(cluster: Cluster, console: Console, *, node_cpus: int) -> list[str]:
+async def _gang_that_does_not_fit(cluster: DemoCluster, console: Console, *, node_cpus: int) -> list[str]:
     big = [f"big-{number}" for number in range(_GANG_SIZE)]
     console.print(f"PodGroup [bold]big[/bold] needs {_GANG_SIZE} pods of {node_cpus} cores each, whole nodes:")
     await cluster.create_group("big", min_member=_GANG_SIZE)
@@ -76,7 +76,7 @@ async def _gang_that_does_not_fit(cluster: Cluster, console: Console, *, node_cp
     return big
 
 
-async def _room_made(cluster: Cluster, console: Console, fillers: Sequence[str], big: Sequence[str]) -> None:
+async def _room_made(cluster: DemoCluster, console: Console, fillers: Sequence[str], big: Sequence[str]) -> None:
     console.rule("4. Room is made")
     console.print("The batch pods end …")
     began = time.monotonic()
@@ -84,7 +84,7 @@ async def _room_made(cluster: Cluster, console: Console, fillers: Sequence[str],
     _show(console, await cluster.wait_bound(big), began)
 
 
-async def _expect_none_bound(cluster: Cluster, names: Sequence[str]) -> None:
+async def _expect_none_bound(cluster: DemoCluster, names: Sequence[str]) -> None:
     bound = [name for name, node in (await cluster.nodes_of(names)).items() if node]
     if bound:
         raise StoryError(f"pods {', '.join(bound)} were bound without their gang")

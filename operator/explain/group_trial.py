@@ -17,12 +17,12 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import quantity
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate import evictions, starts
-from muster.operator.simulate.endings import Ending, endings
+from muster.operator.simulate.endings import RequiredEnding, endings
 from muster.operator.simulate.endings import told as endings_told
 from muster.operator.simulate.evictions import Evicted
 from muster.operator.simulate.extenders import NOBODY, Hearing
 from muster.operator.simulate.manifests import Objects
-from muster.operator.simulate.rehearsal import Placement, Rehearsal, Tried
+from muster.operator.simulate.rehearsal import Placement, Rehearsal, RehearsalResult
 from muster.operator.simulate.shortfall import Shortfall, shortfall
 
 from .standing import decided_with, standing
@@ -92,7 +92,7 @@ class TriedGroup:
     nodes: tuple[Saturated, ...]
     lack: Lack | None
     help: Shortfall | None
-    ending: Sequence[Ending]
+    ending: Sequence[RequiredEnding]
     starts: Sequence[Start]
     place: int
     ahead: tuple[str, ...]
@@ -195,13 +195,13 @@ def _fewest(part: Part, groups: Collection[str], waiting: Sequence[Placement]) -
     return [member for *_, some in found[: part.needed] for member in some] if len(found) >= part.needed else None
 
 
-def _is_full(assembly: Assembly, tried: Tried) -> bool:
+def _is_full(assembly: Assembly, tried: RehearsalResult) -> bool:
     """Whether a plugin that counts capacity turned a node down."""
     registry = assembly.registry
     return any(issubclass(registry.get(each.plugin, Plugin), CapacityPlugin) for each in tried.reasons.values())
 
 
-def _lack(lacking: Sequence[PodInfo], tried: Tried, missing: int) -> Lack | None:
+def _lack(lacking: Sequence[PodInfo], tried: RehearsalResult, missing: int) -> Lack | None:
     """What `missing` members together need beyond what they find; the next of them stands for those like it."""
     blocked = next((pod for pod in lacking if pod.key == tried.blocked), None)
     if blocked is None:

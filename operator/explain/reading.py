@@ -63,7 +63,7 @@ _EVERYONE = Selected()
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class GroupDocument:
     """A group as the API has it."""
 
     name: str
@@ -71,9 +71,9 @@ class Document:
     body: dict[str, msgspec.Raw]
 
 
-async def read_documents(connection: Connection, kinds: GroupKinds, selected: Selected) -> list[Document]:
+async def read_documents(connection: Connection, kinds: GroupKinds, selected: Selected) -> list[GroupDocument]:
     """The groups by namespace and name. Raises ApiError."""
-    documents: list[Document] = []
+    documents: list[GroupDocument] = []
     async with Transport(connection) as transport:
         client = ApiClient(transport)
         first, *others = kinds
@@ -88,18 +88,18 @@ async def read_documents(connection: Connection, kinds: GroupKinds, selected: Se
     return sorted(documents, key=lambda each: (each.namespace, each.name))
 
 
-async def _documents(client: ApiClient, kind: GroupKind[Any], selected: Selected) -> list[Document]:
+async def _documents(client: ApiClient, kind: GroupKind[Any], selected: Selected) -> list[GroupDocument]:
     found = await list_raw(client, selected.groups(kind).path, label_selector=selected.label_selector)
     return [_document(raw, kind.objects) for raw in found]
 
 
-def _document(raw: msgspec.Raw, kind: WatchedKind) -> Document:
+def _document(raw: msgspec.Raw, kind: WatchedKind) -> GroupDocument:
     """An item of a list, which the API leaves without version and kind where they are its own."""
     versioned = {"apiVersion": kind.api_version, "kind": kind.name}
     body = {name: msgspec.Raw(msgspec.json.encode(text)) for name, text in versioned.items()}
     body |= msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
     meta = msgspec.json.decode(raw, type=kind.type).metadata
-    return Document(meta.name, meta.namespace, body)
+    return GroupDocument(meta.name, meta.namespace, body)
 
 
 async def read_group(connection: Connection, namespace: str, name: str, kinds: Sequence[GroupKind[Any]]) -> GroupView:

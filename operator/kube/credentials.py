@@ -20,7 +20,7 @@ from multidict import CIMultiDict
 
 from .auth import Auth, Headers, PluginAuth, StaticAuth, TokenFileAuth, with_bearer
 from .errors import CredentialsError
-from .kubeconfig import Cluster, Origin, Resolved, User, kubeconfig_paths, resolve
+from .kubeconfig import KubeconfigCluster, Origin, Resolved, User, kubeconfig_paths, resolve
 from .plugins import ExecIssuer, OidcIssuer, exec_cluster_info
 from .proxy import Proxy, parse_proxy, proxy_from_environment
 from .tls import ClientTls
@@ -164,7 +164,7 @@ def _from_kubeconfig(chosen: Resolved, environ: Mapping[str, str]) -> Connection
     )
 
 
-def _server_url(cluster: Cluster, origin: Origin) -> str:
+def _server_url(cluster: KubeconfigCluster, origin: Origin) -> str:
     if not cluster.server:
         raise origin.complain("server is not set")
     server = cluster.server
@@ -193,7 +193,7 @@ def _without_login(server: str) -> tuple[str, Headers]:
     return shown, _with_basic(CIMultiDict(), unquote(parts.username), unquote(parts.password or ""))
 
 
-def _authority(cluster: Cluster, origin: Origin) -> bytes | None:
+def _authority(cluster: KubeconfigCluster, origin: Origin) -> bytes | None:
     named = bool(cluster.certificate_authority or cluster.certificate_authority_data)
     if cluster.insecure_skip_tls_verify:
         if named:

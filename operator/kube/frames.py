@@ -25,7 +25,7 @@ class GarbageError(Exception):
     """These bytes are not what an API server sends: the stream or the list cannot be trusted any further."""
 
 
-class Change(msgspec.Struct, Generic[T], gc=False):
+class WatchChange(msgspec.Struct, Generic[T], gc=False):
     """ADDED, MODIFIED or DELETED, and the object as it now is (or last was). Decoded straight off the wire."""
 
     type: str
@@ -56,7 +56,7 @@ class Unreadable:
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
+class ListPage(Generic[T]):
     """One page of a list."""
 
     items: list[T]
@@ -112,23 +112,23 @@ class Decoder(Generic[T]):
     """Decodes lists and frames of objects of one type."""
 
     def __init__(self, kind: type[T]) -> None:
-        frame: Any = Change
+        frame: Any = WatchChange
         page: Any = _List
         self._frame = msgspec.json.Decoder(frame[kind]).decode
         self._page = msgspec.json.Decoder(page[kind]).decode
         self._object = msgspec.json.Decoder(kind).decode
 
-    def frame(self, line: bytes) -> Change[T] | Bookmark | StreamError | Unreadable:
+    def frame(self, line: bytes) -> WatchChange[T] | Bookmark | StreamError | Unreadable:
         """What one line of a watch says. Raises GarbageError when it says nothing."""
         try:
-            change: Change[T] = self._frame(line)
+            change: WatchChange[T] = self._frame(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             return _second_look(line, error)
         if change.type in _CHANGES:
             return change
         return _second_look(line, None)
 
-    def page(self, body: bytes) -> Page[T]:
+    def page(self, body: bytes) -> ListPage[T]:
         """One page of a list. Raises GarbageError when it is not a list at all."""
         unreadable: list[Unreadable] = []
         try:
@@ -140,7 +140,7 @@ class Decoder(Generic[T]):
                 items = [item for raw in decoded.items or () if (item := self._item(raw, unreadable)) is not None]
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise GarbageError(f"not a list: {error}") from error
-        return Page(items, unreadable, decoded.metadata.resource_version, decoded.metadata.next_page)
+        return ListPage(items, unreadable, decoded.metadata.resource_version, decoded.metadata.next_page)
 
     def _item(self, raw: msgspec.Raw, unreadable: list[Unreadable]) -> T | None:
         try:

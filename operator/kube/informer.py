@@ -27,8 +27,8 @@ from muster.framework.contract.handle import HasMetadata
 
 from .backoff import Backoff, BackoffRule
 from .errors import ApiError, Gone, NotFound, Rejected, TimedOut, TooManyRequests
-from .frames import Bookmark, Change, Decoder, GarbageError, Lines, Page, StreamError, Unreadable
-from .store import Handler, Store
+from .frames import Bookmark, Decoder, GarbageError, Lines, ListPage, StreamError, Unreadable, WatchChange
+from .store import ResourceEventHandler, Store
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
@@ -88,7 +88,7 @@ class Timing:
     silence: float = 150.0
 
 
-class Phase(StrEnum):
+class InformerPhase(StrEnum):
     """What an informer is doing."""
 
     LISTING = "listing"
@@ -101,7 +101,7 @@ class Phase(StrEnum):
 class InformerStatus:
     """For readiness and people: the phase, and the failure that has not been overcome yet."""
 
-    phase: Phase
+    phase: InformerPhase
     error: Exception | None = None
 
 
@@ -126,7 +126,7 @@ class Informer(Generic[T]):
         self,
         client: ApiClient,
         resource: Listed[T],
-        handler: Handler[T],
+        handler: ResourceEventHandler[T],
         *,
         timing: Timing | None = None,
         optional: bool = False,
@@ -148,7 +148,7 @@ class Informer(Generic[T]):
         self._outdated = False
         self._refreshed = asyncio.Event()
         self.synced = asyncio.Event()
-        self.status = InformerStatus(Phase.LISTING)
+        self.status = InformerStatus(InformerPhase.LISTING)
 
     def get(self, key: str) -> T | None:
         """The object with this `namespace/name` (or name, when not namespaced)."""
@@ -181,9 +181,9 @@ class Informer(Generic[T]):
         """List, if that is needed, and follow one watch; or find out what to do about what went wrong."""
         try:
             if self._resume_at is None:
-                self._enter(Phase.LISTING)
+                self._enter(InformerPhase.LISTING)
                 await self._list()
-            self._enter(Phase.WATCHING)
+            self._enter(InformerPhase.WATCHING)
             await self._watch(self._resume_at)
         except (ApiError, GarbageError, _EndedEarly, _StreamFailed) as error:
             await self._recover(error)
@@ -225,7 +225,7 @@ class Informer(Generic[T]):
             log.info("%s: synced, %d objects", self._resource.name, len(items))
             self.synced.set()
 
-    async def _page(self, continued: str) -> Page[T]:
+    async def _page(self, continued: str) -> ListPage[T]:
         """One page of the list: the first, or the one that the page before it named."""
         params = {**self._selectors(), "limit": str(PAGE_SIZE)}
         if continued:
@@ -288,13 +288,13 @@ class Informer(Generic[T]):
             self._act(frame)
             yield
 
-    def _act(self, frame: Change[T] | Bookmark | StreamError | Unreadable) -> None:
+    def _act(self, frame: WatchChange[T] | Bookmark | StreamError | Unreadable) -> None:
         match frame:
-            case Change(type="DELETED", object=obj):
+            case WatchChange(type="DELETED", object=obj):
                 self._store.remove(obj.metadata.key, obj)
                 self._told_unreadable.pop(obj.metadata.key, None)
                 self._resume_at = obj.metadata.resource_version
-            case Change(object=obj):
+            case WatchChange(object=obj):
                 self._store.put(obj)
                 self._resume_at = obj.metadata.resource_version
             case Bookmark(resource_version=version):
@@ -331,7 +331,7 @@ class Informer(Generic[T]):
             log.error("%s: %s is not readable, its change is left out: %s", self._resource.name, key, item.problem)
         return key
 
-    def _enter(self, phase: Phase) -> None:
+    def _enter(self, phase: InformerPhase) -> None:
         self.status = InformerStatus(phase, self.status.error)
 
     def _progress(self) -> None:
@@ -343,7 +343,7 @@ class Informer(Generic[T]):
         self._backoff.reset()
         if self.status.error is not None:
             log.info("%s: works again", self._resource.name)
-            self.status = InformerStatus(Phase.WATCHING)
+            self.status = InformerStatus(InformerPhase.WATCHING)
 
     async def _recover(self, error: Exception) -> None:
         """Decide where to go on after a failure, and wait until then."""
@@ -358,7 +358,7 @@ class Informer(Generic[T]):
         if not _same(error, self.status.error):
             usual = self._optional and isinstance(error, NotFound)
             log.log(logging.INFO if usual else logging.WARNING, "%s: %s", self._resource.name, error)
-        self.status = InformerStatus(Phase.WAITING, error)
+        self.status = InformerStatus(InformerPhase.WAITING, error)
         asked = error.retry_after if isinstance(error, ApiError) else None
         await self._timing.sleep(self._backoff.delay() if asked is None else max(asked, self._timing.backoff.base))
 

@@ -30,7 +30,7 @@ class _Hidden(msgspec.Struct, rename="kebab", frozen=True):
         return f"<{type(self).__name__}>"
 
 
-class Cluster(_Hidden, frozen=True):
+class KubeconfigCluster(_Hidden, frozen=True):
     """`clusters[].cluster`: where the API server is and how to know it."""
 
     server: str = ""
@@ -96,7 +96,7 @@ class Context(msgspec.Struct, frozen=True):
 
 class _NamedCluster(msgspec.Struct, frozen=True):
     name: str
-    cluster: Cluster = Cluster()
+    cluster: KubeconfigCluster = KubeconfigCluster()
 
 
 class _NamedUser(msgspec.Struct, frozen=True):
@@ -140,7 +140,7 @@ class Resolved:
     """One context with the cluster and user it names."""
 
     namespace: str
-    cluster: Cluster
+    cluster: KubeconfigCluster
     cluster_origin: Origin
     user: User
     user_origin: Origin
@@ -170,7 +170,7 @@ def resolve(paths: Sequence[Path], *, context: str | None = None) -> Resolved:
     """
     where = ", ".join(str(path) for path in paths)
     contexts: dict[str, tuple[Context, Path]] = {}
-    clusters: dict[str, tuple[Cluster, Path]] = {}
+    clusters: dict[str, tuple[KubeconfigCluster, Path]] = {}
     users: dict[str, tuple[User, Path]] = {}
     current = ""
     for path in paths:

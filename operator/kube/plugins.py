@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .errors import CredentialsError
-    from .kubeconfig import AuthProvider, Cluster, ExecPlugin, Origin
+    from .kubeconfig import AuthProvider, ExecPlugin, KubeconfigCluster, Origin
 
 _CLUSTER_EXTENSION = "client.authentication.k8s.io/exec"
 _OIDC_PERIOD = 60.0
@@ -172,7 +172,7 @@ class OidcIssuer:
         return Issued(headers, self._wall_clock() + _OIDC_PERIOD)
 
 
-def exec_cluster_info(cluster: Cluster, *, authority: bytes | None) -> dict[str, Any]:
+def exec_cluster_info(cluster: KubeconfigCluster, *, authority: bytes | None) -> dict[str, Any]:
     """What an exec plugin that asks for cluster information is told."""
     info: dict[str, Any] = {"server": cluster.server}
     if cluster.tls_server_name:

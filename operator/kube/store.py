@@ -21,7 +21,7 @@ T_contra = TypeVar("T_contra", bound=HasMetadata, contravariant=True)
 log = logging.getLogger(__name__)
 
 
-class Handler(Protocol[T_contra]):
+class ResourceEventHandler(Protocol[T_contra]):
     """Who wants to know. Called in order, one at a time, on the event loop; must not block.
 
     What it raises is logged as the bug it is, and the next change is told all the same.
@@ -43,7 +43,7 @@ class Handler(Protocol[T_contra]):
 class Store(Generic[T]):
     """Objects by `namespace/name`, with a handler that hears of each change after it is in the store."""
 
-    def __init__(self, handler: Handler[T]) -> None:
+    def __init__(self, handler: ResourceEventHandler[T]) -> None:
         self._handler = handler
         self._objects: dict[str, T] = {}
 

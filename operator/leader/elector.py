@@ -24,7 +24,7 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.kube.errors import ApiError, NotFound
 from muster.operator.kube.transport import Reply
 
-from .record import Lease, LeaseMeta, Observed, released, taken
+from .record import Lease, LeaseMeta, ObservedLease, released, taken
 
 log = logging.getLogger(__name__)
 
@@ -55,8 +55,8 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Time:
-    """Time and chance, as the elector meets them; tests inject others."""
+class ElectionClock:
+    """The time and the randomness of the elector; tests inject others."""
 
     now: Callable[[], float] = time.monotonic
     wall: Callable[[], float] = time.time
@@ -118,12 +118,12 @@ class Elector:
         elected: set once the lease was acquired.
     """
 
-    def __init__(self, terms: Terms, client: ApiClient, time: Time | None = None) -> None:
+    def __init__(self, terms: Terms, client: ApiClient, time: ElectionClock | None = None) -> None:
         self._terms = terms
         self.name = terms.name
         self._client = client
-        self._time = time or Time()
-        self._observed = Observed()
+        self._time = time or ElectionClock()
+        self._observed = ObservedLease()
         self._renewed: float | None = None
         self.elected = asyncio.Event()
 

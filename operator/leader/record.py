@@ -44,7 +44,7 @@ class Lease(msgspec.Struct, rename="camel"):
 
 
 @dataclass(slots=True)
-class Observed:
+class ObservedLease:
     """The lease as last seen, and when it was first seen like that (monotonic seconds)."""
 
     spec: LeaseSpec = field(default_factory=LeaseSpec)

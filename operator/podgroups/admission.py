@@ -52,7 +52,7 @@ class AdmissionServing:
     authority: Path | None = None
 
 
-class Admission:
+class AdmissionOperator:
     """Keeps a kopf operator running that validates PodGroups.
 
     It is an operator of its own, beside the one that runs the process, for two reasons. kopf ends as a whole when one

@@ -26,7 +26,7 @@ from muster.framework.groups.reporting import Notice
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.errors import ApiError, Conflict, NotFound
 from muster.operator.kube.frames import Decoder, GarbageError
-from muster.operator.kube.informer import Informer, InformerStatus, Phase
+from muster.operator.kube.informer import Informer, InformerPhase, InformerStatus
 
 from .ended_pods import EndedPod
 from .events import event_of
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 2.0
 _RETRY_SECONDS = 10.0
-_FOLLOWING = InformerStatus(Phase.WATCHING)
+_FOLLOWING = InformerStatus(InformerPhase.WATCHING)
 """That of a watch which has listed all there is and goes on from there."""
 
 

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 _LEADING_POLL_SECONDS = 1.0
 
 
-class EventRecorder(Protocol):
+class EventWriter(Protocol):
     """Who writes Events, see `kube.events`. Never blocks."""
 
     def record(self, key: EventKey) -> None:
@@ -48,7 +48,7 @@ class WorkerPorts:
     """
 
     client: ApiClient
-    recorder: EventRecorder
+    recorder: EventWriter
     clock: Clock
     leading: Callable[[], bool]
     synced: Collection[asyncio.Event] = ()

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from muster.operator.kube.events import Ambient
 from muster.operator.kube.informer import Timing
-from muster.operator.leader.elector import Time
+from muster.operator.leader.elector import ElectionClock
 
 from .clock import LoopClock
 
@@ -52,9 +52,9 @@ class Machine:
         """As informers want it."""
         return Timing(random=self.random, clock=self.now)
 
-    def election(self) -> Time:
+    def election(self) -> ElectionClock:
         """As an elector wants it."""
-        return Time(now=self.now, wall=self.wall, random=self.random)
+        return ElectionClock(now=self.now, wall=self.wall, random=self.random)
 
     def ambient(self) -> Ambient:
         """As the recorder of events wants it."""

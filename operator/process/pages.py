@@ -14,7 +14,7 @@ from muster.framework.scheduler.reports import LastDecision
 from muster.operator.metrics.exposition import blocks, registry_of
 from muster.operator.metrics.pod_resources import pod_resource_blocks
 from muster.operator.metrics.state import State, StateMetrics
-from muster.operator.serving import Sources, Unknown, application
+from muster.operator.serving import PageSources, Unknown, application
 from muster.operator.versions import KUBERNETES, own, python
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def pages(
     )
     registry = registry_of(process.metrics, StateMetrics(state), process.process_metrics)
 
-    sources = Sources(
+    sources = PageSources(
         livez={"ping": lambda: None, "scheduling": process.stands},
         healthz={"leaderElection": leadership.trouble},
         readyz={

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from muster.framework.metrics import SchedulerMetrics
     from muster.framework.scheduler.engine import Engine
     from muster.operator.kube.client import ApiClient
-    from muster.operator.kube.store import Handler
+    from muster.operator.kube.store import ResourceEventHandler
 
 T_contra = TypeVar("T_contra", contravariant=True, bound="HasMetadata")
 
@@ -136,7 +136,7 @@ class Timed(Generic[T_contra]):
     """
 
     def __init__(
-        self, handler: Handler[T_contra], kind: str, metrics: SchedulerMetrics, now: Callable[[], float]
+        self, handler: ResourceEventHandler[T_contra], kind: str, metrics: SchedulerMetrics, now: Callable[[], float]
     ) -> None:
         self._handler = handler
         self._add, self._update, self._delete = f"{kind}Add", f"{kind}Update", f"{kind}Delete"

@@ -57,23 +57,23 @@ class OfObject(Event, frozen=True):
     object: msgspec.Raw
 
 
-class Added(OfObject, frozen=True, tag="added"):
+class ObjectAdded(OfObject, frozen=True, tag="added"):
     """An object was seen for the first time."""
 
 
-class Changed(OfObject, frozen=True, tag="changed"):
+class ObjectChanged(OfObject, frozen=True, tag="changed"):
     """An object changed."""
 
 
-class Gone(OfObject, frozen=True, tag="gone"):
+class ObjectGone(OfObject, frozen=True, tag="gone"):
     """An object is gone."""
 
 
-class Known(OfObject, frozen=True, tag="known"):
+class ObjectKnown(OfObject, frozen=True, tag="known"):
     """An object that was known when the file began, though the recording had begun before."""
 
 
-class Ending(msgspec.Struct, frozen=True, omit_defaults=True):
+class MemberEnding(msgspec.Struct, frozen=True, omit_defaults=True):
     """A member of a group that has ended."""
 
     pod_group: str = msgspec.field(name="podGroup")
@@ -92,8 +92,8 @@ class MemberEnded(Event, frozen=True, tag="memberEnded"):
     at: float
     books: str
     uid: str
-    was: Ending | None = None
-    now: Ending | None = None
+    was: MemberEnding | None = None
+    now: MemberEnding | None = None
 
 
 class Flushed(Event, frozen=True, tag="flushed"):
@@ -212,10 +212,10 @@ class Ended(Event, frozen=True, tag="ended"):
 Decision = Decided | GroupDecided
 AnyEvent = (
     Began
-    | Added
-    | Changed
-    | Gone
-    | Known
+    | ObjectAdded
+    | ObjectChanged
+    | ObjectGone
+    | ObjectKnown
     | MemberEnded
     | Flushed
     | Stepped

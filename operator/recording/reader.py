@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from .events import FORMAT, AnyEvent, Began, Ended, Known
+from .events import FORMAT, AnyEvent, Began, Ended, ObjectKnown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ class Recording:
         """All that follows the head. Raises RecordingError for a broken line, when it comes to that."""
         for path in self._paths:
             for event in self._of(path):
-                if path is self._paths[0] or not isinstance(event, Known):
+                if path is self._paths[0] or not isinstance(event, ObjectKnown):
                     yield event
 
     def lines(self) -> Iterator[bytes]:

@@ -14,7 +14,19 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from .calls import RecordedApi, RecordedBinder
 from .decisions import DecisionListener
-from .events import Added, Changed, Ended, Ending, Expired, Flushed, Gone, MemberEnded, Stepped, TaskWentOn, TimerEnded
+from .events import (
+    Ended,
+    Expired,
+    Flushed,
+    MemberEnded,
+    MemberEnding,
+    ObjectAdded,
+    ObjectChanged,
+    ObjectGone,
+    Stepped,
+    TaskWentOn,
+    TimerEnded,
+)
 from .tasks import Task, Tasks
 
 if TYPE_CHECKING:
@@ -83,7 +95,7 @@ class Recorder:
 
     def _ended_members(self, plugin: str, follow: FollowEnded) -> FollowEnded:
         def followed(uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
-            was, now = (None if member is None else Ending(*member) for member in (old, new))
+            was, now = (None if member is None else MemberEnding(*member) for member in (old, new))
             self.tell(MemberEnded(self.now(), plugin, uid, was, now))
             follow(uid, old, new)
 
@@ -166,15 +178,15 @@ class _Told:
         self._handler = handler
 
     def on_add(self, obj: Any) -> None:
-        self._recorder.tell(Added(self._recorder.now(), self._kind, obj))
+        self._recorder.tell(ObjectAdded(self._recorder.now(), self._kind, obj))
         self._handler.on_add(obj)
 
     def on_update(self, old: Any, new: Any) -> None:
-        self._recorder.tell(Changed(self._recorder.now(), self._kind, new))
+        self._recorder.tell(ObjectChanged(self._recorder.now(), self._kind, new))
         self._handler.on_update(old, new)
 
     def on_delete(self, obj: Any) -> None:
-        self._recorder.tell(Gone(self._recorder.now(), self._kind, obj))
+        self._recorder.tell(ObjectGone(self._recorder.now(), self._kind, obj))
         self._handler.on_delete(obj)
 
 

@@ -30,16 +30,16 @@ from .events import (
     Decided,
     Expired,
     Flushed,
-    Gone,
     GroupDecided,
     MemberEnded,
+    ObjectGone,
     OfObject,
     Stepped,
     TaskWentOn,
     TimerEnded,
 )
 from .recorder import NODES, PODS
-from .surroundings import Answers, Bound, ReplayClock, ReplayTasks
+from .surroundings import Bound, RecordedAnswers, ReplayClock, ReplayTasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from muster.framework.scheduler.node_choice import Choose
     from muster.framework.snapshot.view import Rows
 
-    from .events import AnyEvent, Decision, Ending
+    from .events import AnyEvent, Decision, MemberEnding
     from .reader import Recording
     from .session import Assembled
 
@@ -73,7 +73,7 @@ class Replay:
         self._recording = recording
         self._clock = ReplayClock(head.at, head.wall)
         self._tasks = ReplayTasks()
-        self._answers = Answers(self._tasks, answers.bound, answers.calls, self._clock.now)
+        self._answers = RecordedAnswers(self._tasks, answers.bound, answers.calls, self._clock.now)
         self._stepped = head.at
         self.comparison = Comparison()
         standstill = Standstill()
@@ -200,7 +200,7 @@ class Replay:
         new = msgspec.json.decode(event.object, type=kind)
         known = self._objects.setdefault(event.kind, {})
         key = new.metadata.key
-        if isinstance(event, Gone):
+        if isinstance(event, ObjectGone):
             if known.pop(key, None) is not None:
                 handler.on_delete(new)
             return
@@ -211,7 +211,7 @@ class Replay:
             handler.on_update(old, new)
 
 
-def _ended(ending: Ending | None) -> EndedMember | None:
+def _ended(ending: MemberEnding | None) -> EndedMember | None:
     return None if ending is None else EndedMember(ending.pod_group, ending.succeeded)
 
 

@@ -176,7 +176,7 @@ class ReplayTasks:
             self._failures.append(failure)
 
 
-class Answers:
+class RecordedAnswers:
     """Implements `contract.Binder` and `contract.Api` with the answers of the recording.
 
     `bound` tells where each pod, by UID, was bound while it was recorded, `left` how often each question

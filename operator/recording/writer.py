@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from .events import Added, Began, Changed, Decided, Ended, Gone, GroupDecided, Known, OfObject
+from .events import Began, Decided, Ended, GroupDecided, ObjectAdded, ObjectChanged, ObjectGone, ObjectKnown, OfObject
 from .secrets import reduced
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ class RecordingFiles:
         elif self._size >= self._most and not isinstance(event, (Decided, GroupDecided, Ended)):
             self._turn_over(event.at)
         self._put(event)
-        if isinstance(event, (Added, Changed)):
+        if isinstance(event, (ObjectAdded, ObjectChanged)):
             self._known.setdefault(event.kind, {})[_key_of(event.object)] = event.object
-        elif isinstance(event, Gone):
+        elif isinstance(event, ObjectGone):
             self._known.get(event.kind, {}).pop(_key_of(event.object), None)
 
     def flush(self) -> None:
@@ -97,7 +97,7 @@ class RecordingFiles:
         self._put(self._head)
         for kind, objects in self._known.items():
             for obj in objects.values():
-                self._put(Known(at, kind, obj))
+                self._put(ObjectKnown(at, kind, obj))
         if self._size >= self._most:
             raise OSError(
                 f"what is known of the cluster alone has {self._size} bytes, half of what it may hold or more"

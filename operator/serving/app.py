@@ -17,8 +17,8 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from ..metrics import CONTENT_TYPE
-from .authorization import Authorizer, Decision
-from .health import PING, Answer, Checks, probe, single
+from .authorization import AccessDecision, Authorizer
+from .health import PING, Checks, ProbeAnswer, probe, single
 
 _LONGEST_BODY = 1 << 12
 """No page reads one."""
@@ -38,7 +38,7 @@ class Unknown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class PageSources:
     """Where the pages' contents come from. Everything is called on the event loop, once a request.
 
     Attributes:
@@ -66,7 +66,7 @@ class Sources:
     flagz: Callable[[], Mapping[str, str]] = dict
 
 
-def application(sources: Sources, authorizer: Authorizer | None) -> web.Application:
+def application(sources: PageSources, authorizer: Authorizer | None) -> web.Application:
     """The application over these sources; without an authorizer everyone may read everything."""
     app = web.Application(middlewares=[] if authorizer is None else [_guard(authorizer)], client_max_size=_LONGEST_BODY)
     for page in _HEALTH_PAGES:
@@ -96,11 +96,11 @@ async def _probe(page: str, checks: Checks, request: web.Request) -> web.Respons
 async def _single(checks: Checks, request: web.Request) -> web.Response:
     check = checks.get(request.match_info["check"])
     if check is None:
-        return _plain(Answer(HTTPStatus.NOT_FOUND, "404 page not found\n"))
+        return _plain(ProbeAnswer(HTTPStatus.NOT_FOUND, "404 page not found\n"))
     return _plain(single(check))
 
 
-def _plain(answer: Answer) -> web.Response:
+def _plain(answer: ProbeAnswer) -> web.Response:
     return web.Response(status=answer.status, text=answer.text, headers={"X-Content-Type-Options": "nosniff"})
 
 
@@ -119,7 +119,7 @@ async def _config(source: Callable[[], object], _: web.Request) -> web.Response:
     return _json(source())
 
 
-async def _why_of_pod(sources: Sources, request: web.Request) -> web.Response:
+async def _why_of_pod(sources: PageSources, request: web.Request) -> web.Response:
     """What is said of the pod by the process that decides about it."""
     if not sources.leads():
         return _json({"message": "this replica does not lead, ask again"}, HTTPStatus.SERVICE_UNAVAILABLE)
@@ -171,7 +171,7 @@ _REASONS: Mapping[HTTPStatus, str] = {
 }
 
 
-def _refusal(decision: Decision) -> web.Response:
+def _refusal(decision: AccessDecision) -> web.Response:
     status = {
         "kind": "Status",
         "apiVersion": "v1",

@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class AccessDecision:
     """Whether a request goes through (OK), and else with which status and words it is refused."""
 
     status: HTTPStatus
@@ -51,11 +51,11 @@ class Decision:
 class Authorizer(Protocol):
     """Decides on requests; called by the server for every page but the health pages."""
 
-    async def authorize(self, token: str | None, path: str) -> Decision:
+    async def authorize(self, token: str | None, path: str) -> AccessDecision:
         """Whether the bearer of `token` (None: no token was sent) may get `path`. Raises nothing."""
 
 
-class ApiClient(Protocol):
+class ReviewClient(Protocol):
     """The part of an API client that reviews need."""
 
     async def post(self, path: str, body: bytes) -> bytes:
@@ -71,13 +71,13 @@ class ReviewAuthorizer:
         ttl: how long an answer holds, in seconds.
     """
 
-    def __init__(self, api: ApiClient, *, timer: Callable[[], float], ttl: float = DECISION_SECONDS) -> None:
+    def __init__(self, api: ReviewClient, *, timer: Callable[[], float], ttl: float = DECISION_SECONDS) -> None:
         self._api = api
         self._turns = asyncio.Semaphore(_ASKED_AT_ONCE)
         self._users: TTLCache[bytes, _User | None] = TTLCache(_REMEMBERED, ttl, timer)
-        self._decisions: TTLCache[tuple[bytes, str], Decision] = TTLCache(_REMEMBERED, ttl, timer)
+        self._decisions: TTLCache[tuple[bytes, str], AccessDecision] = TTLCache(_REMEMBERED, ttl, timer)
 
-    async def authorize(self, token: str | None, path: str) -> Decision:
+    async def authorize(self, token: str | None, path: str) -> AccessDecision:
         """Implements `Authorizer`."""
         bearer = b"" if token is None else hashlib.sha256(token.encode()).digest()
         try:
@@ -86,7 +86,7 @@ class ReviewAuthorizer:
             log.error("Unable to authenticate the request", extra={"pairs": {"err": error}})
             user = None
         if user is None:
-            return Decision(HTTPStatus.UNAUTHORIZED, "Unauthorized")
+            return AccessDecision(HTTPStatus.UNAUTHORIZED, "Unauthorized")
         with suppress(KeyError):
             return self._decisions[bearer, path]
         try:
@@ -94,7 +94,7 @@ class ReviewAuthorizer:
         except Exception as error:
             pairs = {"user": user.username, "path": path, "err": error}
             log.error("Unable to authorize the request", extra={"pairs": pairs})
-            return Decision(HTTPStatus.INTERNAL_SERVER_ERROR, f'Internal Server Error: "{path}": {error}')
+            return AccessDecision(HTTPStatus.INTERNAL_SERVER_ERROR, f'Internal Server Error: "{path}": {error}')
         decision = _ALLOWED if allowed else _forbidden(user, path)
         if len(path) <= _LONGEST_REMEMBERED:
             self._decisions[bearer, path] = decision
@@ -171,7 +171,7 @@ class _AccessReviewAnswer(msgspec.Struct, frozen=True):
 
 
 _ANONYMOUS = _User(username="system:anonymous", groups=("system:unauthenticated",))
-_ALLOWED = Decision(HTTPStatus.OK)
+_ALLOWED = AccessDecision(HTTPStatus.OK)
 
 
 def _of_pod(path: str) -> dict[str, str]:
@@ -183,10 +183,10 @@ def _of_pod(path: str) -> dict[str, str]:
     return {"namespace": namespace, "verb": "get", "resource": "pods", "version": "v1", "name": name}
 
 
-def _forbidden(user: _User, path: str) -> Decision:
+def _forbidden(user: _User, path: str) -> AccessDecision:
     of_pod = _of_pod(path)
     if of_pod:
         what = f'User "{user.username}" cannot get resource "pods" in API group ""'
         where = f'in the namespace "{of_pod["namespace"]}"'
-        return Decision(HTTPStatus.FORBIDDEN, f'pods "{of_pod["name"]}" is forbidden: {what} {where}')
-    return Decision(HTTPStatus.FORBIDDEN, f'forbidden: User "{user.username}" cannot get path "{path}"')
+        return AccessDecision(HTTPStatus.FORBIDDEN, f'pods "{of_pod["name"]}" is forbidden: {what} {where}')
+    return AccessDecision(HTTPStatus.FORBIDDEN, f'forbidden: User "{user.username}" cannot get path "{path}"')

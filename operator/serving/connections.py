@@ -33,7 +33,7 @@ class Limits:
     handshakes: int = 24
 
 
-class Stage(Enum):
+class ConnectionState(Enum):
     """What a connection is at."""
 
     HANDSHAKE = "its TLS handshake has not ended"
@@ -42,12 +42,12 @@ class Stage(Enum):
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class OpenConnection:
     """A connection. `end` cuts it off; it may be called more than once."""
 
     address: str
     end: Callable[[], None]
-    stage: Stage = Stage.HANDSHAKE
+    stage: ConnectionState = ConnectionState.HANDSHAKE
 
 
 class Connections:
@@ -55,18 +55,18 @@ class Connections:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._entries: dict[Entry, None] = {}
+        self._entries: dict[OpenConnection, None] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def admit(self, host: str, end: Callable[[], None]) -> Entry | None:
+    def admit(self, host: str, end: Callable[[], None]) -> OpenConnection | None:
         """Enter a connection from there and end others to make room. None: it may not come, for all are served."""
-        entry = Entry(_address(host), end)
+        entry = OpenConnection(_address(host), end)
         same = [other for other in self._entries if other.address == entry.address]
         if len(same) >= self._limits.per_address and not self._end_one(same):
             return None
-        shaking = [other for other in self._entries if other.stage is Stage.HANDSHAKE]
+        shaking = [other for other in self._entries if other.stage is ConnectionState.HANDSHAKE]
         if len(shaking) >= self._limits.handshakes:
             self._end_one(shaking)
         if len(self._entries) >= self._limits.total and not self._end_one(self._entries):
@@ -74,14 +74,14 @@ class Connections:
         self._entries[entry] = None
         return entry
 
-    def move(self, entry: Entry, stage: Stage) -> None:
+    def move(self, entry: OpenConnection, stage: ConnectionState) -> None:
         """The connection is at another stage now, for the shortest time of all."""
         entry.stage = stage
         if entry in self._entries:
             del self._entries[entry]
             self._entries[entry] = None
 
-    def leave(self, entry: Entry) -> None:
+    def leave(self, entry: OpenConnection) -> None:
         """The connection is gone. To be called again changes nothing."""
         self._entries.pop(entry, None)
 
@@ -91,10 +91,10 @@ class Connections:
             self.leave(entry)
             entry.end()
 
-    def _end_one(self, candidates: Iterable[Entry]) -> bool:
+    def _end_one(self, candidates: Iterable[OpenConnection]) -> bool:
         """End one of them that is not served: of the address with the most connections the one that idles longest."""
         held = Counter(entry.address for entry in self._entries)
-        idle = (entry for entry in candidates if entry.stage is not Stage.SERVED)
+        idle = (entry for entry in candidates if entry.stage is not ConnectionState.SERVED)
         victim = max(idle, key=lambda entry: held[entry.address], default=None)
         if victim is None:
             return False

@@ -19,14 +19,14 @@ PING: Checks = {"ping": lambda: None}
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ProbeAnswer:
     """What a probe gets: an HTTP status and plain text."""
 
     status: int
     text: str
 
 
-def probe(page: str, checks: Checks, *, excluded: Collection[str] = (), verbose: bool = False) -> Answer:
+def probe(page: str, checks: Checks, *, excluded: Collection[str] = (), verbose: bool = False) -> ProbeAnswer:
     """Runs all checks of a page (`livez`, `healthz`, `readyz`).
 
     Args:
@@ -49,13 +49,13 @@ def probe(page: str, checks: Checks, *, excluded: Collection[str] = (), verbose:
         names = ",".join(json.dumps(name) for name in unknown)
         lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
     if failed:
-        return Answer(HTTPStatus.INTERNAL_SERVER_ERROR, "\n".join([*lines, f"{page} check failed", ""]))
-    return Answer(HTTPStatus.OK, "\n".join([*lines, f"{page} check passed", ""]) if verbose else "ok")
+        return ProbeAnswer(HTTPStatus.INTERNAL_SERVER_ERROR, "\n".join([*lines, f"{page} check failed", ""]))
+    return ProbeAnswer(HTTPStatus.OK, "\n".join([*lines, f"{page} check passed", ""]) if verbose else "ok")
 
 
-def single(check: Check) -> Answer:
+def single(check: Check) -> ProbeAnswer:
     """Runs one check by itself."""
     problem = check()
     if problem is None:
-        return Answer(HTTPStatus.OK, "ok")
-    return Answer(HTTPStatus.INTERNAL_SERVER_ERROR, f"internal server error: {problem}\n")
+        return ProbeAnswer(HTTPStatus.OK, "ok")
+    return ProbeAnswer(HTTPStatus.INTERNAL_SERVER_ERROR, f"internal server error: {problem}\n")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import cast
 
-from .connections import Connections, Entry, Stage
+from .connections import Connections, ConnectionState, OpenConnection
 
 HANDSHAKE_SECONDS = 5.0
 _CLOSING_SECONDS = 1.0
@@ -82,7 +82,7 @@ class Listener:
         self._make = make
         self._tls = tls
         self._connections = connections
-        self.entries: dict[asyncio.BaseProtocol, Entry] = {}
+        self.entries: dict[asyncio.BaseProtocol, OpenConnection] = {}
         self._loop = asyncio.get_running_loop()
         self._arriving: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -125,7 +125,7 @@ class Listener:
         self._arriving.add(task)
         task.add_done_callback(self._arriving.discard)
 
-    async def _connect(self, accepted: socket.socket, guest: _Guest, entry: Entry) -> None:
+    async def _connect(self, accepted: socket.socket, guest: _Guest, entry: OpenConnection) -> None:
         handshake, closing = (None, None) if self._tls is None else (HANDSHAKE_SECONDS, _CLOSING_SECONDS)
         try:
             await self._loop.connect_accepted_socket(
@@ -148,12 +148,15 @@ class _Guest(asyncio.Protocol):
     """One connection: passes everything on to the protocol that serves it, and keeps the book."""
 
     def __init__(
-        self, make: Callable[[], asyncio.Protocol], connections: Connections, entries: dict[asyncio.BaseProtocol, Entry]
+        self,
+        make: Callable[[], asyncio.Protocol],
+        connections: Connections,
+        entries: dict[asyncio.BaseProtocol, OpenConnection],
     ) -> None:
         self._make = make
         self._served = asyncio.Protocol()  # until it is connected
         self._entries = entries
-        self.entry: Entry | None = None
+        self.entry: OpenConnection | None = None
         self.arriving: asyncio.Task[None] | None = None
         self.transport: asyncio.Transport | None = None
         self._connections = connections
@@ -175,7 +178,7 @@ class _Guest(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)  # uvloop's is none by class
         assert self.entry is not None
-        self._connections.move(self.entry, Stage.IDLE)
+        self._connections.move(self.entry, ConnectionState.IDLE)
         self._served = self._make()
         self._entries[self._served] = self.entry
         self._served.connection_made(transport)

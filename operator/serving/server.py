@@ -15,7 +15,7 @@ from aiohttp import ClientConnectionResetError, web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler, Middleware
 
-from .connections import Connections, Limits, Stage
+from .connections import Connections, ConnectionState, Limits
 from .listener import Listener, listen
 
 DEFAULT_PORT = 10259
@@ -103,7 +103,7 @@ class Server:
                 async with asyncio.timeout(self._bounds.request_seconds):
                     await request.read()
                     if entry is not None:
-                        self.connections.move(entry, Stage.SERVED)
+                        self.connections.move(entry, ConnectionState.SERVED)
                     response = await _answer(request, handler)
                     await response.prepare(request)
                     await response.write_eof()
@@ -113,8 +113,8 @@ class Server:
                     request.transport.abort()
                 raise ClientConnectionResetError("a request took too long") from None
             finally:
-                if entry is not None and entry.stage is Stage.SERVED:
-                    self.connections.move(entry, Stage.IDLE)
+                if entry is not None and entry.stage is ConnectionState.SERVED:
+                    self.connections.move(entry, ConnectionState.IDLE)
 
         return bounded
 

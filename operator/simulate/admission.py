@@ -30,7 +30,7 @@ Document = Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class Admission:
+class AdmissionObjects:
     """The objects, as plain values.
 
     Attributes:

@@ -17,7 +17,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import PODS, amounts
 
-from .rehearsal import Rehearsal, Tried
+from .rehearsal import Rehearsal, RehearsalResult
 
 _ALONE_TRIED = 8
 _MOST = 5
@@ -27,7 +27,7 @@ Amounts = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class RequiredEnding:
     """A group, or a pod of none, that would have to end.
 
     Attributes:
@@ -50,7 +50,7 @@ class Ending:
 class _Running:
     """One that might end; `gain` is how many more members its nodes would take, as far as amounts tell."""
 
-    ending: Ending
+    ending: RequiredEnding
     pods: Sequence[Pod]
     priority: int
     gain: int
@@ -62,8 +62,8 @@ class _Running:
 
 
 async def endings(
-    rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: Tried, missing: int, own: Collection[str]
-) -> Sequence[Ending]:
+    rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: RehearsalResult, missing: int, own: Collection[str]
+) -> Sequence[RequiredEnding]:
     """The fewest that have to end so that `missing` of those that wait are placed; none where nothing is found.
 
     `tried` is what came of trying them one after another, `own` are the groups that they are in, or are decided with:
@@ -96,7 +96,7 @@ async def endings(
     return ()
 
 
-def told(ending: Sequence[Ending]) -> Iterator[str]:
+def told(ending: Sequence[RequiredEnding]) -> Iterator[str]:
     """For people: a sentence, if any have to end."""
     if ending:
         *others, last = map(str, ending)
@@ -105,7 +105,7 @@ def told(ending: Sequence[Ending]) -> Iterator[str]:
 
 
 def _candidates(
-    rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: Tried, blocked: PodInfo, own: Collection[str]
+    rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: RehearsalResult, blocked: PodInfo, own: Collection[str]
 ) -> Iterator[_Running]:
     """All whose end leaves room for one more like `blocked` on some node that is only full."""
     free = _left(rehearsal, waiting, tried)
@@ -122,11 +122,11 @@ def _candidates(
                 freed[info.node_name].update({**info.signature.requests, PODS: 1})
         gain = sum(_times(asked, Counter(free[node]) + amount) for node, amount in freed.items())
         if gain > 0:
-            ending = Ending(name, is_group, len(pods))
+            ending = RequiredEnding(name, is_group, len(pods))
             yield _Running(ending, [info.pod for info in pods], max(info.priority for info in pods), gain)
 
 
-def _left(rehearsal: Rehearsal, waiting: Iterable[PodInfo], tried: Tried) -> Mapping[str, Amounts]:
+def _left(rehearsal: Rehearsal, waiting: Iterable[PodInfo], tried: RehearsalResult) -> Mapping[str, Amounts]:
     """What is left on the nodes that are only full, with those that found a place on theirs."""
     left = {
         node.metadata.name: Counter(amounts(node.status.allocatable))

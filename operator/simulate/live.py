@@ -19,7 +19,7 @@ from muster.operator.kube.listing import list_all, list_raw
 from muster.operator.kube.transport import Transport
 from muster.operator.process.watches import NODES, PODS
 
-from .admission import KINDS, Admission
+from .admission import KINDS, AdmissionObjects
 from .extenders import Hearing, TrialExtenders
 from .manifests import Objects
 from .whole import TrialObjects, Written
@@ -68,12 +68,12 @@ async def read_kinds(client: ApiClient, kinds: Iterable[WatchedKind]) -> dict[Wa
     return dict(zip(asked, found, strict=True))
 
 
-async def read_admission(connection: Connection) -> Admission:
+async def read_admission(connection: Connection) -> AdmissionObjects:
     """What admission looks at, as far as the caller may read it.
 
     Raises ApiError.
     """
-    found = Admission()
+    found = AdmissionObjects()
     async with Transport(connection) as transport:
         client = ApiClient(transport)
         for kind, path in KINDS.items():

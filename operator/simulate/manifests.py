@@ -20,7 +20,7 @@ from muster.framework.model.requests import amounts
 from muster.operator.podgroups.membership import GroupKinds
 
 from . import admission as admitting
-from .admission import Admission
+from .admission import AdmissionObjects
 from .controllers import claim_from
 from .defaults import with_defaults
 from .replicas import REPLICAS, replicas, shown, template_name
@@ -79,7 +79,7 @@ class Objects:
     pods: list[Pod] = field(default_factory=list)
     watched: dict[WatchedKind, list[Any]] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
-    admission: Admission = field(default_factory=Admission)
+    admission: AdmissionObjects = field(default_factory=AdmissionObjects)
     written: Written | None = None
 
     def extend(self, more: Objects) -> None:
@@ -98,7 +98,7 @@ def read(
     text: str | bytes,
     source: str,
     watched: Iterable[WatchedKind] = (),
-    admission: Admission | None = None,
+    admission: AdmissionObjects | None = None,
     *,
     kinds: GroupKinds = _NO_GROUPS,
     whole: bool = False,
@@ -118,7 +118,7 @@ def read(
     """
     found = Objects(
         watched={kind: [] for kind in watched},
-        admission=admission or Admission(),
+        admission=admission or AdmissionObjects(),
         written=Written() if whole else None,
     )
     documents = [*_documents(text, source)]
@@ -188,7 +188,7 @@ def _take_stored(document: msgspec.Raw, found: Objects) -> bool:
     return False
 
 
-def _take_for_admission(document: object, source: str, admission: Admission) -> None:
+def _take_for_admission(document: object, source: str, admission: AdmissionObjects) -> None:
     """Take the objects that admission looks at, before any pod: a class may come after the pods that name it."""
     if isinstance(document, msgspec.Raw):
         try:
@@ -307,7 +307,7 @@ def _checked_pod(pod: Pod) -> Pod:
     return pod
 
 
-def _with_priority(document: Mapping[str, Any], kind: WatchedKind, admission: Admission) -> Mapping[str, Any]:
+def _with_priority(document: Mapping[str, Any], kind: WatchedKind, admission: AdmissionObjects) -> Mapping[str, Any]:
     """A group of Kubernetes' own with the priority that its class gives it; any other object as it is."""
     metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
     if kind.group != _WORKLOADS or metadata.get("uid"):
@@ -360,7 +360,7 @@ def _take_group_of_job(document: Mapping[str, Any], name: str, found: Objects) -
     needed(template, "spec", "spec.template")["schedulingGroup"] = {"podGroupName": name}
 
 
-def _completed(document: Mapping[str, Any], name: str, admission: Admission) -> dict[str, Any]:
+def _completed(document: Mapping[str, Any], name: str, admission: AdmissionObjects) -> dict[str, Any]:
     """A pod as the API server would have it."""
     named = _namespaced(document)
     metadata = named["metadata"]

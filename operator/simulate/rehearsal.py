@@ -35,7 +35,7 @@ from .controllers import bind_volumes
 from .evictions import Evicted, Spectator, evicted_in, followed_by
 from .extenders import NOBODY, Hearing
 from .manifests import Objects
-from .stage import Stage
+from .stage import RehearsalApi
 from .starts import forecasters
 from .stored import StoredObjects
 
@@ -70,7 +70,7 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class RehearsalResult:
     """What came of trying pods one after another.
 
     Attributes:
@@ -111,7 +111,7 @@ class Rehearsal:
         self._clock = RehearsalClock(wall)
         self._quiet = _QUIET_SECONDS + assembly.configuration.pod_max_backoff_seconds
         self._bindings = TaskSet()
-        self._stage = Stage()
+        self._stage = RehearsalApi()
         self._hearing = hearing
         self._stored = StoredObjects(assembly.watched(), bind_volumes, otherwise=self._stage)
         ports = Ports(
@@ -196,18 +196,18 @@ class Rehearsal:
         with self._engine.cache.snapshot.trial():
             return [pod for pod in pods if not self._add_in_trial(pod, heard_of)[0]]
 
-    async def one_after_another(self, pods: Sequence[PodInfo]) -> Tried:
+    async def one_after_another(self, pods: Sequence[PodInfo]) -> RehearsalResult:
         """Try `pods`, which wait, each with those before it on their nodes, up to the first that finds none.
 
         Nothing changes.
         """
-        tried = Tried({}, "", {})
+        tried = RehearsalResult({}, "", {})
         heard_of = await self._heard(pods)
         with self._engine.cache.snapshot.trial():
             for pod in pods:
                 node, found = self._add_in_trial(pod, heard_of)
                 if not node:
-                    return Tried(tried.placed, pod.key, _reasons(found))
+                    return RehearsalResult(tried.placed, pod.key, _reasons(found))
                 tried.placed[pod.key] = node
         return tried
 

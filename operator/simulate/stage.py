@@ -12,7 +12,7 @@ from muster.framework.model.pod_info import PodInfo
 _NOT_FOUND = 404
 
 
-class Stage(NoApi):
+class RehearsalApi(NoApi):
     """The API of a rehearsal.
 
     Attributes:

@@ -13,7 +13,7 @@ from muster.framework.model.pod import Pod
 from muster.operator.explain.standing import standing
 from muster.operator.podgroups.membership import GroupKinds
 
-from .cluster import Known
+from .cluster import ClusterState
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Census:
         return None if group is None else self.groups.get(group)
 
 
-def take(known: Known) -> Census:
+def take(known: ClusterState) -> Census:
     """Count everything."""
     alone: list[Pod] = []
     count = placed = 0

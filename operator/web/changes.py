@@ -17,7 +17,7 @@ from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.operator.podgroups.membership import GroupKinds
 
-from .cluster import Known
+from .cluster import ClusterState
 
 KEPT_SECONDS = 15 * 60.0
 _KEPT = 500
@@ -31,7 +31,7 @@ LEFT = "left"
 K = TypeVar("K")
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     """What happened, in a word for people."""
 
     PLACED = "placed"
@@ -42,7 +42,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RecentChange:
     """Something that happened; `wall` in seconds since the epoch.
 
     Attributes:
@@ -52,7 +52,7 @@ class Change:
     """
 
     wall: float
-    kind: Kind
+    kind: ChangeKind
     subject: str
     text: str
     group: GroupId | None = None
@@ -68,7 +68,7 @@ class Glance:
     kinds: GroupKinds
 
     @classmethod
-    def of(cls, known: Known) -> Glance:
+    def of(cls, known: ClusterState) -> Glance:
         """What is known, to be compared."""
         groups = {
             GroupId(kind.plugin, group.metadata.key): group
@@ -87,7 +87,7 @@ class ChangeLog:
     """
 
     def __init__(self) -> None:
-        self._changes: deque[Change] = deque(maxlen=_KEPT)
+        self._changes: deque[RecentChange] = deque(maxlen=_KEPT)
         self._last: Glance | None = None
         self.version = 0
 
@@ -101,12 +101,12 @@ class ChangeLog:
             self._changes.extendleft(compare(before, glance, now))
         return True
 
-    def latest(self, now: float) -> list[Change]:
+    def latest(self, now: float) -> list[RecentChange]:
         """What changed in the last quarter of an hour."""
         return [change for change in self._changes if now - change.wall <= KEPT_SECONDS]
 
 
-def compare(before: Glance, after: Glance, now: float) -> Iterator[Change]:
+def compare(before: Glance, after: Glance, now: float) -> Iterator[RecentChange]:
     """What happened between two looks."""
     yield from _nodes(before.nodes, after.nodes, now)
     yield from _groups(before, after, now)
@@ -126,7 +126,7 @@ def _identical(before: Mapping[K, object], after: Mapping[K, object]) -> bool:
     return len(before) == len(after) and all(before.get(key) is value for key, value in after.items())
 
 
-def _nodes(before: Mapping[str, Node], after: Mapping[str, Node], now: float) -> Iterator[Change]:
+def _nodes(before: Mapping[str, Node], after: Mapping[str, Node], now: float) -> Iterator[RecentChange]:
     turned = [name for name, node in after.items() if name in before and _cordoned(before[name]) != _cordoned(node)]
     for names, text in (
         (after.keys() - before.keys(), "joined"),
@@ -135,20 +135,20 @@ def _nodes(before: Mapping[str, Node], after: Mapping[str, Node], now: float) ->
         ([name for name in turned if not _cordoned(after[name])], "uncordoned"),
     ):
         if len(names) <= _TOLD_SINGLY:
-            yield from (Change(now, Kind.NODE, name, text) for name in sorted(names))
+            yield from (RecentChange(now, ChangeKind.NODE, name, text) for name in sorted(names))
         else:
-            yield Change(now, Kind.NODE, "", f"{len(names)} nodes {text}")
+            yield RecentChange(now, ChangeKind.NODE, "", f"{len(names)} nodes {text}")
 
 
 def _cordoned(node: Node) -> bool:
     return node.spec.unschedulable
 
 
-def _groups(before: Glance, after: Glance, now: float) -> Iterator[Change]:
+def _groups(before: Glance, after: Glance, now: float) -> Iterator[RecentChange]:
     for each in sorted(after.groups.keys() - before.groups.keys()):
-        yield Change(now, Kind.GROUP, each.key, "was created", each)
+        yield RecentChange(now, ChangeKind.GROUP, each.key, "was created", each)
     for each in sorted(before.groups.keys() - after.groups.keys()):
-        yield Change(now, Kind.GROUP, each.key, "was deleted")
+        yield RecentChange(now, ChangeKind.GROUP, each.key, "was deleted")
     for each, group in after.groups.items():
         old = before.groups.get(each)
         if old is None or old is group:
@@ -156,7 +156,9 @@ def _groups(before: Glance, after: Glance, now: float) -> Iterator[Change]:
         kind = after.kinds.of(each)
         was, state = _state(kind, old), _state(kind, group)
         if was != state:
-            yield Change(now, Kind.GROUP, each.key, f"went from {was} to {state}" if was else f"is {state}", each)
+            yield RecentChange(
+                now, ChangeKind.GROUP, each.key, f"went from {was} to {state}" if was else f"is {state}", each
+            )
 
 
 def _state(kind: GroupKind[Any], group: Any) -> str:
@@ -166,8 +168,8 @@ def _state(kind: GroupKind[Any], group: Any) -> str:
     return f"{status.phase} ({reason})" if reason else status.phase
 
 
-def _pods(before: Glance, after: Glance, now: float) -> Iterator[Change]:
-    found: defaultdict[tuple[Kind, GroupId | None], list[Pod]] = defaultdict(list)
+def _pods(before: Glance, after: Glance, now: float) -> Iterator[RecentChange]:
+    found: defaultdict[tuple[ChangeKind, GroupId | None], list[Pod]] = defaultdict(list)
     group_of = after.kinds.group_of
     for uid, pod in after.pods.items():
         old = before.pods.get(uid)
@@ -175,29 +177,29 @@ def _pods(before: Glance, after: Glance, now: float) -> Iterator[Change]:
             continue
         if pod.spec.node_name:
             if old is None or not old.spec.node_name:
-                found[Kind.PLACED, group_of(pod)].append(pod)
+                found[ChangeKind.PLACED, group_of(pod)].append(pod)
         elif old is None:
-            found[Kind.WAITS, group_of(pod)].append(pod)
+            found[ChangeKind.WAITS, group_of(pod)].append(pod)
     for uid, pod in before.pods.items():
         if uid not in after.pods:
-            found[Kind.GONE, group_of(pod)].append(pod)
+            found[ChangeKind.GONE, group_of(pod)].append(pod)
     for (kind, group), pods in found.items():
         if len(pods) <= _TOLD_SINGLY:
-            yield from (Change(now, kind, pod.metadata.key, _of_one(kind, pod), group) for pod in pods)
+            yield from (RecentChange(now, kind, pod.metadata.key, _of_one(kind, pod), group) for pod in pods)
         else:
             whose = f"{len(pods)} pods of {group.key}" if group is not None else f"{len(pods)} pods"
-            yield Change(now, kind, "", f"{whose} {_of_many(kind, pods)}", group)
+            yield RecentChange(now, kind, "", f"{whose} {_of_many(kind, pods)}", group)
 
 
-def _of_one(kind: Kind, pod: Pod) -> str:
-    if kind is Kind.PLACED:
+def _of_one(kind: ChangeKind, pod: Pod) -> str:
+    if kind is ChangeKind.PLACED:
         return f"was placed on {pod.spec.node_name}"
-    return "waits for a node" if kind is Kind.WAITS else "has ended or was deleted"
+    return "waits for a node" if kind is ChangeKind.WAITS else "has ended or was deleted"
 
 
-def _of_many(kind: Kind, pods: Iterable[Pod]) -> str:
-    if kind is not Kind.PLACED:
-        return "wait for nodes" if kind is Kind.WAITS else "have ended or were deleted"
+def _of_many(kind: ChangeKind, pods: Iterable[Pod]) -> str:
+    if kind is not ChangeKind.PLACED:
+        return "wait for nodes" if kind is ChangeKind.WAITS else "have ended or were deleted"
     nodes = sorted({pod.spec.node_name for pod in pods})
     if len(nodes) <= _NODES_NAMED:
         return f"were placed on {', '.join(nodes)}"

@@ -36,7 +36,7 @@ class Unanswered:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ClusterState:
     """What is known at one moment. Nothing of it changes any more, so that another thread may go through it."""
 
     nodes: Sequence[Node]
@@ -45,7 +45,7 @@ class Known:
     groups: GroupObjects
 
     @classmethod
-    def of(cls, cluster: Cluster) -> Known:
+    def of(cls, cluster: FollowedCluster) -> ClusterState:
         """A cluster now."""
         return cls(
             [node for node in cluster.snapshot.nodes if node is not None],
@@ -55,7 +55,7 @@ class Known:
         )
 
 
-class Cluster(Protocol):
+class FollowedCluster(Protocol):
     """A cluster that is being followed. What it gives is as of now and not to be kept over an await."""
 
     @property

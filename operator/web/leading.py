@@ -21,7 +21,7 @@ from muster.operator.process.pages import last_decision
 from muster.operator.serving import Unknown
 
 from .cluster import Told, Unanswered
-from .routes import Pages, Time
+from .routes import Clocks, Pages
 
 if TYPE_CHECKING:
     from muster.operator.process.process import Process
@@ -82,7 +82,7 @@ def mounted(app: web.Application, process: Process) -> Pages:
     """The pages, put below `/web` of an application, which guards them as it guards its own."""
     about = "as the scheduler sees it"
     pages = Pages(
-        Leading(process), time=Time(wall=time.time, timer=time.monotonic), about=about, base=BASE, every=_LOOK_SECONDS
+        Leading(process), time=Clocks(wall=time.time, timer=time.monotonic), about=about, base=BASE, every=_LOOK_SECONDS
     )
 
     async def to_the_first(_: web.Request) -> web.Response:

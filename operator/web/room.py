@@ -95,7 +95,7 @@ class Domain:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class NodeAmounts:
     """What the snapshot has of one resource, taken out of it at once: the rest may be done in another thread.
 
     Attributes:
@@ -111,7 +111,7 @@ class Columns:
     resources: Sequence[str]
 
     @classmethod
-    def of(cls, snapshot: Snapshot, resource: str) -> Columns:
+    def of(cls, snapshot: Snapshot, resource: str) -> NodeAmounts:
         """The columns now. All nodes offer nothing of a resource that is not known."""
         rows = snapshot.live_rows()
         columns = snapshot.resources
@@ -148,7 +148,7 @@ def labels(nodes: Iterable[Node]) -> list[str]:
     return sorted(sorting, key=lambda name: (not name.startswith("topology."), name))[:_MOST_LABELS]
 
 
-def rooms(columns: Columns) -> list[NodeRoom]:
+def rooms(columns: NodeAmounts) -> list[NodeRoom]:
     """Every node, in the order of the columns."""
     bands = _bands(columns.offered, columns.free)
     amounts = columns.offered.tolist(), columns.free.tolist(), columns.pods.tolist()
@@ -159,7 +159,7 @@ def rooms(columns: Columns) -> list[NodeRoom]:
     ]
 
 
-def domains(columns: Columns, label: str) -> list[Domain]:
+def domains(columns: NodeAmounts, label: str) -> list[Domain]:
     """The nodes by the value of a label, those without it last; all in one for the label ""."""
     found: dict[str, list[NodeRoom]] = {}
     for node, room in zip(columns.nodes, rooms(columns), strict=True):

@@ -19,13 +19,13 @@ from aiohttp.typedefs import Middleware
 from muster.framework.contract import GroupId, GroupKind
 from muster.framework.model.requests import CPU
 
-from .answers import Answers
+from .answers import AnswerCache
 from .census import Census, take
 from .changes import ChangeLog
-from .cluster import Cluster, Known, Unanswered
-from .room import Columns
+from .cluster import ClusterState, FollowedCluster, Unanswered
+from .room import NodeAmounts
 from .safety import add_headers
-from .stream import Streams, Ticker
+from .stream import StreamHandler, Ticker
 from .templating import Templates, static_files
 from .views.changes import changes_view
 from .views.group import group_view
@@ -39,7 +39,7 @@ _LONGEST_BODY = 1 << 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Time:
+class Clocks:
     """The clocks: `wall` in seconds since the epoch, `timer` in seconds that never go back."""
 
     wall: Callable[[], float]
@@ -58,16 +58,18 @@ class Pages:
         ticker: to be run as a task for as long as the pages are served.
     """
 
-    def __init__(self, cluster: Cluster, *, time: Time, about: str, base: str = "", every: float = 1.0) -> None:
+    def __init__(
+        self, cluster: FollowedCluster, *, time: Clocks, about: str, base: str = "", every: float = 1.0
+    ) -> None:
         self._cluster = cluster
         self._base = base
         self._about = about
         self._wall = time.wall
         self._changes = ChangeLog()
-        self._answers = Answers(time.timer, of_extenders=cluster.asks_extenders)
+        self._answers = AnswerCache(time.timer, of_extenders=cluster.asks_extenders)
         self._templates = Templates()
         self._files = static_files()
-        self._census: tuple[Known, Census] | None = None
+        self._census: tuple[ClusterState, Census] | None = None
         self.ticker = Ticker(cluster, self._changes, wall=time.wall, every=every)
 
     def application(self, middlewares: Sequence[Middleware] = ()) -> web.Application:
@@ -80,7 +82,7 @@ class Pages:
             ("/nodes/{name}", self._node),
             ("/pods/{namespace}/{name}", self._pod),
             ("/changes", self._latest),
-            ("/stream", Streams(self.ticker).__call__),
+            ("/stream", StreamHandler(self.ticker).__call__),
             ("/static/{name}", self._static),
         ):
             app.router.add_get(path, handler, allow_head=False)
@@ -101,7 +103,7 @@ class Pages:
     async def _nodes(self, request: web.Request) -> web.StreamResponse:
         asked = request.query
         resource = asked.get("resource") or CPU
-        columns = Columns.of(self._cluster.snapshot, resource)
+        columns = NodeAmounts.of(self._cluster.snapshot, resource)
         view = await asyncio.to_thread(
             map_view, columns, resource=resource, label=asked.get("label"), listed=asked.get("in")
         )

@@ -14,7 +14,7 @@ from http import HTTPStatus
 from aiohttp import ClientConnectionResetError, web
 
 from .changes import ChangeLog, Glance
-from .cluster import Cluster, Known
+from .cluster import ClusterState, FollowedCluster
 
 _STREAM_SECONDS = 25.0
 """Less than a request may take, see `serving.Bounds`."""
@@ -33,14 +33,16 @@ class Ticker:
         known: what was seen when something had changed last.
     """
 
-    def __init__(self, cluster: Cluster, changes: ChangeLog, *, wall: Callable[[], float], every: float) -> None:
+    def __init__(
+        self, cluster: FollowedCluster, changes: ChangeLog, *, wall: Callable[[], float], every: float
+    ) -> None:
         """`wall` gives seconds since the epoch, `every` is how many seconds are between two looks."""
         self._cluster = cluster
         self._changes = changes
         self._wall = wall
         self._every = every
         self._changed = asyncio.Event()
-        self.known = Known((), (), cluster.kinds, {})
+        self.known = ClusterState((), (), cluster.kinds, {})
 
     @property
     def version(self) -> int:
@@ -49,7 +51,7 @@ class Ticker:
 
     async def look(self) -> None:
         """Look now. Comparing is done in a thread: of a hundred thousand pods it takes a while."""
-        known = Known.of(self._cluster)
+        known = ClusterState.of(self._cluster)
         if await asyncio.to_thread(lambda: self._changes.look(Glance.of(known), self._wall())):
             self.known = known
             self._changed.set()
@@ -74,7 +76,7 @@ class Ticker:
         return True
 
 
-class Streams:
+class StreamHandler:
     """The handler of `/stream`."""
 
     def __init__(self, ticker: Ticker) -> None:

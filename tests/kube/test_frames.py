@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.operator.kube.errors import Gone
-from muster.operator.kube.frames import Bookmark, Change, Decoder, GarbageError, Lines, StreamError, Unreadable
+from muster.operator.kube.frames import Bookmark, Decoder, GarbageError, Lines, StreamError, Unreadable, WatchChange
 
 from .things import Thing, bookmark, error_frame, frame, page, thing
 
@@ -38,7 +38,7 @@ def test_blank_lines_say_nothing() -> None:
 @pytest.mark.parametrize("type_", ["ADDED", "MODIFIED", "DELETED"])
 def test_a_change_comes_out_typed(type_: str) -> None:
     change = decoder.frame(frame(type_, thing("a", 7, size=3)))
-    assert isinstance(change, Change)
+    assert isinstance(change, WatchChange)
     assert (change.type, change.object.metadata.name, change.object.size) == (type_, "a", 3)
 
 
@@ -83,7 +83,7 @@ def test_no_bytes_do_anything_but_decode_or_count_as_garbage(line: bytes) -> Non
         said = decoder.frame(line)
     except GarbageError:
         return
-    assert isinstance(said, (Change, Bookmark, StreamError, Unreadable))
+    assert isinstance(said, (WatchChange, Bookmark, StreamError, Unreadable))
 
 
 def test_a_page_gives_its_items_its_version_and_the_next() -> None:

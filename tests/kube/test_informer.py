@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from muster.operator.kube.informer import PAGE_SIZE, Listed, Phase
+from muster.operator.kube.informer import PAGE_SIZE, InformerPhase, Listed
 from tests.growth import sizes
 
 from .conftest import EXPIRED_INSIDE, HOLD, Following, Time
@@ -22,7 +22,7 @@ async def test_the_list_is_told_first_and_then_the_watch_goes_on_from_it(fake: F
     informer, journal = await follow()
     await journal.reads("+a@3", "+b@4", "+c@11", "-a@12")
     assert informer.synced.is_set()
-    assert informer.status.phase is Phase.WATCHING
+    assert informer.status.phase is InformerPhase.WATCHING
     assert fake.asked_for("WATCH", PATH)[0].query["resourceVersion"] == "10"
     assert sorted(item.metadata.name for item in informer.list()) == ["b", "c"]
     assert informer.get("ns/b") is not None

@@ -9,7 +9,7 @@ import pytest
 
 from muster.operator.kube.errors import Conflict, NotFound, Unreachable
 from muster.operator.kube.transport import Reply
-from muster.operator.leader.elector import Elector, Terms, Time
+from muster.operator.leader.elector import ElectionClock, Elector, Terms
 from muster.operator.leader.record import Lease
 
 
@@ -39,8 +39,8 @@ class Clock:
     def at(self, moment: float, action: Callable[[], None]) -> None:
         self.due.append((moment, action))
 
-    def time(self) -> Time:
-        return Time(now=self.now, wall=self.now, sleep=self.sleep, random=lambda: 0.0)
+    def time(self) -> ElectionClock:
+        return ElectionClock(now=self.now, wall=self.now, sleep=self.sleep, random=lambda: 0.0)
 
 
 @dataclass

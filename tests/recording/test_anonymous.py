@@ -13,7 +13,7 @@ from muster.framework.config.model import KubeSchedulerConfiguration
 from muster.framework.contract import Node, Pod
 from muster.framework.contract.recorded import MapContent, TextKind
 from muster.framework.contract.whole_nodes import WHOLE_NODES
-from muster.operator.recording.events import FORMAT, Added, AnyEvent, Began
+from muster.operator.recording.events import FORMAT, AnyEvent, Began, ObjectAdded
 from muster.operator.recording.fields import Fields, Member
 from muster.operator.recording.names import anonymous_copy
 from muster.operator.recording.reader import Recording, RecordingError
@@ -85,7 +85,7 @@ def test_whatever_is_written_into_the_fields_of_an_object_is_not_in_a_copy(tmp_p
     plain = filled(KINDS[kind], 0)
     configuration = msgspec.yaml.decode(configuration_of(["Coscheduling"]))
     head = Began(FORMAT, "v0", 0, 0, 0, configuration, tuple(KINDS))
-    event = Added(1, kind, msgspec.Raw(msgspec.json.encode(plain)))
+    event = ObjectAdded(1, kind, msgspec.Raw(msgspec.json.encode(plain)))
     path.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in (head, event)))
     assert json.dumps(plain).count("dormouse") > 3
     anonymous_copy(Recording(path), copy, assembled())

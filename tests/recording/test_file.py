@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from muster.framework.contract import Node
 from muster.operator.cli import main
-from muster.operator.recording.events import FORMAT, Added, Began
+from muster.operator.recording.events import FORMAT, Began, ObjectAdded
 from muster.operator.recording.names import anonymous_copy
 from muster.operator.recording.reader import Recording, RecordingError
 from muster.operator.recording.writer import RecordingFiles, RecordingWriter, earlier
@@ -194,7 +194,7 @@ def test_a_recording_that_cannot_hold_the_cluster_ends_and_the_scheduler_goes_on
     writer = RecordingWriter(RecordingFiles(tmp_path / "recording", 1000))
     writer(Began(format=FORMAT, muster="v0", at=0, wall=0, seed=0, configuration={}, kinds=("nodes",)))
     for number in range(100):
-        writer(Added(number, "nodes", msgspec.convert(make_node(f"node-{number}"), Node)))  # type: ignore[arg-type]
+        writer(ObjectAdded(number, "nodes", msgspec.convert(make_node(f"node-{number}"), Node)))  # type: ignore[arg-type]
     writer.close()
     assert "the recording has ended" in caplog.text
 

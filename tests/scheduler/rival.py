@@ -16,7 +16,7 @@ from muster.framework.contract import Status
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.operator.kube.store import Handler, Store
+from muster.operator.kube.store import ResourceEventHandler, Store
 from muster.plugins.coscheduling.api import PodGroup
 
 TYPES: Mapping[str, type[Any]] = {"pods": Pod, "nodes": Node, "groups": PodGroup}
@@ -26,7 +26,7 @@ ENDED = ("Succeeded", "Failed")
 class Strict:
     """A handler that keeps what went wrong in it; the store would only log it."""
 
-    def __init__(self, handler: Handler[Any]) -> None:
+    def __init__(self, handler: ResourceEventHandler[Any]) -> None:
         self._handler = handler
         self.errors: list[Exception] = []
 
@@ -105,7 +105,7 @@ class Rival:
         bound: every binding that was carried out, as (UID, node).
     """
 
-    def __init__(self, handlers: Mapping[str, Handler[Any]], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, handlers: Mapping[str, ResourceEventHandler[Any]], loop: asyncio.AbstractEventLoop) -> None:
         self.streams = {kind: Stream(Strict(handler)) for kind, handler in handlers.items()}
         self.requests: list[Request] = []
         self.bound: list[tuple[str, str]] = []

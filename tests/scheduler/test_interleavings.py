@@ -21,7 +21,7 @@ from muster.framework.contract import Status
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.profile_handle import Ports
-from muster.operator.kube.store import Handler
+from muster.operator.kube.store import ResourceEventHandler
 from muster.testing import engine_of
 from muster.testing.clock import VirtualClock
 from tests.builders import NodeDict, PodDict
@@ -53,7 +53,11 @@ class Interleavings(Unheeded, RuleBasedStateMachine):
     def begin(self, nodes: list[NodeDict], grouped: bool) -> None:
         self.engine = self.start(self)
         [groups] = [handler for kind, handler in self.engine.objects.items() if kind.resource == "PodGroup"]
-        handlers: dict[str, Handler[Any]] = {"pods": self.engine.pods, "nodes": self.engine.nodes, "groups": groups}
+        handlers: dict[str, ResourceEventHandler[Any]] = {
+            "pods": self.engine.pods,
+            "nodes": self.engine.nodes,
+            "groups": groups,
+        }
         self.api = Rival(handlers, self.loop)
         for node in nodes:
             self.api.put("nodes", node)

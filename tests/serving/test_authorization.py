@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from muster.operator.serving import Decision, ReviewAuthorizer
+from muster.operator.serving import AccessDecision, ReviewAuthorizer
 
 PROMETHEUS = {"username": "system:serviceaccount:mon:prometheus", "uid": "u1", "groups": ["system:authenticated"]}
 TOKENS = "/apis/authentication.k8s.io/v1/tokenreviews"
@@ -103,7 +103,7 @@ async def test_extra_attributes_of_the_user_are_passed_on(authorizer: ReviewAuth
 
 
 async def test_a_known_user_without_the_right_is_forbidden_by_name(authorizer: ReviewAuthorizer) -> None:
-    assert await authorizer.authorize("good", "/configz") == Decision(
+    assert await authorizer.authorize("good", "/configz") == AccessDecision(
         HTTPStatus.FORBIDDEN,
         'forbidden: User "system:serviceaccount:mon:prometheus" cannot get path "/configz"',
     )
@@ -112,7 +112,7 @@ async def test_a_known_user_without_the_right_is_forbidden_by_name(authorizer: R
 async def test_a_bad_token_is_unauthorized_and_its_rights_are_not_asked_for(
     authorizer: ReviewAuthorizer, reviewer: Reviewer
 ) -> None:
-    assert await authorizer.authorize("bad", "/metrics") == Decision(HTTPStatus.UNAUTHORIZED, "Unauthorized")
+    assert await authorizer.authorize("bad", "/metrics") == AccessDecision(HTTPStatus.UNAUTHORIZED, "Unauthorized")
     assert reviewer.paths == [TOKENS]
 
 
@@ -120,7 +120,9 @@ async def test_without_a_token_the_anonymous_user_is_asked_for_and_forbidden(
     authorizer: ReviewAuthorizer, reviewer: Reviewer
 ) -> None:
     decision = await authorizer.authorize(None, "/metrics")
-    assert decision == Decision(HTTPStatus.FORBIDDEN, 'forbidden: User "system:anonymous" cannot get path "/metrics"')
+    assert decision == AccessDecision(
+        HTTPStatus.FORBIDDEN, 'forbidden: User "system:anonymous" cannot get path "/metrics"'
+    )
     ((path, review),) = reviewer.asked
     assert path == ACCESS
     assert (review["spec"]["user"], review["spec"]["groups"]) == ("system:anonymous", ["system:unauthenticated"])
@@ -174,12 +176,15 @@ async def test_two_tokens_do_not_share_answers(authorizer: ReviewAuthorizer) -> 
 @pytest.mark.parametrize(
     ("path", "decision"),
     [
-        (TOKENS, Decision(HTTPStatus.UNAUTHORIZED, "Unauthorized")),
-        (ACCESS, Decision(HTTPStatus.INTERNAL_SERVER_ERROR, 'Internal Server Error: "/metrics": connection refused')),
+        (TOKENS, AccessDecision(HTTPStatus.UNAUTHORIZED, "Unauthorized")),
+        (
+            ACCESS,
+            AccessDecision(HTTPStatus.INTERNAL_SERVER_ERROR, 'Internal Server Error: "/metrics": connection refused'),
+        ),
     ],
 )
 async def test_nobody_gets_in_while_the_api_server_is_down_and_the_failure_is_not_remembered(
-    authorizer: ReviewAuthorizer, reviewer: Reviewer, path: str, decision: Decision
+    authorizer: ReviewAuthorizer, reviewer: Reviewer, path: str, decision: AccessDecision
 ) -> None:
     reviewer.down = {path}
     assert await authorizer.authorize("good", "/metrics") == decision
@@ -226,7 +231,7 @@ async def test_whoever_may_get_a_pod_may_ask_why_it_waits_and_nobody_else(
 ) -> None:
     reviewer.grants.add((str(PROMETHEUS["username"]), "get pods/web in shop"))
     assert (await authorizer.authorize("good", "/namespaces/shop/pods/web/why")).allowed
-    assert await authorizer.authorize("good", "/namespaces/bank/pods/web/why") == Decision(
+    assert await authorizer.authorize("good", "/namespaces/bank/pods/web/why") == AccessDecision(
         HTTPStatus.FORBIDDEN,
         f'pods "web" is forbidden: User "{PROMETHEUS["username"]}" cannot get resource "pods" in API group "" '
         'in the namespace "bank"',

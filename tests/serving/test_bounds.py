@@ -99,7 +99,7 @@ async def test_nothing_of_a_connection_that_is_gone_waits_for_the_collector(tls:
         pytest.skip("asyncio itself keeps what a handshake left that did not end; the process runs on uvloop")
 
     def kept() -> int:
-        return sum(type(each).__name__ in ("_Guest", "Entry", "RequestHandler") for each in gc.get_objects())
+        return sum(type(each).__name__ in ("_Guest", "OpenConnection", "RequestHandler") for each in gc.get_objects())
 
     async with site(PATIENT, tls=tls) as there:
         gc.collect()

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.operator.serving import Limits
-from muster.operator.serving.connections import Connections, Entry, Stage
+from muster.operator.serving.connections import Connections, ConnectionState, OpenConnection
 
 
 class House:
@@ -12,9 +12,9 @@ class House:
     def __init__(self, limits: Limits) -> None:
         self.book = Connections(limits)
         self.ended = ""
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, OpenConnection] = {}
 
-    def come(self, name: str, host: str, stage: Stage = Stage.IDLE) -> bool:
+    def come(self, name: str, host: str, stage: ConnectionState = ConnectionState.IDLE) -> bool:
         def end() -> None:
             self.ended += name
 
@@ -25,7 +25,7 @@ class House:
         self.book.move(entry, stage)
         return True
 
-    def move(self, name: str, stage: Stage) -> None:
+    def move(self, name: str, stage: ConnectionState) -> None:
         self.book.move(self._entries[name], stage)
 
     def leave(self, name: str) -> None:
@@ -53,18 +53,18 @@ def test_a_full_house_makes_room_at_the_cost_of_the_address_that_has_most() -> N
 
 def test_too_many_handshakes_end_the_eldest_of_them_and_nobody_else() -> None:
     house = House(Limits(total=100, per_address=100, handshakes=2))
-    house.come("i", "10.0.0.1", Stage.IDLE)
+    house.come("i", "10.0.0.1", ConnectionState.IDLE)
     for name in "abc":
-        house.come(name, "10.0.0.1", Stage.HANDSHAKE)
+        house.come(name, "10.0.0.1", ConnectionState.HANDSHAKE)
     assert (house.ended, len(house.book)) == ("a", 3)
 
 
 @pytest.mark.parametrize("limits", [Limits(2, 100, 100), Limits(100, 2, 100)])
 def test_a_request_under_way_is_never_cut_off(limits: Limits) -> None:
     house = House(limits)
-    house.come("a", "10.0.0.1", Stage.SERVED)
+    house.come("a", "10.0.0.1", ConnectionState.SERVED)
     house.come("b", "10.0.0.1")
-    assert house.come("c", "10.0.0.1", Stage.SERVED)
+    assert house.come("c", "10.0.0.1", ConnectionState.SERVED)
     assert not house.come("d", "10.0.0.1")
     assert house.ended == "b"
 
@@ -73,8 +73,8 @@ def test_the_time_of_idling_begins_anew_with_each_request() -> None:
     house = House(Limits(total=2, per_address=100, handshakes=100))
     house.come("a", "10.0.0.1")
     house.come("b", "10.0.0.1")
-    house.move("a", Stage.SERVED)
-    house.move("a", Stage.IDLE)
+    house.move("a", ConnectionState.SERVED)
+    house.move("a", ConnectionState.IDLE)
     house.come("c", "10.0.0.1")
     assert house.ended == "b"
 
@@ -84,7 +84,7 @@ def test_who_has_left_needs_no_room() -> None:
     house.come("a", "10.0.0.1")
     house.leave("a")
     house.leave("a")
-    house.move("a", Stage.IDLE)
+    house.move("a", ConnectionState.IDLE)
     assert house.come("b", "10.0.0.1")
     assert house.ended == ""
 
@@ -108,7 +108,7 @@ def test_the_addresses_that_one_machine_may_have_count_as_one(one: str, other: s
 
 def test_all_are_cut_off_at_the_end() -> None:
     house = House(ROOMY)
-    house.come("a", "10.0.0.1", Stage.SERVED)
+    house.come("a", "10.0.0.1", ConnectionState.SERVED)
     house.come("b", "10.0.0.2")
     house.book.end_all()
     assert (house.ended, len(house.book)) == ("ab", 0)

@@ -12,11 +12,11 @@ from aiohttp import ClientSession
 from muster.framework.metrics import SchedulerMetrics
 from muster.operator.metrics import blocks, registry_of
 from muster.operator.serving import (
+    AccessDecision,
     Authorizer,
-    Decision,
     ListenError,
+    PageSources,
     Server,
-    Sources,
     Unknown,
     application,
     self_signed,
@@ -28,10 +28,10 @@ from muster.operator.serving.health import Checks
 class Gate:
     """An authorizer that gives everyone the same decision and remembers who asked for what."""
 
-    decision: Decision
+    decision: AccessDecision
     asked: list[tuple[str | None, str]] = field(default_factory=list)
 
-    async def authorize(self, token: str | None, path: str) -> Decision:
+    async def authorize(self, token: str | None, path: str) -> AccessDecision:
         self.asked.append((token, path))
         return self.decision
 
@@ -42,8 +42,8 @@ def why(namespace: str, name: str) -> object:
     return Unknown(f"pod {namespace}/{name} is not waiting to be scheduled")
 
 
-def sources(*, readyz: Checks | None = None) -> Sources:
-    return Sources(
+def sources(*, readyz: Checks | None = None) -> PageSources:
+    return PageSources(
         livez={},
         healthz={"leaderElection": lambda: "failed election to renew leadership on lease muster"},
         readyz=readyz or {"sched-handler-sync": lambda: None},
@@ -55,7 +55,7 @@ def sources(*, readyz: Checks | None = None) -> Sources:
 
 
 @asynccontextmanager
-async def serving(content: Sources, authorizer: Authorizer | None = None) -> AsyncIterator[ClientSession]:
+async def serving(content: PageSources, authorizer: Authorizer | None = None) -> AsyncIterator[ClientSession]:
     server = Server(application(content, authorizer), host="127.0.0.1", port=0, tls=None)
     port = await server.start()
     try:
@@ -144,7 +144,7 @@ async def test_the_loop_gets_a_turn_after_each_block_of_a_long_page() -> None:
             yield b"x\n"
 
     content = sources()
-    page = Sources(
+    page = PageSources(
         livez={}, healthz={}, readyz={}, metrics=long_page, resources=tuple, config=content.config, why=content.why
     )
     async with serving(page) as http, http.get("/metrics") as response:
@@ -173,7 +173,7 @@ async def test_why_explains_a_pod_or_says_why_it_cannot(query: str, status: int,
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/readyz/sched-handler-sync"])
 async def test_health_pages_ask_nobody(path: str) -> None:
-    gate = Gate(Decision(HTTPStatus.FORBIDDEN, "no"))
+    gate = Gate(AccessDecision(HTTPStatus.FORBIDDEN, "no"))
     async with serving(sources(), gate) as http, http.get(path) as response:
         assert response.status == 200
     assert gate.asked == []
@@ -181,7 +181,7 @@ async def test_health_pages_ask_nobody(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/metrics", "/metrics/resources", "/configz", "/debug/why", "/", "/nonsense"])
 async def test_every_other_page_is_closed_before_it_is_looked_for(path: str) -> None:
-    gate = Gate(Decision(HTTPStatus.FORBIDDEN, f'forbidden: User "a" cannot get path "{path}"'))
+    gate = Gate(AccessDecision(HTTPStatus.FORBIDDEN, f'forbidden: User "a" cannot get path "{path}"'))
     async with serving(sources(), gate) as http, http.get(path) as response:
         assert response.status == 403
         assert await response.json() == {
@@ -199,7 +199,7 @@ async def test_every_other_page_is_closed_before_it_is_looked_for(path: str) -> 
 
 @pytest.mark.parametrize("path", ["/readyz/..%2Fmetrics", "//metrics", "/healthz%2F..%2Fmetrics", "/./metrics"])
 async def test_no_spelling_of_a_path_gets_around_the_gate(path: str) -> None:
-    gate = Gate(Decision(HTTPStatus.UNAUTHORIZED, "Unauthorized"))
+    gate = Gate(AccessDecision(HTTPStatus.UNAUTHORIZED, "Unauthorized"))
     server = Server(application(sources(), gate), host="127.0.0.1", port=0, tls=None)
     port = await server.start()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -217,7 +217,7 @@ async def test_no_spelling_of_a_path_gets_around_the_gate(path: str) -> None:
     [("Bearer abc.def", "abc.def"), ("bearer  abc", "abc"), ("Basic YTpi", None), ("Bearer ", None), ("abc", None)],
 )
 async def test_the_token_is_taken_from_a_bearer_header_only(header: str, token: str | None) -> None:
-    gate = Gate(Decision(HTTPStatus.OK))
+    gate = Gate(AccessDecision(HTTPStatus.OK))
     async with serving(sources(), gate) as http, http.get("/configz", headers={"Authorization": header}) as response:
         assert response.status == 200
     assert gate.asked == [(token, "/configz")]
@@ -267,7 +267,7 @@ async def test_the_process_says_what_it_is_and_how_it_was_started() -> None:
 
 @pytest.mark.parametrize("page", ["statusz", "flagz"])
 async def test_what_the_process_is_is_not_for_everybody(page: str) -> None:
-    gate = Gate(Decision(HTTPStatus.FORBIDDEN, "no"))
+    gate = Gate(AccessDecision(HTTPStatus.FORBIDDEN, "no"))
     async with serving(sources(), gate) as http, http.get(f"/{page}") as response:
         assert response.status == HTTPStatus.FORBIDDEN
 

@@ -7,7 +7,7 @@ from muster.framework.model.pod_info import PodInfo
 from muster.operator.explain.live import Explained, explain_among
 from muster.operator.explain.tables import render
 from muster.operator.web.census import take
-from muster.operator.web.cluster import Known
+from muster.operator.web.cluster import ClusterState
 from muster.operator.web.views.pod import pod_view
 from tests.builders import PodDict, make_node, make_pod
 from tests.scheduler.scripted import permitting
@@ -51,7 +51,7 @@ async def test_a_pod_by_itself(plugin: type[Plugin] | None, pod: PodDict, expect
     found = await explained(plugin, pod)
     assert found.held == expected
     assert [*render(found)][1:-3] == ([expected] if expected else []) + ["1 of 1 nodes can run the pod; best: one"]
-    view = pod_view(objects(pod).pods[0], take(Known((), (), KINDS, {})), found, now=0.0)
+    view = pod_view(objects(pod).pods[0], take(ClusterState((), (), KINDS, {})), found, now=0.0)
     assert [view.heading, *view.told] == ([expected] if expected else []) + ["It can go to one."]
 
 

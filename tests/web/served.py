@@ -20,7 +20,7 @@ from muster.operator.kube.transport import Transport
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.operator.serving import Server
 from muster.operator.web.following import Asked, Following
-from muster.operator.web.routes import Pages, Time
+from muster.operator.web.routes import Clocks, Pages
 from muster.operator.web.safety import KEY, only_with
 from muster.operator.web.stream import Ticker
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
@@ -132,7 +132,7 @@ async def shown(
         asked = Asked(connection=connection, assembly=assemble(configuration))
         async with Transport(connection) as transport:
             cluster = Following(asked, ApiClient(transport))
-            clocks = Time(wall=time.time, timer=time.monotonic)
+            clocks = Clocks(wall=time.time, timer=time.monotonic)
             pages = Pages(cluster, time=clocks, about=connection.server, base=base, every=every)
             server = Server(_guarded(pages, base), host="127.0.0.1", port=0, tls=None)
             port = await server.start()

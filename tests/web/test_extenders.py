@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 
 from muster.framework.config import Extender
-from muster.operator.web.answers import Answers
+from muster.operator.web.answers import AnswerCache
 from tests.builders import make_pod
 from tests.controlplane.ports import free_port
 from tests.e2e.extender_process import ExtenderProcess
@@ -68,7 +68,7 @@ async def test_a_page_tells_of_an_extender_that_cannot_be_reached(tmp_path: Path
 
 async def test_answers_of_extenders_are_kept_for_half_a_minute() -> None:
     now = 0.0
-    answers = Answers(lambda: now, of_extenders=True)
+    answers = AnswerCache(lambda: now, of_extenders=True)
     asked = 0
 
     async def ask() -> int:

@@ -11,8 +11,8 @@ from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.web.census import take
 from muster.operator.web.changes import KEPT_SECONDS, ChangeLog, Glance, compare
-from muster.operator.web.cluster import Known
-from muster.operator.web.room import ZONE, Band, Columns, amount, domains, labels, resources, rooms
+from muster.operator.web.cluster import ClusterState
+from muster.operator.web.room import ZONE, Band, NodeAmounts, amount, domains, labels, resources, rooms
 from muster.operator.web.templating import Templates
 from muster.operator.web.views.nodes import map_view
 from muster.operator.web.views.queue import queue_view
@@ -98,7 +98,7 @@ def test_nodes_are_put_into_bands_by_what_is_free() -> None:
         (make_node("closed").unschedulable(), "0"),
         (make_node("lost").taint("node.kubernetes.io/unreachable"), "0"),
     )
-    assert {room.name: room.band for room in rooms(Columns.of(snapshot, "cpu"))} == {
+    assert {room.name: room.band for room in rooms(NodeAmounts.of(snapshot, "cpu"))} == {
         "full": Band.FULL,
         "over": Band.FULL,
         "quarter": Band.LITTLE,
@@ -108,18 +108,18 @@ def test_nodes_are_put_into_bands_by_what_is_free() -> None:
         "closed": Band.CLOSED,
         "lost": Band.CLOSED,
     }
-    assert {room.band for room in rooms(Columns.of(snapshot, "example.com/gpu"))} == {Band.NONE, Band.CLOSED}
+    assert {room.band for room in rooms(NodeAmounts.of(snapshot, "example.com/gpu"))} == {Band.NONE, Band.CLOSED}
     assert resources(snapshot) == ["cpu", "memory", "pods"]
 
 
 def test_domains_are_those_of_the_label_and_the_rest_is_last() -> None:
     snapshot = filled((make_node("a").zone("z2"), "1"), (make_node("b"), "1"), (make_node("c").zone("z1"), "4"))
-    assert [(part.value, part.free, part.offered) for part in domains(Columns.of(snapshot, "cpu"), ZONE)] == [
+    assert [(part.value, part.free, part.offered) for part in domains(NodeAmounts.of(snapshot, "cpu"), ZONE)] == [
         ("z1", 0, 4000),
         ("z2", 3000, 4000),
         ("", 3000, 4000),
     ]
-    assert len(domains(Columns.of(snapshot, "cpu"), "")) == 1
+    assert len(domains(NodeAmounts.of(snapshot, "cpu"), "")) == 1
 
 
 def test_labels_to_choose_from_are_those_that_put_nodes_together() -> None:
@@ -128,7 +128,7 @@ def test_labels_to_choose_from_are_those_that_put_nodes_together() -> None:
 
 
 def test_a_map_of_no_nodes_is_drawn() -> None:
-    view = map_view(Columns.of(Snapshot(), "cpu"), resource="cpu", label=None, listed="zone-1")
+    view = map_view(NodeAmounts.of(Snapshot(), "cpu"), resource="cpu", label=None, listed="zone-1")
     assert (view.plots, view.rows, view.free) == ([], [], "0")
 
 
@@ -169,7 +169,7 @@ def test_groups_wait_in_the_order_in_which_they_are_tried() -> None:
         member("complete", 0).node("n1"),
         make_pod("alone"),
     ]
-    census = take(Known([], [pod(each) for each in pods], KINDS, {POD_GROUPS: groups}))
+    census = take(ClusterState([], [pod(each) for each in pods], KINDS, {POD_GROUPS: groups}))
     view = queue_view(census, [], nodes=1, find="", now=0.0)
     assert [(row.place, row.name.text) for row in view.waiting] == [
         (1, "default/begun"),
@@ -190,7 +190,7 @@ async def test_native_groups_wait_in_the_same_queue_and_parts_name_their_parent(
     ]
     pods = [*make_members("part", 2, priority=5), *make_members("late", 2), member("labelled", 0).priority(3)]
     groups = [group("labelled", needs=2, created="2026-01-01T00:00:00Z")]
-    census = take(Known([], [pod(each) for each in pods], KINDS, {POD_GROUPS: groups, NATIVE_GROUPS: native}))
+    census = take(ClusterState([], [pod(each) for each in pods], KINDS, {POD_GROUPS: groups, NATIVE_GROUPS: native}))
     view = queue_view(census, [], nodes=1, find="", now=0.0)
     assert [(row.place, row.name.text, row.tag, row.parent) for row in view.waiting] == [
         (1, "default/part", "native", "job"),

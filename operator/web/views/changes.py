@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..census import Census
-from ..changes import KEPT_SECONDS, Change, Kind
+from ..changes import KEPT_SECONDS, ChangeKind, RecentChange
 from .parts import ChangeRow, change_rows
 
 _MINUTE = 60
@@ -38,7 +38,7 @@ class ChangesView:
     height: int
 
 
-def changes_view(changes: Sequence[Change], census: Census, *, kind: str, now: float) -> ChangesView:
+def changes_view(changes: Sequence[RecentChange], census: Census, *, kind: str, now: float) -> ChangesView:
     """The view; `now` in seconds since the epoch."""
     counted = Counter(change.kind for change in changes)
     shown = [change for change in changes if kind in ("", change.kind.value)]
@@ -48,7 +48,7 @@ def changes_view(changes: Sequence[Change], census: Census, *, kind: str, now: f
     return ChangesView(
         minutes=minutes,
         kind=kind,
-        kinds=[(each.value, counted[each]) for each in Kind],
+        kinds=[(each.value, counted[each]) for each in ChangeKind],
         rows=change_rows(shown, census, now),
         bars=[
             Bar(

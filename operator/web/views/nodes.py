@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from muster.framework.model.times import age
 from muster.framework.snapshot.snapshot import Snapshot
 
-from ..room import ZONE, Band, Columns, Domain, NodeRoom, amount, closed, domains, labels, resources, taken_of
+from ..room import ZONE, Band, Domain, NodeAmounts, NodeRoom, amount, closed, domains, labels, resources, taken_of
 from .parts import Link, key_link, node_link
 
 _MOST_COLUMNS = 40
@@ -99,7 +99,7 @@ class ResourceRow:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeView:
+class NodePage:
     """A node's page."""
 
     name: str
@@ -112,7 +112,7 @@ class NodeView:
     hidden: int
 
 
-def map_view(columns: Columns, *, resource: str, label: str | None, listed: str | None) -> MapView:
+def map_view(columns: NodeAmounts, *, resource: str, label: str | None, listed: str | None) -> MapView:
     """The view; a resource or label that no node has gives a map of nodes that offer nothing, or in one domain."""
     found = labels(columns.nodes)
     by = label if label is not None else ZONE if ZONE in found else ""
@@ -136,14 +136,14 @@ def map_view(columns: Columns, *, resource: str, label: str | None, listed: str 
     )
 
 
-def node_view(snapshot: Snapshot, name: str, now: float) -> NodeView | None:
+def node_view(snapshot: Snapshot, name: str, now: float) -> NodePage | None:
     """The view, None where there is no such node; `now` in seconds since the epoch."""
     row = snapshot.live_row_of(name)
     node = None if row is None else snapshot.nodes[row]
     if row is None or node is None:
         return None
     its = sorted(snapshot.pods[row].values(), key=lambda pod: pod.key)
-    return NodeView(
+    return NodePage(
         name=name,
         age=age(node.metadata.creation_timestamp, now),
         closed=closed(node),

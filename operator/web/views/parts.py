@@ -12,7 +12,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.times import human_duration
 
 from ..census import Census
-from ..changes import LEFT, Change, Kind
+from ..changes import LEFT, ChangeKind, RecentChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class ChangeRow:
     text: str
 
 
-def change_rows(changes: Sequence[Change], census: Census, now: float) -> list[ChangeRow]:
+def change_rows(changes: Sequence[RecentChange], census: Census, now: float) -> list[ChangeRow]:
     """Changes in the order in which they came; what is gone leads nowhere."""
     return [
         ChangeRow(human_duration(now - change.wall), change.kind.value, _subject(change, census), change.text)
@@ -76,12 +76,12 @@ def change_rows(changes: Sequence[Change], census: Census, now: float) -> list[C
     ]
 
 
-def _subject(change: Change, census: Census) -> Link:
-    if change.kind is Kind.NODE:
+def _subject(change: RecentChange, census: Census) -> Link:
+    if change.kind is ChangeKind.NODE:
         return Link(change.subject) if change.text == LEFT else node_link(change.subject)
-    if change.kind is Kind.GROUP:
+    if change.kind is ChangeKind.GROUP:
         known = None if change.group is None else census.groups.get(change.group)
         return Link(change.subject) if known is None else group_link(known)
-    if change.kind is Kind.GONE or not change.subject:
+    if change.kind is ChangeKind.GONE or not change.subject:
         return Link(change.subject)
     return key_link(change.subject)

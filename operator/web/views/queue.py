@@ -13,7 +13,7 @@ from muster.operator.explain.standing import said_of
 from muster.operator.simulate.rehearsal import GATED
 
 from ..census import Census
-from ..changes import Change
+from ..changes import RecentChange
 from .parts import ChangeRow, Link, change_rows, group_link, pod_link, share
 
 _MOST_GROUPS = 1000
@@ -43,7 +43,7 @@ class GroupRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class WaitingReason:
     """Pods without a group that wait for the same; `more` are not shown."""
 
     message: str
@@ -70,7 +70,7 @@ class QueueView:
     waiting: Sequence[GroupRow]
     settled: Sequence[GroupRow]
     hidden: int
-    alone: Sequence[Reason]
+    alone: Sequence[WaitingReason]
     changes: Sequence[ChangeRow]
     waiting_groups: int
     waiting_pods: int
@@ -78,7 +78,7 @@ class QueueView:
     nodes: int
 
 
-def queue_view(census: Census, changes: Sequence[Change], *, nodes: int, find: str, now: float) -> QueueView:
+def queue_view(census: Census, changes: Sequence[RecentChange], *, nodes: int, find: str, now: float) -> QueueView:
     """The view; `now` in seconds since the epoch."""
     waiting = [group for group in census.waiting if find in group.key]
     settled = [group for group in census.groups.values() if not group.place and find in group.key]
@@ -118,13 +118,13 @@ def _row(group: GroupView, now: float) -> GroupRow:
     )
 
 
-def _reasons(pods: Sequence[Pod], now: float) -> list[Reason]:
+def _reasons(pods: Sequence[Pod], now: float) -> list[WaitingReason]:
     """The waiting pods by what they wait for, most pods first."""
     found: defaultdict[str, list[Pod]] = defaultdict(list)
     for pod in pods:
         found[GATED if pod.spec.scheduling_gates else said_of(pod) or _UNSAID].append(pod)
     return [
-        Reason(
+        WaitingReason(
             message=message,
             count=len(its),
             oldest=age(min(pod.metadata.creation_timestamp or "" for pod in its) or None, now),

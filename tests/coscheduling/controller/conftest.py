@@ -24,7 +24,7 @@ from muster.operator.kube.credentials import Connection, load_connection
 from muster.operator.kube.events import EventRecorder
 from muster.operator.kube.informer import Informer, Listed
 from muster.operator.kube.transport import Transport
-from muster.operator.podgroups.admission import Admission, AdmissionServing
+from muster.operator.podgroups.admission import AdmissionOperator, AdmissionServing
 from muster.operator.podgroups.status_controller import StatusController
 from muster.operator.podgroups.worker import WorkerPorts
 from muster.operator.process.clock import LoopClock
@@ -126,7 +126,7 @@ async def control(kubeconfig: Path, admission: AdmissionServing | None = None) -
         validating = None
         if admission is not None:
             login = partial(log_in, connection)
-            validating = Admission(
+            validating = AdmissionOperator(
                 admission, [POD_GROUP_KIND], client, login, claim_signals=leave_signals_alone, sleep=hurried
             )
             validating.start()

@@ -13,7 +13,7 @@ from muster.operator.kube.auth import StaticAuth
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.transport import Transport
-from muster.operator.podgroups.admission import Admission, AdmissionServing
+from muster.operator.podgroups.admission import AdmissionOperator, AdmissionServing
 from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 from tests.controlplane.ports import free_port
 from tests.kube.fake_api import FakeApi, Json, status_answer, until
@@ -59,7 +59,7 @@ class Stage:
         self._url = api.url
         self.port = free_port()
         serving = AdmissionServing(CERTIFICATE, CERTIFICATE.with_name("key.pem"), self.port, address="127.0.0.1")
-        self.admission = Admission(
+        self.admission = AdmissionOperator(
             serving, [POD_GROUP_KIND], client, self._login, claim_signals=self._claim, sleep=self._pause
         )
 
