@@ -42,7 +42,7 @@ def at_once() -> None:
     """Let nobody in."""
 
 
-class Observed(Protocol):
+class WorkObserver(Protocol):
     """Follows which function runs on whose account."""
 
     def suspend(self) -> Any:
@@ -130,7 +130,7 @@ class Worker:
     `observed` hears when the function stops and goes on.
     """
 
-    def __init__(self, observed: Observed | None = None) -> None:
+    def __init__(self, observed: WorkObserver | None = None) -> None:
         self._job = _Job()
         self._stack = _Stack(_run)
         self._stack.job = self._job

@@ -30,7 +30,7 @@ from .gangscheduling.plugin import GangScheduling
 from .images.image_locality import ImageLocality
 from .interpodaffinity.inter_pod_affinity import InterPodAffinity
 from .limits.pod_limits import PodLimits
-from .nodes.node_affinity import NodeAffinity
+from .nodes.node_affinity import NodeAffinityPlugin
 from .nodes.node_declared_features import NodeDeclaredFeatures
 from .nodes.node_name import NodeName
 from .nodes.node_unschedulable import NodeUnschedulable
@@ -72,7 +72,7 @@ _DEFAULT_PLUGINS: Final[tuple[tuple[type[Plugin], int], ...]] = (
     (NodeName, 0),
     (NodeUnschedulable, 0),
     (TaintToleration, 3),
-    (NodeAffinity, 2),
+    (NodeAffinityPlugin, 2),
     (NodePorts, 0),
     (NodeResourcesFit, 1),
     (VolumeRestrictions, 0),

@@ -35,7 +35,7 @@ from muster.framework.contract import (
 )
 from muster.framework.contract.handle import HasMetadata
 from muster.framework.metrics import SchedulerMetrics
-from muster.framework.runtime.waiting import Hold, WaitingPod, WaitingPods
+from muster.framework.runtime.waiting import HeldPod, HeldPods, PermitWait
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.plugins.catalog import IN_TREE
 
@@ -137,7 +137,7 @@ class Cluster:
         return self._handle.activated
 
     @property
-    def waiting(self) -> WaitingPods:
+    def waiting(self) -> HeldPods:
         """The pods that plugins hold, see `permit`."""
         return self._handle.waiting_pods
 
@@ -146,8 +146,8 @@ class Cluster:
         held = info(pod)
         answer = plugin.permit(CycleState(), held, node)
         if isinstance(answer, Wait):
-            holds = {plugin.name: Hold(answer.seconds, ", ".join(answer.reasons))}
-            self.waiting.add(WaitingPod(held, node, holds, self.clock))
+            holds = {plugin.name: PermitWait(answer.seconds, ", ".join(answer.reasons))}
+            self.waiting.add(HeldPod(held, node, holds, self.clock))
         return answer
 
     async def settle(self) -> None:

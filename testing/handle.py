@@ -18,7 +18,7 @@ from muster.framework.contract.handle import HasMetadata, Obj
 from muster.framework.metrics import SchedulerMetrics
 from muster.framework.runtime.nominator import PodNominator
 from muster.framework.runtime.standstill import Standstill
-from muster.framework.runtime.waiting import WaitingPods
+from muster.framework.runtime.waiting import HeldPods
 from muster.framework.snapshot.snapshot import Snapshot
 
 from .clock import VirtualClock
@@ -75,7 +75,7 @@ class ClusterHandle:
     api: Api = field(default_factory=NoApi)
     metrics: SchedulerMetrics = field(default_factory=SchedulerMetrics)
     nominator: PodNominator = field(default_factory=PodNominator)
-    waiting_pods: WaitingPods = field(default_factory=lambda: WaitingPods(Standstill()))
+    waiting_pods: HeldPods = field(default_factory=lambda: HeldPods(Standstill()))
     random: Callable[[], float] = field(default_factory=lambda: Random(0).random)
     objects: defaultdict[str, KnownObjects] = field(default_factory=lambda: defaultdict(KnownObjects))
     values: dict[str, Any] = field(default_factory=dict)

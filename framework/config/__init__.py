@@ -12,7 +12,7 @@ Both raise ConfigurationError, whose `errors` name every fault and its place.
 from muster.framework.config.args import ARGS_MODELS, decode_plugin_args
 from muster.framework.config.document import read_documents
 from muster.framework.config.durations import format_duration, parse_duration
-from muster.framework.config.extenders import Extender, ExtenderManagedResource, ExtenderTLSConfig
+from muster.framework.config.extenders import ExtenderConfig, ExtenderManagedResource, ExtenderTLSConfig
 from muster.framework.config.load import default_configuration, load
 from muster.framework.config.merge import Extends, PluginRef
 from muster.framework.config.model import (
@@ -20,8 +20,8 @@ from muster.framework.config.model import (
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
     LeaderElectionConfiguration,
-    Plugin,
     PluginConfig,
+    PluginReference,
     Plugins,
     PluginSet,
 )
@@ -34,16 +34,16 @@ __all__ = [
     "POINTS",
     "ClientConnectionConfiguration",
     "ConfigurationError",
-    "Extender",
+    "ExtenderConfig",
     "ExtenderManagedResource",
     "ExtenderTLSConfig",
     "Extends",
     "KubeSchedulerConfiguration",
     "KubeSchedulerProfile",
     "LeaderElectionConfiguration",
-    "Plugin",
     "PluginConfig",
     "PluginRef",
+    "PluginReference",
     "PluginSet",
     "Plugins",
     "Problem",

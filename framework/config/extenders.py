@@ -30,7 +30,7 @@ class ExtenderTLSConfig(ConfigModel):
     ca_data: Base64 = b""
 
 
-class Extender(ConfigModel):
+class ExtenderConfig(ConfigModel):
     """A webhook. An empty verb means that the extender does not take part in that step.
 
     `weight` multiplies its scores; `http_timeout` is in seconds; an `ignorable` extender may fail without harm.
@@ -50,7 +50,7 @@ class Extender(ConfigModel):
     ignorable: Bool = False
 
 
-def extender_problems(extenders: Sequence[Extender], path: str) -> Iterator[Problem]:
+def extender_problems(extenders: Sequence[ExtenderConfig], path: str) -> Iterator[Problem]:
     """What is wrong with the extenders at `path`, each by itself and all together."""
     managed: set[str] = set()
     for index, extender in enumerate(extenders):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from muster.framework.config.model import Plugin, Plugins, PluginSet
+from muster.framework.config.model import PluginReference, Plugins, PluginSet
 from muster.framework.config.points import POINTS, WEIGHTED_POINTS
 from muster.framework.config.problems import Problem
 
@@ -44,7 +44,7 @@ def merge_plugins(defaults: Sequence[tuple[str, int]], plugins: Plugins) -> Plug
             used.add(last_entry[name])
             enabled.append(custom.enabled[last_entry[name]])
         else:
-            enabled.append(Plugin(name=name, weight=weight))
+            enabled.append(PluginReference(name=name, weight=weight))
     enabled.extend(plugin for index, plugin in enumerate(custom.enabled) if index not in used)
     return plugins.model_copy(update={"multi_point": PluginSet(enabled=tuple(enabled), disabled=custom.disabled)})
 

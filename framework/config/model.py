@@ -10,7 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from pydantic.alias_generators import to_snake
 
 from muster.framework.config.args.table import API_VERSION, known_args
-from muster.framework.config.extenders import Extender
+from muster.framework.config.extenders import ExtenderConfig
 from muster.framework.config.fields import Bool, ConfigModel, Int32, Int64, Number, Seconds, Text, unless_zero
 
 KIND: Final = "KubeSchedulerConfiguration"
@@ -45,7 +45,7 @@ class ClientConnectionConfiguration(ConfigModel):
     burst: Annotated[Int32 | None, unless_zero(None)] = None
 
 
-class Plugin(ConfigModel):
+class PluginReference(ConfigModel):
     """A plugin by name. `weight` counts where plugins score; 0 and None stand for 1 there."""
 
     name: Text = ""
@@ -55,8 +55,8 @@ class Plugin(ConfigModel):
 class PluginSet(ConfigModel):
     """Plugins to add to the defaults of an extension point, and defaults to leave out (`*`: all of them)."""
 
-    enabled: tuple[Plugin, ...] = ()
-    disabled: tuple[Plugin, ...] = ()
+    enabled: tuple[PluginReference, ...] = ()
+    disabled: tuple[PluginReference, ...] = ()
 
 
 class Plugins(ConfigModel):
@@ -127,7 +127,7 @@ class KubeSchedulerConfiguration(ConfigModel):
     pod_initial_backoff_seconds: Int64 = 1
     pod_max_backoff_seconds: Int64 = 10
     profiles: tuple[KubeSchedulerProfile, ...] = Field(default=(), validate_default=True)
-    extenders: tuple[Extender, ...] = ()
+    extenders: tuple[ExtenderConfig, ...] = ()
     delay_cache_until_active: Bool = False
 
     @field_validator("enable_contention_profiling", mode="before")
@@ -152,6 +152,6 @@ class KubeSchedulerConfiguration(ConfigModel):
         return tuple(profile.scheduler_name or "" for profile in self.profiles)
 
     @property
-    def ordered_extenders(self) -> tuple[Extender, ...]:
+    def ordered_extenders(self) -> tuple[ExtenderConfig, ...]:
         """The extenders in the order of calling: those that may fail come last."""
         return tuple(sorted(self.extenders, key=lambda extender: extender.ignorable))

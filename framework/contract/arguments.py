@@ -18,7 +18,7 @@ from ..config.args import (
 )
 from ..config.args.models import PluginArgs, scores_by_percent
 from ..config.args.resources import MOST_ALLOCATED
-from ..config.args.selectors import NodeAffinity as NodeAffinityForm
+from ..config.args.selectors import AddedAffinity as NodeAffinityForm
 from ..config.durations import format_duration
 from ..config.fields import Int64, Text
 from ..config.problems import Problem, invalid, unsupported

@@ -91,7 +91,7 @@ class Verdicts:
         return cls(np.zeros(nodes, np.int32), table)
 
 
-class Rejection(NamedTuple):
+class NodeRejection(NamedTuple):
     """One plugin's rejection of one node: `code` is a number of its `table`."""
 
     plugin: str
@@ -132,11 +132,13 @@ class Diagnosis:
     unschedulable_plugins: set[str] = field(default_factory=set)
     pending_plugins: set[str] = field(default_factory=set)
 
-    def rejection(self, position: int) -> Rejection | None:
+    def rejection(self, position: int) -> NodeRejection | None:
         """How the node at `position` is rejected by a plugin, if it is."""
         number = int(self.rejector[position])
         return (
-            Rejection(self.plugins[number - 1], self.tables[number - 1], int(self.codes[position])) if number else None
+            NodeRejection(self.plugins[number - 1], self.tables[number - 1], int(self.codes[position]))
+            if number
+            else None
         )
 
     @property

@@ -5,7 +5,7 @@ numbers become text for a scraper, which is `muster.operator.metrics`. Queue, ru
 handle) get one `SchedulerMetrics`; tests and embedders make one and read it, or leave it alone.
 """
 
-from .families import Counter, Family, Gauge, Histogram, JointCounter, Labels, Reading, exponential
+from .families import Counter, Family, Gauge, GaugeFunc, Histogram, JointCounter, Labels, exponential
 from .scheduler import DevicesResult, EntityType, GroupResult, PreemptionResult, Result, SchedulerMetrics
 
 __all__ = [
@@ -14,12 +14,12 @@ __all__ = [
     "EntityType",
     "Family",
     "Gauge",
+    "GaugeFunc",
     "GroupResult",
     "Histogram",
     "JointCounter",
     "Labels",
     "PreemptionResult",
-    "Reading",
     "Result",
     "SchedulerMetrics",
     "exponential",

@@ -5,7 +5,7 @@ their `_created` series off only for the whole process. Everything here runs on 
 a dictionary from label values to numbers. `muster.operator.metrics.exposition` turns families into text at a scrape.
 
 Rules for whoever counts: a call is made a few times a pod, never once a node; it neither blocks nor raises. What can be
-read from state at any moment (pods pending, size of the cache) is a `Reading` and is not counted.
+read from state at any moment (pods pending, size of the cache) is a `GaugeFunc` and is not counted.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class JointCounter(Counter):
         return super().values()
 
 
-class Reading(Family):
+class GaugeFunc(Family):
     """Numbers that go up and down, read from somewhere when they are wanted."""
 
     __slots__ = ("values",)

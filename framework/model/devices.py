@@ -165,7 +165,7 @@ class ConsumerReference(Wire):
     uid: str = ""
 
 
-class Condition(Wire):
+class DeviceCondition(Wire):
     """A condition that a driver reports of an allocated device."""
 
     type: str = ""
@@ -180,7 +180,7 @@ class AllocatedDeviceStatus(Wire):
     driver: str = ""
     pool: str = ""
     device: str = ""
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[DeviceCondition, ...] = ()
 
 
 class ResourceClaimStatus(Wire):
@@ -273,7 +273,7 @@ class DeviceCapacity(Wire):
     request_policy: CapacityPolicy | None = None
 
 
-class Counter(Wire):
+class DeviceCounter(Wire):
     """An amount of a counter."""
 
     value: Quantity = "0"
@@ -283,14 +283,14 @@ class CounterSet(Wire):
     """`sharedCounters[]`: what devices of a pool share."""
 
     name: str = ""
-    counters: dict[str, Counter] = msgspec.field(default_factory=dict)
+    counters: dict[str, DeviceCounter] = msgspec.field(default_factory=dict)
 
 
 class CounterConsumption(Wire):
     """`consumesCounters[]`: what an allocated device takes of a counter set."""
 
     counter_set: str = ""
-    counters: dict[str, Counter] = msgspec.field(default_factory=dict)
+    counters: dict[str, DeviceCounter] = msgspec.field(default_factory=dict)
     compatibility_groups: tuple[str, ...] = ()
 
 

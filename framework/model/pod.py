@@ -9,7 +9,7 @@ from .meta import ObjectMeta, OwnerReference, Wire
 from .pod_relations import PodAffinity, TopologySpreadConstraint
 from .quantity import Quantity
 from .times import Time
-from .volume_sources import ISCSI, RBD, Sources, Unread
+from .volume_sources import ISCSI, RBD, Unread, VolumeSources
 
 
 class ResourceRequirements(Wire):
@@ -121,7 +121,7 @@ class ClaimSource(Wire):
     claim_name: str = ""
 
 
-class Volume(Sources):
+class Volume(VolumeSources):
     """`spec.volumes[]`. The claim behind an `ephemeral` one has the pod's name and the volume's."""
 
     name: str = ""

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from .pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Volume
-from .volume_sources import Sources
+from .volume_sources import VolumeSources
 from .volumes import CSINode, PersistentVolume, VolumeNodeAffinity
 
 MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
@@ -54,14 +54,14 @@ class TranslationError(ValueError):
     """A volume that is not in the form that its in-tree plugin wants."""
 
 
-class Handle(NamedTuple):
+class VolumeHandle(NamedTuple):
     """A volume as a CSI driver knows it."""
 
     driver: str
     name: str
 
 
-def plugin_of(source: Sources) -> str:
+def plugin_of(source: VolumeSources) -> str:
     """The in-tree plugin of the volume, if a CSI driver has taken it over; else empty."""
     return next((plugin for plugin, name in _FIELDS if getattr(source, name) is not None), "")
 
@@ -78,7 +78,7 @@ def taken_over(plugin: str, csi_node: CSINode | None) -> bool:
     return plugin in csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "").split(",")
 
 
-def inline_handle(volume: Volume) -> Handle:
+def inline_handle(volume: Volume) -> VolumeHandle:
     """The pod's inline in-tree volume as its driver knows it.
 
     Raises TranslationError.
@@ -86,7 +86,7 @@ def inline_handle(volume: Volume) -> Handle:
     return _handle(volume, {})
 
 
-def volume_handle(volume: PersistentVolume) -> Handle:
+def volume_handle(volume: PersistentVolume) -> VolumeHandle:
     """The in-tree persistent volume as its driver knows it.
 
     Raises TranslationError.
@@ -116,7 +116,7 @@ _FIELDS: Final = (
 )
 
 
-def _handle(source: Sources, labels: dict[str, str]) -> Handle:
+def _handle(source: VolumeSources, labels: dict[str, str]) -> VolumeHandle:
     name = ""
     if source.gce_persistent_disk is not None:
         name = f"projects/{_UNSPECIFIED}/{_gce_place(labels)}/disks/{source.gce_persistent_disk.pd_name}"
@@ -131,7 +131,7 @@ def _handle(source: Sources, labels: dict[str, str]) -> Handle:
         name = source.azure_disk.disk_uri
     elif source.portworx_volume is not None:
         name = source.portworx_volume.volume_id
-    return Handle(DRIVERS.get(plugin_of(source), ""), name)
+    return VolumeHandle(DRIVERS.get(plugin_of(source), ""), name)
 
 
 def _ebs_id(volume_id: str) -> str:

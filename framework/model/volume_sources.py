@@ -70,7 +70,7 @@ class Unread(Wire):
     """A source of which only counts that it is there."""
 
 
-class Sources(Wire):
+class VolumeSources(Wire):
     """The in-tree sources that CSI drivers have taken over; a volume has at most one."""
 
     gce_persistent_disk: GCEPersistentDisk | None = None

@@ -12,7 +12,7 @@ from .label_selector import LabelSelector
 from .meta import ObjectMeta, OwnerReference, Wire
 from .pod import NodeSelector
 from .quantity import Quantity
-from .volume_sources import Sources
+from .volume_sources import VolumeSources
 
 
 class StorageMeta(ObjectMeta):
@@ -36,7 +36,7 @@ class VolumeNodeAffinity(Wire):
     required: NodeSelector | None = None
 
 
-class PersistentVolumeSpec(Sources):
+class PersistentVolumeSpec(VolumeSources):
     """`spec`."""
 
     capacity: dict[str, Quantity] = msgspec.field(default_factory=dict)

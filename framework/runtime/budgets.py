@@ -27,7 +27,7 @@ _LEAST_SECONDS = 0.05
 REDUCED_FOR_SECONDS = 600.0
 
 
-class Budgets:
+class CallBudgets:
     """The budgets of all profiles' plugins. `now` gives seconds.
 
     A budget is reduced for pods of one signature, by the point and the plugin that exceeded it.

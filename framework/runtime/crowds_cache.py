@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..contract.verdicts import Rejection
+from ..contract.verdicts import NodeRejection
 from ..model.latest_signatures import LatestSignatures
 from ..model.node import Node
 from ..model.pod_info import PodInfo, PodSignature
@@ -23,7 +23,7 @@ class _Seen(NamedTuple):
     node: Node | None
     pods: Mapping[str, PodInfo]
     nominated: Sequence[PodInfo]
-    rejection: Rejection | None
+    rejection: NodeRejection | None
 
 
 class CrowdResults:
@@ -44,11 +44,11 @@ class CrowdResults:
             and seen.pods == snapshot.pods[row]
         )
 
-    def keep(self, snapshot: Snapshot, row: int, nominated: Sequence[PodInfo], rejection: Rejection | None) -> None:
+    def keep(self, snapshot: Snapshot, row: int, nominated: Sequence[PodInfo], rejection: NodeRejection | None) -> None:
         """This comes of the row as it is now."""
         self._seen[row] = _Seen(snapshot.nodes[row], dict(snapshot.pods[row]), nominated, rejection)
 
-    def rejection(self, row: int) -> Rejection | None:
+    def rejection(self, row: int) -> NodeRejection | None:
         """Why the row, of which it is known, turns the pod away; None when it does not."""
         return self._seen[row].rejection
 

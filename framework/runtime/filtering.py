@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ..contract.plugin import CapacityPlugin, FilterPlugin
 from ..contract.status import Status
-from ..contract.verdicts import Codes, Diagnosis, Mask, Rejection, StatusTable, Verdicts
+from ..contract.verdicts import Codes, Diagnosis, Mask, NodeRejection, StatusTable, Verdicts
 from ..model.pod_info import PodInfo
 from ..snapshot.journal import DependsOn
 from ..snapshot.snapshot import Snapshot
@@ -23,7 +23,7 @@ from .attempt_state import AttemptState
 from .crowds_cache import CrowdsCache
 from .nominator import PodNominator
 from .plugin_calls import ALL_NODES, PluginCalls
-from .plugin_set import PluginSet
+from .plugin_set import ProfilePlugins
 from .points import ADD_POD, CAPACITY, FILTER, FILTER_EPOCH, REMOVE_POD, Point
 from .rejections import replace_rejections
 from .results import Filtered, PreFiltered
@@ -37,7 +37,12 @@ class Filtering:
     """Runs the Filter plugins and the PreFilterExtensions of one profile."""
 
     def __init__(
-        self, plugins: PluginSet, calls: PluginCalls, cache: ResultsCache, snapshot: Snapshot, nominator: PodNominator
+        self,
+        plugins: ProfilePlugins,
+        calls: PluginCalls,
+        cache: ResultsCache,
+        snapshot: Snapshot,
+        nominator: PodNominator,
     ) -> None:
         self._plugins = plugins
         self._calls = calls
@@ -196,7 +201,7 @@ class Filtering:
             raise Failed(failure(CAPACITY, plugin, ValueError("it has a number below 0")))
         return found
 
-    def _crowded(self, state: AttemptState, pod: PodInfo, among: Mask) -> dict[int, Rejection]:
+    def _crowded(self, state: AttemptState, pod: PodInfo, among: Mask) -> dict[int, NodeRejection]:
         """Rows of `among` that turn the pod away when the pods nominated there are counted, each with its rejection.
 
         They are asked about together, unless a plugin's verdict for one depends on what is nominated to another.
@@ -212,19 +217,19 @@ class Filtering:
             return {}
         if not self.depends_on_cluster(state):
             return self._crowded_unless_known(state, pod, found)
-        crowded: dict[int, Rejection] = {}
+        crowded: dict[int, NodeRejection] = {}
         for row, nominated in found.items():
             crowded |= self._crowded_together(state, pod, {row: nominated})
         return crowded
 
     def _crowded_unless_known(
         self, state: AttemptState, pod: PodInfo, nominated: Mapping[int, Sequence[PodInfo]]
-    ) -> dict[int, Rejection]:
+    ) -> dict[int, NodeRejection]:
         """What `_crowded_together` finds, remembered for pods of one signature, but not in a trial."""
         if self._snapshot.tentative:
             return self._crowded_together(state, pod, nominated)
         results = self._crowds.of(pod.signature, state.skip_filter_plugins, self.epoch(state))
-        crowded: dict[int, Rejection] = {}
+        crowded: dict[int, NodeRejection] = {}
         unknown: dict[int, Sequence[PodInfo]] = {}
         for row, pods in nominated.items():
             if not results.holds(self._snapshot, row, pods):
@@ -242,15 +247,15 @@ class Filtering:
 
     def _crowded_together(
         self, state: AttemptState, pod: PodInfo, nominated: Mapping[int, Sequence[PodInfo]]
-    ) -> dict[int, Rejection]:
+    ) -> dict[int, NodeRejection]:
         snapshot, notes = self._snapshot, state.clone()
-        crowded: dict[int, Rejection] = {}
+        crowded: dict[int, NodeRejection] = {}
         with snapshot.trial():
             for row in sorted(nominated):
                 failed = self._add_all(notes, pod, row, nominated[row])
                 if failed is not None:
                     table = StatusTable((failed,))
-                    crowded[row] = Rejection(failed.plugin, table, table.number(failed))
+                    crowded[row] = NodeRejection(failed.plugin, table, table.number(failed))
             rows = [row for row in sorted(nominated) if row not in crowded]
             diagnosis = self.run(notes, pod, NodeView(snapshot, np.array(rows, np.intp)))
         crowded.update({row: found for at, row in enumerate(rows) if (found := diagnosis.rejection(at)) is not None})
@@ -363,7 +368,7 @@ def _first_error(plugin: FilterPlugin, codes: Codes, table: StatusTable | None, 
     return error_in(FILTER.words.format(plugin.name), table[int(struck[0])].by(plugin.name)) if len(struck) else None
 
 
-def _error_of(crowded: Mapping[int, Rejection]) -> Status | None:
+def _error_of(crowded: Mapping[int, NodeRejection]) -> Status | None:
     """The ERROR of the first of these nodes that has one, in the order of the rows."""
     statuses = (crowded[row].status for row in sorted(crowded))
     return next((status for status in statuses if not status.rejected), None)

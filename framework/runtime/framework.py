@@ -34,16 +34,16 @@ from .answers import Failed, by_topic, error_in, not_cleared
 from .attempt_state import AttemptState
 from .concerned import ConcernedPlugins
 from .filtering import Filtering
-from .group_calls import Groups
+from .group_calls import ProfileGroups
 from .nominator import PodNominator
 from .plugin_calls import PluginCalls
-from .plugin_set import PluginSet, Registry
+from .plugin_set import ProfilePlugins, Registry
 from .pre_filtering import PreFiltering
 from .results import Filtered, PreFiltered, Scored
 from .results_cache import ResultsCache
 from .scoring import Scoring
-from .waiting import Hold, WaitingPod, WaitingPods
-from .watch import Members, Watch
+from .waiting import HeldPod, HeldPods, PermitWait
+from .watch import CallWatch, MembersSubject
 
 ASKED_TO_WAIT = "one or more plugins asked to wait and no plugin rejected pod"
 
@@ -68,24 +68,24 @@ class Framework:
         *,
         snapshot: Snapshot,
         nominator: PodNominator,
-        waiting: WaitingPods,
+        waiting: HeldPods,
         clock: Clock,
         metrics: SchedulerMetrics,
-        watch: Watch,
+        watch: CallWatch,
     ) -> None:
         """`handle` makes what a plugin of a class gets, for this framework.
 
         Raises ConfigurationError when a plugin cannot be made.
         """
         self.name = resolved.scheduler_name
-        self.plugins = PluginSet(resolved, registry, partial(handle, self))
+        self.plugins = ProfilePlugins(resolved, registry, partial(handle, self))
         self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
         self._waiting = waiting
         self._clock = clock
         self._metrics = metrics
         self.calls = self._calls = PluginCalls(self.name, clock.now, metrics, watch)
         self.registrations = self._registered()
-        self.groups = Groups(self.plugins.groups, self._calls)
+        self.groups = ProfileGroups(self.plugins.groups, self._calls)
         self._concerned = ConcernedPlugins(self.plugins.plugins.values(), self._calls)
         cache = ResultsCache(self.plugins.filter, self.plugins.score, self.plugins.weights)
         self._pre_filtering = PreFiltering(self.plugins, self._calls, self._concerned)
@@ -134,7 +134,7 @@ class Framework:
 
     def tell_group_decision(self, decision: GroupDecision) -> None:
         """Tell them what the trial of a group came to."""
-        about = Members(decision.waiting)
+        about = MembersSubject(decision.waiting)
         for plugin in self.plugins.decision_followers:
             self._calls.tell(plugin, about, plugin.on_group_decision, decision)
 
@@ -272,7 +272,7 @@ class Framework:
     def run_permit_plugins(self, state: AttemptState, pod: PodInfo, node_name: str) -> Status | None:
         """None when the pod may be bound, WAIT when it is held (`wait_on_permit` waits), else why it may not."""
         since = self._calls.now()
-        holds: dict[str, Hold] = {}
+        holds: dict[str, PermitWait] = {}
         status: Status | None = None
         others = self._concerned.others(pod)
         for plugin in self.plugins.permit:
@@ -280,12 +280,12 @@ class Framework:
                 continue
             answer = self._calls.call(points.PERMIT, plugin, pod, state.sampled, plugin.permit, state, pod, node_name)
             if isinstance(answer, Wait):
-                holds[plugin.name] = Hold(answer.seconds, ", ".join(answer.reasons))
+                holds[plugin.name] = PermitWait(answer.seconds, ", ".join(answer.reasons))
             elif answer is not None:
                 status = answer
                 break
         if status is None and holds:
-            self._waiting.add(WaitingPod(pod, node_name, holds, self._clock))
+            self._waiting.add(HeldPod(pod, node_name, holds, self._clock))
             status = Status.wait(ASKED_TO_WAIT)
         self._calls.point_ended(points.PERMIT, status, since)
         return status

@@ -127,7 +127,7 @@ class GroupCalls:
         return self._calls.ask(point, self._plugin, Named(group), sound, method, *args)
 
 
-class Groups:
+class ProfileGroups:
     """The groups of one profile's pods, by the plugins that know them. Keys of groups are `<plugin>/<id>`.
 
     All methods raise Failed when a plugin breaks.

@@ -26,7 +26,7 @@ from ..work import GivenUp
 from .answers import Failed, checked, failure, of_type, pod_group_post_filtered, post_filtered
 from .attempt_state import AttemptState
 from .points import FILTER_WORK, FOLLOW, POD_GROUP_POST_FILTER, POST_FILTER, QUEUEING_HINT, Point
-from .watch import SLOW_SECONDS, Members, Running, Subject, Watch
+from .watch import SLOW_SECONDS, CallWatch, MembersSubject, Running, Subject
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class PluginCalls:
 
     __slots__ = ("_errors", "_hints", "_metrics", "_profile", "_watch", "now")
 
-    def __init__(self, profile: str, now: Callable[[], float], metrics: SchedulerMetrics, watch: Watch) -> None:
+    def __init__(self, profile: str, now: Callable[[], float], metrics: SchedulerMetrics, watch: CallWatch) -> None:
         self._profile = profile
         self._metrics = metrics
         self._watch = watch
@@ -161,7 +161,7 @@ class PluginCalls:
         def help_() -> tuple[Mapping[str, str] | None, Status | None]:
             return pod_group_post_filtered(plugin, plugin.pod_group_post_filter(state, group, trial))
 
-        answer = self.call(POD_GROUP_POST_FILTER, plugin, Members(group.members), False, help_)
+        answer = self.call(POD_GROUP_POST_FILTER, plugin, MembersSubject(group.members), False, help_)
         found = (None, answer) if isinstance(answer, Status) else answer
         self.log_failure(POD_GROUP_POST_FILTER, plugin, pod, found[1])
         return found

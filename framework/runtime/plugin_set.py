@@ -76,7 +76,7 @@ EVERYTHING = (EventRegistration(ClusterEvent(EventResource.WILDCARD, Action.ALL)
 """What concerns those who do not say what does."""
 
 
-class PluginSet:
+class ProfilePlugins:
     """Plugin instances by extension point, in the order they run.
 
     Attributes:

@@ -15,7 +15,7 @@ from ..snapshot.view import NodeView
 from .attempt_state import AttemptState
 from .concerned import ConcernedPlugins
 from .plugin_calls import PluginCalls
-from .plugin_set import PluginSet
+from .plugin_set import ProfilePlugins
 from .points import PRE_FILTER
 from .results import PreFiltered
 
@@ -23,7 +23,7 @@ from .results import PreFiltered
 class PreFiltering:
     """Runs the PreFilter plugins of one profile."""
 
-    def __init__(self, plugins: PluginSet, calls: PluginCalls, concerned: ConcernedPlugins) -> None:
+    def __init__(self, plugins: ProfilePlugins, calls: PluginCalls, concerned: ConcernedPlugins) -> None:
         self._plugins = plugins
         self._calls = calls
         self._concerned = concerned

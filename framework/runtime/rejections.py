@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from ..contract.status import Status
-from ..contract.verdicts import Diagnosis, Rejection, StatusTable
+from ..contract.verdicts import Diagnosis, NodeRejection, StatusTable
 
 
-def replace_rejections(diagnosis: Diagnosis, positions: Sequence[int], rejections: Iterable[Rejection]) -> None:
+def replace_rejections(diagnosis: Diagnosis, positions: Sequence[int], rejections: Iterable[NodeRejection]) -> None:
     """Give each node at these positions its own of `rejections` in place of the one before."""
     known = {each: index for index, each in enumerate(zip(diagnosis.plugins, diagnosis.tables, strict=True), start=1)}
     rejectors, codes = [], []

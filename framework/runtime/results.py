@@ -9,7 +9,7 @@ import numpy as np
 
 from ..contract.plugin import Scores
 from ..contract.status import Status
-from ..contract.verdicts import Codes, Diagnosis, Rejection, StatusTable
+from ..contract.verdicts import Codes, Diagnosis, NodeRejection, StatusTable
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
 from .rejections import replace_rejections
@@ -56,7 +56,7 @@ class Filtered:
     codes: Sequence[Codes] = ()
     absent: Status | None = None
     error: Status | None = None
-    nominated: Mapping[int, Rejection] = field(default_factory=dict)
+    nominated: Mapping[int, NodeRejection] = field(default_factory=dict)
 
     def diagnose(self, snapshot: Snapshot) -> Diagnosis:
         """The first rejection of each listed node."""

@@ -18,7 +18,7 @@ from .answers import Failed, error_in, failure, hashable, integers
 from .attempt_state import AttemptState
 from .concerned import ConcernedPlugins
 from .plugin_calls import ALL_NODES, PluginCalls
-from .plugin_set import PluginSet
+from .plugin_set import ProfilePlugins
 from .points import NORMALIZE, PLACEMENT_SCORE, PRE_SCORE, SCORE, SCORE_EPOCH
 from .results import ByPlugin, Scored
 from .results_cache import ResultsCache
@@ -29,7 +29,7 @@ class Scoring:
 
     def __init__(
         self,
-        plugins: PluginSet,
+        plugins: ProfilePlugins,
         calls: PluginCalls,
         cache: ResultsCache,
         snapshot: Snapshot,

@@ -21,17 +21,17 @@ from .standstill import Standstill
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class PermitWait:
     """A plugin's WAIT: for how many seconds at most, and why; "" where the plugin does not say."""
 
     seconds: float
     message: str = ""
 
 
-class WaitingPod:
+class HeldPod:
     """One held pod. It is settled once, by the last `allow`, the first `reject` or the first timer that ends."""
 
-    def __init__(self, pod: PodInfo, node_name: str, holds: Mapping[str, Hold], clock: Clock) -> None:
+    def __init__(self, pod: PodInfo, node_name: str, holds: Mapping[str, PermitWait], clock: Clock) -> None:
         """`holds` by the name of the plugin; none lasts longer than 15 minutes."""
         self.pod = pod
         self.node_name = node_name
@@ -92,15 +92,15 @@ class WaitingPod:
         self._settled.set()
 
 
-class WaitingPods:
+class HeldPods:
     """All pods of all profiles, by UID: held ones, and those in PreBind, whose work `standstill` paces."""
 
     def __init__(self, standstill: Standstill) -> None:
         self._standstill = standstill
-        self._by_uid: dict[str, WaitingPod] = {}
+        self._by_uid: dict[str, HeldPod] = {}
         self._in_pre_bind: dict[str, asyncio.Future[Status]] = {}
 
-    def add(self, waiting: WaitingPod) -> None:
+    def add(self, waiting: HeldPod) -> None:
         """Hold a pod."""
         self._by_uid[waiting.pod.uid] = waiting
 
@@ -108,7 +108,7 @@ class WaitingPods:
         """The pod is held no more."""
         self._by_uid.pop(uid, None)
 
-    def get(self, uid: str) -> WaitingPod | None:
+    def get(self, uid: str) -> HeldPod | None:
         """The held pod with this UID."""
         return self._by_uid.get(uid)
 
@@ -142,7 +142,7 @@ class WaitingPods:
                 await asyncio.wait((task,))
             del self._in_pre_bind[pod.uid]
 
-    def __iter__(self) -> Iterator[WaitingPod]:
+    def __iter__(self) -> Iterator[HeldPod]:
         return iter(tuple(self._by_uid.values()))
 
     def __len__(self) -> int:

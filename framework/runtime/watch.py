@@ -2,7 +2,7 @@
 
 `PluginCalls` notes each call here, the process' watchdog reads `current` from a thread of its own, and a worker whose
 function stops at a checkpoint suspends the call that it stops in: others are at work then, not that plugin. A call that
-stops again and again has a budget (`Budgets`); once that is used up it is ended at its next checkpoint.
+stops again and again has a budget (`CallBudgets`); once that is used up it is ended at its next checkpoint.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from ..contract.plugin import Plugin
 from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
-from .budgets import LEAST_STRETCH_SECONDS, Budgets
+from .budgets import LEAST_STRETCH_SECONDS, CallBudgets
 from .points import Point
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class Subject(Protocol):
         ...
 
 
-class Members(NamedTuple):
+class MembersSubject(NamedTuple):
     """What a call is about that is about the waiting members of a group, of whom there is at least one."""
 
     pods: Sequence[PodInfo]
@@ -55,7 +55,7 @@ class Running(NamedTuple):
 
 
 class _Suspended(NamedTuple):
-    """What `suspend` was called in: the call, when, and `Watch.paused` then; `error` ends the call if it is set."""
+    """What `suspend` was called in: the call, when, and `CallWatch.paused` then; `error` ends the call if it is set."""
 
     running: Running | None
     at: float
@@ -63,7 +63,7 @@ class _Suspended(NamedTuple):
     error: TimeoutError | None
 
 
-class Watch:
+class CallWatch:
     """Over the calls of all profiles' plugins. `now` gives seconds on the engine's clock.
 
     Attributes:
@@ -79,7 +79,7 @@ class Watch:
         self.current: Running | None = None
         self.paused = 0.0
         self.accounts: dict[int, float] = {}
-        self._budgets = Budgets(now)
+        self._budgets = CallBudgets(now)
         self._now = now
         self._metrics = metrics
         self._resumed = 0.0
@@ -103,7 +103,7 @@ class Watch:
 
     def _charge(self, running: Running, now: float) -> TimeoutError | None:
         about = running.about
-        pods = about.pods if isinstance(about, Members) else (about,) if isinstance(about, PodInfo) else ()
+        pods = about.pods if isinstance(about, MembersSubject) else (about,) if isinstance(about, PodInfo) else ()
         if not pods:
             return None
         account = id(running)

@@ -20,7 +20,7 @@ _MOST = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class SignatureDemand:
     """Members of one signature.
 
     Attributes:
@@ -46,7 +46,7 @@ class DomainRoom:
     pods: Counts
 
 
-def room_of(numbers: Numbers, domains: int, demands: Sequence[Demand]) -> DomainRoom:
+def room_of(numbers: Numbers, domains: int, demands: Sequence[SignatureDemand]) -> DomainRoom:
     """Room by domain. `numbers` has each row's domain, negative for none."""
     members, pods = np.zeros(domains, np.int64), np.zeros(domains, np.int64)
     for demand in demands:
@@ -57,7 +57,7 @@ def room_of(numbers: Numbers, domains: int, demands: Sequence[Demand]) -> Domain
 
 
 def in_slices(
-    numbers: Numbers, domains: int, within: Numbers, parts: int, demands: Sequence[Demand], size: int
+    numbers: Numbers, domains: int, within: Numbers, parts: int, demands: Sequence[SignatureDemand], size: int
 ) -> DomainRoom:
     """Room by domain where only whole slices of `size` members, and one smaller one, fit into each part of a domain.
 

@@ -37,7 +37,7 @@ class Fits(Protocol):
 F = TypeVar("F", bound=Fits)
 
 
-class Ranking(Protocol):
+class DomainRanking(Protocol):
     """An order of domains, and a choice among them."""
 
     def order(self, missing: int) -> list[int]:

@@ -26,14 +26,14 @@ from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
 from ..work import checkpoint
 from .attempt import Attempt
-from .domain_order import Counts, Demand, DomainRoom, Numbers, closest, in_slices, room_of
-from .domain_ranking import ByPlacementScore, Ranking, Tightest
+from .domain_order import Counts, DomainRoom, Numbers, SignatureDemand, closest, in_slices, room_of
+from .domain_ranking import ByPlacementScore, DomainRanking, Tightest
 from .group_room import GroupRoom
 from .node_choice import Choose
 from .slices import assign
 
 
-class Tried(Protocol):
+class DomainTrial(Protocol):
     """What came of trying members."""
 
     @property
@@ -42,7 +42,7 @@ class Tried(Protocol):
         ...
 
 
-T = TypeVar("T", bound=Tried)
+T = TypeVar("T", bound=DomainTrial)
 Try = Callable[[], T]
 """Try the members where their attempts' states say; yields where other work may be done."""
 
@@ -354,7 +354,7 @@ class DomainSearch:
             return ()
         return tuple(key for key in keys if not len(self._partitions.of((key,)))) or keys
 
-    def _ranking(self, asked: _Asked[T], partition: Partition, room: DomainRoom | None) -> Ranking:
+    def _ranking(self, asked: _Asked[T], partition: Partition, room: DomainRoom | None) -> DomainRanking:
         attempts = asked.attempts
         if room is None:
             everywhere = np.full(len(partition), len(attempts), np.int64)
@@ -383,7 +383,7 @@ class DomainSearch:
         demands = self._demands(attempts)
         return None if demands is None else room_of(numbers, domains, demands)
 
-    def _demands(self, attempts: Sequence[Attempt]) -> list[Demand] | None:
+    def _demands(self, attempts: Sequence[Attempt]) -> list[SignatureDemand] | None:
         """What members could find where; None when nobody counts room."""
         counts = Counter(attempt.pod.signature for attempt in attempts)
         examples = {attempt.pod.signature: attempt for attempt in attempts}
@@ -392,7 +392,7 @@ class DomainSearch:
             capacities = self._room.of(examples[signature].framework, examples[signature].pod)
             if capacities is None:
                 return None
-            demands.append(Demand(count, capacities))
+            demands.append(SignatureDemand(count, capacities))
         return demands
 
     def _rows_of(self, placed: Iterable[PodInfo]) -> Rows:

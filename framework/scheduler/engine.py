@@ -26,8 +26,8 @@ from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
 from ..runtime.plugin_calls import PluginCalls
 from ..runtime.standstill import Standstill
-from ..runtime.waiting import WaitingPods
-from ..runtime.watch import Watch
+from ..runtime.waiting import HeldPods
+from ..runtime.watch import CallWatch
 from ..snapshot.snapshot import Snapshot
 from .algorithm import Algorithm
 from .consultations import Consultations
@@ -75,7 +75,7 @@ class Engine:
 
     cache: Cache
     queue: SchedulingQueue
-    waiting: WaitingPods
+    waiting: HeldPods
     nominator: PodNominator
     pods: PodEventHandler
     known: KnownPods
@@ -84,7 +84,7 @@ class Engine:
     algorithms: Mapping[str, Algorithm]
     scheduler: Scheduler
     shared: Mapping[str, object]
-    watch: Watch
+    watch: CallWatch
     standstill: Standstill
 
     def books(self) -> dict[str, GroupBook[Any]]:
@@ -119,7 +119,7 @@ def build_engine(
     """
     ports = ports.held_up()
     clock, measured, metrics, standstill = ports.clock, ports.measured, ports.metrics, ports.standstill
-    snapshot, waiting, watch = Snapshot(), WaitingPods(standstill), Watch(measured.now, metrics)
+    snapshot, waiting, watch = Snapshot(), HeldPods(standstill), CallWatch(measured.now, metrics)
     known = KnownPods([resolved.scheduler_name for resolved in profiles])
     reports = Reports(ports, known.get)
     frameworks: dict[str, Framework] = {}

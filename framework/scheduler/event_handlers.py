@@ -31,7 +31,7 @@ from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.nominator import PodNominator
 from ..runtime.plugin_calls import Named, PluginCalls
-from ..runtime.waiting import WaitingPods
+from ..runtime.waiting import HeldPods
 from .reports import Reports
 from .review import Review
 
@@ -43,7 +43,7 @@ class PodEventHandler:
         self,
         cache: Cache,
         queue: SchedulingQueue,
-        waiting: WaitingPods,
+        waiting: HeldPods,
         nominator: PodNominator,
         reports: Reports,
         review: Review,

@@ -28,7 +28,7 @@ _TIMES_TO_THE_FRONT = 2
 
 
 @dataclass(slots=True)
-class Trial:
+class MembersTrial:
     """What came of trying members in one order.
 
     Attributes:
@@ -59,7 +59,7 @@ class GroupTrials:
         self._snapshot = snapshot
         self._room = room
 
-    def run(self, plugin: GroupCalls, attempts: Sequence[Attempt], missing: int) -> Trial:
+    def run(self, plugin: GroupCalls, attempts: Sequence[Attempt], missing: int) -> MembersTrial:
         """The trial of the first order in which enough members fit; where there is none, that of the order given."""
         first = self._try(attempts, missing)
         if len(first.placed) >= missing or first.hopeless or not _order_matters(plugin, attempts, first):
@@ -96,12 +96,12 @@ class GroupTrials:
         if len(larger) > missing:
             yield larger[::-1]
 
-    def _try(self, attempts: Sequence[Attempt], missing: int) -> Trial:
+    def _try(self, attempts: Sequence[Attempt], missing: int) -> MembersTrial:
         """Place members one after another on a snapshot that has those before them; then undo it all, last first.
 
         Stops as soon as the quorum is out of reach, or the group is refused as one.
         """
-        trial = Trial()
+        trial = MembersTrial()
         for attempt in attempts:
             attempt.begin_anew()
             checkpoint()
@@ -138,7 +138,7 @@ class GroupTrials:
         pods = {attempt.pod.signature: attempt.pod for attempt in attempts}.values()
         return not self._room.enough(attempts[0].framework, pods, missing, attempts[0].state.within)
 
-    def _fill(self, trial: Trial, attempts: Sequence[Attempt], missing: int) -> None:
+    def _fill(self, trial: MembersTrial, attempts: Sequence[Attempt], missing: int) -> None:
         """Put as many as there is room for on any nodes, and see what refuses the next ones, until too few are left.
 
         Those that have room count as placed. It is the quick way to what a trial of each of them would come to.
@@ -193,7 +193,7 @@ def _unreserve(attempt: Attempt) -> None:
     attempt.framework.run_reserve_plugins_unreserve(attempt.state, attempt.pod, attempt.node_name)
 
 
-def _order_matters(plugin: GroupCalls, attempts: Sequence[Attempt], trial: Trial) -> bool:
+def _order_matters(plugin: GroupCalls, attempts: Sequence[Attempt], trial: MembersTrial) -> bool:
     """Whether members differ, and it was nodes that refused them."""
     by_nodes = all(
         attempt.status is not None and attempt.status.rejected and plugin.name not in attempt.rejectors

@@ -9,7 +9,7 @@ from ..cache.cache import Cache
 from ..cache.known_pods import KnownPods
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.nominator import PodNominator
-from ..runtime.watch import Watch
+from ..runtime.watch import CallWatch
 from .algorithm import Algorithm
 from .profile_handle import Ports
 from .reports import Reports
@@ -36,5 +36,5 @@ class Parts:
     nominator: PodNominator
     reports: Reports
     ports: Ports
-    watch: Watch
+    watch: CallWatch
     known: KnownPods

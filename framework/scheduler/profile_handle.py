@@ -19,7 +19,7 @@ from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.framework import Framework
 from ..runtime.nominator import PodNominator
 from ..runtime.standstill import Standstill
-from ..runtime.waiting import WaitingPods
+from ..runtime.waiting import HeldPods
 from ..snapshot.snapshot import Snapshot
 
 
@@ -101,7 +101,7 @@ class ProfileHandle:
 
     framework: Framework
     snapshot: Snapshot
-    waiting_pods: WaitingPods
+    waiting_pods: HeldPods
     nominator: PodNominator
     ports: Ports
     queue: SchedulingQueue

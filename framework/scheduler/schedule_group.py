@@ -35,7 +35,7 @@ from .group_consultation import GroupConsultation
 from .group_outcome import GroupOutcome
 from .group_post_filter import GroupTrial, Place, PostFiltered, Tried, post_filter
 from .group_room import as_queued
-from .group_trial import GroupTrials, Trial
+from .group_trial import GroupTrials, MembersTrial
 from .parts import Parts
 from .schedule_one import PodScheduler
 from .schedule_tree import TreeCycle
@@ -135,7 +135,7 @@ class GroupScheduler:
         return self._refuse(asked, searched, members)
 
     def _start(
-        self, asked: _Asked, trial: Trial, members: Sequence[PodDecision], outcome: GroupOutcome
+        self, asked: _Asked, trial: MembersTrial, members: Sequence[PodDecision], outcome: GroupOutcome
     ) -> GroupOutcome:
         """Place the members that fit, then try the others each by itself."""
         placed = len(trial.placed)
@@ -150,7 +150,7 @@ class GroupScheduler:
             attempt.begin_anew()
         return self._each_by_itself(asked.plugin, asked.group, asked.topology, trial.refused, outcome)
 
-    def _refuse(self, asked: _Asked, searched: Searched[Trial], members: Sequence[PodDecision]) -> GroupOutcome:
+    def _refuse(self, asked: _Asked, searched: Searched[MembersTrial], members: Sequence[PodDecision]) -> GroupOutcome:
         """Too few members fit: ask PodGroupPostFilter for help, and say why the group waits."""
         plugin, group, trial = asked.plugin, asked.group, searched.trial
         cause, placed = trial.refusal or Status.pending(), len(trial.placed)
@@ -313,10 +313,10 @@ class GroupScheduler:
         topology: Topology | None,
         attempts: Sequence[Attempt],
         missing: int,
-    ) -> Searched[Trial] | Status:
+    ) -> Searched[MembersTrial] | Status:
         """Try the members: where they have to be together in one domain after another, else anywhere."""
 
-        def try_() -> Trial:
+        def try_() -> MembersTrial:
             return self._trials.run(plugin, attempts, missing)
 
         if topology is None:
@@ -364,7 +364,7 @@ class GroupScheduler:
         plugin: GroupCalls,
         status: Status,
         untried: Status,
-        trial: Trial,
+        trial: MembersTrial,
         decision: GroupDecision,
         helped: PostFiltered,
     ) -> GroupOutcome:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from ..runtime.watch import Watch
+from ..runtime.watch import CallWatch
 from ..work import IsOver, Worker
 from .attempt import Attempt
 
@@ -19,7 +19,7 @@ from .attempt import Attempt
 class SetAside:
     """Attempts with long work. `still_waits` says whether the pod of one is to be decided at all."""
 
-    def __init__(self, still_waits: Callable[[Attempt], bool], watch: Watch) -> None:
+    def __init__(self, still_waits: Callable[[Attempt], bool], watch: CallWatch) -> None:
         self._still_waits = still_waits
         self._watch = watch
         self._working: deque[tuple[Attempt, Worker]] = deque()

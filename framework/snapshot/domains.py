@@ -45,7 +45,7 @@ class Subset(Protocol):
         ...
 
 
-class Counts(Protocol):
+class RowCounts(Protocol):
     """Something that is counted on each row."""
 
     @property
@@ -67,7 +67,7 @@ class Domains:
 
     __slots__ = ("_counted", "_key", "_mask", "_position", "_snapshot", "_subset", "nodes", "sums")
 
-    def __init__(self, snapshot: Nodes, counted: Counts, key: str, subset: Subset | None) -> None:
+    def __init__(self, snapshot: Nodes, counted: RowCounts, key: str, subset: Subset | None) -> None:
         self._snapshot = snapshot
         self._counted = counted
         self._key = key

@@ -28,7 +28,7 @@ from .tls import ClientTls
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from muster.framework.config import Extender
+    from muster.framework.config import ExtenderConfig
     from muster.framework.contract.extender import Victims
     from muster.framework.model.pod_info import PodInfo
 
@@ -61,7 +61,7 @@ class HttpExtender:
     `path` is where it stands in the configuration. Raises ConfigurationError for TLS files that cannot be used.
     """
 
-    def __init__(self, config: Extender, surroundings: Surroundings, path: str) -> None:
+    def __init__(self, config: ExtenderConfig, surroundings: Surroundings, path: str) -> None:
         self.name = config.url_prefix
         self.weight = config.weight
         self.ignorable = config.ignorable
@@ -186,7 +186,7 @@ class HttpExtender:
         return tls.server_name or None if tls is not None else None
 
 
-def client_tls(config: Extender, path: str) -> ClientTls | None:
+def client_tls(config: ExtenderConfig, path: str) -> ClientTls | None:
     """TLS as kube-scheduler sets it up: unverified where HTTPS is enabled and no authority is named.
 
     None leaves it to the system's authorities. Raises ConfigurationError naming the field that cannot be used.

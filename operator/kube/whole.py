@@ -21,7 +21,7 @@ from .informer import Informer, Listed, Timing
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from muster.framework.config import Extender
+    from muster.framework.config import ExtenderConfig
     from muster.framework.model.pod_info import PodInfo
 
     from .client import ApiClient
@@ -87,7 +87,7 @@ class Reader(Protocol):
         ...
 
 
-def is_sent_nodes(extender: Extender) -> bool:
+def is_sent_nodes(extender: ExtenderConfig) -> bool:
     """Whether whole nodes are needed to ask it."""
     return not extender.node_cache_capable and bool(extender.filter_verb or extender.prioritize_verb)
 

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from muster.framework.metrics import Counter, Family, Gauge, Histogram, Reading
+from muster.framework.metrics import Counter, Family, Gauge, GaugeFunc, Histogram
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 _LINES_A_BLOCK = 400
@@ -69,7 +69,7 @@ def _metric_of(family: Family) -> Metric:
             for labels, value in family.values().items():
                 counter.add_metric(labels, value)
             return counter
-        case Gauge() | Reading():
+        case Gauge() | GaugeFunc():
             gauge = GaugeMetricFamily(family.name, family.text, labels=family.labels)
             for labels, reading in family.values().items():
                 gauge.add_metric(labels, reading)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from muster.framework.metrics import Counter, Family, Histogram, Reading
+from muster.framework.metrics import Counter, Family, GaugeFunc, Histogram
 
 _SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 _LOOP = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -51,7 +51,7 @@ class ProcessMetrics:
             "[ALPHA] For how long of the time that the event loop did not turn its thread was at work, at most.",
             bounds=_LOOP,
         )
-        self._build = Reading(
+        self._build = GaugeFunc(
             "kubernetes_build_info",
             "[BETA] 1, with the version of Muster and what it runs on.",
             tuple(build),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from muster.framework.metrics import EntityType, Family, Reading
+from muster.framework.metrics import EntityType, Family, GaugeFunc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,55 +40,55 @@ class StateMetrics:
 
     def __init__(self, state: State) -> None:
         self._families = (
-            Reading(
+            GaugeFunc(
                 "scheduler_pending_pods",
                 "[STABLE] Pods waiting to be scheduled, by the part of the queue they are in.",
                 ("queue",),
                 lambda: _labelled(state.pending_pods()),
             ),
-            Reading(
+            GaugeFunc(
                 "scheduler_queued_entities",
                 "[ALPHA] Entries of the queue, single pods or pod groups, by the part they are in.",
                 ("queue", "type"),
                 lambda: {tuple(key): value for key, value in state.queued_entities().items()},
             ),
-            Reading(
+            GaugeFunc(
                 "scheduler_cache_size",
                 "[ALPHA] Nodes, pods and assumed pods in the scheduler's cache.",
                 ("type",),
                 lambda: _labelled(state.cache_size()),
             ),
-            Reading(
+            GaugeFunc(
                 "muster_pods_held_at_permit",
                 "[ALPHA] Pods with a node that Permit holds; they are in no part of the queue.",
                 (),
                 lambda: {(): state.held_at_permit()},
             ),
-            Reading(
+            GaugeFunc(
                 "muster_waiting_podgroups",
                 "[ALPHA] Pod groups with members that lack their quorum.",
                 (),
                 lambda: {(): state.waiting_groups()},
             ),
-            Reading(
+            GaugeFunc(
                 "muster_oldest_waiting_podgroup_seconds",
                 "[ALPHA] For how long the pod group that has waited longest for its quorum has; 0 when none waits.",
                 (),
                 lambda: {(): state.oldest_waiting_group()},
             ),
-            Reading(
+            GaugeFunc(
                 "muster_reserved_share",
                 "[ALPHA] Share of what nodes offer of a resource that is reserved for pods that have waited long.",
                 ("resource",),
                 lambda: _labelled(state.reserved_shares()),
             ),
-            Reading(
+            GaugeFunc(
                 "muster_tasks",
                 "[ALPHA] Asyncio tasks of this process; they come and go with what is being bound, watched and served.",
                 (),
                 lambda: {(): state.tasks()},
             ),
-            Reading(
+            GaugeFunc(
                 "leader_election_master_status",
                 "[ALPHA] 1 if this process holds the lease of that name, 0 if it stands by.",
                 ("name",),

@@ -18,7 +18,7 @@ from muster.framework.config import (
     load,
     resolve,
 )
-from muster.framework.config import Plugin as PluginName
+from muster.framework.config import PluginReference as PluginName
 from muster.framework.config.problems import duplicate, required
 from muster.framework.config.validation import problems_of
 from muster.framework.contract.plugin import extension_points

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from muster.framework.runtime.watch import Watch
+    from muster.framework.runtime.watch import CallWatch
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Watchdog:
 
     def __init__(
         self,
-        watch: Watch,
+        watch: CallWatch,
         observe: Callable[[float, float], None],
         *,
         now: Callable[[], float] = time.monotonic,

@@ -16,9 +16,13 @@ import msgspec
 from pydantic import BaseModel
 
 from muster.framework.config import args
-from muster.framework.config.model import KubeSchedulerConfiguration, KubeSchedulerProfile, Plugin, PluginConfig
-from muster.framework.contract import Plugin as AnyPlugin
-from muster.framework.contract import whole_nodes
+from muster.framework.config.model import (
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    PluginConfig,
+    PluginReference,
+)
+from muster.framework.contract import Plugin, whole_nodes
 from muster.framework.contract.recorded import Content, MapContent, TextKind
 from muster.framework.groups.annotations import GroupMeta
 from muster.framework.model import devices, label_selector, meta, node, pod, pod_relations, volume_sources, volumes
@@ -158,7 +162,7 @@ _FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
     },
     devices.AllocationResult: {"allocationTimestamp": _KEPT},
     devices.ConsumerReference: {"apiGroup": TextKind.API_GROUP, "resource": _KEPT, "name": _NAME, "uid": _NAME},
-    devices.Condition: {"type": _NAME, "status": _KEPT, "reason": _NAME, "message": TextKind.TEXT},
+    devices.DeviceCondition: {"type": _NAME, "status": _KEPT, "reason": _NAME, "message": TextKind.TEXT},
     devices.AllocatedDeviceStatus: {"driver": _NAME, "pool": _NAME, "device": _NAME},
     devices.DeviceClassSpec: {"extendedResourceName": TextKind.RESOURCE},
     devices.DeviceAttribute: {"string": _NAME, "version": _NAME, "strings": _NAME, "versions": _NAME},
@@ -198,14 +202,14 @@ _FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
     # the configuration
     KubeSchedulerConfiguration: {"apiVersion": _KEPT, "kind": _KEPT},
     KubeSchedulerProfile: {"schedulerName": TextKind.SCHEDULER},
-    Plugin: {"name": _KEPT},
+    PluginReference: {"name": _KEPT},
     PluginConfig: {"name": _KEPT, "args": TextKind.ARGUMENTS},
     args.ResourceSpec: {"name": TextKind.RESOURCE},
     args.ScoringStrategy: {"type": _KEPT},
     args.NodeResourcesFitArgs: {"ignoredResources": TextKind.RESOURCE, "ignoredResourceGroups": TextKind.API_GROUP},
     args.NodeAffinityArgs: {"addedAffinity": _KEPT},
     args.PodTopologySpreadArgs: {"defaultingType": _KEPT},
-    args.TopologySpreadConstraint: {**_SPREAD, "labelSelector": TextKind.ANYTHING},
+    args.DefaultConstraint: {**_SPREAD, "labelSelector": TextKind.ANYTHING},
 }
 
 _INNER: Mapping[tuple[type[Any], str], type[Any]] = {
@@ -232,7 +236,7 @@ class Member(NamedTuple):
 class Fields:
     """The fields of everything that is recorded, as far as these plugins and Muster itself say what they hold."""
 
-    def __init__(self, plugins: Iterable[type[AnyPlugin[Any]]]) -> None:
+    def __init__(self, plugins: Iterable[type[Plugin[Any]]]) -> None:
         self._fields = dict(_FIELDS)
         self._inner = dict(_INNER)
         for plugin in plugins:

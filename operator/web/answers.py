@@ -21,7 +21,7 @@ _AT_ONCE = 1
 
 
 class AnswerCache:
-    """Answers found, by what was asked; `timer` gives seconds, `of_extenders` says that they take part in all of them."""
+    """Answers found, by what was asked; `timer` gives seconds, `of_extenders` says that they take part in all."""
 
     def __init__(self, timer: Callable[[], float], *, of_extenders: bool) -> None:
         seconds = _KEPT_SECONDS_OF_EXTENDERS if of_extenders else _KEPT_SECONDS

@@ -33,7 +33,7 @@ from muster.framework.contract.arguments import NodeAffinityArgs
 from muster.framework.contract.columns import admitted, worth
 from muster.framework.model.node import Node
 from muster.framework.model.node_selector import NodeRequirement, usable
-from muster.framework.model.pod import NodeAffinity as Affinity
+from muster.framework.model.pod import NodeAffinity
 from muster.framework.model.pod_info import PodInfo
 
 from .affinity import NO_AFFINITY, affinity_of, has_affinity, preferences_of
@@ -43,7 +43,7 @@ NOT_ENFORCED = Status.unresolvable("node(s) didn't match scheduler-enforced node
 CONFLICT = Status.unresolvable("pod affinity terms conflict")
 
 
-class NodeAffinity(
+class NodeAffinityPlugin(
     PreFilterPlugin[NodeAffinityArgs],
     FilterPlugin[NodeAffinityArgs],
     PreScorePlugin[NodeAffinityArgs],
@@ -121,6 +121,6 @@ class NodeAffinity(
         return Hint.SKIP if isinstance(old, Node) and required.admits(old) else Hint.QUEUE
 
 
-def _added(args: NodeAffinityArgs) -> Affinity:
+def _added(args: NodeAffinityArgs) -> NodeAffinity:
     added = args.added_affinity
-    return msgspec.convert(added, Affinity) if added else NO_AFFINITY
+    return msgspec.convert(added, NodeAffinity) if added else NO_AFFINITY

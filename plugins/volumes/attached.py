@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from muster.framework.contract import SnapshotReader, WatchedKind
-from muster.framework.model.volume_migration import Handle
+from muster.framework.model.volume_migration import VolumeHandle
 from muster.framework.model.volumes import CSINode, VolumeAttachment
 
 from .counted import CountError, volumes_of
@@ -42,7 +42,7 @@ class _Node:
     has_csi_node: bool = False
     drivers: frozenset[str] = frozenset()
     limits: dict[str, int] = field(default_factory=dict)
-    volumes: frozenset[Handle] = frozenset()
+    volumes: frozenset[VolumeHandle] = frozenset()
     attached: dict[str, int] = field(default_factory=dict)
     error: str = ""
     looked_at: frozenset[tuple[str, str]] = frozenset()
@@ -74,7 +74,7 @@ class AttachedVolumes:
         self._attached: dict[str, Counts] = {}
         self.with_csi_node = np.zeros(0, np.bool_)
         self.limited = np.zeros(0, np.bool_)
-        self.holders: dict[Handle, set[int]] = {}
+        self.holders: dict[VolumeHandle, set[int]] = {}
         self.running: dict[str, set[int]] = {}
         self.errors: dict[int, str] = {}
 
@@ -132,7 +132,7 @@ class AttachedVolumes:
             for driver in csi_node.spec.drivers
             if driver.allocatable is not None and driver.allocatable.count is not None
         }
-        volumes: frozenset[Handle] = frozenset()
+        volumes: frozenset[VolumeHandle] = frozenset()
         attached: dict[str, int] = {}
         error = ""
         if limits:
@@ -145,17 +145,17 @@ class AttachedVolumes:
         drivers = frozenset(driver.name for driver in csi_node.spec.drivers)
         return _Node(True, drivers, limits, volumes, attached, error, frozenset(storage.looked_at))
 
-    def _of_pods(self, row: int, csi_node: CSINode) -> frozenset[Handle]:
+    def _of_pods(self, row: int, csi_node: CSINode) -> frozenset[VolumeHandle]:
         pods = self._snapshot.volumes.pods_on(row)
         return frozenset().union(*(volumes_of(pod, csi_node, self._storage, new=False) for pod in pods))
 
-    def _of_attachments(self, node_name: str) -> frozenset[Handle]:
+    def _of_attachments(self, node_name: str) -> frozenset[VolumeHandle]:
         found = set()
         for attachment in self._attachments.get(node_name, {}).values():
             name = attachment.spec.source.persistent_volume_name
             volume = self._storage.volume(name) if attachment.spec.attacher and name is not None else None
             if volume is not None and volume.spec.csi is not None:
-                found.add(Handle(attachment.spec.attacher, volume.spec.csi.volume_handle))
+                found.add(VolumeHandle(attachment.spec.attacher, volume.spec.csi.volume_handle))
         return frozenset(found)
 
     def _exchange(self, row: int, before: _Node, found: _Node) -> None:

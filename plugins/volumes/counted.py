@@ -10,8 +10,8 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.pod_volumes import mount_of
 from muster.framework.model.volume_migration import (
     DRIVERS,
-    Handle,
     TranslationError,
+    VolumeHandle,
     inline_handle,
     plugin_of,
     served,
@@ -33,12 +33,12 @@ class ClaimMissing(CountError):
     """A claim that must be there before a pod can go anywhere."""
 
 
-def volumes_of(pod: PodInfo, csi_node: CSINode | None, storage: Storage, *, new: bool) -> frozenset[Handle]:
+def volumes_of(pod: PodInfo, csi_node: CSINode | None, storage: Storage, *, new: bool) -> frozenset[VolumeHandle]:
     """What the pod's volumes count as on the node with this CSINode.
 
     Raises CountError; ClaimMissing only of a `new` pod. With a pod on a node a claim that is missing does not count.
     """
-    found: set[Handle] = set()
+    found: set[VolumeHandle] = set()
     for volume in pod.pod.spec.volumes:
         mount = mount_of(pod.pod, volume)
         if mount is None:
@@ -64,12 +64,12 @@ def volumes_of(pod: PodInfo, csi_node: CSINode | None, storage: Storage, *, new:
     return frozenset(found)
 
 
-def _handle_of(claim: PersistentVolumeClaim, csi_node: CSINode | None, storage: Storage) -> Handle | None:
+def _handle_of(claim: PersistentVolumeClaim, csi_node: CSINode | None, storage: Storage) -> VolumeHandle | None:
     volume = storage.volume(claim.spec.volume_name) if claim.spec.volume_name else None
     if volume is None:
         return _handle_to_be(claim, csi_node, storage)
     if volume.spec.csi is not None:
-        return Handle(volume.spec.csi.driver, volume.spec.csi.volume_handle)
+        return VolumeHandle(volume.spec.csi.driver, volume.spec.csi.volume_handle)
     if not served(plugin_of(volume.spec), csi_node):
         return None
     try:
@@ -78,7 +78,7 @@ def _handle_of(claim: PersistentVolumeClaim, csi_node: CSINode | None, storage: 
         return None
 
 
-def _handle_to_be(claim: PersistentVolumeClaim, csi_node: CSINode | None, storage: Storage) -> Handle | None:
+def _handle_to_be(claim: PersistentVolumeClaim, csi_node: CSINode | None, storage: Storage) -> VolumeHandle | None:
     """A stand-in for the volume that the claim's class will have made."""
     storage_class = storage.storage_class(class_of_claim(claim))
     if storage_class is None:
@@ -88,4 +88,4 @@ def _handle_to_be(claim: PersistentVolumeClaim, csi_node: CSINode | None, storag
         if not served(driver, csi_node):
             return None
         driver = DRIVERS[driver]
-    return Handle(driver, _UNBOUND + claim.metadata.key)
+    return VolumeHandle(driver, _UNBOUND + claim.metadata.key)

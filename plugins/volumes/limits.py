@@ -29,7 +29,7 @@ from muster.framework.model.pod import Volume
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.pod_volumes import mounts_of
 from muster.framework.model.volume_migration import DRIVERS, TranslationError, inline_handle, plugin_of
-from muster.framework.model.volume_migration import Handle as VolumeHandle
+from muster.framework.model.volume_migration import VolumeHandle as VolumeHandle
 from muster.framework.model.volumes import CSINode, StorageMeta, VolumeAttachment
 
 from .attached import UNLIMITED, AttachedVolumes

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.framework.config import POINTS, ConfigurationError, Plugin, Plugins, PluginSet, ResolvedProfile
+from muster.framework.config import POINTS, ConfigurationError, PluginReference, Plugins, PluginSet, ResolvedProfile
 from muster.framework.config.merge import merge_plugins, plugins_at
 from tests.config.catalogue import DEFAULTS, EXTENDS, names, resolved, weights
 
@@ -122,9 +122,11 @@ def test_placements_are_scored_with_weights_of_their_own() -> None:
 
 
 PLUGIN = st.builds(
-    Plugin, name=st.sampled_from(sorted(EXTENDS)), weight=st.one_of(st.none(), st.integers(min_value=0, max_value=9))
+    PluginReference,
+    name=st.sampled_from(sorted(EXTENDS)),
+    weight=st.one_of(st.none(), st.integers(min_value=0, max_value=9)),
 )
-DISABLED = st.lists(st.builds(Plugin, name=st.sampled_from(["*", *sorted(EXTENDS)])), max_size=4).map(tuple)
+DISABLED = st.lists(st.builds(PluginReference, name=st.sampled_from(["*", *sorted(EXTENDS)])), max_size=4).map(tuple)
 
 
 @st.composite

@@ -8,7 +8,7 @@ import yaml
 
 from muster.framework.config import (
     ClientConnectionConfiguration,
-    Extender,
+    ExtenderConfig,
     ExtenderTLSConfig,
     KubeSchedulerConfiguration,
     LeaderElectionConfiguration,
@@ -68,7 +68,7 @@ def test_the_schema_refuses_what_it_does_not_know_wherever_it_names_fields() -> 
 def test_config_takes_every_field_of_the_configuration_that_muster_reads() -> None:
     known = SCHEMA["properties"]["config"]["properties"]
     assert set(known) == fields(KubeSchedulerConfiguration)
-    assert set(known["extenders"]["items"]["properties"]) == fields(Extender)
+    assert set(known["extenders"]["items"]["properties"]) == fields(ExtenderConfig)
     assert set(known["extenders"]["items"]["properties"]["tlsConfig"]["properties"]) == fields(ExtenderTLSConfig)
     assert set(known["leaderElection"]["properties"]) == fields(LeaderElectionConfiguration)
     assert set(known["clientConnection"]["properties"]) == fields(ClientConnectionConfiguration)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from muster.framework.queue.entity import NO_BACKOFF
 from muster.framework.queue.heaps import BackoffPolicy
-from muster.framework.runtime.plugin_set import PluginSet
+from muster.framework.runtime.plugin_set import ProfilePlugins
 from tests.builders import make_node, make_pod
 from tests.coscheduling.world import World
 
@@ -33,8 +33,8 @@ def test_the_same_pods_get_the_same_nodes_as_when_each_is_tried_by_itself(
     """Where backoff is under way the two may differ: a pod that was not tried is not held off."""
     together, attempts = asyncio.run(_play(Random(seed), steps, backoff))
     with (
-        patch.object(PluginSet, "signature_plugins", lambda self, registrations: frozenset()),
-        patch.object(PluginSet, "class_plugins", lambda self, registrations: frozenset()),
+        patch.object(ProfilePlugins, "signature_plugins", lambda self, registrations: frozenset()),
+        patch.object(ProfilePlugins, "class_plugins", lambda self, registrations: frozenset()),
     ):
         alone, more_attempts = asyncio.run(_play(Random(seed), steps, backoff))
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from muster.framework.config.args import PodTopologySpreadArgs
-from muster.framework.config.args.models import TopologySpreadConstraint
+from muster.framework.config.args.models import DefaultConstraint
 from muster.framework.contract import Status
 from muster.framework.contract.events import EventResource
 from muster.framework.model.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
@@ -139,7 +139,7 @@ def test_a_pods_own_constraints_put_the_defaults_aside() -> None:
 
 
 LISTED = PodTopologySpreadArgs(
-    default_constraints=(TopologySpreadConstraint(max_skew=1, topology_key=ZONE, when_unsatisfiable="DoNotSchedule"),),
+    default_constraints=(DefaultConstraint(max_skew=1, topology_key=ZONE, when_unsatisfiable="DoNotSchedule"),),
     defaulting_type="List",
 )
 

@@ -11,8 +11,8 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.framework import Framework
 from muster.framework.runtime.nominator import PodNominator
 from muster.framework.runtime.standstill import Standstill
-from muster.framework.runtime.waiting import WaitingPods
-from muster.framework.runtime.watch import Watch
+from muster.framework.runtime.waiting import HeldPods
+from muster.framework.runtime.watch import CallWatch
 from muster.framework.scheduler.algorithm import Algorithm
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.testing.clock import VirtualClock
@@ -27,7 +27,7 @@ class SnapshotHandle:
     snapshot: Snapshot
     profile_name: str
     clock: VirtualClock
-    waiting_pods: WaitingPods
+    waiting_pods: HeldPods
     metrics: SchedulerMetrics = field(default_factory=SchedulerMetrics)
 
     def activate(self, pods: Mapping[str, PodInfo]) -> None:
@@ -40,7 +40,7 @@ class SnapshotHandle:
 
 def algorithm_of(profile: ResolvedProfile, registry: Mapping[str, type[Plugin]], snapshot: Snapshot) -> Algorithm:
     """A profile that is about to look at the snapshot for the first time."""
-    nominator, waiting, clock = PodNominator(), WaitingPods(Standstill()), VirtualClock()
+    nominator, waiting, clock = PodNominator(), HeldPods(Standstill()), VirtualClock()
     framework = Framework(
         profile,
         registry,
@@ -50,6 +50,6 @@ def algorithm_of(profile: ResolvedProfile, registry: Mapping[str, type[Plugin]],
         waiting=waiting,
         clock=clock,
         metrics=SchedulerMetrics(),
-        watch=Watch(clock.now, SchedulerMetrics()),
+        watch=CallWatch(clock.now, SchedulerMetrics()),
     )
     return Algorithm(framework, snapshot, nominator)

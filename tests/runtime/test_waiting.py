@@ -6,7 +6,7 @@ import pytest
 
 from muster.framework.contract import MAX_WAIT_SECONDS, Status
 from muster.framework.runtime.standstill import Standstill
-from muster.framework.runtime.waiting import Hold, WaitingPod, WaitingPods
+from muster.framework.runtime.waiting import HeldPod, HeldPods, PermitWait
 from muster.testing.clock import VirtualClock
 from tests.builders import make_pod
 from tests.cache.objects import pod as typed_pod
@@ -19,11 +19,11 @@ def clock() -> VirtualClock:
     return VirtualClock()
 
 
-def hold(clock: VirtualClock, **seconds: float) -> WaitingPod:
-    return WaitingPod(POD, "one", {plugin: Hold(each) for plugin, each in seconds.items()}, clock)
+def hold(clock: VirtualClock, **seconds: float) -> HeldPod:
+    return HeldPod(POD, "one", {plugin: PermitWait(each) for plugin, each in seconds.items()}, clock)
 
 
-async def verdict(waiting: WaitingPod) -> Status | None:
+async def verdict(waiting: HeldPod) -> Status | None:
     """What the wait came to; it must be over."""
     async with asyncio.timeout(1):
         return await waiting.wait()
@@ -99,7 +99,7 @@ async def test_an_end_of_the_engines_own_counts_unless_the_wait_is_over(clock: V
 
 
 def test_waiting_pods_may_be_rejected_while_iterating(clock: VirtualClock) -> None:
-    pods = WaitingPods(Standstill())
+    pods = HeldPods(Standstill())
     pods.add(hold(clock, a=10))
 
     for waiting in pods:

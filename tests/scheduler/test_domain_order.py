@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.framework.scheduler.domain_order import (
-    Demand,
+    SignatureDemand,
     closest,
     highest_first,
     in_slices,
@@ -24,19 +24,23 @@ DOMAINS = 4
 
 
 @st.composite
-def situations(draw: st.DrawFn) -> tuple[list[int], list[Demand], int]:
+def situations(draw: st.DrawFn) -> tuple[list[int], list[SignatureDemand], int]:
     """Each row's domain, what members of up to three signatures could find on it, and how many members must fit."""
     height = draw(st.integers(1, 10))
     numbers = draw(st.lists(st.integers(NONE, DOMAINS - 1), min_size=height, max_size=height))
     capacities = st.lists(st.integers(0, 4), min_size=height, max_size=height)
     demands = draw(
-        st.lists(st.builds(lambda n, c: Demand(n, np.array(c)), st.integers(1, 5), capacities), min_size=1, max_size=3)
+        st.lists(
+            st.builds(lambda n, c: SignatureDemand(n, np.array(c)), st.integers(1, 5), capacities),
+            min_size=1,
+            max_size=3,
+        )
     )
     missing = draw(st.integers(1, sum(demand.count for demand in demands)))
     return numbers, demands, missing
 
 
-def most(numbers: Sequence[int], demands: Sequence[Demand], domain: int) -> int:
+def most(numbers: Sequence[int], demands: Sequence[SignatureDemand], domain: int) -> int:
     """How many members could be placed in the domain if those of one signature stood in the way of no others."""
     return sum(
         min(demand.count, sum(int(n) for n, at in zip(demand.capacities, numbers, strict=True) if at == domain))
@@ -46,7 +50,7 @@ def most(numbers: Sequence[int], demands: Sequence[Demand], domain: int) -> int:
 
 @given(situations())
 def test_just_those_domains_are_tried_that_have_room_and_the_smallest_hole_for_all_of_them_first(
-    situation: tuple[list[int], list[Demand], int],
+    situation: tuple[list[int], list[SignatureDemand], int],
 ) -> None:
     numbers, demands, missing = situation
     members = sum(demand.count for demand in demands)
@@ -64,7 +68,7 @@ def test_just_those_domains_are_tried_that_have_room_and_the_smallest_hole_for_a
 
 @given(situations(), st.lists(st.integers(0, 200), min_size=DOMAINS, max_size=DOMAINS))
 def test_by_bounds_the_same_domains_are_tried_the_highest_first(
-    situation: tuple[list[int], list[Demand], int], bounds: list[int]
+    situation: tuple[list[int], list[SignatureDemand], int], bounds: list[int]
 ) -> None:
     numbers, demands, missing = situation
     room = room_of(np.array(numbers), DOMAINS, demands)
@@ -76,7 +80,7 @@ def test_by_bounds_the_same_domains_are_tried_the_highest_first(
 
 @given(situations(), st.integers(1, 3), st.data())
 def test_room_for_slices_is_never_less_than_what_whole_slices_and_a_rest_take(
-    situation: tuple[list[int], list[Demand], int], size: int, data: Any
+    situation: tuple[list[int], list[SignatureDemand], int], size: int, data: Any
 ) -> None:
     numbers, [demand, *_], _ = situation
     parts = [data.draw(st.integers(NONE, 2)) if at >= 0 else NONE for at in numbers]
@@ -98,7 +102,7 @@ def test_room_for_slices_is_never_less_than_what_whole_slices_and_a_rest_take(
 
 
 def test_no_room_is_counted_beyond_what_members_there_are() -> None:
-    huge = Demand(2, np.array([1 << 62, 1 << 62]))
+    huge = SignatureDemand(2, np.array([1 << 62, 1 << 62]))
     room = room_of(np.array([0, 0]), 1, [huge])
     assert room.members.tolist() == [2]
     assert room.pods[0] > 0

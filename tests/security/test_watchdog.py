@@ -15,7 +15,7 @@ from muster.framework.metrics import SchedulerMetrics
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.points import SCORE
-from muster.framework.runtime.watch import Running, Watch
+from muster.framework.runtime.watch import CallWatch, Running
 from muster.operator.process.watchdog import Watchdog
 from tests.builders import make_node, make_pod
 from tests.scheduler.stage import Stage
@@ -58,10 +58,10 @@ def told(caplog: pytest.LogCaptureFixture) -> Callable[[], list[dict[str, Any]]]
     return pairs
 
 
-def running(clock: Clock) -> Watch:
+def running(clock: Clock) -> CallWatch:
     """The calls of plugins while `Slow` scores a pod."""
     pod = PodInfo(msgspec.convert(dict(make_pod("web")), Pod))
-    watch = Watch(clock, SchedulerMetrics())
+    watch = CallWatch(clock, SchedulerMetrics())
     watch.current = Running(cast("Plugin", object.__new__(Slow)), SCORE, pod, clock.now)
     return watch
 
@@ -96,7 +96,7 @@ async def test_the_same_holder_is_named_again_after_a_while_only(
 
 
 def test_without_a_plugin_the_line_of_code_is_named(clock: Clock, told: Callable[[], list[dict[str, Any]]]) -> None:
-    watchdog = Watchdog(Watch(clock, SchedulerMetrics()), told_nobody, now=clock)
+    watchdog = Watchdog(CallWatch(clock, SchedulerMetrics()), told_nobody, now=clock)
     clock.now += 2.0
     seen = threading.Thread(target=watchdog.look)
     seen.start()
@@ -110,7 +110,7 @@ def test_muster_itself_is_named_when_it_works_for_long_and_not_when_it_has_no_pr
     clock: Clock, told: Callable[[], list[dict[str, Any]]]
 ) -> None:
     worked = Clock()
-    watchdog = Watchdog(Watch(clock, SchedulerMetrics()), told_nobody, now=clock, worked=worked)
+    watchdog = Watchdog(CallWatch(clock, SchedulerMetrics()), told_nobody, now=clock, worked=worked)
     clock.now += 0.3
     worked.now += 0.05
     watchdog.look()
@@ -129,7 +129,7 @@ def test_what_the_loop_worked_before_it_turned_does_not_count(
         watchdog.stop()
 
     worked = Clock()
-    watchdog = Watchdog(Watch(clock, SchedulerMetrics()), told_nobody, now=clock, worked=worked)
+    watchdog = Watchdog(CallWatch(clock, SchedulerMetrics()), told_nobody, now=clock, worked=worked)
     clock.now += 0.3
     worked.now += 0.3
     asyncio.run(turn())
@@ -140,7 +140,7 @@ def test_what_the_loop_worked_before_it_turned_does_not_count(
 
 async def test_each_beat_says_for_how_long_the_loop_was_held(clock: Clock) -> None:
     observed: list[float] = []
-    watchdog = Watchdog(Watch(clock, SchedulerMetrics()), lambda held, worked: observed.append(held), now=clock)
+    watchdog = Watchdog(CallWatch(clock, SchedulerMetrics()), lambda held, worked: observed.append(held), now=clock)
     clock.now += 0.05
     watchdog.beat()
     clock.now += 0.35
@@ -153,7 +153,7 @@ async def test_each_beat_says_for_how_long_of_that_the_loop_was_at_work_at_most(
     observed: list[float] = []
     worked = Clock()
     watchdog = Watchdog(
-        Watch(clock, SchedulerMetrics()), lambda held, worked: observed.append(worked), now=clock, worked=worked
+        CallWatch(clock, SchedulerMetrics()), lambda held, worked: observed.append(worked), now=clock, worked=worked
     )
     worked.now += 0.04
     clock.now += 0.06
@@ -184,7 +184,10 @@ async def test_what_is_worked_while_the_watchdog_looks_counts(clock: Clock) -> N
         return worked.now
 
     watchdog = Watchdog(
-        Watch(clock, SchedulerMetrics()), lambda held, worked: observed.append(worked), now=clock, worked=let_it_work
+        CallWatch(clock, SchedulerMetrics()),
+        lambda held, worked: observed.append(worked),
+        now=clock,
+        worked=let_it_work,
     )
     clock.now += 0.05
     each_look = 0.01
@@ -197,7 +200,7 @@ async def test_what_is_worked_while_the_watchdog_looks_counts(clock: Clock) -> N
 
 async def test_it_watches_until_it_is_stopped() -> None:
     beaten = asyncio.Event()
-    watchdog = Watchdog(Watch(clock, SchedulerMetrics()), lambda held, worked: beaten.set())
+    watchdog = Watchdog(CallWatch(clock, SchedulerMetrics()), lambda held, worked: beaten.set())
     watchdog.start()
     await beaten.wait()
     beaten.clear()

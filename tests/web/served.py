@@ -12,7 +12,7 @@ from typing import Any
 
 from aiohttp import web
 
-from muster.framework.config import Extender
+from muster.framework.config import ExtenderConfig
 from muster.framework.model.pod import Pod
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import load_connection
@@ -121,7 +121,7 @@ async def shown(
     base: str = "",
     every: float = _LOOK_SECONDS,
     stand_ins: bool = False,
-    extenders: Sequence[Extender] = (),
+    extenders: Sequence[ExtenderConfig] = (),
 ) -> AsyncIterator[Shown]:
     """A cluster without a scheduler, without kubelets unless there are `stand_ins`, followed by pages below `base`."""
     sandbox = Sandbox([definition()], stand_ins=stand_ins)

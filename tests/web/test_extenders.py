@@ -6,7 +6,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from muster.framework.config import Extender
+from muster.framework.config import ExtenderConfig
 from muster.operator.web.answers import AnswerCache
 from tests.builders import make_pod
 from tests.controlplane.ports import free_port
@@ -23,8 +23,8 @@ def extender(tmp_path: Path) -> Iterator[ExtenderProcess]:
     process.stop()
 
 
-def configured(url: str) -> Extender:
-    return Extender(url_prefix=url, filter_verb="filter", preempt_verb="preempt", bind_verb="bind")
+def configured(url: str) -> ExtenderConfig:
+    return ExtenderConfig(url_prefix=url, filter_verb="filter", preempt_verb="preempt", bind_verb="bind")
 
 
 async def page(cluster: Shown, path: str) -> str:

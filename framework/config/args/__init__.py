@@ -5,13 +5,13 @@ declares its own model as `args_model`.
 """
 
 from muster.framework.config.args.models import (
+    DefaultConstraint,
     DefaultPreemptionArgs,
     DynamicResourcesArgs,
     InterPodAffinityArgs,
     NodeAffinityArgs,
     PluginArgs,
     PodTopologySpreadArgs,
-    TopologySpreadConstraint,
     UtilizationShapePoint,
     VolumeBindingArgs,
 )
@@ -27,6 +27,7 @@ from muster.framework.config.args.table import API_VERSION, ARGS_MODELS, decode_
 __all__ = [
     "API_VERSION",
     "ARGS_MODELS",
+    "DefaultConstraint",
     "DefaultPreemptionArgs",
     "DynamicResourcesArgs",
     "InterPodAffinityArgs",
@@ -38,7 +39,6 @@ __all__ = [
     "RequestedToCapacityRatioParam",
     "ResourceSpec",
     "ScoringStrategy",
-    "TopologySpreadConstraint",
     "UtilizationShapePoint",
     "VolumeBindingArgs",
     "decode_plugin_args",

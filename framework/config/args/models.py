@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import field_validator
 
-from muster.framework.config.args.selectors import NodeAffinity
+from muster.framework.config.args.selectors import AddedAffinity
 from muster.framework.config.durations import format_duration
 from muster.framework.config.fields import Bool, ConfigModel, Int32, Int64, Seconds, Text, unless_zero
 from muster.framework.config.problems import Problem, duplicate, forbidden, invalid, required, unsupported
@@ -95,8 +95,8 @@ class InterPodAffinityArgs(PluginArgs):
             yield invalid(place, self.hard_pod_affinity_weight, "not in valid range [0, 100]")
 
 
-def _shape(value: Any) -> NodeAffinity:
-    return NodeAffinity.model_validate(value, by_alias=True, by_name=False)
+def _shape(value: Any) -> AddedAffinity:
+    return AddedAffinity.model_validate(value, by_alias=True, by_name=False)
 
 
 class DynamicResourcesArgs(PluginArgs):
@@ -151,7 +151,7 @@ LIST_DEFAULTING = "List"
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 
 
-class TopologySpreadConstraint(ConfigModel):
+class DefaultConstraint(ConfigModel):
     """A constraint as in a pod's spec; here it must come without a label selector."""
 
     max_skew: Int32 = 0
@@ -184,7 +184,7 @@ class TopologySpreadConstraint(ConfigModel):
 class PodTopologySpreadArgs(PluginArgs):
     """Constraints for pods that have none: kube-scheduler's own (`System`) or `default_constraints` (`List`)."""
 
-    default_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    default_constraints: tuple[DefaultConstraint, ...] = ()
     defaulting_type: Annotated[Text, unless_zero(SYSTEM_DEFAULTING)] = SYSTEM_DEFAULTING
 
     def problems(self, path: str) -> Iterator[Problem]:

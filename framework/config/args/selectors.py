@@ -23,7 +23,7 @@ _VALUE_RULES: Final[Mapping[str, tuple[int, int | None, str]]] = {
 """Operator -> least and most values it takes, and what is said of any other number."""
 
 
-class NodeSelectorRequirement(ConfigModel):
+class _NodeSelectorRequirement(ConfigModel):
     """One comparison of a label or a field. `values` is None when absent, which messages show as null."""
 
     key: Text = ""
@@ -57,11 +57,11 @@ class NodeSelectorRequirement(ConfigModel):
             yield invalid(f"{path}.values", self.values, "must have one element")
 
 
-class NodeSelectorTerm(ConfigModel):
+class _NodeSelectorTerm(ConfigModel):
     """Comparisons that must all hold; a term without any matches no node."""
 
-    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
-    match_fields: tuple[NodeSelectorRequirement, ...] = ()
+    match_expressions: tuple[_NodeSelectorRequirement, ...] = ()
+    match_fields: tuple[_NodeSelectorRequirement, ...] = ()
 
     def problems(self, path: str) -> Iterator[Problem]:
         """What is wrong with the term at `path`."""
@@ -71,24 +71,24 @@ class NodeSelectorTerm(ConfigModel):
             yield from requirement.field_problems(f"{path}.matchFields[{index}]")
 
 
-class NodeSelector(ConfigModel):
+class _NodeSelector(ConfigModel):
     """Terms of which one must match."""
 
-    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+    node_selector_terms: tuple[_NodeSelectorTerm, ...] = ()
 
 
-class PreferredSchedulingTerm(ConfigModel):
+class _PreferredSchedulingTerm(ConfigModel):
     """A term that adds `weight` to a node's score where it matches."""
 
     weight: Int32 = 0
-    preference: NodeSelectorTerm = NodeSelectorTerm()
+    preference: _NodeSelectorTerm = _NodeSelectorTerm()
 
 
-class NodeAffinity(ConfigModel):
+class AddedAffinity(ConfigModel):
     """Node affinity as in a pod's spec."""
 
-    required_during_scheduling_ignored_during_execution: NodeSelector | None = None
-    preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] = ()
+    required_during_scheduling_ignored_during_execution: _NodeSelector | None = None
+    preferred_during_scheduling_ignored_during_execution: tuple[_PreferredSchedulingTerm, ...] = ()
 
     def problems(self, path: str) -> Iterator[Problem]:
         """What is wrong with the affinity at `path`. Terms of weight 0 are not looked at, as in kube-scheduler."""

@@ -10,7 +10,7 @@ from muster.framework.groups.members import EndedMember
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.standstill import Standstill
-from muster.framework.runtime.waiting import WaitingPods
+from muster.framework.runtime.waiting import HeldPods
 from muster.operator.kube.client import ApiClient
 from muster.operator.podgroups.status_controller import StatusController
 from muster.operator.podgroups.worker import WorkerPorts
@@ -34,7 +34,7 @@ class Stage:
         self.client = FakeClient()
         self.recorder = Recorder()
         self.clock = Clock()
-        self.groups = PodGroups(CoschedulingArgs(), self.clock, WaitingPods(Standstill()))
+        self.groups = PodGroups(CoschedulingArgs(), self.clock, HeldPods(Standstill()))
         self.leads = True
         self.client.listen = self.hear
         self._uids = itertools.count()

@@ -14,7 +14,7 @@ from muster.framework.model.meta import from_plain
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.standstill import Standstill
-from muster.framework.runtime.waiting import WaitingPods
+from muster.framework.runtime.waiting import HeldPods
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.errors import ApiError, TooManyRequests, Unreachable
 from muster.operator.kube.informer import Informer, Timing
@@ -99,7 +99,7 @@ class Stage:
 
     def __init__(self, policy: str) -> None:
         self.clock, self.client, self.recorder = Clock(), Evictions(), Recorder()
-        self.groups = PodGroups(CoschedulingArgs(), self.clock, WaitingPods(Standstill()))
+        self.groups = PodGroups(CoschedulingArgs(), self.clock, HeldPods(Standstill()))
         self.leads = True
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: self.leads)
         self.ended = watch(self.client, self.clock, self.groups, POD_GROUP_KIND.group_of)
