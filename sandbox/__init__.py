@@ -10,8 +10,8 @@ suite of behaviour tests runs against this and against a real kube-apiserver, an
 """
 
 from muster.sandbox.contents import DumpError, NodeShape
-from muster.sandbox.errors import ApiError
+from muster.sandbox.errors import StatusError
 from muster.sandbox.server import HOST, Sandbox
 from muster.sandbox.store import Store
 
-__all__ = ["HOST", "ApiError", "DumpError", "NodeShape", "Sandbox", "Store"]
+__all__ = ["HOST", "DumpError", "NodeShape", "Sandbox", "StatusError", "Store"]

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from muster.sandbox import errors
 from muster.sandbox.admission import topology_labels
-from muster.sandbox.errors import INVALID, NOT_SUPPORTED, REQUIRED, FieldError
+from muster.sandbox.errors import INVALID, NOT_SUPPORTED, REQUIRED, InvalidField
 from muster.sandbox.kinds import POD_DISRUPTION_BUDGETS, PODS, REPLICATION_CONTROLLERS, TOKEN_REVIEWS
 from muster.sandbox.ledger import Entry
 from muster.sandbox.lifecycle import DeleteOptions, Deletion, check_delete_preconditions, wrong_uid
@@ -57,11 +57,11 @@ def _target(binding: Object) -> str:
     kind, node = get_in(binding, ("target", "kind")) or "", get_in(binding, ("target", "name")) or ""
     wrong = []
     if kind not in ("", "Node"):
-        wrong.append(FieldError(NOT_SUPPORTED, "target.kind", 'supported values: "Node", "<empty>"', value=kind))
+        wrong.append(InvalidField(NOT_SUPPORTED, "target.kind", 'supported values: "Node", "<empty>"', value=kind))
     if not node:
-        wrong.append(FieldError(REQUIRED, "target.name"))
+        wrong.append(InvalidField(REQUIRED, "target.name"))
     if wrong:
-        raise errors.ApiError(500, "", errors.aggregate(wrong))
+        raise errors.StatusError(500, "", errors.aggregate(wrong))
     return str(node)
 
 
@@ -72,7 +72,7 @@ def _check_incarnation(entry: Entry, wanted: Object) -> None:
         raise errors.modified(PODS, name_of(entry.obj))
 
 
-def _unbindable(name: str, why: str) -> errors.ApiError:
+def _unbindable(name: str, why: str) -> errors.StatusError:
     return errors.conflict(PODS, name, why, resource="pods/binding")
 
 
@@ -111,7 +111,7 @@ def _charge_budget(store: Store, pod: Object, *, dry_run: bool) -> None:
         return
     if len(budgets) > 1:
         message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
-        raise errors.ApiError(500, "", message)
+        raise errors.StatusError(500, "", message)
     budget = budgets[0]
     status = budget.get("status") or {}
     if (status.get("observedGeneration") or 0) < metadata(budget)["generation"]:
@@ -146,7 +146,7 @@ def _covers(budget: Object, pod: Object) -> bool:
     return selector is not None and all(item.holds(labels) for item in from_label_selector(selector))
 
 
-def _refused(cause: str, *, retry_after: int = 0) -> errors.ApiError:
+def _refused(cause: str, *, retry_after: int = 0) -> errors.StatusError:
     causes = [{"reason": _BUDGET_CAUSE, "message": cause}]
     return errors.too_many_requests(_WOULD_VIOLATE, causes=causes, retry_after=retry_after)
 
@@ -195,7 +195,7 @@ def scaled(workload: Object, scale: Object) -> Object:
     """A workload with the number of replicas, and the version if it names one, of a Scale."""
     replicas = get_in(scale, ("spec", "replicas")) or 0
     if not isinstance(replicas, int) or replicas < 0:
-        wrong = FieldError(INVALID, "spec.replicas", "must be greater than or equal to 0", value=replicas)
+        wrong = InvalidField(INVALID, "spec.replicas", "must be greater than or equal to 0", value=replicas)
         raise errors.invalid_of("Scale", name_of(workload), [wrong], group="autoscaling")
     version = metadata(scale).get("resourceVersion") or metadata(workload)["resourceVersion"]
     return with_metadata(workload, resourceVersion=version) | {"spec": workload["spec"] | {"replicas": replicas}}

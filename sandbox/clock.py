@@ -23,7 +23,7 @@ def _random_suffix() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class Generators:
     """`clock` counts seconds since the epoch, `uid` makes a new uid, `suffix` five characters for `generateName`."""
 
     clock: Callable[[], float] = time.time
@@ -31,5 +31,5 @@ class Sources:
     suffix: Callable[[], str] = _random_suffix
 
 
-REAL = Sources()
+REAL = Generators()
 """The machine's clock, and uids and names that no one can foresee."""

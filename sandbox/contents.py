@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muster.sandbox.decoding import UnreadableError, decoded
-from muster.sandbox.errors import ApiError
+from muster.sandbox.errors import StatusError
 from muster.sandbox.kinds import NAMESPACES
 from muster.sandbox.objects import Object, metadata, name_of, namespace_of, with_metadata
 from muster.sandbox.registry import Kind, stored_as
@@ -112,7 +112,7 @@ def load(store: Store, objects: Iterable[Object]) -> Loaded:
             continue
         try:
             store.replace_stored(stored_as(kind), _settled(store, kind, decoded(kind, obj)[0]))
-        except (UnreadableError, ApiError) as error:
+        except (UnreadableError, StatusError) as error:
             raise DumpError(f"{api_version} {name} {_named(obj)}".rstrip() + f": {error}") from error
         loaded.objects[kind.resource] += 1
     return loaded

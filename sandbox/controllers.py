@@ -7,7 +7,7 @@ is until something of it changes. Pods that nobody controls are never adopted.
 
 import re
 
-from muster.sandbox.errors import ApiError
+from muster.sandbox.errors import StatusError
 from muster.sandbox.kinds import (
     DEPLOYMENTS,
     JOBS,
@@ -22,7 +22,7 @@ from muster.sandbox.registry import Kind
 from muster.sandbox.store import Store
 from muster.sandbox.workloads import (
     REVISION,
-    Plan,
+    Reconciliation,
     controller_of,
     deployment_status,
     job_plan,
@@ -68,7 +68,7 @@ class WorkloadControllers:
             if entry is not None and not metadata(entry.obj).get("deletionTimestamp"):
                 try:
                     self._look_after(kind, entry.obj)
-                except ApiError as error:
+                except StatusError as error:
                     self._due[kind, key] = None
                     self._report_failure(kind, key, str(error))
 
@@ -121,7 +121,7 @@ class WorkloadControllers:
         else:
             self._carry_out(kind, workload, replicas_plan(workload, controlled))
 
-    def _carry_out(self, kind: Kind, workload: Object, plan: Plan) -> None:
+    def _carry_out(self, kind: Kind, workload: Object, plan: Reconciliation) -> None:
         for pod in plan.end:
             self._delete(PODS, pod)
         for pod in plan.make:

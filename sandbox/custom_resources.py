@@ -21,7 +21,7 @@ from muster.sandbox.errors import (
     TOO_LONG,
     TOO_MANY,
     TYPE_INVALID,
-    FieldError,
+    InvalidField,
 )
 from muster.sandbox.objects import Object, name_of
 from muster.sandbox.registry import Definition, Kind
@@ -106,25 +106,25 @@ def begin_definition(definition: Object, now: str) -> Object:
     return definition | {"spec": spec | {"names": names, "conversion": {"strategy": "None"}}, "status": status}
 
 
-def validate_definition(definition: Object) -> Iterator[FieldError]:
+def validate_definition(definition: Object) -> Iterator[InvalidField]:
     """What is wrong with a definition that could not be served."""
     spec = definition.get("spec") or {}
     names = spec.get("names") or {}
     required = {"spec.group": spec.get("group"), "spec.scope": spec.get("scope"), "spec.versions": spec.get("versions")}
     required |= {f"spec.names.{field}": names.get(field) for field in ("plural", "kind")}
-    yield from (FieldError(REQUIRED, path) for path, value in required.items() if not value)
+    yield from (InvalidField(REQUIRED, path) for path, value in required.items() if not value)
     if spec.get("scope") not in (None, "Namespaced", "Cluster"):
         supported = 'supported values: "Cluster", "Namespaced"'
-        yield FieldError(NOT_SUPPORTED, "spec.scope", supported, value=spec["scope"])
+        yield InvalidField(NOT_SUPPORTED, "spec.scope", supported, value=spec["scope"])
     if sum(bool(version.get("storage")) for version in spec.get("versions") or ()) != 1:
         reason = "must have exactly one version marked as storage version"
-        yield FieldError(INVALID, "spec.versions", reason, value=spec.get("versions") or [])
+        yield InvalidField(INVALID, "spec.versions", reason, value=spec.get("versions") or [])
     for index, version in enumerate(spec.get("versions") or ()):
         if not (version.get("schema") or {}).get("openAPIV3Schema"):
-            yield FieldError(REQUIRED, f"spec.versions[{index}].schema.openAPIV3Schema", "schemas are required")
+            yield InvalidField(REQUIRED, f"spec.versions[{index}].schema.openAPIV3Schema", "schemas are required")
     wanted = f"{names.get('plural')}.{spec.get('group')}"
     if name_of(definition) != wanted:
-        yield FieldError(
+        yield InvalidField(
             INVALID, "metadata.name", 'must be spec.names.plural+"."+spec.group', value=name_of(definition)
         )
 
@@ -181,7 +181,7 @@ def completed(schema: Object, value: Any) -> Any:
     return value
 
 
-def validate(schema: Object, obj: Object) -> Iterator[FieldError]:
+def validate(schema: Object, obj: Object) -> Iterator[InvalidField]:
     """What the schema refuses. A message names fields of the status by their path inside of it, as the status is
     checked by itself."""
     for name, child in (schema.get("properties") or {}).items():
@@ -189,7 +189,7 @@ def validate(schema: Object, obj: Object) -> Iterator[FieldError]:
             yield from _value(child, obj[name], name, "" if name == "status" else name)
 
 
-def _value(schema: Object, value: Any, path: str, shown: str) -> Iterator[FieldError]:
+def _value(schema: Object, value: Any, path: str, shown: str) -> Iterator[InvalidField]:
     if value is None and schema.get("nullable"):
         return
     if schema.get(_INT_OR_STRING):
@@ -209,10 +209,10 @@ def _value(schema: Object, value: Any, path: str, shown: str) -> Iterator[FieldE
         yield from _scalar(schema, value, path, shown)
 
 
-def _map(schema: Object, value: Object, path: str, shown: str) -> Iterator[FieldError]:
+def _map(schema: Object, value: Object, path: str, shown: str) -> Iterator[InvalidField]:
     for name in schema.get("required") or ():
         if name not in value:
-            yield FieldError(REQUIRED, f"{path}.{name}")
+            yield InvalidField(REQUIRED, f"{path}.{name}")
     others = schema.get("additionalProperties")
     for name, item in value.items():
         child = (schema.get("properties") or {}).get(name) or (others if isinstance(others, dict) else None)
@@ -220,14 +220,14 @@ def _map(schema: Object, value: Object, path: str, shown: str) -> Iterator[Field
             yield from _value(child, item, f"{path}.{name}", f"{shown}.{name}".lstrip("."))
 
 
-def _list(schema: Object, value: list[Any], path: str, shown: str) -> Iterator[FieldError]:
+def _list(schema: Object, value: list[Any], path: str, shown: str) -> Iterator[InvalidField]:
     if len(value) < schema.get("minItems", 0):
-        yield FieldError(
+        yield InvalidField(
             INVALID, path, f"{shown} in body should have at least {schema['minItems']} items", value=len(value)
         )
     if len(value) > schema.get("maxItems", len(value)):
         reason = f"must have at most {schema['maxItems']} items"
-        yield FieldError(TOO_MANY, path, reason, value=len(value))
+        yield InvalidField(TOO_MANY, path, reason, value=len(value))
     keys = schema.get("x-kubernetes-list-map-keys") or ()
     seen: list[Object] = []
     for index, item in enumerate(value):
@@ -235,39 +235,39 @@ def _list(schema: Object, value: list[Any], path: str, shown: str) -> Iterator[F
         if keys and isinstance(item, dict):
             identity = {key: item.get(key) for key in keys}
             if identity in seen:
-                yield FieldError(DUPLICATE, f"{path}[{index}]", value=identity)
+                yield InvalidField(DUPLICATE, f"{path}[{index}]", value=identity)
             seen.append(identity)
 
 
-def _scalar(schema: Object, value: Any, path: str, shown: str) -> Iterator[FieldError]:
+def _scalar(schema: Object, value: Any, path: str, shown: str) -> Iterator[InvalidField]:
     if "enum" in schema and value not in schema["enum"]:
         names = ", ".join(msgspec.json.encode(known).decode() for known in schema["enum"])
-        yield FieldError(NOT_SUPPORTED, path, f"supported values: {names}", value=value)
+        yield InvalidField(NOT_SUPPORTED, path, f"supported values: {names}", value=value)
     if isinstance(value, str):
         yield from _text(schema, value, path, shown)
         return
     if (format := schema.get("format")) in _RANGES and value not in _RANGES[format]:
         reason = f"Checked value must be of type integer with format {format} in {shown}"
-        yield FieldError(INVALID, "<nil>", reason, value="")
+        yield InvalidField(INVALID, "<nil>", reason, value="")
     elif "minimum" in schema and value < schema["minimum"]:
         reason = f"{shown} in body should be greater than or equal to {schema['minimum']}"
-        yield FieldError(INVALID, path, reason, value=value)
+        yield InvalidField(INVALID, path, reason, value=value)
     elif "maximum" in schema and value > schema["maximum"]:
         reason = f"{shown} in body should be less than or equal to {schema['maximum']}"
-        yield FieldError(INVALID, path, reason, value=value)
+        yield InvalidField(INVALID, path, reason, value=value)
 
 
-def _text(schema: Object, value: str, path: str, shown: str) -> Iterator[FieldError]:
+def _text(schema: Object, value: str, path: str, shown: str) -> Iterator[InvalidField]:
     if len(value) < schema.get("minLength", 0):
         reason = f"{shown} in body should be at least {schema['minLength']} chars long"
-        yield FieldError(INVALID, path, reason, value=value)
+        yield InvalidField(INVALID, path, reason, value=value)
     if len(value) > schema.get("maxLength", len(value)):
-        yield FieldError(TOO_LONG, path, f"may not be more than {schema['maxLength']} bytes", value=value)
+        yield InvalidField(TOO_LONG, path, f"may not be more than {schema['maxLength']} bytes", value=value)
     if "pattern" in schema and not re.search(schema["pattern"], value):
-        yield FieldError(INVALID, path, f"{shown} in body should match '{schema['pattern']}'", value=value)
+        yield InvalidField(INVALID, path, f"{shown} in body should match '{schema['pattern']}'", value=value)
     if schema.get("format") == "date-time" and not _is_time(value):
         reason = f"{shown} in body must be of type date-time: {msgspec.json.encode(value).decode()}"
-        yield FieldError(TYPE_INVALID, path, reason, value=value)
+        yield InvalidField(TYPE_INVALID, path, reason, value=value)
 
 
 def _is_time(text: str) -> bool:
@@ -277,6 +277,6 @@ def _is_time(text: str) -> bool:
         return False
 
 
-def _wrong_type(value: Any, expected: str, path: str, shown: str) -> FieldError:
+def _wrong_type(value: Any, expected: str, path: str, shown: str) -> InvalidField:
     name = _TYPE_NAMES.get(type(value), "null")
-    return FieldError(TYPE_INVALID, path, f'{shown} in body must be of type {expected}: "{name}"', value=name)
+    return InvalidField(TYPE_INVALID, path, f'{shown} in body must be of type {expected}: "{name}"', value=name)

@@ -10,13 +10,13 @@ import msgspec
 from aiohttp import web
 
 from muster.sandbox import actions, errors, patching, requests, responses, selectors
-from muster.sandbox.errors import ApiError
+from muster.sandbox.errors import StatusError
 from muster.sandbox.kinds import BINDINGS, REVIEWS
 from muster.sandbox.ledger import Entry
 from muster.sandbox.listing import Page
 from muster.sandbox.objects import Object, name_of, namespace_of
 from muster.sandbox.registry import Kind
-from muster.sandbox.requests import Target
+from muster.sandbox.requests import RequestTarget
 from muster.sandbox.responses import Form
 from muster.sandbox.selectors import Selection
 from muster.sandbox.store import Store, WriteOptions
@@ -40,7 +40,7 @@ class Handler:
         """The answer to any request."""
         try:
             return await self._answer(request)
-        except ApiError as error:
+        except StatusError as error:
             return responses.refusal(error)
         except web.HTTPRequestEntityTooLarge:
             return responses.refusal(errors.too_large(BODY_LIMIT))
@@ -79,31 +79,31 @@ class Handler:
                 return await self._delete_collection(request, target)
         raise errors.method_not_allowed()
 
-    def _list(self, request: web.BaseRequest, target: Target) -> web.Response:
+    def _list(self, request: web.BaseRequest, target: RequestTarget) -> web.Response:
         _require_verb(target.kind, "list")
         selection, options = _selection(request, target), requests.list_options(request.query)
         page = self._store.list(target.kind, namespace=target.namespace, selection=selection, options=options)
         return self._listing(request, target.kind, page)
 
-    async def _create(self, request: web.BaseRequest, target: Target) -> web.Response:
+    async def _create(self, request: web.BaseRequest, target: RequestTarget) -> web.Response:
         _require_verb(target.kind, "create")
         obj, options = await _body(request), _write_options(request, target)
         entry = self._store.create(target.kind, obj, namespace=target.namespace, options=options)
         return _warned(self._single(request, entry, 201), options)
 
-    async def _update(self, request: web.BaseRequest, target: Target) -> web.Response:
+    async def _update(self, request: web.BaseRequest, target: RequestTarget) -> web.Response:
         _require_verb(target.kind, "update")
         obj, options = await _body(request), _write_options(request, target)
         known = self._known(target)
         entry = self._store.update(target.kind, target.name, obj, namespace=target.namespace, options=options)
         return _warned(self._single(request, entry, 200 if known else 201), options)
 
-    async def _patch(self, request: web.BaseRequest, target: Target) -> web.Response:
+    async def _patch(self, request: web.BaseRequest, target: RequestTarget) -> web.Response:
         _require_verb(target.kind, "patch")
         if request.content_type not in patching.formats(target.kind):
             raise errors.unsupported_media_type(patching.formats(target.kind))
         if request.content_type == patching.APPLY and not request.query.get("fieldManager"):
-            wrong = errors.FieldError(errors.REQUIRED, "fieldManager", "is required for apply patch")
+            wrong = errors.InvalidField(errors.REQUIRED, "fieldManager", "is required for apply patch")
             raise errors.invalid_of("PatchOptions", "", [wrong], group="meta.k8s.io")
         patch, options = requests.decoded(await request.read()), _write_options(request, target)
         known = self._known(target)
@@ -112,7 +112,7 @@ class Handler:
         )
         return _warned(self._single(request, entry, 200 if known else 201), options)
 
-    async def _delete(self, request: web.BaseRequest, target: Target) -> web.Response:
+    async def _delete(self, request: web.BaseRequest, target: RequestTarget) -> web.Response:
         _require_verb(target.kind, "delete")
         options = requests.delete_options(request.query, await _body(request) if request.body_exists else {})
         deletion = self._store.delete(target.kind, target.name, namespace=target.namespace, options=options)
@@ -120,7 +120,7 @@ class Handler:
             return responses.deleted(target.kind, deletion.entry.obj)
         return self._single(request, deletion.entry)
 
-    async def _delete_collection(self, request: web.BaseRequest, target: Target) -> web.Response:
+    async def _delete_collection(self, request: web.BaseRequest, target: RequestTarget) -> web.Response:
         _require_verb(target.kind, "deletecollection")
         options = requests.delete_options(request.query, await _body(request) if request.body_exists else {})
         page = self._store.list(target.kind, namespace=target.namespace, selection=_selection(request, target))
@@ -132,7 +132,7 @@ class Handler:
         ]
         return self._listing(request, target.kind, Page(gone, self._store.ledger.revision))
 
-    async def _act(self, request: web.BaseRequest, target: Target) -> web.Response:
+    async def _act(self, request: web.BaseRequest, target: RequestTarget) -> web.Response:
         """Binds or evicts a pod."""
         if request.method != "POST":
             raise errors.method_not_allowed()
@@ -146,7 +146,7 @@ class Handler:
             actions.bind(self._store, name, body, namespace=target.namespace, dry_run=dry_run)
         return responses.document(responses.SUCCESS | {"code": 201}, 201)
 
-    async def _scale(self, request: web.BaseRequest, target: Target) -> web.Response:
+    async def _scale(self, request: web.BaseRequest, target: RequestTarget) -> web.Response:
         """Shows or sets how many replicas a workload has."""
         workload = self._store.get(target.kind, target.name, namespace=target.namespace).obj
         scale = actions.scale_of(target.kind, workload)
@@ -164,14 +164,14 @@ class Handler:
             raise errors.method_not_allowed()
         return responses.document(scale)
 
-    async def _watch(self, request: web.BaseRequest, target: Target) -> web.StreamResponse:
+    async def _watch(self, request: web.BaseRequest, target: RequestTarget) -> web.StreamResponse:
         _require_verb(target.kind, "watch")
         options = requests.watch_options(request.query)
         watch = Watch(self._store, target.kind, target.namespace, _selection(request, target), options)
         lifetime = requests.timeout_seconds(request.query, LIFETIME_SECONDS)
         return await self._streams.serve(request, target.kind, watch, lifetime=lifetime, bookmarks=options.bookmarks)
 
-    def _known(self, target: Target) -> bool:
+    def _known(self, target: RequestTarget) -> bool:
         return self._store.find(target.kind, target.name, namespace=target.namespace) is not None
 
     def _single(self, request: web.BaseRequest, entry: Entry, code: int = 200) -> web.Response:
@@ -195,14 +195,14 @@ def _require_verb(kind: Kind, verb: str) -> None:
         raise errors.method_not_allowed()
 
 
-def _selection(request: web.BaseRequest, target: Target) -> Selection:
+def _selection(request: web.BaseRequest, target: RequestTarget) -> Selection:
     fields = request.query.get("fieldSelector", "")
     if target.name:
         fields = f"metadata.name={target.name}"
     return selectors.parse(target.kind, labels=request.query.get("labelSelector", ""), fields=fields)
 
 
-def _write_options(request: web.BaseRequest, target: Target) -> WriteOptions:
+def _write_options(request: web.BaseRequest, target: RequestTarget) -> WriteOptions:
     agent, options_kind = request.headers.get("User-Agent", ""), _OPTIONS_KINDS[request.method]
     return requests.write_options(request.query, agent, target.subresource, options_kind)
 

@@ -35,7 +35,7 @@ def check_update_preconditions(kind: Kind, new: Object, current: Entry) -> None:
         raise errors.modified(kind, name_of(current.obj))
 
 
-def wrong_uid(kind: Kind, current: Entry, uid: str) -> errors.ApiError:
+def wrong_uid(kind: Kind, current: Entry, uid: str) -> errors.StatusError:
     """409 for a write that is meant for an object that lived under the same name before."""
     stored = stored_as(kind)
     folder = f"{stored.group}/{stored.resource}" if stored.custom else stored.resource
@@ -118,7 +118,7 @@ class Deletion:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DeletionStep:
     """The object to store as being deleted, if any, and whether to remove it (then); neither if all is under way."""
 
     marked: Object | None = None
@@ -137,7 +137,7 @@ def check_delete_preconditions(kind: Kind, obj: Object, options: DeleteOptions) 
         raise errors.forbidden(kind, name_of(obj), "this namespace may not be deleted")
 
 
-def _precondition(kind: Kind, obj: Object, what: str, given: str, current: str, how: str) -> errors.ApiError:
+def _precondition(kind: Kind, obj: Object, what: str, given: str, current: str, how: str) -> errors.StatusError:
     why = (
         f"the {what} in the precondition ({given}) does not match the {what} in record ({current}). "
         f"The object might have been {how}"
@@ -145,7 +145,7 @@ def _precondition(kind: Kind, obj: Object, what: str, given: str, current: str, 
     return errors.conflict(kind, name_of(obj), why, resource=kind.kind)
 
 
-def plan(kind: Kind, obj: Object, options: DeleteOptions, now: float) -> Plan:
+def plan(kind: Kind, obj: Object, options: DeleteOptions, now: float) -> DeletionStep:
     """What a delete of `obj` at the time `now` (seconds) comes to.
 
     A pod is marked even if it goes at once: watchers see it being deleted first, and then gone.
@@ -156,12 +156,12 @@ def plan(kind: Kind, obj: Object, options: DeleteOptions, now: float) -> Plan:
     if meta.get("deletionTimestamp"):
         remaining = meta.get("deletionGracePeriodSeconds") or 0
         if options.grace is None or grace >= remaining:
-            return Plan(remove=not held and remaining == 0)
+            return DeletionStep(remove=not held and remaining == 0)
         began = parse_time(meta["deletionTimestamp"]) - remaining
-        return Plan(_marked(kind, obj, max(began + grace, now), grace), remove=grace == 0 and not held)
+        return DeletionStep(_marked(kind, obj, max(began + grace, now), grace), remove=grace == 0 and not held)
     if kind is not PODS and not held:
-        return Plan(remove=True)
-    return Plan(_marked(kind, obj, now + grace, grace), remove=grace == 0 and not held)
+        return DeletionStep(remove=True)
+    return DeletionStep(_marked(kind, obj, now + grace, grace), remove=grace == 0 and not held)
 
 
 def _marked(kind: Kind, obj: Object, end: float, grace: int) -> Object:

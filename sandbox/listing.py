@@ -141,13 +141,13 @@ class Pager:
         if wanted > self._ledger.revision:
             message = f"Timeout: Too large resource version: {wanted}, current: {self._ledger.revision}"
             causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
-            raise errors.ApiError(504, "Timeout", message, details={"causes": causes, "retryAfterSeconds": 1})
+            raise errors.StatusError(504, "Timeout", message, details={"causes": causes, "retryAfterSeconds": 1})
         if options.match == "Exact" and wanted != self._ledger.revision:
             raise errors.expired("The resourceVersion for the provided list is too old.")
 
 
-def _forbidden_match(reason: str) -> errors.ApiError:
-    wrong = errors.FieldError(errors.FORBIDDEN, "resourceVersionMatch", reason)
+def _forbidden_match(reason: str) -> errors.StatusError:
+    wrong = errors.InvalidField(errors.FORBIDDEN, "resourceVersionMatch", reason)
     return errors.invalid_of("ListOptions", "", [wrong], group="meta.k8s.io")
 
 

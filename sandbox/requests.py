@@ -13,7 +13,7 @@ import yaml
 from muster.sandbox import protobuf
 from muster.sandbox.errors import (
     NOT_SUPPORTED,
-    FieldError,
+    InvalidField,
     bad_request,
     invalid_of,
     no_such_path,
@@ -35,7 +35,7 @@ _TRUE = ("1", "true", "True")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RequestTarget:
     """The object, list or subresource at a path; `name` is empty for a list."""
 
     kind: Kind
@@ -44,7 +44,7 @@ class Target:
     subresource: str = ""
 
 
-def target(kinds: Registry, path: str) -> Target:
+def target(kinds: Registry, path: str) -> RequestTarget:
     """What a path below `/api/` or `/apis/` names; 404 where nothing is there."""
     steps = path.strip("/").split("/")
     if steps[0] == "api" and len(steps) > 2:
@@ -54,7 +54,7 @@ def target(kinds: Registry, path: str) -> Target:
     raise no_such_path()
 
 
-def _inside(kinds: Registry, group: str, version: str, steps: Sequence[str]) -> Target:
+def _inside(kinds: Registry, group: str, version: str, steps: Sequence[str]) -> RequestTarget:
     namespace = ""
     if steps[0] == NAMESPACES.resource and len(steps) > 2 and kinds.by_path(group, version, steps[2]):
         namespace, steps = steps[1], steps[2:]
@@ -64,7 +64,7 @@ def _inside(kinds: Registry, group: str, version: str, steps: Sequence[str]) -> 
     name, subresource = [*steps[1:], "", ""][:2]
     if (subresource and subresource not in kind.subresources) or (name and kind.namespaced and not namespace):
         raise no_such_path()
-    return Target(kind, namespace, name, subresource)
+    return RequestTarget(kind, namespace, name, subresource)
 
 
 def is_true(query: Query, name: str) -> bool:
@@ -110,7 +110,7 @@ def write_options(query: Query, user_agent: str, subresource: str, options_kind:
     validation = query.get("fieldValidation", "")
     if validation not in _FIELD_VALIDATIONS:
         names = ", ".join(f'"{name}"' for name in _FIELD_VALIDATIONS)
-        wrong = FieldError(NOT_SUPPORTED, "fieldValidation", f"supported values: {names}", value=validation)
+        wrong = InvalidField(NOT_SUPPORTED, "fieldValidation", f"supported values: {names}", value=validation)
         raise invalid_of(options_kind, "", [wrong], group="meta.k8s.io")
     return WriteOptions(
         dry_run=query.get("dryRun") == "All",

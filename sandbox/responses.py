@@ -10,7 +10,7 @@ import msgspec
 from aiohttp import web
 
 from muster.sandbox import discovery, errors, openapi, tables
-from muster.sandbox.errors import ApiError
+from muster.sandbox.errors import StatusError
 from muster.sandbox.ledger import Entry
 from muster.sandbox.listing import Page
 from muster.sandbox.objects import Object, metadata, name_of, without_empty_texts
@@ -46,7 +46,7 @@ def document(content: Object, code: int = 200) -> web.Response:
     return web.Response(body=msgspec.json.encode(content), content_type=JSON, status=code)
 
 
-def refusal(error: ApiError) -> web.Response:
+def refusal(error: StatusError) -> web.Response:
     """Why a request was not carried out."""
     return document(error.status(), error.code)
 

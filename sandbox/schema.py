@@ -54,7 +54,7 @@ class Struct:
     atomic: bool = False
 
 
-class Document(msgspec.Struct):
+class Schema(msgspec.Struct):
     """The content of `schema.json`: the struct of each kind, the fields of each struct, and the atomic structs."""
 
     kinds: dict[str, str]
@@ -63,10 +63,10 @@ class Document(msgspec.Struct):
 
 
 @cache
-def document() -> Document:
+def document() -> Schema:
     """The content of `schema.json`, read once."""
     data = files("muster.sandbox").joinpath("schema.json").read_bytes()
-    return msgspec.json.decode(data, type=Document)
+    return msgspec.json.decode(data, type=Schema)
 
 
 @cache

@@ -29,7 +29,7 @@ _FIELD = re.compile(r"(?P<path>[^=!]+?)(?P<operator>==|!=|=)(?P<value>.*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
+class LabelRequirement:
     """One condition on the labels of an object; `operator` is that of a `LabelSelectorRequirement` (or Gt, Lt)."""
 
     key: str
@@ -67,7 +67,7 @@ class Selection:
     `name` is set where the field selector asks for one object by name, so that it can be looked up directly.
     """
 
-    labels: tuple[Requirement, ...] = ()
+    labels: tuple[LabelRequirement, ...] = ()
     fields: tuple[Test, ...] = ()
     name: str | None = None
 
@@ -96,20 +96,22 @@ def parse(kind: Kind, *, labels: str = "", fields: str = "") -> Selection:
     return Selection(_parse_labels(labels), tests, name)
 
 
-def from_label_selector(selector: Object | None) -> tuple[Requirement, ...]:
+def from_label_selector(selector: Object | None) -> tuple[LabelRequirement, ...]:
     """The requirements of a `metav1.LabelSelector` object."""
     selector = selector or {}
-    equal = [Requirement(key, "In", frozenset([value])) for key, value in (selector.get("matchLabels") or {}).items()]
+    equal = [
+        LabelRequirement(key, "In", frozenset([value])) for key, value in (selector.get("matchLabels") or {}).items()
+    ]
     return (
         *equal,
         *(
-            Requirement(item["key"], item["operator"], frozenset(item.get("values") or ()))
+            LabelRequirement(item["key"], item["operator"], frozenset(item.get("values") or ()))
             for item in selector.get("matchExpressions") or ()
         ),
     )
 
 
-def _parse_labels(text: str) -> tuple[Requirement, ...]:
+def _parse_labels(text: str) -> tuple[LabelRequirement, ...]:
     requirements, position = [], 0
     while position < len(text):
         found = _REQUIREMENT.match(text, position)
@@ -123,13 +125,13 @@ def _parse_labels(text: str) -> tuple[Requirement, ...]:
 _SYMBOLS = {"=": "In", "==": "In", "!=": "NotIn", ">": "Gt", "<": "Lt", "in": "In", "notin": "NotIn"}
 
 
-def _requirement(found: re.Match[str]) -> Requirement:
+def _requirement(found: re.Match[str]) -> LabelRequirement:
     if found["set"]:
         values = frozenset(value.strip() for value in found["values"].split(","))
-        return Requirement(found["key"], _SYMBOLS[found["set"]], values)
+        return LabelRequirement(found["key"], _SYMBOLS[found["set"]], values)
     if found["operator"]:
-        return Requirement(found["left"], _SYMBOLS[found["operator"]], frozenset([found["right"]]))
-    return Requirement(found["bare"], "DoesNotExist" if found["absent"] else "Exists")
+        return LabelRequirement(found["left"], _SYMBOLS[found["operator"]], frozenset([found["right"]]))
+    return LabelRequirement(found["bare"], "DoesNotExist" if found["absent"] else "Exists")
 
 
 def _parse_fields(kind: Kind, text: str) -> tuple[tuple[Test, ...], str | None]:

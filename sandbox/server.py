@@ -12,7 +12,7 @@ from aiohttp import web
 
 from muster.sandbox import contents
 from muster.sandbox.claims import DeviceClaimController, VolumeController
-from muster.sandbox.clock import REAL, Sources
+from muster.sandbox.clock import REAL, Generators
 from muster.sandbox.contents import STANDARD_NODE, NodeShape, synthetic_nodes
 from muster.sandbox.controllers import WorkloadControllers
 from muster.sandbox.http import BODY_LIMIT, Handler
@@ -51,7 +51,7 @@ class Sandbox:
         self,
         definitions: Iterable[Object] = (),
         *,
-        sources: Sources = REAL,
+        sources: Generators = REAL,
         stand_ins: bool = True,
         native_groups: bool = False,
         port: int = 0,

@@ -13,7 +13,7 @@ import msgspec
 
 from muster.framework.model.times import rfc3339
 from muster.sandbox import admission, errors, lifecycle, patching, rules
-from muster.sandbox.clock import Sources
+from muster.sandbox.clock import Generators
 from muster.sandbox.custom_resources import kinds_of
 from muster.sandbox.decoding import UnreadableError, decoded
 from muster.sandbox.kinds import CUSTOM_RESOURCE_DEFINITIONS, KINDS
@@ -51,7 +51,7 @@ _PLAIN = WriteOptions()
 class Store:
     """All objects of one sandbox, and the rules for changing them."""
 
-    def __init__(self, ledger: Ledger, sources: Sources, kinds: Iterable[Kind] = KINDS) -> None:
+    def __init__(self, ledger: Ledger, sources: Generators, kinds: Iterable[Kind] = KINDS) -> None:
         self.ledger = ledger
         self.sources = sources
         self.kinds = Registry(kinds)
@@ -116,7 +116,7 @@ class Store:
             return self.create(kind, obj, namespace=namespace, options=options)
         if not metadata(obj).get("resourceVersion") and not kind.unconditional_update:
             reason = "must be specified for an update"
-            wrong = errors.FieldError(errors.INVALID, "metadata.resourceVersion", reason, value=0)
+            wrong = errors.InvalidField(errors.INVALID, "metadata.resourceVersion", reason, value=0)
             raise errors.invalid_of(kind.resource, name, [wrong], group=kind.group)
         return self._change(kind, name, namespace, lambda current: obj, options)
 

@@ -119,6 +119,6 @@ def _check(options: WatchOptions) -> None:
         raise errors.bad_request(f"invalid resource version: {options.resource_version}")
 
 
-def _forbidden(reason: str) -> errors.ApiError:
-    wrong = errors.FieldError(errors.FORBIDDEN, "resourceVersionMatch", reason)
+def _forbidden(reason: str) -> errors.StatusError:
+    wrong = errors.InvalidField(errors.FORBIDDEN, "resourceVersionMatch", reason)
     return errors.invalid_of("ListOptions", "", [wrong], group="meta.k8s.io")

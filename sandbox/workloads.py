@@ -20,7 +20,7 @@ _ENDED = ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Reconciliation:
     """The pods to make, the pods to end, and the status that the workload should have."""
 
     status: Object
@@ -74,17 +74,17 @@ def _reversed(text: str) -> str:
     return "".join(chr(0x10FFFF - ord(letter)) for letter in text)
 
 
-def replicas_plan(workload: Object, pods: Iterable[Object]) -> Plan:
+def replicas_plan(workload: Object, pods: Iterable[Object]) -> Reconciliation:
     """A ReplicaSet or ReplicationController: so many pods that are alike."""
     active = [pod for pod in pods if _is_active(pod)]
     wanted, ready = workload["spec"].get("replicas", 1), sum(map(_is_ready, active))
     status = _replica_status(workload, len(active), ready) | {"fullyLabeledReplicas": len(active)}
     make = [_pod(workload) for _ in range(wanted - len(active))]
     end = sorted(active, key=_youth)[: max(len(active) - wanted, 0)]
-    return Plan(_without_zeros(status), make, end)
+    return Reconciliation(_without_zeros(status), make, end)
 
 
-def stateful_plan(workload: Object, pods: Iterable[Object]) -> Plan:
+def stateful_plan(workload: Object, pods: Iterable[Object]) -> Reconciliation:
     """A StatefulSet: pods with ordinals, one after another unless they may start side by side.
 
     A changed template counts for new pods only; there is no rolling update.
@@ -103,7 +103,7 @@ def stateful_plan(workload: Object, pods: Iterable[Object]) -> Plan:
     ready = sum(map(_is_ready, active))
     counted = {"currentReplicas": len(active), "updatedReplicas": len(active), "collisionCount": 0}
     status = _replica_status(workload, len(active), ready) | {"availableReplicas": ready} | counted
-    return Plan(status, make, [pod for pod in active if name_of(pod) not in names])
+    return Reconciliation(status, make, [pod for pod in active if name_of(pod) not in names])
 
 
 def _numbered(workload: Object, name: str, ordinal: int) -> Object:
@@ -124,7 +124,7 @@ def _without_zeros(status: Object) -> Object:
     return {key: value for key, value in status.items() if value or key in ("replicas", "observedGeneration")}
 
 
-def job_plan(job: Object, pods: Sequence[Object], now: str) -> Plan:
+def job_plan(job: Object, pods: Sequence[Object], now: str) -> Reconciliation:
     """A Job: pods until enough of them have succeeded or too many have failed."""
     spec, before = job["spec"], job.get("status") or {}
     active = [pod for pod in pods if _is_active(pod)]
@@ -138,28 +138,30 @@ def job_plan(job: Object, pods: Sequence[Object], now: str) -> Plan:
     }
     status = without(before, *counted) | {key: value for key, value in counted.items() if value or key == "ready"}
     if any(item["type"] in ("Complete", "Failed") for item in before.get("conditions") or ()):
-        return Plan(status, end=active)
+        return Reconciliation(status, end=active)
     if spec["suspend"]:
         halted = _with_condition(without(status, "startTime"), "Suspended", "JobSuspended", "Job suspended", now)
-        return Plan(halted, end=active)
+        return Reconciliation(halted, end=active)
     if any(item["type"] == "Suspended" and item["status"] == "True" for item in before.get("conditions") or ()):
         status = _with_condition(status, "Suspended", "JobResumed", "Job resumed", now, is_true=False)
     status |= {"startTime": status.get("startTime", now), "uncountedTerminatedPods": {}}
     if counted["failed"] > spec["backoffLimit"]:
         reason, message = "BackoffLimitExceeded", "Job has reached the specified backoff limit"
-        return Plan(_with_condition(status, "Failed", reason, message, now), end=active)
+        return Reconciliation(_with_condition(status, "Failed", reason, message, now), end=active)
     wanted = spec.get("completions")
     if counted["succeeded"] and counted["succeeded"] >= (wanted or 1) and (wanted or not active):
         reason, message = "CompletionsReached", "Reached expected number of succeeded pods"
         done = _with_condition(status, "SuccessCriteriaMet", reason, message, now)
-        return Plan(_with_condition(done, "Complete", reason, message, now) | {"completionTime": now}, end=active)
+        return Reconciliation(
+            _with_condition(done, "Complete", reason, message, now) | {"completionTime": now}, end=active
+        )
     room = spec["parallelism"]
     if wanted is not None:
         room = min(room, wanted - counted["succeeded"])
     elif counted["succeeded"]:
         room = 0
     excess = sorted(active, key=_youth)[: max(len(active) - room, 0)]
-    return Plan(status, _job_pods(job, pods, room - len(active)), excess)
+    return Reconciliation(status, _job_pods(job, pods, room - len(active)), excess)
 
 
 def _job_pods(job: Object, pods: Sequence[Object], count: int) -> list[Object]:

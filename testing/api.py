@@ -27,7 +27,7 @@ _ENDED = ("Succeeded", "Failed")
 _FIRST_TOLD = ("nodes", "pods")
 
 
-class Handler(Protocol):
+class _ResourceEventHandler(Protocol):
     """Whom an informer tells."""
 
     def on_add(self, obj: Any, /) -> None:
@@ -46,7 +46,7 @@ class Followed:
     `plural` names the kind where it is followed a second time, under another name.
     """
 
-    def __init__(self, type: type[Any], handler: Handler, plural: str = "") -> None:
+    def __init__(self, type: type[Any], handler: _ResourceEventHandler, plural: str = "") -> None:
         self.plural = plural
         self.decode: Callable[[bytes], Any] = msgspec.json.Decoder(type).decode
         self.handler = handler

@@ -34,7 +34,7 @@ class RecordedEvent(NamedTuple):
     note: str
 
 
-class KnownObjects:
+class WatchedObjects:
     """The objects of one watched kind, by key; implements `contract.Lister`."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class ClusterHandle:
     nominator: PodNominator = field(default_factory=PodNominator)
     waiting_pods: HeldPods = field(default_factory=lambda: HeldPods(Standstill()))
     random: Callable[[], float] = field(default_factory=lambda: Random(0).random)
-    objects: defaultdict[str, KnownObjects] = field(default_factory=lambda: defaultdict(KnownObjects))
+    objects: defaultdict[str, WatchedObjects] = field(default_factory=lambda: defaultdict(WatchedObjects))
     values: dict[str, Any] = field(default_factory=dict)
     recorded: list[RecordedEvent] = field(default_factory=list)
     activated: list[str] = field(default_factory=list)

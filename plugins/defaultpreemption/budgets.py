@@ -44,7 +44,7 @@ POD_DISRUPTION_BUDGETS = WatchedKind(
 )
 
 
-class Budgets:
+class DisruptionBudgets:
     """The budgets of a cluster as of one decision. One whose selector cannot be read is about no pod.
 
     Attributes:

@@ -17,7 +17,7 @@ import numpy as np
 from muster.framework.contract import Code, CycleState, NodeView, Placed, PreemptionHandle, Status, Trial, checkpoint
 from muster.framework.model.pod_info import PodInfo
 
-from .budgets import Budgets
+from .budgets import DisruptionBudgets
 from .candidates import Candidate
 from .memory import DryRunMemory, Outcome
 from .units import Units
@@ -66,7 +66,7 @@ class VictimSearch:
         handle: PreemptionHandle,
         state: CycleState,
         pod: PodInfo,
-        budgets: Budgets,
+        budgets: DisruptionBudgets,
         units: Units,
         memory: DryRunMemory,
     ) -> None:

@@ -26,7 +26,7 @@ from muster.framework.contract import (
     checkpoint,
 )
 
-from .budgets import Budgets
+from .budgets import DisruptionBudgets
 from .candidates import LOWEST_PRIORITY
 from .cheapest import Estimate, Evictable, evictable
 from .units import Units
@@ -43,7 +43,7 @@ Cost = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class GroupPlan:
+class GroupPreemption:
     """How a group gets room.
 
     Attributes:
@@ -60,7 +60,7 @@ class GroupPlan:
     disruptions: int
     cost: Cost
 
-    def victims_by_node(self, budgets: Budgets) -> dict[str, Victims]:
+    def victims_by_node(self, budgets: DisruptionBudgets) -> dict[str, Victims]:
         """Whom each node of the placement loses; with those on other nodes, which go with one of them."""
         used = {placed.node_name for placed in self.placement}
         elsewhere = [placed.pod for placed in self.victims if placed.node_name not in used]
@@ -76,7 +76,12 @@ class GroupSearch:
     """Looks for the cheapest way to make room for one group. `units` tells which pods need one another."""
 
     def __init__(
-        self, handle: PreemptionHandle, group: PodGroupInfo, trial: PodGroupTrial, budgets: Budgets, units: Units
+        self,
+        handle: PreemptionHandle,
+        group: PodGroupInfo,
+        trial: PodGroupTrial,
+        budgets: DisruptionBudgets,
+        units: Units,
     ) -> None:
         self._snapshot = handle.snapshot
         self._nominator = handle.nominator
@@ -86,13 +91,13 @@ class GroupSearch:
         self._units = units
         self._broken: dict[str, Status] = {}
 
-    def run(self) -> GroupPlan | Status:
+    def run(self) -> GroupPreemption | Status:
         """The plan, or why there is none: what keeps the group from fitting also without all whom it may evict."""
         with self._trial.scenario():
             pods, estimates = self._look()
         if not pods.pods:
             return NO_VICTIMS
-        best: GroupPlan | None = None
+        best: GroupPreemption | None = None
         refused: Status = NO_VICTIMS
         for chosen in self._scenarios(pods, estimates):
             if chosen is None:
@@ -174,7 +179,7 @@ class GroupSearch:
 
     # One scenario.
 
-    def _without(self, pods: Sequence[Placed]) -> GroupPlan | Status:
+    def _without(self, pods: Sequence[Placed]) -> GroupPreemption | Status:
         """Try without these pods, and where a plugin breaks as they go or come back on a node, without touching it."""
         while True:
             checkpoint()
@@ -187,7 +192,7 @@ class GroupSearch:
             if len(self._broken) == broken:
                 return found
 
-    def _try(self, victims: Sequence[Victim]) -> GroupPlan | Status:
+    def _try(self, victims: Sequence[Victim]) -> GroupPreemption | Status:
         """Make room by evicting some of these; the ERROR of a plugin that broke in the trial."""
         trial = self._trial
         try:
@@ -199,7 +204,7 @@ class GroupSearch:
         except TrialFailed as failed:
             return failed.status
 
-    def _reprieve(self, victims: Sequence[Victim]) -> GroupPlan:
+    def _reprieve(self, victims: Sequence[Victim]) -> GroupPreemption:
         trial = self._trial
         placement = tuple(trial.assignments)
         used = {placed.node_name for placed in placement}
@@ -215,7 +220,7 @@ class GroupSearch:
         priorities = [victim.priority for victim in gone for _ in victim.pods]
         highest = max(priorities, default=-LOWEST_PRIORITY)
         cost = violations, highest, sum(priority + LOWEST_PRIORITY for priority in priorities), len(pods)
-        return GroupPlan(placement, pods, violations, sum(victim.group for victim in gone), cost)
+        return GroupPreemption(placement, pods, violations, sum(victim.group for victim in gone), cost)
 
     def _one_by_one(self, turns: Sequence[tuple[Victim, int]], used: Collection[str]) -> list[tuple[Victim, int]]:
         """Where filters look at one node at a time: of the members only those on its nodes can be in a victim's way."""
@@ -280,5 +285,5 @@ class GroupSearch:
             raise
 
 
-def _cost(plan: GroupPlan) -> Cost:
+def _cost(plan: GroupPreemption) -> Cost:
     return plan.cost

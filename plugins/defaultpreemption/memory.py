@@ -17,7 +17,7 @@ from muster.framework.contract import CycleState, Node, PreemptionHandle, Status
 from muster.framework.model.latest_signatures import LatestSignatures
 from muster.framework.model.pod_info import PodInfo
 
-from .budgets import Budgets, PodDisruptionBudget
+from .budgets import DisruptionBudgets, PodDisruptionBudget
 from .candidates import Candidate
 from .units import UnitOf
 
@@ -48,7 +48,7 @@ class DryRunMemory:
         self._budgets: Sequence[PodDisruptionBudget] = ()
         self._of_kinds: LatestSignatures[_OfKind] = LatestSignatures(_KINDS)
 
-    def of(self, state: CycleState, pod: PodInfo, budgets: Budgets, unit_of: UnitOf) -> Recollection:
+    def of(self, state: CycleState, pod: PodInfo, budgets: DisruptionBudgets, unit_of: UnitOf) -> Recollection:
         """What is remembered for preemptors like this one. `state` is that of the attempt that found no node.
 
         `unit_of` tells which pods need one another now.

@@ -40,13 +40,13 @@ from muster.framework.contract import (
 from muster.framework.contract.arguments import DefaultPreemptionArgs
 from muster.framework.contract.recorded import MapContent, RecordedContents, TextKind
 
-from .budgets import POD_DISRUPTION_BUDGETS, Budgets, PodDisruptionBudgetStatus
+from .budgets import POD_DISRUPTION_BUDGETS, DisruptionBudgets, PodDisruptionBudgetStatus
 from .candidates import pick_one_node
 from .dry_run import NO_VICTIMS, DryRun, VictimSearch
 from .executor import Executor, Preemptor, terminating_by_preemption
 from .extenders import left_by_extenders, still_in_question
 from .group_search import NO_VICTIMS as NO_GROUP_VICTIMS
-from .group_search import GroupPlan, GroupSearch
+from .group_search import GroupPreemption, GroupSearch
 from .memory import DryRunMemory
 from .units import Units
 from .victims import Victim
@@ -144,7 +144,7 @@ class DefaultPreemption(
 
     def _made_room(
         self, group: PodGroupInfo, trial: PodGroupTrial
-    ) -> tuple[Mapping[str, str] | None, Status, GroupPlan | None]:
+    ) -> tuple[Mapping[str, str] | None, Status, GroupPreemption | None]:
         """What is promised to whom, what is said of it, and whom to evict."""
         if not group.may_preempt:
             return None, Status.unschedulable("not eligible due to preemptionPolicy=Never."), None
@@ -159,7 +159,7 @@ class DefaultPreemption(
         promised = {placed.pod.uid: placed.node_name for placed in plan.placement}
         return promised, Status(Code.SUCCESS, (text,)), plan
 
-    def _plan(self, group: PodGroupInfo, trial: PodGroupTrial) -> GroupPlan | Status:
+    def _plan(self, group: PodGroupInfo, trial: PodGroupTrial) -> GroupPreemption | Status:
         """Whom to evict, where extenders allow it, or why nobody."""
         if not any(priority < group.priority for priority in self.handle.snapshot.priorities):
             return NO_GROUP_VICTIMS
@@ -180,7 +180,7 @@ class DefaultPreemption(
         match decision.state.get(self.name):
             case (Code() as code, plan, PodGroupInfo() as group):
                 self.handle.metrics.workload_preemption_attempts.add((code.wire_name,))
-                if isinstance(plan, GroupPlan):
+                if isinstance(plan, GroupPreemption):
                     nodes = [*dict.fromkeys(placed.node_name for placed in plan.placement)]
                     preemptor = Preemptor(group.members, group.priority, "podgroup", group.uid, "cluster", nodes)
                     self._executor.start(
@@ -248,8 +248,8 @@ class DefaultPreemption(
         going = tuple(placed.pod for placed in victims if not placed.pod.terminating)
         return Evictions(node_name, going, nodes, self._budgets().forbidding(going))
 
-    def _budgets(self) -> Budgets:
-        return Budgets(self.handle.lister(POD_DISRUPTION_BUDGETS).list())
+    def _budgets(self) -> DisruptionBudgets:
+        return DisruptionBudgets(self.handle.lister(POD_DISRUPTION_BUDGETS).list())
 
     def _candidates_wanted(self, nodes: int) -> int:
         share = nodes * self._args.min_candidate_nodes_percentage // 100

@@ -18,7 +18,7 @@ from muster.framework.contract import DisruptionUnit, Placed
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 
-from .budgets import Budgets
+from .budgets import DisruptionBudgets
 
 T = TypeVar("T")
 
@@ -140,7 +140,7 @@ class Reprieve:
         return bool(self.violations) and bool(self.violations[0]) and not self.violations[-1]
 
 
-def reprieve_order(victims: Iterable[Victim], budgets: Budgets) -> Reprieve:
+def reprieve_order(victims: Iterable[Victim], budgets: DisruptionBudgets) -> Reprieve:
     """Most important first among those that violate budgets, then among the others.
 
     Budgets are used up in the order of importance (upstream: `FilterVictimsWithPDBViolation`).

@@ -21,7 +21,7 @@ from muster.framework.contract import SnapshotReader
 from muster.framework.model.devices import MAX_ALTERNATIVES
 
 from .inventory import Inventory
-from .problem import AllocationFailure, Problem
+from .problem import AllocationFailure, AllocationProblem
 from .search import STEPS_IN_A_PART, InvalidPools, Parts, Search, Site, Solution
 
 _MAX_OUTCOMES = 65536
@@ -34,7 +34,7 @@ _MOST_PARTS_AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AllocationOutcome:
     """What the problem comes to on some nodes.
 
     Attributes:
@@ -64,7 +64,7 @@ class _Begun(NamedTuple):
     parts: Parts[Solution | None]
 
 
-class Answers:
+class OutcomesByRow:
     """The outcomes of `problem` by row.
 
     Attributes:
@@ -77,11 +77,11 @@ class Answers:
         lost: how often work was done in vain, because something changed: a search that had begun, or all rows.
     """
 
-    def __init__(self, problem: Problem, inventory: Inventory, snapshot: SnapshotReader) -> None:
+    def __init__(self, problem: AllocationProblem, inventory: Inventory, snapshot: SnapshotReader) -> None:
         self.problem = problem
         self._inventory = inventory
         self._snapshot = snapshot
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[AllocationOutcome] = []
         self._known: dict[Hashable, int] = {}
         self.numbers: npt.NDArray[np.int32] = np.zeros(0, np.int32)
         self.solved: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
@@ -123,7 +123,7 @@ class Answers:
 
     def _forget(self) -> None:
         """Work everything out anew."""
-        self.outcomes = [Outcome(), Outcome(unknown=True)]
+        self.outcomes = [AllocationOutcome(), AllocationOutcome(unknown=True)]
         self._known = {}
         self._epoch = -1
 
@@ -163,7 +163,7 @@ class Answers:
             self._known[state] = number
         return number
 
-    def _search(self, row: int, site: Site, state: Hashable) -> Outcome:
+    def _search(self, row: int, site: Site, state: Hashable) -> AllocationOutcome:
         begun = self._begun.pop(row, None)
         if begun is not None and (begun.site is not site or begun.state != state):
             begun = None
@@ -181,12 +181,12 @@ class Answers:
         except StopIteration as end:
             solution: Solution | None = end.value
         except InvalidPools:
-            return Outcome(invalid=True)
+            return AllocationOutcome(invalid=True)
         except AllocationFailure as failure:
-            return Outcome(failure=failure)
+            return AllocationOutcome(failure=failure)
         finally:
             self._steps += begun.search.steps - before
-        return Outcome() if solution is None else Outcome(solution, self._score(solution))
+        return AllocationOutcome() if solution is None else AllocationOutcome(solution, self._score(solution))
 
     def _score(self, solution: Solution) -> int:
         """The earlier an alternative stands, the more it is worth."""

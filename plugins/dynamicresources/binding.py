@@ -51,7 +51,7 @@ _LOOK_SECONDS = 1.0
 _POLL_SECONDS = 5.0
 
 
-class BindingFailed(Exception):
+class ClaimBindingFailed(Exception):
     """A claim could not be bound. The text is told to people."""
 
 
@@ -73,7 +73,7 @@ class ClaimWriter:
                 if claim.metadata.uid not in written and not any(map(claim.reserved_for, users)):
                     await self._bind(pod, claiming, at)
             await self._until_ready(pod, claiming, node_name)
-        except (ApiError, BindingFailed) as error:
+        except (ApiError, ClaimBindingFailed) as error:
             return Status.failure(str(error))
         if plan is not None:
             for uid in plan.uids.values():
@@ -144,7 +144,7 @@ class ClaimWriter:
                         return claim
                 if last or error.status not in (_CONFLICT, *_UNSURE):
                     what = "reservation" if allocation is None else "allocation and reservation"
-                    raise BindingFailed(f"add {what} to claim {claim.key}: {error}") from error
+                    raise ClaimBindingFailed(f"add {what} to claim {claim.key}: {error}") from error
         raise AssertionError("the last try answers or fails")
 
     async def _as_it_is(self, claim: ResourceClaim) -> ResourceClaim:
@@ -194,7 +194,7 @@ class ClaimWriter:
             created = await self._handle.api.post(_collection(claim), msgspec.json.encode(body))
         except ApiError as error:
             self._handle.metrics.resourceclaim_creates.add(("failure", "false", "", "Pod"))
-            raise BindingFailed(f"create claim for extended resources {claim.key}: {error}") from error
+            raise ClaimBindingFailed(f"create claim for extended resources {claim.key}: {error}") from error
         self._handle.metrics.resourceclaim_creates.add(("success", "false", "", "Pod"))
         return _decode(created)
 
@@ -210,10 +210,10 @@ class ClaimWriter:
         try:
             await self._handle.api.patch(path, msgspec.json.encode(body), content_type=STRATEGIC_MERGE_PATCH)
         except ApiError as error:
-            raise BindingFailed(f"update pod {pod.key} ExtendedResourceClaimStatus: {error}") from error
+            raise ClaimBindingFailed(f"update pod {pod.key} ExtendedResourceClaimStatus: {error}") from error
 
     async def _until_ready(self, pod: PodInfo, claiming: Claiming, node_name: str) -> None:
-        """Wait for the binding conditions of devices. Raises BindingFailed when one failed or time is up."""
+        """Wait for the binding conditions of devices. Raises ClaimBindingFailed when one failed or time is up."""
         if not any(map(has_conditions, claiming.claims)):
             return
         note = f"waiting for binding conditions for device on node {node_name}"
@@ -224,9 +224,9 @@ class ClaimWriter:
         try:
             while not self._all_ready(claiming):
                 if clock.now() >= since + self._binding_seconds:
-                    raise BindingFailed(f"{TIMED_OUT}: context deadline exceeded")
+                    raise ClaimBindingFailed(f"{TIMED_OUT}: context deadline exceeded")
                 await _sleep(clock, _POLL_SECONDS)
-        except BindingFailed as error:
+        except ClaimBindingFailed as error:
             result = result_of(str(error))
             raise
         finally:
@@ -244,13 +244,13 @@ class ClaimWriter:
                 continue
             now = self._claims.get(claim.key)
             if now is None:
-                raise BindingFailed(f'could not find ResourceClaim "{claim.key}"')
+                raise ClaimBindingFailed(f'could not find ResourceClaim "{claim.key}"')
             claiming.claims[at] = now
             if said := failure(now):
-                raise BindingFailed(said)
+                raise ClaimBindingFailed(said)
             if not ready(now):
                 if timed_out(now, self._handle.clock.wall(), self._binding_seconds):
-                    raise BindingFailed(f"{TIMED_OUT}: claim={now.metadata.name}")
+                    raise ClaimBindingFailed(f"{TIMED_OUT}: claim={now.metadata.name}")
                 return False
         return True
 
@@ -281,14 +281,14 @@ def is_extended(claim: ResourceClaim) -> bool:
 
 
 def _check(claim: ResourceClaim, allocation: AllocationResult | None) -> None:
-    """Raise BindingFailed unless the claim can have this allocation or, where that is None, still has its own."""
+    """Raise ClaimBindingFailed unless the claim can have this allocation or, where that is None, still has its own."""
     known = claim.allocation
     if claim.metadata.deletion_timestamp is not None:
-        raise BindingFailed(f"claim {claim.key} got deleted in the meantime")
+        raise ClaimBindingFailed(f"claim {claim.key} got deleted in the meantime")
     if allocation is None and known is None:
-        raise BindingFailed(f"claim {claim.key} got deallocated elsewhere in the meantime")
+        raise ClaimBindingFailed(f"claim {claim.key} got deallocated elsewhere in the meantime")
     if allocation is not None and known is not None and known.devices != allocation.devices:
-        raise BindingFailed(f"claim {claim.key} got allocated elsewhere in the meantime")
+        raise ClaimBindingFailed(f"claim {claim.key} got allocated elsewhere in the meantime")
 
 
 def _at(claim: ResourceClaim) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from muster.framework.model.devices import AllocationResult, ConsumerReference, ResourceClaim
 
-from .answers import Answers
+from .answers import OutcomesByRow
 from .extended import Mapping
 
 
@@ -23,11 +23,11 @@ class Variant:
 
     claims: Sequence[tuple[int, ResourceClaim]]
     mappings: tuple[Mapping, ...] = ()
-    answers: Answers | None = None
+    answers: OutcomesByRow | None = None
 
 
 @dataclass(slots=True)
-class Plan:
+class ClaimPlan:
     """What Reserve decided and PreBind writes.
 
     Attributes:
@@ -67,7 +67,7 @@ class Claiming:
     shared: dict[int, AllocationResult] = field(default_factory=dict)
     unavailable: set[int] = field(default_factory=set)
     variants: dict[int, Variant] = field(default_factory=dict)
-    plan: Plan | None = None
+    plan: ClaimPlan | None = None
     written: set[int] = field(default_factory=set)
 
     @property

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from muster.framework.model.devices import DeviceAttribute, DeviceConstraint
 
 from .devices import DeviceKind
-from .problem import AllocationFailure, Wanted
+from .problem import AllocationFailure, ResolvedRequest
 
 Value = tuple[str, object]
 
 
-class Constraint:
+class AttributeConstraint:
     """One constraint during a search. Every `add` that succeeded is undone by a `remove`, last first."""
 
     __slots__ = ("_attribute", "_distinct", "_requests", "_values")
@@ -26,7 +26,7 @@ class Constraint:
         self._distinct = distinct
         self._values: list[Value] = []
 
-    def add(self, wanted: Wanted, kind: DeviceKind) -> bool:
+    def add(self, wanted: ResolvedRequest, kind: DeviceKind) -> bool:
         """Whether the device may be among those chosen so far."""
         if not self._concerns(wanted):
             return True
@@ -37,12 +37,12 @@ class Constraint:
         self._values.append(value or _UNKNOWN)
         return True
 
-    def remove(self, wanted: Wanted) -> None:
+    def remove(self, wanted: ResolvedRequest) -> None:
         """The device added last is not chosen after all."""
         if self._concerns(wanted):
             self._values.pop()
 
-    def _concerns(self, wanted: Wanted) -> bool:
+    def _concerns(self, wanted: ResolvedRequest) -> bool:
         return not self._requests or wanted.request in self._requests or wanted.name in self._requests
 
     def _fits(self, value: Value | None) -> bool:
@@ -67,14 +67,14 @@ def _value(attribute: DeviceAttribute) -> Value | None:
     return None if attribute.version is None else ("version", attribute.version)
 
 
-def constraints_of(declared: Sequence[DeviceConstraint], claim: int) -> list[Constraint]:
+def constraints_of(declared: Sequence[DeviceConstraint], claim: int) -> list[AttributeConstraint]:
     """The constraints of the claim with this index. Raises AllocationFailure for one of a kind that is not known."""
-    made: list[Constraint] = []
+    made: list[AttributeConstraint] = []
     for index, each in enumerate(declared):
         if each.match_attribute is not None:
-            made.append(Constraint(each.match_attribute, each.requests, distinct=False))
+            made.append(AttributeConstraint(each.match_attribute, each.requests, distinct=False))
         elif each.distinct_attribute is not None:
-            made.append(Constraint(each.distinct_attribute, each.requests, distinct=True))
+            made.append(AttributeConstraint(each.distinct_attribute, each.requests, distinct=True))
         else:
             text = f", constraint #{index}: empty constraint (unsupported constraint type?)"
             raise AllocationFailure(text, claim)

@@ -18,7 +18,7 @@ from muster.framework.model.pod import NodeSelector
 from muster.framework.model.quantity import nanos
 
 from .cel.errors import CompileError, EvaluationError
-from .cel.values import Domains, QuantityValue, parse_semver
+from .cel.values import DomainMaps, QuantityValue, parse_semver
 from .selectors import compiled
 
 _MAX_VERDICTS = 256
@@ -158,7 +158,7 @@ def _tainted(device: Device, taints: Mapping[str, tuple[DeviceTaint, ...]]) -> D
 
 
 def _visible(driver: str, device: Device) -> Mapping[str, Any] | EvaluationError:
-    attributes, capacity = Domains(), Domains()
+    attributes, capacity = DomainMaps(), DomainMaps()
     try:
         for name, attribute in device.attributes.items():
             domain, plain = _qualified(name, driver)

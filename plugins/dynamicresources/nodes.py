@@ -27,11 +27,11 @@ from muster.framework.contract.columns import any_picks
 from muster.framework.model.devices import MAX_ALTERNATIVES, AllocationResult, DeviceClaim
 from muster.framework.model.node_selector import usable
 
-from .answers import Answers, Outcome
+from .answers import AllocationOutcome, OutcomesByRow
 from .claiming import Claiming, Variant
 from .extended import Mapping, requests_and_mappings, with_requests
 from .readiness import failure, ready, timed_out
-from .shared import Devices
+from .shared import SharedDRAManager
 
 STALE = Status.unresolvable("cannot schedule extended resource claim")
 NO_RESOURCE = Status.unresolvable("cannot fit resource")
@@ -56,7 +56,7 @@ _CANNOT_FIT = -1
 class NodeJudge:
     """Judges and scores nodes for one profile. `name` is the plugin's."""
 
-    def __init__(self, name: str, devices: Devices, handle: Handle, args: DynamicResourcesArgs) -> None:
+    def __init__(self, name: str, devices: SharedDRAManager, handle: Handle, args: DynamicResourcesArgs) -> None:
         self._name = name
         self._devices = devices
         self._handle = handle
@@ -180,7 +180,7 @@ class NodeJudge:
             return False
         return bool(failure(claim)) or timed_out(claim, self._handle.clock.wall(), self._binding_seconds)
 
-    def _answers(self, pod: PodInfo, claiming: Claiming, combination: int) -> Answers | None:
+    def _answers(self, pod: PodInfo, claiming: Claiming, combination: int) -> OutcomesByRow | None:
         """What is to be allocated there comes to so much; None where nothing is."""
         if combination or claiming.has_user_claims:
             return self.variant(pod, claiming, combination).answers
@@ -220,7 +220,7 @@ class NodeJudge:
         return False
 
 
-_Asked = Sequence[tuple[Answers, npt.NDArray[np.intp]]]
+_Asked = Sequence[tuple[OutcomesByRow, npt.NDArray[np.intp]]]
 
 
 def _advance(asked: _Asked) -> int:
@@ -236,7 +236,12 @@ def _parts(backed: npt.NDArray[np.int64]) -> Iterator[tuple[int, Mask]]:
 
 
 def _mark(
-    codes: Codes, at: npt.NDArray[np.intp], outcome: Outcome, claims: Sequence[str], nodes: NodeView, table: StatusTable
+    codes: Codes,
+    at: npt.NDArray[np.intp],
+    outcome: AllocationOutcome,
+    claims: Sequence[str],
+    nodes: NodeView,
+    table: StatusTable,
 ) -> None:
     if outcome.unknown:
         names = nodes.names()

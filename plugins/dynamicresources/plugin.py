@@ -48,7 +48,7 @@ from muster.framework.contract.recorded import RecordedContents
 from muster.framework.model.devices import DEVICES_API, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 
 from .binding import ClaimWriter
-from .claiming import Claiming, Plan
+from .claiming import Claiming, ClaimPlan
 from .consumers import itself
 from .deallocation import blocking
 from .extended import asks_for_devices, backed, claim_for, in_memory, resources_of
@@ -58,7 +58,7 @@ from .problem import check_classes, selector_characters
 from .references import ClaimError, claims_of, referred_claims
 from .renaming import renamed
 from .results import allocation_of
-from .shared import Devices
+from .shared import SharedDRAManager
 
 TAINT_RULE = "DeviceTaintRule"
 _NOT_ASKED = Status.failure("not found")
@@ -98,7 +98,7 @@ class DynamicResources(
     def __init__(self, args: DynamicResourcesArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         given = args or DynamicResourcesArgs()
-        self._devices = handle.shared(self.name, lambda: Devices(handle))
+        self._devices = handle.shared(self.name, lambda: SharedDRAManager(handle))
         self._judge = NodeJudge(self.name, self._devices, handle, given)
         self._writer = ClaimWriter(self._devices.claims, handle, given.binding_timeout)
         self._passes = StatusTable()
@@ -221,7 +221,7 @@ class DynamicResources(
                 del allocations[at]
             else:
                 uids[at] = uid
-        claiming.plan = Plan(allocations, uids, variant)
+        claiming.plan = ClaimPlan(allocations, uids, variant)
         for at, allocation in allocations.items():
             self._devices.claims.reserve(uids[at], allocation, pod.uid, state.group)
         return None

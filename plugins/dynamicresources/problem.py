@@ -53,7 +53,7 @@ class Selecting:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wanted:
+class ResolvedRequest:
     """A request without alternatives, or one of the alternatives.
 
     Attributes:
@@ -86,13 +86,13 @@ class Wanted:
 class ClaimProblem:
     """One claim: for each request the alternatives (one, when it has none), and what the devices must share or not."""
 
-    requests: tuple[tuple[Wanted, ...], ...]
+    requests: tuple[tuple[ResolvedRequest, ...], ...]
     constraints: tuple[DeviceConstraint, ...]
     spec: DeviceClaim
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class AllocationProblem:
     """What is to be allocated, claim after claim."""
 
     claims: tuple[ClaimProblem, ...]
@@ -103,9 +103,9 @@ def problem_key(claims: Sequence[DeviceClaim]) -> bytes:
     return _encode(claims)
 
 
-def problem_of(claims: Sequence[DeviceClaim], classes: DeviceClasses) -> Problem:
+def problem_of(claims: Sequence[DeviceClaim], classes: DeviceClasses) -> AllocationProblem:
     """The problem that these claims pose."""
-    return Problem(tuple(_claim(spec, classes) for spec in claims))
+    return AllocationProblem(tuple(_claim(spec, classes) for spec in claims))
 
 
 def selector_characters(claims: Iterable[DeviceClaim], most: int) -> int:
@@ -140,13 +140,13 @@ def _claim(spec: DeviceClaim, classes: DeviceClasses) -> ClaimProblem:
     return ClaimProblem(tuple(_alternatives(each, classes) for each in spec.requests), spec.constraints, spec)
 
 
-def _alternatives(request: DeviceRequest, classes: DeviceClasses) -> tuple[Wanted, ...]:
+def _alternatives(request: DeviceRequest, classes: DeviceClasses) -> tuple[ResolvedRequest, ...]:
     if request.exactly is not None:
         return (_wanted(request.name, "", request.exactly, classes),)
     return tuple(_wanted(request.name, sub.name, sub, classes) for sub in request.first_available)
 
 
-def _wanted(request: str, alternative: str, asked: ExactDeviceRequest, classes: DeviceClasses) -> Wanted:
+def _wanted(request: str, alternative: str, asked: ExactDeviceRequest, classes: DeviceClasses) -> ResolvedRequest:
     of_class = classes.get(asked.device_class_name)
     selectors = [
         Selecting(each.cel.expression if each.cel else "", index, asked.device_class_name)
@@ -155,7 +155,7 @@ def _wanted(request: str, alternative: str, asked: ExactDeviceRequest, classes: 
     selectors += [
         Selecting(each.cel.expression if each.cel else "", index, None) for index, each in enumerate(asked.selectors)
     ]
-    return Wanted(
+    return ResolvedRequest(
         name=f"{request}/{alternative}" if alternative else request,
         request=request,
         alternative=alternative,
@@ -176,10 +176,10 @@ __all__ = [
     "ALL",
     "EXACT_COUNT",
     "AllocationFailure",
+    "AllocationProblem",
     "ClaimProblem",
-    "Problem",
+    "ResolvedRequest",
     "Selecting",
-    "Wanted",
     "check_classes",
     "problem_key",
     "problem_of",

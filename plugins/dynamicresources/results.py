@@ -23,12 +23,12 @@ from muster.framework.model.pod import NodeSelector, NodeSelectorRequirement, No
 
 from .capacity import quantity_text
 from .devices import PoolDevice, SliceDevices
-from .problem import ClaimProblem, Wanted
-from .search import Choice, Site
+from .problem import ClaimProblem, ResolvedRequest
+from .search import ChosenDevice, Site
 
 
 def allocation_of(
-    claim: ResourceClaim, problem: ClaimProblem, choices: Sequence[Choice], site: Site
+    claim: ResourceClaim, problem: ClaimProblem, choices: Sequence[ChosenDevice], site: Site
 ) -> AllocationResult:
     """The allocation of `claim` that these choices on the node come to."""
     picked = [(choice, *_at(choice, site)) for choice in choices]
@@ -41,13 +41,13 @@ def allocation_of(
     )
 
 
-def _at(choice: Choice, site: Site) -> tuple[SliceDevices, PoolDevice]:
+def _at(choice: ChosenDevice, site: Site) -> tuple[SliceDevices, PoolDevice]:
     pool, slice_at, device_at = choice.place
     found = site.pools[pool].slices[slice_at]
     return found, found.devices[device_at]
 
 
-def _result(claim: ResourceClaim, choice: Choice, device: PoolDevice) -> DeviceRequestAllocationResult:
+def _result(claim: ResourceClaim, choice: ChosenDevice, device: PoolDevice) -> DeviceRequestAllocationResult:
     wanted, api, consumed = choice.wanted, device.device, choice.consumed
     share = uuid5(NAMESPACE_OID, f"{claim.metadata.uid}/{wanted.name}/{device.id}") if consumed is not None else None
     return DeviceRequestAllocationResult(
@@ -64,7 +64,7 @@ def _result(claim: ResourceClaim, choice: Choice, device: PoolDevice) -> DeviceR
     )
 
 
-def _configuration(problem: ClaimProblem, choices: Sequence[Choice]) -> list[DeviceAllocationConfiguration]:
+def _configuration(problem: ClaimProblem, choices: Sequence[ChosenDevice]) -> list[DeviceAllocationConfiguration]:
     """First what classes say, once for each class, then what the claim says and concerns a request that was met."""
     met = {choice.wanted.request: choice.wanted for choice in choices}
     chosen = [met.get(alternatives[0].request, alternatives[0]) for alternatives in problem.requests]
@@ -84,7 +84,7 @@ def _configuration(problem: ClaimProblem, choices: Sequence[Choice]) -> list[Dev
     ]
 
 
-def _of_classes(chosen: Sequence[Wanted]) -> list[DeviceAllocationConfiguration]:
+def _of_classes(chosen: Sequence[ResolvedRequest]) -> list[DeviceAllocationConfiguration]:
     requests: dict[str, list[str]] = {}
     classes = {}
     for wanted in chosen:
@@ -98,7 +98,7 @@ def _of_classes(chosen: Sequence[Wanted]) -> list[DeviceAllocationConfiguration]
     ]
 
 
-def _names(requests: Sequence[str], wanted: Wanted) -> bool:
+def _names(requests: Sequence[str], wanted: ResolvedRequest) -> bool:
     return wanted.request in requests or wanted.name in requests
 
 

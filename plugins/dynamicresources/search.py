@@ -24,7 +24,7 @@ from .constraints import constraints_of
 from .counters import PoolCounters
 from .devices import DeviceId, PoolDevice, node_matches
 from .pools import Pool
-from .problem import AllocationFailure, Problem, Selecting, Wanted
+from .problem import AllocationFailure, AllocationProblem, ResolvedRequest, Selecting
 from .use import DeviceUse
 
 _BLOCKING = frozenset({"NoSchedule", "NoExecute"})
@@ -47,15 +47,15 @@ Place = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenDevice:
     """A device chosen for a request. `consumed` is what a share takes of its capacities; None for a whole device."""
 
-    wanted: Wanted
+    wanted: ResolvedRequest
     place: Place
     consumed: Mapping[str, int] | None = None
 
 
-Solution = Sequence[Sequence[Choice]]
+Solution = Sequence[Sequence[ChosenDevice]]
 """The choices of each claim, in the order of results."""
 
 
@@ -83,14 +83,14 @@ class Search:
         steps: how many were taken.
     """
 
-    def __init__(self, problem: Problem, site: Site, use: DeviceUse) -> None:
+    def __init__(self, problem: AllocationProblem, site: Site, use: DeviceUse) -> None:
         self._problem = problem
         self._site = site
         self._use = use
         self.steps = 0
         self._part_ends = STEPS_IN_A_PART
-        self._everything: dict[Wanted, Sequence[Place]] = {}
-        self._chosen: list[list[Choice]] = [[] for _ in problem.claims]
+        self._everything: dict[ResolvedRequest, Sequence[Place]] = {}
+        self._chosen: list[list[ChosenDevice]] = [[] for _ in problem.claims]
         self._taken: Counter[tuple[DeviceId, int]] = Counter()
         self._holders: Counter[DeviceId] = Counter()
         self._shares: defaultdict[DeviceId, list[Mapping[str, int]]] = defaultdict(list)
@@ -121,7 +121,7 @@ class Search:
             raise InvalidPools
         return None
 
-    def _check(self, wanted: Wanted, claim: int) -> Parts[int]:
+    def _check(self, wanted: ResolvedRequest, claim: int) -> Parts[int]:
         """How many devices the request takes. Raises AllocationFailure for one that cannot be met as it stands."""
         at = f", request {wanted.own_name}"
         for selecting in wanted.selectors:
@@ -140,7 +140,7 @@ class Search:
         self._everything[wanted] = yield from self._all(wanted, claim, at)
         return len(self._everything[wanted])
 
-    def _all(self, wanted: Wanted, claim: int, at: str) -> Parts[list[Place]]:
+    def _all(self, wanted: ResolvedRequest, claim: int, at: str) -> Parts[list[Place]]:
         found: list[Place] = []
         for index, pool in enumerate(self._site.pools):
             if not pool.usable:
@@ -196,7 +196,7 @@ class Search:
             raise TooMany
         return False
 
-    def _device(self, claim: int, request: int, wanted: Wanted, number: int, start: Place) -> Parts[bool]:
+    def _device(self, claim: int, request: int, wanted: ResolvedRequest, number: int, start: Place) -> Parts[bool]:
         """Choose the device with this number for the request, from `start` on, and everything after it."""
         everything = self._everything.get(wanted)
         if everything is not None and not everything:
@@ -230,7 +230,9 @@ class Search:
                 for device_at in range(first, len(pool.slices[slice_at].devices)):
                     yield at, slice_at, device_at
 
-    def _try(self, claim: int, request: int, wanted: Wanted, number: int, place: Place, *, must: bool) -> Parts[bool]:
+    def _try(
+        self, claim: int, request: int, wanted: ResolvedRequest, number: int, place: Place, *, must: bool
+    ) -> Parts[bool]:
         if self._part_is_over():
             yield
         device = self._at(place)
@@ -247,7 +249,7 @@ class Search:
         return found
 
     def _take(
-        self, claim: int, wanted: Wanted, place: Place, device: PoolDevice, *, must: bool
+        self, claim: int, wanted: ResolvedRequest, place: Place, device: PoolDevice, *, must: bool
     ) -> Callable[[], None] | None:
         """Choose the device, if it can be had; answers how to take that back."""
         id_, api = device.id, device.device
@@ -288,7 +290,7 @@ class Search:
             consumed = consumption(wanted.capacity, api)
             self._shares[id_].append(consumed)
             undo.append(lambda: self._unshare(id_))
-        self._chosen[claim].append(Choice(wanted, place, consumed))
+        self._chosen[claim].append(ChosenDevice(wanted, place, consumed))
         undo.append(self._chosen[claim].pop)
         return back
 
@@ -304,7 +306,7 @@ class Search:
     def _at(self, place: Place) -> PoolDevice:
         return self._site.pools[place[0]].slices[place[1]].devices[place[2]]
 
-    def _in_use(self, wanted: Wanted, claim: int, id_: DeviceId, *, sharable: bool = False) -> bool:
+    def _in_use(self, wanted: ResolvedRequest, claim: int, id_: DeviceId, *, sharable: bool = False) -> bool:
         """Whether the device is taken: by anybody, or for admin access by the same claim."""
         if wanted.admin:
             return not sharable and self._taken[id_, claim] > 0
@@ -318,7 +320,7 @@ class Search:
             self._counters[pool] = PoolCounters(self._site.pools[pool], self._use)
         return self._counters[pool]
 
-    def _fits(self, wanted: Wanted, claim: int, device: PoolDevice) -> bool:
+    def _fits(self, wanted: ResolvedRequest, claim: int, device: PoolDevice) -> bool:
         """Whether enough of the device's capacities is left."""
         allocating: Counter[str] = Counter()
         for share in self._shares.get(device.id, ()):
@@ -326,7 +328,12 @@ class Search:
         return self._has_room(wanted, claim, device, self._use.consumed(device.id), allocating)
 
     def _has_room(
-        self, wanted: Wanted, claim: int, device: PoolDevice, consumed: Mapping[str, int], more: Mapping[str, int]
+        self,
+        wanted: ResolvedRequest,
+        claim: int,
+        device: PoolDevice,
+        consumed: Mapping[str, int],
+        more: Mapping[str, int],
     ) -> bool:
         try:
             return has_room(wanted.capacity, device.device, consumed, more)
@@ -334,7 +341,7 @@ class Search:
             text = f", request {wanted.own_name}: checking capacity for device {device.id}: {error}"
             raise AllocationFailure(text, claim) from None
 
-    def _selectable(self, wanted: Wanted, claim: int, device: PoolDevice, place: Place) -> Parts[bool]:
+    def _selectable(self, wanted: ResolvedRequest, claim: int, device: PoolDevice, place: Place) -> Parts[bool]:
         for selecting in wanted.selectors:
             if self.steps >= self._part_ends and self._part_is_over():
                 yield
@@ -352,7 +359,7 @@ class Search:
         return node_matches(site.name, site.labels, api.node_name, api.all_nodes, api.node_selector)
 
 
-def _keeps_off(taint: DeviceTaint, wanted: Wanted) -> bool:
+def _keeps_off(taint: DeviceTaint, wanted: ResolvedRequest) -> bool:
     """Whether the taint prevents an allocation for the request."""
     return taint.effect in _BLOCKING and not any(
         toleration.effect in ("", taint.effect)

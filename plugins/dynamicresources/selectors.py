@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from cachetools import LRUCache
 
-from .cel.compiler import Selector, compile_expression
+from .cel.compiler import CompiledSelector, compile_expression
 from .cel.errors import CompileError
 
 _MAX_EXPRESSIONS = 512
@@ -18,19 +18,19 @@ _MOST_CHARACTERS = _MAX_EXPRESSIONS * _USUAL_LENGTH
 
 
 class _Kept(NamedTuple):
-    selector: Selector | CompileError
+    selector: CompiledSelector | CompileError
     characters: int
 
 
 _compiled: LRUCache[str, _Kept] = LRUCache(_MOST_CHARACTERS, getsizeof=lambda kept: kept.characters)
 
 
-def compiled(expression: str) -> Selector | CompileError:
+def compiled(expression: str) -> CompiledSelector | CompileError:
     """The expression as a function of a device, or why it is none."""
     known = _compiled.get(expression)
     if known is not None:
         return known.selector
-    selector: Selector | CompileError
+    selector: CompiledSelector | CompileError
     try:
         selector = compile_expression(expression)
     except CompileError as error:

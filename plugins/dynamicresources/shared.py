@@ -16,7 +16,7 @@ from muster.framework.model.devices import (
     ResourceSlice,
 )
 
-from .answers import Answers
+from .answers import OutcomesByRow
 from .classes import DeviceClasses
 from .consumers import Consumers
 from .inventory import Inventory
@@ -31,11 +31,11 @@ _MOST_BYTES = _MAX_PROBLEMS * _USUAL_LENGTH
 
 
 class _Kept(NamedTuple):
-    answers: Answers
+    answers: OutcomesByRow
     bytes: int
 
 
-class Devices:
+class SharedDRAManager:
     """Everything that is known of devices and claims for them.
 
     Each change may be told several times, once for each profile; all but the first time change nothing.
@@ -49,12 +49,12 @@ class Devices:
         self.snapshot = handle.snapshot
         self._answers: LRUCache[tuple[int, bytes], _Kept] = LRUCache(_MOST_BYTES, getsizeof=lambda kept: kept.bytes)
 
-    def answers_for(self, claims: Sequence[DeviceClaim]) -> Answers:
+    def answers_for(self, claims: Sequence[DeviceClaim]) -> OutcomesByRow:
         """What these claims come to on each node."""
         key = self.classes.revision, problem_key(claims)
         known = self._answers.get(key)
         if known is None:
-            answers = Answers(problem_of(claims, self.classes), self.inventory, self.snapshot)
+            answers = OutcomesByRow(problem_of(claims, self.classes), self.inventory, self.snapshot)
             known = self._answers[key] = _Kept(answers, min(max(len(key[1]), _USUAL_LENGTH), _MOST_BYTES))
         return known.answers
 

@@ -21,7 +21,7 @@ from muster.framework.model.affinity_terms import AffinityTerm
 from .namespaces import Namespaces
 
 
-class Hints:
+class AffinityHints:
     """Judges events by the terms of the waiting pod."""
 
     def __init__(self, namespaces: Namespaces) -> None:

@@ -31,7 +31,7 @@ from muster.framework.contract.arguments import InterPodAffinityArgs
 from muster.framework.contract.columns import ABSENT, Domains
 from muster.framework.model.affinity_terms import TermKind
 
-from .hints import Hints
+from .hints import AffinityHints
 from .namespaces import NAMESPACES, Namespaces
 from .term_counts import Added, TermCounts, TermCountsCache
 
@@ -140,7 +140,7 @@ class InterPodAffinity(
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Pods that the pod's terms pick, or whose terms pick it, its own labels, and nodes with the keys."""
-        return Hints(self._namespaces).registrations()
+        return AffinityHints(self._namespaces).registrations()
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
         """A namespace got other labels."""

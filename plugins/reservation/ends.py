@@ -19,7 +19,7 @@ OVERDUE_SECONDS = 30.0
 """Pods take a while to end, by default as long as their grace period is."""
 
 
-class Ending(NamedTuple):
+class ExpectedEnd(NamedTuple):
     """A pod that ends: where it is, and when, in seconds on the engine's clock."""
 
     pod: PodInfo
@@ -43,7 +43,7 @@ class KnownEnds:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._endings: dict[str, Ending] = {}
+        self._endings: dict[str, ExpectedEnd] = {}
         self._came: dict[str, float] = {}
 
     def follow(self, old: PodInfo | None, new: PodInfo | None) -> None:
@@ -63,9 +63,9 @@ class KnownEnds:
         if seconds == inf:
             self._endings.pop(new.uid, None)
         else:
-            self._endings[new.uid] = Ending(new, new.node_name, self._began(new) + seconds)
+            self._endings[new.uid] = ExpectedEnd(new, new.node_name, self._began(new) + seconds)
 
-    def later_than(self, moment: float) -> Iterator[Ending]:
+    def later_than(self, moment: float) -> Iterator[ExpectedEnd]:
         """The endings after this moment; a pod that should have ended a while ago may stay for ever."""
         for ending in self._endings.values():
             if ending.at > moment:

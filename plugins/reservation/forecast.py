@@ -30,7 +30,7 @@ from .args import NAME
 from .ends import KnownEnds
 from .holds import Hold
 from .planning import plan_for
-from .wanted import Wanted, wanted_by_group, wanted_by_pod
+from .wanted import PlacementRequest, wanted_by_group, wanted_by_pod
 
 
 class Forecaster(StartForecaster, PostBindPlugin, DecisionFollower, PodFollower, PreemptionPlugin):
@@ -79,9 +79,9 @@ class _Noted:
         self.ends = KnownEnds(handle.clock)
         self._handle = handle
         self._began = handle.clock.now()
-        self._wanted: dict[_Who, Wanted] = {}
+        self._wanted: dict[_Who, PlacementRequest] = {}
 
-    def decided(self, who: _Who, wanted: Wanted | None) -> None:
+    def decided(self, who: _Who, wanted: PlacementRequest | None) -> None:
         """`wanted` is None for one that got it, or does not lack capacity."""
         self._wanted.pop(who, None)
         if wanted is not None:

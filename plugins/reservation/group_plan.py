@@ -46,7 +46,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedGroup:
     """A group of pods, and for each of the `kinds` that it needs the node of each member."""
 
     group: Group
@@ -68,7 +68,7 @@ class GroupPlan:
     """
 
     start: float
-    placed: Sequence[Placed]
+    placed: Sequence[PlacedGroup]
     cost: Cost = FREE
 
     def better_than(self, other: GroupPlan | None) -> bool:
@@ -108,12 +108,12 @@ def _inside(domains: Sequence[Nodes] | None, within: Nodes | None) -> Iterator[N
 def _plan_pods(room: Room, group: Group, now: float, domain: Nodes | None, before: float) -> GroupPlan | None:
     if domain is None:
         found = plan(room, group.needs, now)
-        return None if found is None else GroupPlan(found.start, [Placed(group, found.nodes)], found.cost)
+        return None if found is None else GroupPlan(found.start, [PlacedGroup(group, found.nodes)], found.cost)
     found = plan(room.of(domain), [each.of(domain) for each in group.needs], now, before)
     if found is None:
         return None
     nodes = [domain[np.array(each, np.intp)].tolist() for each in found.nodes]
-    return GroupPlan(found.start, [Placed(group, nodes)], found.cost)
+    return GroupPlan(found.start, [PlacedGroup(group, nodes)], found.cost)
 
 
 def _plan_parts(room: Room, group: Group, now: float, within: Nodes | None) -> GroupPlan | None:

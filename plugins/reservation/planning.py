@@ -33,12 +33,12 @@ from muster.framework.contract.columns import NONE, ResourceColumns
 from muster.framework.model.requests import PODS
 
 from .args import NAME
-from .ends import Ending
-from .group_plan import Group, GroupPlan, Placed, plan_group
+from .ends import ExpectedEnd
+from .group_plan import Group, GroupPlan, PlacedGroup, plan_group
 from .holds import Hold
 from .packing import Amounts, Asked, Later, Need, Slices
 from .plan import Room, add_at
-from .wanted import Rows, Wanted
+from .wanted import PlacementRequest, Rows
 
 _PODS_AT_ONCE = 256
 _PIECES = 1024
@@ -60,7 +60,7 @@ class Assumptions:
     chosen: Rows = field(default_factory=lambda: np.zeros(0, np.intp))
 
 
-class Found(NamedTuple):
+class PlanningResult(NamedTuple):
     """What a plan came to.
 
     Attributes:
@@ -73,15 +73,15 @@ class Found(NamedTuple):
 
 
 def plan_for(
-    wanted: Wanted,
-    endings: Iterable[Ending],
+    wanted: PlacementRequest,
+    endings: Iterable[ExpectedEnd],
     holds: Iterable[Hold],
     handle: PreemptionHandle,
     now: float,
     assumptions: Assumptions = Assumptions(),
     *,
     giving_way: Iterable[Hold] = (),
-) -> Found:
+) -> PlanningResult:
     """What is to be held so that it starts as early as possible.
 
     Of a tree, the room of one part after another, in the order that they are tried in. What `holds` have is left to
@@ -106,28 +106,30 @@ def plan_for(
                 checkpoint()
     besides = _besides(wanted, rows, snapshot.resources)
     if besides is None:
-        return Found((), hindered)
+        return PlanningResult((), hindered)
     room = _room(rows, endings, holds, handle, assumptions)
     asked = _group(wanted, kinds, domains)
     asked = replace(asked, needs=[*asked.needs, *besides])
     within = None if wanted.within is None else np.flatnonzero(np.isin(rows, wanted.within))
     found = plan_group(room, asked, now, within)
     if found is None:
-        return Found((), hindered)
+        return PlanningResult((), hindered)
     if found.start <= now:
         beside = plan_group(_beside(giving_way, room, rows, snapshot), asked, now, within)
         if beside is not None and beside.start <= now:  # it is not for want of capacity that they wait
-            return Found((), hindered)
+            return PlanningResult((), hindered)
     placed = {each.group.key: each for each in found.placed}
     holds = [
         _hold(wanted, group, found, placed[group.key], handle, rows)
         for group in wanted.groups()
         if group.members and group.key in placed
     ]
-    return Found(holds, hindered)
+    return PlanningResult(holds, hindered)
 
 
-def _group(wanted: Wanted, kinds: Mapping[PodSignature, Need], domains: Mapping[tuple[str, ...], _Domains]) -> Group:
+def _group(
+    wanted: PlacementRequest, kinds: Mapping[PodSignature, Need], domains: Mapping[tuple[str, ...], _Domains]
+) -> Group:
     """The group as the plan takes it."""
     needs: Sequence[Asked]
     if wanted.slice_size:
@@ -144,12 +146,12 @@ def _needs(members: Iterable[PodInfo], kinds: Mapping[PodSignature, Need]) -> li
     return [replace(kinds[signature], count=count) for signature, count in counts.items()]
 
 
-def _slice_levels(wanted: Wanted) -> tuple[str, ...]:
+def _slice_levels(wanted: PlacementRequest) -> tuple[str, ...]:
     """The labels on which a slice has to agree; none where there are no slices."""
     return (*wanted.levels, wanted.slice_level) if wanted.slice_size else ()
 
 
-def _slices(wanted: Wanted, kinds: Mapping[PodSignature, Need], parts: _Domains) -> list[Slices]:
+def _slices(wanted: PlacementRequest, kinds: Mapping[PodSignature, Need], parts: _Domains) -> list[Slices]:
     """Slices of which members run are filled first, where they are; of the others those that are alike are one."""
     size, left, found = wanted.slice_size, wanted.members, list[Slices]()
     for part, count in parts.taken_by(wanted.holding):
@@ -167,7 +169,7 @@ def _slices(wanted: Wanted, kinds: Mapping[PodSignature, Need], parts: _Domains)
     return [*found, *(Slices(_needs(examples[alike], kinds), count, parts.rows) for alike, count in times.items())]
 
 
-def _besides(wanted: Wanted, rows: Rows, columns: ResourceColumns) -> Sequence[Need] | None:
+def _besides(wanted: PlacementRequest, rows: Rows, columns: ResourceColumns) -> Sequence[Need] | None:
     """What has to be free for a group beside its members, no matter where, in pieces; None when no node has any."""
     if wanted.in_all is None:
         return ()
@@ -261,7 +263,11 @@ def _amounts(pod: PodInfo, columns: ResourceColumns) -> list[int]:
 
 
 def _room(
-    rows: Rows, endings: Iterable[Ending], holds: Iterable[Hold], handle: PreemptionHandle, assumptions: Assumptions
+    rows: Rows,
+    endings: Iterable[ExpectedEnd],
+    holds: Iterable[Hold],
+    handle: PreemptionHandle,
+    assumptions: Assumptions,
 ) -> Room:
     snapshot = handle.snapshot
     columns = snapshot.resources
@@ -317,7 +323,9 @@ def _long_lived(rows: Rows, handle: PreemptionHandle, assumptions: Assumptions) 
     return found
 
 
-def _given_back(endings: Iterable[Ending], handle: PreemptionHandle) -> tuple[npt.NDArray[np.float64], Rows, Amounts]:
+def _given_back(
+    endings: Iterable[ExpectedEnd], handle: PreemptionHandle
+) -> tuple[npt.NDArray[np.float64], Rows, Amounts]:
     """When pods end, the first first, in which rows, and what each of them gives back."""
     snapshot = handle.snapshot
     ends, rows, kinds, claims = array("d"), array("q"), array("q"), array("q")
@@ -341,7 +349,14 @@ def _given_back(endings: Iterable[Ending], handle: PreemptionHandle) -> tuple[np
     return np.array(ends, np.float64)[order], np.array(rows, np.intp)[order], given_back
 
 
-def _hold(wanted: Wanted, part: Wanted, found: GroupPlan, placed: Placed, handle: PreemptionHandle, rows: Rows) -> Hold:
+def _hold(
+    wanted: PlacementRequest,
+    part: PlacementRequest,
+    found: GroupPlan,
+    placed: PlacedGroup,
+    handle: PreemptionHandle,
+    rows: Rows,
+) -> Hold:
     columns = handle.snapshot.resources
     held = np.zeros((len(rows), len(columns.names) + 1), np.int64)
     for need, nodes in placed.by_kind():

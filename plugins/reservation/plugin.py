@@ -47,7 +47,7 @@ from .looks import Looks
 from .planning import Assumptions, plan_for
 from .rounds import long_lived_before
 from .waiting import SLACK_SECONDS, Chance, LongWaiters, Waiter
-from .wanted import Wanted, lacks_room, wanted_by_group, wanted_by_pod
+from .wanted import PlacementRequest, lacks_room, wanted_by_group, wanted_by_pod
 
 REASON = "node(s) had their room reserved for pods that have waited longer"
 _SKIP = Status.skip()
@@ -265,7 +265,7 @@ class Reservation(
         if self.name in decision.unschedulable_plugins:
             self._shared.kept_off[decision.pod.uid] = decision.pod
 
-    def _reserve(self, wanted: Wanted) -> bool:
+    def _reserve(self, wanted: PlacementRequest) -> bool:
         """Hold room for these pods, unless what is held already still stands. Whether there is anything new to tell."""
         shared, holds, now, holder = self._shared, self._shared.holds, self.handle.clock.now(), wanted.key
         waiter = shared.waiters.get(holder)
@@ -298,7 +298,7 @@ class Reservation(
             )
         return is_new
 
-    def _plan(self, wanted: Wanted, waiter: Waiter, known: Sequence[Hold]) -> Sequence[Hold]:
+    def _plan(self, wanted: PlacementRequest, waiter: Waiter, known: Sequence[Hold]) -> Sequence[Hold]:
         """What is to be held for the waiter, nothing where it waits in vain.
 
         It takes no room from others that were promised a time or that come before it. If it has little chance itself,

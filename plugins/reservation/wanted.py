@@ -29,7 +29,7 @@ _OF_ROOM = frozenset({"NodeResourcesFit", NAME})
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PlacementRequest:
     """A pod or a group that is to be placed at once.
 
     Attributes:
@@ -52,12 +52,12 @@ class Wanted:
     slice_size: int = 0
     slice_level: str = ""
     holding: Sequence[PodInfo] = ()
-    parts: Sequence[Wanted] = ()
+    parts: Sequence[PlacementRequest] = ()
     needed: int = 0
     in_all: TotalCapacity | None = None
     within: Rows | None = None
 
-    def groups(self) -> Iterator[Wanted]:
+    def groups(self) -> Iterator[PlacementRequest]:
         """Itself and all groups in it, each before its parts."""
         yield self
         for part in self.parts:
@@ -75,11 +75,11 @@ def lacks_room(decision: PodDecision) -> bool:
     return _taken_by_none(decision) or (in_all is not None and not in_all.free and _rejected(decision))
 
 
-def wanted_by_pod(decision: PodDecision) -> Wanted | None:
+def wanted_by_pod(decision: PodDecision) -> PlacementRequest | None:
     """What a pod by itself lacks; None where that is not that no node has room for it."""
     if not _taken_by_none(decision):
         return None
-    return Wanted(decision.pod.key, [decision.pod], [decision.state], within=decision.within)
+    return PlacementRequest(decision.pod.key, [decision.pod], [decision.state], within=decision.within)
 
 
 def _taken_by_none(decision: PodDecision) -> bool:
@@ -95,7 +95,7 @@ def _in_all(decision: PodDecision) -> TotalCapacity | None:
     return found if isinstance(found, TotalCapacity) else None
 
 
-def wanted_by_group(decision: GroupDecision) -> Wanted | None:
+def wanted_by_group(decision: GroupDecision) -> PlacementRequest | None:
     """What a group lacks; None where that is not room, or its pods are not there.
 
     Of a tree that runs with all that it needs, while others in it wait, it is the next of those.
@@ -130,7 +130,7 @@ class _Wants:
     waiting_in: Mapping[str, Sequence[PodInfo]]
     states: Mapping[PodSignature, CycleState]
 
-    def of(self, part: Part, *, one_more: bool) -> Wanted | None:
+    def of(self, part: Part, *, one_more: bool) -> PlacementRequest | None:
         """What a group wants, `one_more` where it has all that it needs; None when its pods are not there."""
         key, topology = f"{self.plugin}/{part.key}", part.topology or Topology((), 0)
         levels = topology.levels[: topology.required]
@@ -140,10 +140,10 @@ class _Wants:
             if len(pods) < count:
                 return None
             states = [self.states.get(pod.signature) for pod in pods]
-            return Wanted(key, pods, states, levels, topology.slice_size, topology.slice_level, part.holding)
+            return PlacementRequest(key, pods, states, levels, topology.slice_size, topology.slice_level, part.holding)
         all_parts = (self.of(each, one_more=one_more and not each.least) for each in part.parts)
         parts = [each for each in all_parts if each is not None]
         needed = 1 if one_more else part.needed
         if len(parts) < needed:
             return None
-        return Wanted(key, levels=levels, holding=part.holding, parts=parts, needed=needed)
+        return PlacementRequest(key, levels=levels, holding=part.holding, parts=parts, needed=needed)

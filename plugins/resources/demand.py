@@ -32,7 +32,7 @@ class Ignored:
         return named and is_extended_resource(resource)
 
 
-class Demand:
+class ResourceDemand:
     """The resources that pods of a signature ask for and that are looked at.
 
     A pod may ask for thousands of resources. Only those that nodes offer are compared, and all others are short on

@@ -38,7 +38,7 @@ from muster.framework.model.devices import DEVICES_API, DeviceClass
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import MAX_VALUE
 
-from .demand import Demand, Ignored
+from .demand import Ignored, ResourceDemand
 from .device_backing import DeviceBacking, class_serves
 from .fit_hints import freed, grew, shrank
 from .scored import ScoredUse, scored_resources
@@ -109,7 +109,7 @@ class NodeResourcesFit(
         counted: Scores = np.maximum(room, 0).astype(np.int64)
         return counted
 
-    def _fits(self, demand: Demand, columns: ResourceColumns, row: int) -> bool:
+    def _fits(self, demand: ResourceDemand, columns: ResourceColumns, row: int) -> bool:
         """Whether the pod certainly fits on one node. Sums of requests that have overflowed are left to the columns."""
         if demand.hopeless or columns.pod_count[row] >= columns.allowed_pods[row]:
             return False
@@ -119,7 +119,7 @@ class NodeResourcesFit(
                 return False
         return True
 
-    def _room_on(self, demand: Demand, columns: ResourceColumns, row: int) -> int:
+    def _room_on(self, demand: ResourceDemand, columns: ResourceColumns, row: int) -> int:
         """How many such pods one node takes. When pods come and go, few nodes matter, and columns would cost more."""
         room = int(columns.allowed_pods[row] - columns.pod_count[row])
         if demand.hopeless or room <= 0:
@@ -178,13 +178,13 @@ class NodeResourcesFit(
             EventRegistration(ClusterEvent(_CLASSES, Action.ADD | Action.UPDATE), class_serves, by_signature=True),
         ]
 
-    def _offered(self, demand: Demand, nodes: NodeView) -> Amounts:
+    def _offered(self, demand: ResourceDemand, nodes: NodeView) -> Amounts:
         """int64, shape (offered resources, nodes): there is enough of what devices provide where the node does not."""
         offered = pick(nodes.snapshot.resources.allocatable, demand.selection, nodes)
         return np.where(demand.devices & (offered == 0), _ENOUGH, offered) if demand.has_devices else offered
 
-    def _demand(self, pod: PodInfo) -> Demand:
-        return Demand(pod.signature.requests, self._ignored)
+    def _demand(self, pod: PodInfo) -> ResourceDemand:
+        return ResourceDemand(pod.signature.requests, self._ignored)
 
     def _use(self, pod: PodInfo) -> ScoredUse:
         resources = scored_resources(self._configured, pod.signature.scoring)

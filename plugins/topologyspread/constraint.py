@@ -22,7 +22,7 @@ HOSTNAME = "kubernetes.io/hostname"
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SpreadRule:
     """One constraint, with what it leaves out filled in."""
 
     max_skew: int
@@ -43,7 +43,7 @@ class Constraint:
         self_match: 1 if the pod itself is counted where it goes, else 0.
     """
 
-    rule: Rule
+    rule: SpreadRule
     question: PodsMatching
     eligible: EligibleNodes | None
     self_match: int
@@ -56,7 +56,7 @@ class Constraint:
 
 def read_rules(
     constraints: Iterable[TopologySpreadConstraint], labels: Mapping[str, str], action: str
-) -> tuple[Rule, ...]:
+) -> tuple[SpreadRule, ...]:
     """The rules of one kind for a pod with these labels.
 
     Raises SelectorError for a selector that cannot be read.
@@ -70,9 +70,9 @@ def counted(namespace: str, selector: Selector) -> PodsMatching:
     return PodsMatching((clause,), terminating=False)
 
 
-def _read(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> Rule:
+def _read(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> SpreadRule:
     same = {key: labels[key] for key in constraint.match_label_keys if key in labels}
-    return Rule(
+    return SpreadRule(
         max_skew=constraint.max_skew,
         topology_key=constraint.topology_key,
         selector=read_selector(constraint.label_selector).and_labels(same),

@@ -15,15 +15,15 @@ from muster.framework.contract import (
 )
 
 from .constraint import Constraint
-from .reading import Reading
+from .reading import PodConstraints
 
 Labels = Mapping[str, str]
 
 
-class Hints:
+class SpreadHints:
     """Judges events by the constraints of the waiting pod, which `reading` gives."""
 
-    def __init__(self, reading: Callable[[PodInfo], Reading]) -> None:
+    def __init__(self, reading: Callable[[PodInfo], PodConstraints]) -> None:
         self._reading = reading
 
     def registrations(self) -> Sequence[EventRegistration]:

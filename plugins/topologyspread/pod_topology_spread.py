@@ -26,10 +26,10 @@ from muster.framework.contract.arguments import PodTopologySpreadArgs
 
 from .constraint import Constraint
 from .defaults import WATCHED, Siblings
-from .hints import Hints
+from .hints import SpreadHints
 from .ranking import Ranked, rank, weigh
 from .reading import Readings
-from .skew import Tried, has_every_key, judge
+from .skew import UntalliedPods, has_every_key, judge
 
 _WEIGHED, _RANKED = "PreScorePodTopologySpread", "ScorePodTopologySpread"
 
@@ -78,7 +78,7 @@ class PodTopologySpread(
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
         """The first constraint that a node fails speaks."""
         tried = state.get(self.name)
-        codes = judge(self._hard(pod, nodes), nodes, tried if isinstance(tried, Tried) else None)
+        codes = judge(self._hard(pod, nodes), nodes, tried if isinstance(tried, UntalliedPods) else None)
         return Verdicts(codes, self._table)
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
@@ -105,7 +105,7 @@ class PodTopologySpread(
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Pods that are counted, the pod's own labels and tolerations, and nodes with the keys."""
-        return Hints(lambda pod: self._readings.of(pod, self.handle.snapshot)).registrations()
+        return SpreadHints(lambda pod: self._readings.of(pod, self.handle.snapshot)).registrations()
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
         """A service or controller picks other pods."""
@@ -121,7 +121,7 @@ class PodTopologySpread(
         if row is None or other.namespace != pod.namespace or not has_every_key(hard, snapshot, row):
             return
         tried = state.get(self.name)
-        if not isinstance(tried, Tried):
-            tried = Tried()
+        if not isinstance(tried, UntalliedPods):
+            tried = UntalliedPods()
             state.write(self.name, tried)
         tried.note(hard, other, row, sign)

@@ -18,7 +18,7 @@ from muster.framework.contract import MAX_NODE_SCORE, Mask, NodeView, Scores
 from muster.framework.contract.columns import ABSENT, Domains
 
 from .constraint import HOSTNAME, Constraint
-from .reading import Reading
+from .reading import PodConstraints
 
 _LARGEST_TABLE = 4096
 """As many scores are worked out before they are looked up for nodes; of more, one for each node."""
@@ -72,13 +72,13 @@ class Ranked:
         return scores
 
 
-def weigh(reading: Reading, nodes: NodeView) -> tuple[Weighed, ...]:
+def weigh(reading: PodConstraints, nodes: NodeView) -> tuple[Weighed, ...]:
     """The soft constraints of a pod that `nodes` can run."""
     ignored = _lacking_a_key(reading, nodes)
     return tuple(_weighed(constraint, nodes, ignored, every_key=reading.every_key) for constraint in reading.soft)
 
 
-def rank(reading: Reading, constraints: Sequence[Weighed], nodes: NodeView) -> Ranked:
+def rank(reading: PodConstraints, constraints: Sequence[Weighed], nodes: NodeView) -> Ranked:
     """The raw scores of nodes that passed."""
     table, places = np.zeros(1), np.zeros(len(nodes), np.int32)
     for each in constraints:
@@ -109,7 +109,7 @@ def _parts(weighed: Weighed, nodes: NodeView) -> tuple[npt.NDArray[np.floating[A
     return np.append(0, parts), np.where(nodes.of(column.ids) == ABSENT, 0, counts + 1)
 
 
-def _lacking_a_key(reading: Reading, nodes: NodeView) -> Mask | None:
+def _lacking_a_key(reading: PodConstraints, nodes: NodeView) -> Mask | None:
     """bool, shape (nodes,): nodes that are left out; None where there are none."""
     snapshot = nodes.snapshot
     keys = [each.rule.topology_key for each in reading.soft]

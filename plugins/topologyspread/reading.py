@@ -17,7 +17,7 @@ from muster.framework.model.label_selector import SelectorError
 from muster.framework.model.node_selector import NodeRequirement
 from muster.framework.model.pod_relations import TopologySpreadConstraint
 
-from .constraint import HARD, SOFT, Constraint, Rule, counted, read_rules
+from .constraint import HARD, SOFT, Constraint, SpreadRule, counted, read_rules
 from .defaults import Siblings, controller_of, default_constraints
 from .eligible import EligibleNodes
 
@@ -25,7 +25,7 @@ _REMEMBERED = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class PodConstraints:
     """The constraints of a pod.
 
     Attributes:
@@ -50,11 +50,11 @@ class Readings:
         self._siblings = siblings
         self._defaults = default_constraints(args)
         self._system = args.defaulting_type == "System"
-        self._known: SignatureCache[tuple[int, Reading]] = SignatureCache(_REMEMBERED)
+        self._known: SignatureCache[tuple[int, PodConstraints]] = SignatureCache(_REMEMBERED)
         self._eligible: SignatureCache[EligibleNodes] = SignatureCache(_REMEMBERED)
         self._eligible_by_keys: LRUCache[tuple[str, ...], EligibleNodes] = LRUCache(_REMEMBERED)
 
-    def of(self, pod: PodInfo, snapshot: SnapshotReader) -> Reading:
+    def of(self, pod: PodInfo, snapshot: SnapshotReader) -> PodConstraints:
         """The constraints of the pod, its own or the defaults, as services and controllers are now."""
         if pod.pod.spec.topology_spread_constraints:
             place: Hashable = pod.label_set
@@ -71,26 +71,26 @@ class Readings:
             self._known.put(pod.signature, place, known)
         return known[1]
 
-    def _read(self, pod: PodInfo, snapshot: SnapshotReader) -> Reading:
+    def _read(self, pod: PodInfo, snapshot: SnapshotReader) -> PodConstraints:
         own = pod.pod.spec.topology_spread_constraints
         if not own:
             return self._read_defaults(pod, snapshot)
         hard, hard_fault = _rules(own, pod, HARD, "obtaining pod's hard topology spread constraints")
         soft, soft_fault = _rules(own, pod, SOFT, "obtaining pod's soft topology spread constraints")
-        return Reading(
+        return PodConstraints(
             hard=self._apply(hard, pod, snapshot, every_key=True),
             soft=self._apply(soft, pod, snapshot, every_key=True),
             hard_fault=hard_fault,
             soft_fault=soft_fault,
         )
 
-    def _read_defaults(self, pod: PodInfo, snapshot: SnapshotReader) -> Reading:
+    def _read_defaults(self, pod: PodInfo, snapshot: SnapshotReader) -> PodConstraints:
         selector = self._siblings.of(pod)
         if selector is None:
             return _NONE
         hard, soft = (
             [
-                Rule(
+                SpreadRule(
                     rule.max_skew,
                     rule.topology_key,
                     selector,
@@ -103,14 +103,14 @@ class Readings:
             for action in (HARD, SOFT)
         )
         every_key = not self._system
-        return Reading(
+        return PodConstraints(
             hard=self._apply(hard, pod, snapshot, every_key=True),
             soft=self._apply(soft, pod, snapshot, every_key=every_key),
             every_key=every_key,
         )
 
     def _apply(
-        self, rules: Iterable[Rule], pod: PodInfo, snapshot: SnapshotReader, *, every_key: bool
+        self, rules: Iterable[SpreadRule], pod: PodInfo, snapshot: SnapshotReader, *, every_key: bool
     ) -> tuple[Constraint, ...]:
         rules = tuple(rules)
         keys = tuple(dict.fromkeys(rule.topology_key for rule in rules)) if every_key else ()
@@ -127,7 +127,7 @@ class Readings:
 
     def _eligible_for(
         self,
-        rule: Rule,
+        rule: SpreadRule,
         keys: tuple[str, ...],
         required: NodeRequirement | None,
         pod: PodInfo,
@@ -151,7 +151,7 @@ class Readings:
         return known
 
 
-_NONE = Reading()
+_NONE = PodConstraints()
 
 
 def _requirement_of(pod: PodInfo) -> NodeRequirement | None:
@@ -162,7 +162,7 @@ def _requirement_of(pod: PodInfo) -> NodeRequirement | None:
 
 def _rules(
     constraints: Iterable[TopologySpreadConstraint], pod: PodInfo, action: str, doing: str
-) -> tuple[tuple[Rule, ...], str]:
+) -> tuple[tuple[SpreadRule, ...], str]:
     try:
         return read_rules(constraints, pod.labels, action), ""
     except SelectorError as error:

@@ -21,7 +21,7 @@ PASSES, TOO_SKEWED, NO_KEY = 0, 1, 2
 _HUGE = 2**31 - 1
 
 
-class Tried:
+class UntalliedPods:
     """Pods tried or taken away that tallies leave out: terminating ones, and any for a selector that asks for nothing.
 
     kube-scheduler's PreFilter does not count them, its AddPod and RemovePod do.
@@ -50,14 +50,14 @@ class Tried:
                 sums[domain] += amount
         return sums
 
-    def clone(self) -> Tried:
+    def clone(self) -> UntalliedPods:
         """A copy for a trial."""
-        copy = Tried()
+        copy = UntalliedPods()
         copy._amounts = self._amounts.copy()
         return copy
 
 
-def judge(constraints: Sequence[Constraint], nodes: NodeView, tried: Tried | None) -> Codes:
+def judge(constraints: Sequence[Constraint], nodes: NodeView, tried: UntalliedPods | None) -> Codes:
     """int32, shape (nodes,): what the first constraint that a node fails says of it."""
     codes: Codes = np.zeros(len(nodes), np.int32)
     for index, constraint in enumerate(constraints):

@@ -46,10 +46,10 @@ from muster.framework.model.volumes import PersistentVolumeClaim, StorageClass
 from .accessible import Numbers
 from .assume_cache import OutOfSync
 from .binding_hints import REGISTRATIONS
-from .finding import REASONS, Finder, Found, PodClaims
-from .ledger import Ledger
-from .prebinding import BindingFailed, VolumeBinder
-from .reserving import Reservation, assume, give_back
+from .finding import REASONS, Finder, FoundVolumes, PodClaims
+from .ledger import VolumeLedger
+from .prebinding import VolumeBinder, VolumeBindingFailed
+from .reserving import VolumeReservation, assume, give_back
 from .scoring import StorageScore
 from .storage import CAPACITIES, CLAIMS, CLASSES, CSI_DRIVERS, CSI_NODES, VOLUMES, Storage, no_claim
 from .wakeups import Wakeups
@@ -79,10 +79,10 @@ class _Attempt:
 
     claims: PodClaims
     rows: Numbers = field(default_factory=lambda: np.zeros(0, np.intp))
-    found: Found | None = None
-    reservation: Reservation | None = None
+    found: FoundVolumes | None = None
+    reservation: VolumeReservation | None = None
 
-    def found_for(self, nodes: NodeView) -> Found | None:
+    def found_for(self, nodes: NodeView) -> FoundVolumes | None:
         """What was found for these nodes, if all of them were asked about last."""
         wanted = nodes.indices()
         indices = np.searchsorted(self.rows, wanted)
@@ -112,7 +112,7 @@ class VolumeBinding(
         super().__init__(given, handle)
         self._table = StatusTable()
         self._storage = Storage(handle)
-        self._ledger = handle.shared(self.name, lambda: Ledger(self._storage, Wakeups(handle)))
+        self._ledger = handle.shared(self.name, lambda: VolumeLedger(self._storage, Wakeups(handle)))
         self._finder = Finder(self._storage, self._ledger)
         self._score = StorageScore(given.shape, self._ledger)
         self._binder = VolumeBinder(handle, self._storage, self._ledger, given.bind_timeout_seconds)
@@ -207,7 +207,7 @@ class VolumeBinding(
         if attempt.reservation is not None:
             try:
                 await self._binder.bind(pod, node_name, attempt.reservation)
-            except BindingFailed as error:
+            except VolumeBindingFailed as error:
                 self.handle.metrics.volume_stage_errors.add(("bind",))
                 return Status.failure(str(error))
         return None

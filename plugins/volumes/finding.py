@@ -20,9 +20,9 @@ from muster.framework.model.volume_migration import TranslationError, node_affin
 from muster.framework.model.volumes import PersistentVolume, PersistentVolumeClaim, StorageClass
 
 from .accessible import NONE, Numbers, is_at, place_of
-from .ledger import Ledger
+from .ledger import VolumeLedger
 from .storage import Storage
-from .unbound_volumes import Choice
+from .unbound_volumes import VolumeChoice
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
@@ -31,7 +31,7 @@ BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 VOLUME_MISSING = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 REASONS = (NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING)
-"""In the order in which they are told; each has the bit of its index in `Found.reasons`."""
+"""In the order in which they are told; each has the bit of its index in `FoundVolumes.reasons`."""
 
 _NODE, _BIND, _SPACE, _MISSING = (1 << index for index in range(len(REASONS)))
 Bits = npt.NDArray[np.int32]
@@ -66,7 +66,7 @@ class Provision:
 
 
 @dataclass(slots=True)
-class Found:
+class FoundVolumes:
     """What was found for some nodes.
 
     Attributes:
@@ -78,12 +78,12 @@ class Found:
 
     reasons: Bits
     errors: list[tuple[str, Mask]] = field(default_factory=list)
-    choices: list[Choice] = field(default_factory=list)
+    choices: list[VolumeChoice] = field(default_factory=list)
     provisions: list[Provision] = field(default_factory=list)
 
-    def at(self, indices: Numbers) -> Found:
+    def at(self, indices: Numbers) -> FoundVolumes:
         """What was found for the nodes with these indices alone."""
-        return Found(
+        return FoundVolumes(
             self.reasons[indices],
             [(text, where[indices]) for text, where in self.errors],
             [replace(choice, numbers=choice.numbers[indices]) for choice in self.choices],
@@ -97,13 +97,13 @@ class Found:
 class Finder:
     """Finds volumes by what the ledger knows."""
 
-    def __init__(self, storage: Storage, ledger: Ledger) -> None:
+    def __init__(self, storage: Storage, ledger: VolumeLedger) -> None:
         self._storage = storage
         self._ledger = ledger
 
-    def find(self, claims: PodClaims, nodes: NodeView) -> Found:
+    def find(self, claims: PodClaims, nodes: NodeView) -> FoundVolumes:
         """What there is for these claims on each node."""
-        found = Found(np.zeros(len(nodes), np.int32))
+        found = FoundVolumes(np.zeros(len(nodes), np.int32))
         self._check_bound(claims.bound, nodes, found)
         undecided: Mask = np.ones(len(nodes), np.bool_)
         matched, provisioned = [], []
@@ -126,7 +126,7 @@ class Finder:
                 undecided &= self._provision(claim, storage_class, here & undecided, nodes, found)
         return found
 
-    def _check_bound(self, claims: Sequence[PersistentVolumeClaim], nodes: NodeView, found: Found) -> None:
+    def _check_bound(self, claims: Sequence[PersistentVolumeClaim], nodes: NodeView, found: FoundVolumes) -> None:
         """Whether the volumes can be used on the nodes; on each the first that cannot says why."""
         undecided: Mask = np.ones(len(nodes), np.bool_)
         for claim in claims:
@@ -138,7 +138,7 @@ class Finder:
             found.reasons[undecided & ~usable] |= _NODE
             undecided &= usable
 
-    def _usable(self, volume: PersistentVolume, nodes: NodeView, undecided: Mask, found: Found) -> Mask:
+    def _usable(self, volume: PersistentVolume, nodes: NodeView, undecided: Mask, found: FoundVolumes) -> Mask:
         affinity = volume.spec.node_affinity
         required = None if affinity is None else affinity.required
         usable = is_at(place_of(None if required is None else required.node_selector_terms), nodes)
@@ -162,7 +162,7 @@ class Finder:
         storage_class: StorageClass,
         here: Mask,
         nodes: NodeView,
-        found: Found,
+        found: FoundVolumes,
     ) -> Mask:
         """Whether nothing keeps a volume from being made for the nodes `here`; true for all others."""
         reachable = _reachable(storage_class, nodes)

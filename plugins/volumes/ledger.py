@@ -17,7 +17,7 @@ from .unbound_volumes import UnboundVolumes
 from .wakeups import Wakeups
 
 
-class Ledger:
+class VolumeLedger:
     """Volumes by class, capacities by class, and what is assumed of volumes and claims.
 
     Attributes:

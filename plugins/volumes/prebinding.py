@@ -18,30 +18,30 @@ from muster.framework.model.volume_migration import TranslationError, node_affin
 from muster.framework.model.volumes import PersistentVolume, PersistentVolumeClaim
 
 from .accessible import place_of
-from .ledger import Ledger
-from .reserving import Binding, Provisioning, Reservation
+from .ledger import VolumeLedger
+from .reserving import Binding, Provisioning, VolumeReservation
 from .storage import Storage
 
 _POLL_SECONDS = 1.0
 
 
-class BindingFailed(Exception):
+class VolumeBindingFailed(Exception):
     """Volumes that were not bound; the text is for people."""
 
 
 class VolumeBinder:
     """Binds volumes through the API."""
 
-    def __init__(self, handle: Handle, storage: Storage, ledger: Ledger, timeout_seconds: float) -> None:
+    def __init__(self, handle: Handle, storage: Storage, ledger: VolumeLedger, timeout_seconds: float) -> None:
         self._handle = handle
         self._storage = storage
         self._ledger = ledger
         self._timeout = timeout_seconds
 
-    async def bind(self, pod: PodInfo, node_name: str, reservation: Reservation) -> None:
+    async def bind(self, pod: PodInfo, node_name: str, reservation: VolumeReservation) -> None:
         """Return when the pod's volumes are bound.
 
-        Raises BindingFailed. What was written by then is marked so in the reservation.
+        Raises VolumeBindingFailed. What was written by then is marked so in the reservation.
         """
         try:
             for binding in reservation.bindings:
@@ -49,11 +49,11 @@ class VolumeBinder:
             for provisioning in reservation.provisionings:
                 await self._write_claim(provisioning)
         except ApiError as error:
-            raise BindingFailed(str(error)) from error
+            raise VolumeBindingFailed(str(error)) from error
         try:
             await self._wait(pod, node_name, reservation)
-        except BindingFailed as error:
-            raise BindingFailed(f"binding volumes: {error}") from error
+        except VolumeBindingFailed as error:
+            raise VolumeBindingFailed(f"binding volumes: {error}") from error
 
     async def _write_volume(self, binding: Binding) -> None:
         volume, claim = binding.volume, binding.claim
@@ -82,7 +82,7 @@ class VolumeBinder:
         provisioning.claim = msgspec.json.decode(answer, type=PersistentVolumeClaim)
         provisioning.written = True
 
-    async def _wait(self, pod: PodInfo, node_name: str, reservation: Reservation) -> None:
+    async def _wait(self, pod: PodInfo, node_name: str, reservation: VolumeReservation) -> None:
         """Look again whenever one of the objects changes, and each second at what else may have happened."""
         clock = self._handle.clock
         deadline = clock.now() + self._timeout
@@ -90,20 +90,20 @@ class VolumeBinder:
         while not self._is_bound(pod, node_name, reservation):
             left = deadline - clock.now()
             if left <= 0:
-                raise BindingFailed("context deadline exceeded")
+                raise VolumeBindingFailed("context deadline exceeded")
             await self._ledger.wakeups.wait(objects, min(_POLL_SECONDS, left))
 
-    def _is_bound(self, pod: PodInfo, node_name: str, reservation: Reservation) -> bool:
+    def _is_bound(self, pod: PodInfo, node_name: str, reservation: VolumeReservation) -> bool:
         """Whether all is done, by what the API tells.
 
-        Raises BindingFailed when it will never be.
+        Raises VolumeBindingFailed when it will never be.
         """
         snapshot = self._handle.snapshot
         row = snapshot.live_row_of(node_name)
         if row is None:
-            raise BindingFailed(f'failed to get node "{node_name}": node "{node_name}" not found')
+            raise VolumeBindingFailed(f'failed to get node "{node_name}": node "{node_name}" not found')
         if pod.uid not in snapshot.pods[row]:
-            raise BindingFailed(f'pod does not exist any more: pod "{pod.name}" not found')
+            raise VolumeBindingFailed(f'pod does not exist any more: pod "{pod.name}" not found')
         return all(self._has_its_volume(binding, node_name) for binding in reservation.bindings) and all(
             self._was_provisioned(provisioning, node_name) for provisioning in reservation.provisionings
         )
@@ -112,15 +112,15 @@ class VolumeBinder:
         name, key = binding.volume.metadata.name, binding.claim.metadata.key
         volume = self._ledger.volumes.stored(name)
         if volume is None:
-            raise BindingFailed(f"failed to check binding: {self._ledger.volumes.not_found(name)}")
+            raise VolumeBindingFailed(f"failed to check binding: {self._ledger.volumes.not_found(name)}")
         claim = self._ledger.claims.stored(key)
         if claim is None:
-            raise BindingFailed(f"failed to check binding: {self._ledger.claims.not_found(key)}")
+            raise VolumeBindingFailed(f"failed to check binding: {self._ledger.claims.not_found(key)}")
         if _older(volume.metadata.resource_version, binding.volume.metadata.resource_version):
             return False
         self._check_place(volume, node_name, "failed to translate pv to csi: ")
         if volume.spec.claim_ref is None or not volume.spec.claim_ref.uid:
-            raise BindingFailed(f'ClaimRef got reset for pv "{name}"')
+            raise VolumeBindingFailed(f'ClaimRef got reset for pv "{name}"')
         return fully_bound(claim)
 
     def _was_provisioned(self, provisioning: Provisioning, node_name: str) -> bool:
@@ -128,13 +128,13 @@ class VolumeBinder:
         claim = self._ledger.claims.stored(provisioning.claim.metadata.key)
         if claim is None:
             missing = self._ledger.claims.not_found(provisioning.claim.metadata.key)
-            raise BindingFailed(f"failed to check provisioning pvc: {missing}")
+            raise VolumeBindingFailed(f"failed to check provisioning pvc: {missing}")
         if _older(claim.metadata.resource_version, asked.resource_version):
             return False
         if not claim.metadata.annotations:
-            raise BindingFailed(f'selectedNode annotation reset for PVC "{asked.name}"')
+            raise VolumeBindingFailed(f'selectedNode annotation reset for PVC "{asked.name}"')
         if claim.metadata.annotations.get(SELECTED_NODE) != node_name:
-            raise BindingFailed(f'provisioning failed for PVC "{asked.name}"')
+            raise VolumeBindingFailed(f'provisioning failed for PVC "{asked.name}"')
         if claim.spec.volume_name:
             volume = self._ledger.volumes.stored(claim.spec.volume_name)
             if volume is None:
@@ -150,14 +150,14 @@ class VolumeBinder:
             try:
                 required = node_affinity(volume)
             except TranslationError as error:
-                raise BindingFailed(f"{in_translation}could not translate pv: {error}") from error
+                raise VolumeBindingFailed(f"{in_translation}could not translate pv: {error}") from error
         place = place_of(None if required is None else required.node_selector_terms)
         snapshot = self._handle.snapshot
         node = snapshot.nodes[snapshot.row_of(node_name) or 0]
         labels = {} if node is None else node.metadata.labels
         if place is not None and not any(picks(term, labels, "") for term in place):
             where = f'pv "{volume.metadata.name}" node affinity doesn\'t match node "{node_name}"'
-            raise BindingFailed(f"{where}: no matching NodeSelectorTerms")
+            raise VolumeBindingFailed(f"{where}: no matching NodeSelectorTerms")
 
 
 def _patch(resource_version: str, annotations: dict[str, str]) -> dict[str, object]:
@@ -165,7 +165,7 @@ def _patch(resource_version: str, annotations: dict[str, str]) -> dict[str, obje
     return {"metadata": {"resourceVersion": resource_version, "annotations": annotations}}
 
 
-def _objects(reservation: Reservation) -> Iterable[tuple[str, str]]:
+def _objects(reservation: VolumeReservation) -> Iterable[tuple[str, str]]:
     for binding in reservation.bindings:
         yield EventResource.PERSISTENT_VOLUME, binding.volume.metadata.name
         yield EventResource.PERSISTENT_VOLUME_CLAIM, binding.claim.metadata.key

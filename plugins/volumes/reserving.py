@@ -13,8 +13,8 @@ from muster.framework.model.claims import BOUND_BY_CONTROLLER, SELECTED_NODE, ke
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.volumes import ClaimReference, PersistentVolume, PersistentVolumeClaim
 
-from .finding import Found
-from .ledger import Ledger
+from .finding import FoundVolumes
+from .ledger import VolumeLedger
 
 
 @dataclass(slots=True)
@@ -43,19 +43,19 @@ class Provisioning:
 
 
 @dataclass(slots=True)
-class Reservation:
+class VolumeReservation:
     """What a pod gets."""
 
     bindings: list[Binding] = field(default_factory=list)
     provisionings: list[Provisioning] = field(default_factory=list)
 
 
-def assume(ledger: Ledger, pod: PodInfo, node_name: str, found: Found) -> Reservation:
+def assume(ledger: VolumeLedger, pod: PodInfo, node_name: str, found: FoundVolumes) -> VolumeReservation:
     """Assume what was found for the one node that was asked about, in the pod's name.
 
     Raises OutOfSync when an object has changed meanwhile; nothing is assumed then.
     """
-    made = Reservation()
+    made = VolumeReservation()
     try:
         for choice in found.choices:
             [number], [there] = choice.numbers.tolist(), choice.found.tolist()
@@ -75,7 +75,7 @@ def assume(ledger: Ledger, pod: PodInfo, node_name: str, found: Found) -> Reserv
     return made
 
 
-def give_back(ledger: Ledger, pod: PodInfo, reservation: Reservation) -> None:
+def give_back(ledger: VolumeLedger, pod: PodInfo, reservation: VolumeReservation) -> None:
     """Restore what was assumed and not written. What was written the API will tell of."""
     for provisioning in reservation.provisionings:
         if not provisioning.written:

@@ -15,19 +15,19 @@ from muster.framework.contract.arguments import UtilizationShapePoint, scores_by
 from muster.framework.model.claims import class_of_claim, requested_bytes
 
 from .accessible import NONE
-from .finding import Found
-from .ledger import Ledger
+from .finding import FoundVolumes
+from .ledger import VolumeLedger
 from .unbound_volumes import Bytes
 
 
 class StorageScore:
     """Scores the use of each class by a piecewise linear function, and takes the mean."""
 
-    def __init__(self, shape: Sequence[UtilizationShapePoint], ledger: Ledger) -> None:
+    def __init__(self, shape: Sequence[UtilizationShapePoint], ledger: VolumeLedger) -> None:
         self._score_at = np.array(scores_by_percent(shape), np.int64)
         self._ledger = ledger
 
-    def of(self, found: Found, nodes: int) -> Scores:
+    def of(self, found: FoundVolumes, nodes: int) -> Scores:
         """int64, shape (nodes,): 0 where no storage counts. Rounded half up."""
         static: Mask = np.zeros(nodes, np.bool_)
         for choice in found.choices:
@@ -46,7 +46,7 @@ class StorageScore:
         percent = np.where(full, 100, used * 100 // np.maximum(offered, 1))
         return self._score_at.take(percent, mode="clip")
 
-    def _of_provisions(self, found: Found, free: Mask) -> Iterator[tuple[Bytes, Bytes]]:
+    def _of_provisions(self, found: FoundVolumes, free: Mask) -> Iterator[tuple[Bytes, Bytes]]:
         """For each class, bytes used and offered; -1 where it does not count. Of several claims the last one's
         capacity counts."""
         classes: dict[str, tuple[Bytes, Bytes]] = {}
@@ -61,7 +61,7 @@ class StorageScore:
         yield from classes.values()
 
 
-def _of_choices(found: Found, nodes: int) -> Iterator[tuple[Bytes, Bytes]]:
+def _of_choices(found: FoundVolumes, nodes: int) -> Iterator[tuple[Bytes, Bytes]]:
     """Bytes used and offered of existing volumes, for each class that they name."""
     classes: dict[str, tuple[Bytes, Bytes]] = {}
     for choice in found.choices:

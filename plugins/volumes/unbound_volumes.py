@@ -59,7 +59,7 @@ class _Sorted:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class VolumeChoice:
     """The volume that a claim gets on each of some nodes.
 
     Attributes:
@@ -138,7 +138,7 @@ class UnboundVolumes:
     def __bool__(self) -> bool:
         return bool(self._by_name)
 
-    def choose(self, claim: PersistentVolumeClaim, nodes: NodeView, before: Sequence[Choice]) -> Choice:
+    def choose(self, claim: PersistentVolumeClaim, nodes: NodeView, before: Sequence[VolumeChoice]) -> VolumeChoice:
         """The volume that the claim gets on each node, other than those that were chosen `before` for the pod."""
         if not self._sorted:
             self._sort()
@@ -155,7 +155,7 @@ class UnboundVolumes:
                 gets = undecided & (layer != NONE) & _none_is(layer, rivals, len(nodes))
                 numbers[gets] = layer[gets]
                 undecided &= ~gets
-        return Choice(claim, numbers, self._free, kept)
+        return VolumeChoice(claim, numbers, self._free, kept)
 
     def _suitable(self, claim: PersistentVolumeClaim) -> Numbers:
         """Numbers of the volumes that the claim could use somewhere, the smallest first."""
@@ -217,7 +217,7 @@ def _numbered(values: Iterable[T]) -> tuple[list[T], Numbers]:
     return list(known), numbers
 
 
-def _none_is(numbers: Numbers | int, choices: Sequence[Choice], nodes: int) -> Mask:
+def _none_is(numbers: Numbers | int, choices: Sequence[VolumeChoice], nodes: int) -> Mask:
     """bool, shape (nodes,): where none of the choices is the volume with this number."""
     free: Mask = np.ones(nodes, np.bool_)
     for choice in choices:

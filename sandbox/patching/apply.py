@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from muster.sandbox.errors import ApiError
+from muster.sandbox.errors import StatusError
 from muster.sandbox.objects import Object, get_in, metadata, with_metadata
 from muster.sandbox.patching.fieldset import Field, Fields, decode, dotted, encode, fields_of, step_of
 from muster.sandbox.registry import Kind
@@ -157,7 +157,7 @@ def _conflicts(wanted: Mapping[Field, Any], live: Mapping[Field, Any], owners: _
     ]
 
 
-def _conflict_error(kind: Kind, conflicts: Sequence[tuple[_Owner, Field]]) -> ApiError:
+def _conflict_error(kind: Kind, conflicts: Sequence[tuple[_Owner, Field]]) -> StatusError:
     texts = {owner: _named(kind, owner) for owner, _ in conflicts}
     causes = [
         {"reason": "FieldManagerConflict", "message": f"conflict with {texts[owner]}", "field": dotted(field)}
@@ -172,7 +172,7 @@ def _conflict_error(kind: Kind, conflicts: Sequence[tuple[_Owner, Field]]) -> Ap
             lines.append(f"conflicts with {texts[owner]}:")
             lines += [f"- {dotted(field)}" for other, field in conflicts if other == owner]
         message = f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(lines)
-    return ApiError(409, "Conflict", message, details={"causes": causes})
+    return StatusError(409, "Conflict", message, details={"causes": causes})
 
 
 def _named(kind: Kind, owner: _Owner) -> str:

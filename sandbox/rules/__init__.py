@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from muster.sandbox import custom_resources, kinds
-from muster.sandbox.errors import FieldError
+from muster.sandbox.errors import InvalidField
 from muster.sandbox.objects import Object, without
 from muster.sandbox.registry import Kind
 from muster.sandbox.rules import cluster, devices, events, pods, storage, syntax, workloads
 
 Completion = Callable[[Object], Object]
 Beginning = Callable[[Object, str], Object]
-Validation = Callable[[Object], Iterable[FieldError]]
-UpdateValidation = Callable[[Object, Object], Iterable[FieldError]]
+Validation = Callable[[Object], Iterable[InvalidField]]
+UpdateValidation = Callable[[Object, Object], Iterable[InvalidField]]
 
 
 def _as_it_is(obj: Object) -> Object:
@@ -32,7 +32,7 @@ def _as_it_begins(obj: Object, now: str) -> Object:
     return obj
 
 
-def _nothing_wrong(*_: Object) -> Iterable[FieldError]:
+def _nothing_wrong(*_: Object) -> Iterable[InvalidField]:
     return ()
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from muster.sandbox.errors import DUPLICATE, FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED, FieldError
+from muster.sandbox.errors import DUPLICATE, FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED, InvalidField
 from muster.sandbox.objects import Object, metadata, name_of, with_defaults, without_empty_texts
 from muster.sandbox.rules import resources, syntax
 
@@ -43,7 +43,7 @@ def complete_node(node: Object) -> Object:
     return node | {"spec": spec, "status": status}
 
 
-def validate_node(node: Object) -> Iterator[FieldError]:
+def validate_node(node: Object) -> Iterator[InvalidField]:
     """What is wrong with a node's taints, and with the amounts that it offers."""
     for field in ("capacity", "allocatable"):
         yield from resources.validate_offer(node["status"].get(field), f"status.{field}")
@@ -51,15 +51,15 @@ def validate_node(node: Object) -> Iterator[FieldError]:
     for index, taint in enumerate(node["spec"].get("taints") or ()):
         path, effect = f"metadata.taints[{index}]", taint.get("effect") or ""
         for reason in syntax.qualified_name(taint.get("key") or ""):
-            yield FieldError(INVALID, f"{path}.key", reason, value=taint.get("key") or "")
+            yield InvalidField(INVALID, f"{path}.key", reason, value=taint.get("key") or "")
         if not effect:
-            yield FieldError(REQUIRED, f"{path}.effect")
+            yield InvalidField(REQUIRED, f"{path}.effect")
         elif effect not in _TAINT_EFFECTS:
             names = ", ".join(f'"{name}"' for name in _TAINT_EFFECTS)
-            yield FieldError(NOT_SUPPORTED, f"{path}.effect", f"supported values: {names}", value=effect)
+            yield InvalidField(NOT_SUPPORTED, f"{path}.effect", f"supported values: {names}", value=effect)
         if (taint.get("key") or "", effect) in seen:
             shown = {"Key": taint.get("key"), "Value": taint.get("value", ""), "Effect": effect, "TimeAdded": None}
-            yield FieldError(DUPLICATE, path, "taints must be unique by key and effect pair", value=shown)
+            yield InvalidField(DUPLICATE, path, "taints must be unique by key and effect pair", value=shown)
         seen.add((taint.get("key") or "", effect))
 
 
@@ -80,15 +80,15 @@ def begin_service(service: Object, now: str) -> Object:
     return service | {"status": {"loadBalancer": {}}}
 
 
-def validate_lease(lease: Object) -> Iterator[FieldError]:
+def validate_lease(lease: Object) -> Iterator[InvalidField]:
     """What is wrong with a lease's numbers."""
     spec = lease.get("spec") or {}
     if spec.get("leaseDurationSeconds") is not None and spec["leaseDurationSeconds"] <= 0:
         value = spec["leaseDurationSeconds"]
-        yield FieldError(INVALID, "spec.leaseDurationSeconds", "must be greater than 0", value=value)
+        yield InvalidField(INVALID, "spec.leaseDurationSeconds", "must be greater than 0", value=value)
     if spec.get("leaseTransitions") is not None and spec["leaseTransitions"] < 0:
         value = spec["leaseTransitions"]
-        yield FieldError(INVALID, "spec.leaseTransitions", "must be greater than or equal to 0", value=value)
+        yield InvalidField(INVALID, "spec.leaseTransitions", "must be greater than or equal to 0", value=value)
 
 
 def complete_priority_class(priority_class: Object) -> Object:
@@ -96,7 +96,7 @@ def complete_priority_class(priority_class: Object) -> Object:
     return with_defaults(priority_class, {"value": 0, "preemptionPolicy": "PreemptLowerPriority"})
 
 
-def validate_priority_class(priority_class: Object) -> Iterator[FieldError]:
+def validate_priority_class(priority_class: Object) -> Iterator[InvalidField]:
     """What is refused to priority classes that users make."""
     name, value = name_of(priority_class), priority_class["value"]
     if name.startswith(_SYSTEM_PREFIX):
@@ -105,18 +105,18 @@ def validate_priority_class(priority_class: Object) -> Iterator[FieldError]:
                 "priority class names with 'system-' prefix are reserved for system use only. "
                 f"error: {name} is not a known system priority class"
             )
-            yield FieldError(FORBIDDEN, "metadata.name", reason)
+            yield InvalidField(FORBIDDEN, "metadata.name", reason)
     elif value > _HIGHEST_USER_PRIORITY:
         reason = f"maximum allowed value of a user defined priority is {_HIGHEST_USER_PRIORITY}"
-        yield FieldError(FORBIDDEN, "value", reason)
+        yield InvalidField(FORBIDDEN, "value", reason)
 
 
-def validate_priority_class_update(new: Object, old: Object) -> Iterator[FieldError]:
+def validate_priority_class_update(new: Object, old: Object) -> Iterator[InvalidField]:
     """The value and the policy of a priority class are fixed."""
     if new["value"] != old["value"]:
-        yield FieldError(FORBIDDEN, "value", "may not be changed in an update.")
+        yield InvalidField(FORBIDDEN, "value", "may not be changed in an update.")
     if new["preemptionPolicy"] != old["preemptionPolicy"]:
-        yield FieldError(INVALID, "preemptionPolicy", "field is immutable", value=new["preemptionPolicy"])
+        yield InvalidField(INVALID, "preemptionPolicy", "field is immutable", value=new["preemptionPolicy"])
 
 
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -128,9 +128,9 @@ def begin_disruption_budget(budget: Object, now: str) -> Object:
     return budget | {"status": dict.fromkeys(counts, 0)}
 
 
-def validate_disruption_budget(budget: Object) -> Iterator[FieldError]:
+def validate_disruption_budget(budget: Object) -> Iterator[InvalidField]:
     """A budget says either what must stay or what may go."""
     spec = budget.get("spec") or {}
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
         reason = "minAvailable and maxUnavailable cannot be both set"
-        yield FieldError(INVALID, "spec", reason, value=spec)
+        yield InvalidField(INVALID, "spec", reason, value=spec)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from muster.sandbox.errors import INVALID, REQUIRED, FieldError
+from muster.sandbox.errors import INVALID, REQUIRED, InvalidField
 from muster.sandbox.objects import Object, get_in, with_defaults
 
 _TOLERATION: Object = {"operator": "Equal"}
@@ -50,26 +50,26 @@ def _complete_wish(wish: Object) -> Object:
     return wish
 
 
-def validate_claim(claim: Object) -> Iterator[FieldError]:
+def validate_claim(claim: Object) -> Iterator[InvalidField]:
     """What is wrong with a claim's requests."""
     yield from _requests(claim["spec"]["devices"], "spec.devices.requests")
 
 
-def validate_template(template: Object) -> Iterator[FieldError]:
+def validate_template(template: Object) -> Iterator[InvalidField]:
     """What is wrong with the requests of a template's claims."""
     yield from _requests(template["spec"]["spec"]["devices"], "spec.spec.devices.requests")
 
 
-def _requests(devices: Object, path: str) -> Iterator[FieldError]:
+def _requests(devices: Object, path: str) -> Iterator[InvalidField]:
     for index, request in enumerate(devices.get("requests") or ()):
         exactly, listed = request.get("exactly"), request.get("firstAvailable")
         if exactly is not None and listed:
             reason = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
-            yield FieldError(INVALID, f"{path}[{index}]", reason, value=None)
+            yield InvalidField(INVALID, f"{path}[{index}]", reason, value=None)
         elif exactly is None and not listed:
-            yield FieldError(REQUIRED, f"{path}[{index}]", "exactly one of `exactly` or `firstAvailable` is required")
+            yield InvalidField(REQUIRED, f"{path}[{index}]", "exactly one of `exactly` or `firstAvailable` is required")
         elif exactly is not None and not exactly.get("deviceClassName"):
-            yield FieldError(REQUIRED, f"{path}[{index}].exactly.deviceClassName")
+            yield InvalidField(REQUIRED, f"{path}[{index}].exactly.deviceClassName")
 
 
 def begin_taint_rule(rule: Object, now: str) -> Object:
@@ -88,37 +88,37 @@ def complete_pod_group(group: Object) -> Object:
     return group | {"spec": with_defaults(group.get("spec"), {"disruptionMode": {"single": {}}})}
 
 
-def validate_pod_group(group: Object) -> Iterator[FieldError]:
+def validate_pod_group(group: Object) -> Iterator[InvalidField]:
     """A native group of pods says how it is scheduled, and a gang of how many pods it is at least."""
     yield from _policy(group, "minCount")
 
 
-def validate_composite_pod_group(group: Object) -> Iterator[FieldError]:
+def validate_composite_pod_group(group: Object) -> Iterator[InvalidField]:
     """A group of groups says how they are scheduled, and a gang of how many groups it is at least."""
     yield from _policy(group, "minGroupCount")
     if not get_in(group, ("spec", "workloadRef")):
-        yield FieldError(REQUIRED, "spec.workloadRef")
+        yield InvalidField(REQUIRED, "spec.workloadRef")
 
 
-def _policy(group: Object, least: str) -> Iterator[FieldError]:
+def _policy(group: Object, least: str) -> Iterator[InvalidField]:
     policy = get_in(group, ("spec", "schedulingPolicy")) or {}
     given = [name for name in ("basic", "gang") if policy.get(name) is not None]
     if not given:
         reason = "must specify one of: `basic`, `gang`"
-        yield FieldError(INVALID, "spec.schedulingPolicy", reason, value="")
+        yield InvalidField(INVALID, "spec.schedulingPolicy", reason, value="")
     elif len(given) > 1:
         reason = "must specify exactly one of: `basic`, `gang`"
-        yield FieldError(INVALID, "spec.schedulingPolicy", reason, value="{basic, gang}")
+        yield InvalidField(INVALID, "spec.schedulingPolicy", reason, value="{basic, gang}")
     elif "gang" in given and not policy["gang"].get(least):
-        yield FieldError(REQUIRED, f"spec.schedulingPolicy.gang.{least}")
+        yield InvalidField(REQUIRED, f"spec.schedulingPolicy.gang.{least}")
     elif "gang" in given and policy["gang"][least] < 1:
         reason, value = "must be greater than or equal to 1", policy["gang"][least]
-        yield FieldError(INVALID, f"spec.schedulingPolicy.gang.{least}", reason, value=value)
+        yield InvalidField(INVALID, f"spec.schedulingPolicy.gang.{least}", reason, value=value)
 
 
-def validate_workload(workload: Object) -> Iterator[FieldError]:
+def validate_workload(workload: Object) -> Iterator[InvalidField]:
     """A workload describes groups of pods, or groups of such groups."""
     spec = workload.get("spec") or {}
     if not spec.get("podGroupTemplates") and not spec.get("compositePodGroupTemplates"):
         reason = "must specify one of: `podGroupTemplates`, `compositePodGroupTemplates`"
-        yield FieldError(INVALID, "spec", reason, value="")
+        yield InvalidField(INVALID, "spec", reason, value="")

@@ -5,7 +5,7 @@ Objects are stored as core/v1 has them. `to_stored` and `to_view` translate the 
 
 from collections.abc import Iterator
 
-from muster.sandbox.errors import INVALID, REQUIRED, FieldError
+from muster.sandbox.errors import INVALID, REQUIRED, InvalidField
 from muster.sandbox.objects import Object, get_in, namespace_of, with_defaults
 from muster.sandbox.rules import syntax
 
@@ -47,7 +47,7 @@ def complete(event: Object) -> Object:
     return dict.fromkeys(_TIMES) | event
 
 
-def validate(event: Object, *, reporter: str = "reportingComponent") -> Iterator[FieldError]:
+def validate(event: Object, *, reporter: str = "reportingComponent") -> Iterator[InvalidField]:
     """What every event has to fulfil; `reporter` is the name that the writer's API version has for that field."""
     involved = get_in(event, ("involvedObject", "namespace")) or ""
     namespace = namespace_of(event)
@@ -58,42 +58,42 @@ def validate(event: Object, *, reporter: str = "reportingComponent") -> Iterator
     if not involved and namespace not in ("default", "kube-system"):
         yield _foreign(involved)
     if not event.get("reportingComponent"):
-        yield FieldError(REQUIRED, reporter)
+        yield InvalidField(REQUIRED, reporter)
     for reason in syntax.qualified_name(event.get("reportingComponent") or ""):
-        yield FieldError(INVALID, reporter, reason, value=event.get("reportingComponent") or "")
+        yield InvalidField(INVALID, reporter, reason, value=event.get("reportingComponent") or "")
     for field in ("reportingInstance", "action", "reason"):
         if not event.get(field):
-            yield FieldError(REQUIRED, field)
+            yield InvalidField(REQUIRED, field)
     for field, limit in _LIMITS.items():
         if len((event.get(field) or "").encode()) > limit:
-            yield FieldError(INVALID, field, f"can have at most {limit} characters", value="")
+            yield InvalidField(INVALID, field, f"can have at most {limit} characters", value="")
 
 
-def validate_view(event: Object) -> Iterator[FieldError]:
+def validate_view(event: Object) -> Iterator[InvalidField]:
     """What every event has to fulfil that is written through events.k8s.io/v1."""
     return validate(event, reporter="reportingController")
 
 
-def validate_create_view(event: Object) -> Iterator[FieldError]:
+def validate_create_view(event: Object) -> Iterator[InvalidField]:
     """What else an event has to fulfil that is created through events.k8s.io/v1."""
     series = event.get("series")
     if series is not None and (series.get("count") or 0) < 2:
-        yield FieldError(INVALID, "series.count", "should be at least 2", value="")
+        yield InvalidField(INVALID, "series.count", "should be at least 2", value="")
     if not event.get("eventTime"):
-        yield FieldError(REQUIRED, "eventTime")
+        yield InvalidField(REQUIRED, "eventTime")
     if event.get("type") not in ("Normal", "Warning"):
-        yield FieldError(INVALID, "type", f"has invalid value: {event.get('type') or ''}", value="")
+        yield InvalidField(INVALID, "type", f"has invalid value: {event.get('type') or ''}", value="")
     for field in _UNSET_IN_VIEW:
         if event.get(field):
-            yield FieldError(INVALID, field, "needs to be unset", value="")
+            yield InvalidField(INVALID, field, "needs to be unset", value="")
 
 
-def validate_update_view(new: Object, old: Object) -> Iterator[FieldError]:
+def validate_update_view(new: Object, old: Object) -> Iterator[InvalidField]:
     """Through events.k8s.io/v1 only the series of an event can change."""
     for field in _FIXED:
         if new.get(field) != old.get(field):
-            yield FieldError(INVALID, field, "field is immutable", value=new.get(field))
+            yield InvalidField(INVALID, field, "field is immutable", value=new.get(field))
 
 
-def _foreign(namespace: str) -> FieldError:
-    return FieldError(INVALID, "involvedObject.namespace", "does not match event.namespace", value=namespace)
+def _foreign(namespace: str) -> InvalidField:
+    return InvalidField(INVALID, "involvedObject.namespace", "does not match event.namespace", value=namespace)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from muster.sandbox.errors import DUPLICATE, INVALID, NOT_SUPPORTED, REQUIRED, FieldError
+from muster.sandbox.errors import DUPLICATE, INVALID, NOT_SUPPORTED, REQUIRED, InvalidField
 from muster.sandbox.objects import Object, with_defaults, without_empty_texts
 from muster.sandbox.rules import resources, syntax
 
@@ -47,11 +47,11 @@ def _complete_container(container: Object) -> Object:
     return completed
 
 
-def validate(spec: Object, path: str) -> Iterator[FieldError]:
+def validate(spec: Object, path: str) -> Iterator[InvalidField]:
     """What is wrong with a completed spec at `path`."""
     containers = spec.get("containers") or []
     if not containers:
-        yield FieldError(REQUIRED, f"{path}.containers")
+        yield InvalidField(REQUIRED, f"{path}.containers")
     names: set[str] = set()
     for field in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(field) or ()):
@@ -65,51 +65,51 @@ def validate(spec: Object, path: str) -> Iterator[FieldError]:
     yield from _gates(spec.get("schedulingGates") or (), f"{path}.schedulingGates")
     if spec.get("nodeName"):
         for reason in syntax.dns_subdomain(spec["nodeName"]):
-            yield FieldError(INVALID, f"{path}.nodeName", reason, value=spec["nodeName"])
+            yield InvalidField(INVALID, f"{path}.nodeName", reason, value=spec["nodeName"])
 
 
-def _container(container: Object, path: str, names: set[str]) -> Iterator[FieldError]:
+def _container(container: Object, path: str, names: set[str]) -> Iterator[InvalidField]:
     name = container.get("name") or ""
     if not name:
-        yield FieldError(REQUIRED, f"{path}.name")
+        yield InvalidField(REQUIRED, f"{path}.name")
     else:
         for reason in syntax.dns_label(name):
-            yield FieldError(INVALID, f"{path}.name", reason, value=name)
+            yield InvalidField(INVALID, f"{path}.name", reason, value=name)
         if name in names:
-            yield FieldError(DUPLICATE, f"{path}.name", value=name)
+            yield InvalidField(DUPLICATE, f"{path}.name", value=name)
         names.add(name)
     if not container.get("image"):
-        yield FieldError(REQUIRED, f"{path}.image")
+        yield InvalidField(REQUIRED, f"{path}.image")
     yield from resources.validate_requirements(container["resources"], f"{path}.resources")
 
 
-def _toleration(toleration: Object, path: str) -> Iterator[FieldError]:
+def _toleration(toleration: Object, path: str) -> Iterator[InvalidField]:
     operator, effect = toleration.get("operator") or "Equal", toleration.get("effect") or ""
     if not toleration.get("key") and operator != "Exists":
         reason = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-        yield FieldError(INVALID, f"{path}.operator", reason, value=toleration.get("operator") or "")
+        yield InvalidField(INVALID, f"{path}.operator", reason, value=toleration.get("operator") or "")
     if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
         reason = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-        yield FieldError(INVALID, f"{path}.effect", reason, value=effect)
+        yield InvalidField(INVALID, f"{path}.effect", reason, value=effect)
     if operator == "Exists" and toleration.get("value"):
         reason = "value must be empty when `operator` is 'Exists'"
-        yield FieldError(INVALID, f"{path}.operator", reason, value=toleration["value"])
+        yield InvalidField(INVALID, f"{path}.operator", reason, value=toleration["value"])
     if operator not in ("Equal", "Exists"):
         yield _unsupported(f"{path}.operator", operator, ("Equal", "Exists"))
     if effect and effect not in _EFFECTS:
         yield _unsupported(f"{path}.effect", effect, _EFFECTS)
 
 
-def _gates(gates: Sequence[Object], path: str) -> Iterator[FieldError]:
+def _gates(gates: Sequence[Object], path: str) -> Iterator[InvalidField]:
     seen: set[str] = set()
     for index, gate in enumerate(gates):
         for reason in syntax.qualified_name(gate["name"]):
-            yield FieldError(INVALID, f"{path}[{index}]", reason, value=gate["name"])
+            yield InvalidField(INVALID, f"{path}[{index}]", reason, value=gate["name"])
         if gate["name"] in seen:
-            yield FieldError(DUPLICATE, f"{path}[{index}]", value=gate["name"])
+            yield InvalidField(DUPLICATE, f"{path}[{index}]", value=gate["name"])
         seen.add(gate["name"])
 
 
-def _unsupported(path: str, value: str, supported: tuple[str, ...]) -> FieldError:
+def _unsupported(path: str, value: str, supported: tuple[str, ...]) -> InvalidField:
     names = ", ".join(f'"{name}"' for name in supported)
-    return FieldError(NOT_SUPPORTED, path, f"supported values: {names}", value=value)
+    return InvalidField(NOT_SUPPORTED, path, f"supported values: {names}", value=value)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from muster.framework.model.quantity import nanos
-from muster.sandbox.errors import FORBIDDEN, INVALID, FieldError
+from muster.sandbox.errors import FORBIDDEN, INVALID, InvalidField
 from muster.sandbox.objects import Object, with_defaults, without
 from muster.sandbox.rules import pod_spec
 
@@ -67,34 +67,34 @@ def _amount(text: object) -> int:
     return 0 if text is None else nanos(str(text))
 
 
-def validate(pod: Object) -> Iterator[FieldError]:
+def validate(pod: Object) -> Iterator[InvalidField]:
     """What is wrong with a completed pod."""
     yield from pod_spec.validate(pod["spec"], "spec")
 
 
-def validate_create(pod: Object) -> Iterator[FieldError]:
+def validate_create(pod: Object) -> Iterator[InvalidField]:
     """What only a new pod can have wrong."""
     if pod["spec"].get("nodeName") and pod["spec"].get("schedulingGates"):
-        yield FieldError(FORBIDDEN, "spec.nodeName", "cannot be set until all schedulingGates have been cleared")
+        yield InvalidField(FORBIDDEN, "spec.nodeName", "cannot be set until all schedulingGates have been cleared")
 
 
-def validate_update(new: Object, old: Object) -> Iterator[FieldError]:
+def validate_update(new: Object, old: Object) -> Iterator[InvalidField]:
     """What a change of a pod's spec may not do."""
     after, before = new["spec"], old["spec"]
     for field in ("containers", "initContainers"):
         if len(after.get(field) or ()) != len(before.get(field) or ()):
-            yield FieldError(FORBIDDEN, f"spec.{field}", "pod updates may not add or remove containers")
+            yield InvalidField(FORBIDDEN, f"spec.{field}", "pod updates may not add or remove containers")
             return
     if not _keeps_tolerations(after.get("tolerations") or (), before.get("tolerations") or ()):
         reason = "existing toleration can not be modified except its tolerationSeconds"
-        yield FieldError(FORBIDDEN, "spec.tolerations", reason)
+        yield InvalidField(FORBIDDEN, "spec.tolerations", reason)
     known = [gate["name"] for gate in before.get("schedulingGates") or ()]
     for index, gate in enumerate(after.get("schedulingGates") or ()):
         if gate["name"] not in known:
             reason = f"only deletion is allowed, but found new scheduling gate '{gate['name']}'"
-            yield FieldError(FORBIDDEN, f"spec.schedulingGates[{index}].name", reason)
+            yield InvalidField(FORBIDDEN, f"spec.schedulingGates[{index}].name", reason)
     if _fixed_part(after, gated=bool(known)) != _fixed_part(before, gated=bool(known)):
-        yield FieldError(FORBIDDEN, "spec", f"pod updates may not change fields other than {_MUTABLE}")
+        yield InvalidField(FORBIDDEN, "spec", f"pod updates may not change fields other than {_MUTABLE}")
     if known:
         yield from _narrowed_selector(after.get("nodeSelector") or {}, before.get("nodeSelector") or {})
 
@@ -116,7 +116,7 @@ def _fixed_part(spec: Object, *, gated: bool) -> Object:
     return fixed
 
 
-def _narrowed_selector(after: Object, before: Object) -> Iterator[FieldError]:
+def _narrowed_selector(after: Object, before: Object) -> Iterator[InvalidField]:
     if not before.items() <= after.items():
         reason = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-        yield FieldError(INVALID, "spec.nodeSelector", reason, value=after)
+        yield InvalidField(INVALID, "spec.nodeSelector", reason, value=after)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from muster.sandbox.errors import REQUIRED, FieldError
+from muster.sandbox.errors import REQUIRED, InvalidField
 from muster.sandbox.objects import Object, get_in, with_defaults
 
 
@@ -30,19 +30,19 @@ def begin_claim(claim: Object, now: str) -> Object:
     return claim | {"status": {"phase": "Pending"}}
 
 
-def validate_volume(volume: Object) -> Iterator[FieldError]:
+def validate_volume(volume: Object) -> Iterator[InvalidField]:
     """A volume has a size and says how it can be mounted."""
     for field in ("accessModes", "capacity"):
         if not volume["spec"].get(field):
-            yield FieldError(REQUIRED, f"spec.{field}")
+            yield InvalidField(REQUIRED, f"spec.{field}")
 
 
-def validate_claim(claim: Object) -> Iterator[FieldError]:
+def validate_claim(claim: Object) -> Iterator[InvalidField]:
     """A claim asks for a size and says how it wants to mount."""
     if not claim["spec"].get("accessModes"):
-        yield FieldError(REQUIRED, "spec.accessModes", "at least 1 access mode is required")
+        yield InvalidField(REQUIRED, "spec.accessModes", "at least 1 access mode is required")
     if get_in(claim, ("spec", "resources", "requests", "storage")) is None:
-        yield FieldError(REQUIRED, "spec.resources[storage]")
+        yield InvalidField(REQUIRED, "spec.resources[storage]")
 
 
 def complete_class(storage_class: Object) -> Object:
@@ -50,10 +50,10 @@ def complete_class(storage_class: Object) -> Object:
     return with_defaults(storage_class, {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"})
 
 
-def validate_class(storage_class: Object) -> Iterator[FieldError]:
+def validate_class(storage_class: Object) -> Iterator[InvalidField]:
     """A storage class names its provisioner."""
     if not storage_class.get("provisioner"):
-        yield FieldError(REQUIRED, "provisioner")
+        yield InvalidField(REQUIRED, "provisioner")
 
 
 def begin_attachment(attachment: Object, now: str) -> Object:

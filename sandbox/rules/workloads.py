@@ -5,7 +5,7 @@ What they lead to, their pods, is made by `controllers`.
 
 from collections.abc import Iterator
 
-from muster.sandbox.errors import INVALID, NOT_SUPPORTED, REQUIRED, FieldError
+from muster.sandbox.errors import INVALID, NOT_SUPPORTED, REQUIRED, InvalidField
 from muster.sandbox.objects import Object, get_in, metadata, name_of, with_defaults, with_metadata
 from muster.sandbox.rules import pod_spec
 from muster.sandbox.selectors import from_label_selector
@@ -112,47 +112,47 @@ def begin_deployment(workload: Object, now: str) -> Object:
     return workload | {"status": {}}
 
 
-def validate(workload: Object) -> Iterator[FieldError]:
+def validate(workload: Object) -> Iterator[InvalidField]:
     """What is wrong with a workload of the apps group: selector and template have to be there and to agree."""
     spec = workload["spec"]
     yield from _numbers(spec, "replicas")
     selector = spec.get("selector")
     if not selector:
-        yield FieldError(REQUIRED, "spec.selector")
+        yield InvalidField(REQUIRED, "spec.selector")
     labels = get_in(spec, ("template", "metadata", "labels"))
     if not selector or not all(item.holds(labels or {}) for item in from_label_selector(selector)):
         reason = "`selector` does not match template `labels`"
-        yield FieldError(INVALID, "spec.template.metadata.labels", reason, value=labels)
+        yield InvalidField(INVALID, "spec.template.metadata.labels", reason, value=labels)
     yield from _template(spec["template"]["spec"])
 
 
-def validate_replication_controller(workload: Object) -> Iterator[FieldError]:
+def validate_replication_controller(workload: Object) -> Iterator[InvalidField]:
     """What is wrong with a replication controller."""
     yield from _numbers(workload["spec"], "replicas")
     if not workload["spec"].get("selector"):
-        yield FieldError(REQUIRED, "spec.selector")
+        yield InvalidField(REQUIRED, "spec.selector")
     yield from _template(workload["spec"]["template"]["spec"])
 
 
-def validate_job(job: Object) -> Iterator[FieldError]:
+def validate_job(job: Object) -> Iterator[InvalidField]:
     """What is wrong with a job: its pods have to end some day."""
     spec = job["spec"]
     yield from _numbers(spec, "parallelism", "completions", "backoffLimit")
     yield from pod_spec.validate(spec["template"]["spec"], _TEMPLATE_SPEC)
     if spec["template"]["spec"]["restartPolicy"] == "Always":
         reason = 'valid values: "OnFailure", "Never"'
-        yield FieldError(REQUIRED, f"{_TEMPLATE_SPEC}.restartPolicy", reason)
+        yield InvalidField(REQUIRED, f"{_TEMPLATE_SPEC}.restartPolicy", reason)
 
 
-def _template(spec: Object) -> Iterator[FieldError]:
+def _template(spec: Object) -> Iterator[InvalidField]:
     yield from pod_spec.validate(spec, _TEMPLATE_SPEC)
     policy = spec["restartPolicy"]
     if policy in _JOB_RESTART_POLICIES:
-        yield FieldError(NOT_SUPPORTED, f"{_TEMPLATE_SPEC}.restartPolicy", 'supported values: "Always"', value=policy)
+        yield InvalidField(NOT_SUPPORTED, f"{_TEMPLATE_SPEC}.restartPolicy", 'supported values: "Always"', value=policy)
 
 
-def _numbers(spec: Object, *names: str) -> Iterator[FieldError]:
+def _numbers(spec: Object, *names: str) -> Iterator[InvalidField]:
     for name in names:
         if (spec.get(name) or 0) < 0:
             reason = "must be greater than or equal to 0"
-            yield FieldError(INVALID, f"spec.{name}", reason, value=spec[name])
+            yield InvalidField(INVALID, f"spec.{name}", reason, value=spec[name])

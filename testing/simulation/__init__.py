@@ -13,6 +13,6 @@ that fails down to the acts that it takes. See docs/reliability.md.
 """
 
 from .history import Act, Scale, history_of, scale_of
-from .simulation import Outcome, simulate, standard
+from .simulation import SimulationOutcome, simulate, standard
 
-__all__ = ["Act", "Outcome", "Scale", "history_of", "scale_of", "simulate", "standard"]
+__all__ = ["Act", "Scale", "SimulationOutcome", "history_of", "scale_of", "simulate", "standard"]

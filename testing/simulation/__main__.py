@@ -20,8 +20,8 @@ from pathlib import Path
 
 from .history import history_of, scale_of
 from .kept import Kept, cut_down, kept_of, read
-from .simulation import Outcome, simulate
-from .tally import Tally
+from .simulation import SimulationOutcome, simulate
+from .tally import SeedTally
 
 _HOUR = 3600.0
 _FILE = ".json"
@@ -36,7 +36,7 @@ class Played:
         again: lines for people who want to see again what went wrong; empty when all held.
     """
 
-    outcome: Outcome
+    outcome: SimulationOutcome
     spent: float
     again: tuple[str, ...] = ()
 
@@ -58,7 +58,7 @@ def main() -> int:
     parser.add_argument("--quiet", action="store_true", help="print only what went wrong, and the sum")
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)
-    tally, as_json = Tally(), given.output == "json"
+    tally, as_json = SeedTally(), given.output == "json"
     told = sys.stderr if as_json else sys.stdout
     began, bad, steps, seconds, spent = time.monotonic(), 0, 0, 0.0, 0.0
     seeds = [*_seeds(given.seeds)]
@@ -115,7 +115,7 @@ def _history(seed: str) -> Kept:
     return Kept(seed, "", scale, tuple(history_of(seed, scale)))
 
 
-def _again(seed: str, outcome: Outcome, keep: Path | None) -> Iterator[str]:
+def _again(seed: str, outcome: SimulationOutcome, keep: Path | None) -> Iterator[str]:
     """The acts that it takes, and how to play them."""
     numbers = cut_down(outcome)
     for number in numbers:

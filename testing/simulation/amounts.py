@@ -13,7 +13,7 @@ from .server import SimulatedServer
 _ENDED = ("Succeeded", "Failed")
 
 
-class Devices:
+class SimulatedDevices:
     """Which devices there are, how many a claim asks for, and which it has.
 
     Attributes:

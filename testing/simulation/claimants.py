@@ -15,7 +15,7 @@ from muster.sandbox.kinds import NATIVE_POD_GROUPS, NODES, PODS
 from muster.sandbox.objects import Object
 
 from .acts import ZONE
-from .amounts import Devices, allocatable, cpu, has_ended, on_node, priority
+from .amounts import SimulatedDevices, allocatable, cpu, has_ended, on_node, priority
 from .members import group_of
 from .pods import STRANGER
 from .server import EPOCH, SimulatedServer
@@ -74,7 +74,7 @@ class Capacity:
         kept: Callable[[Object, str], int] = lambda pod, node: 0,
     ) -> None:
         self._kept = kept
-        self._devices = Devices(server)
+        self._devices = SimulatedDevices(server)
         self._places = {node["metadata"]["name"]: node for node in server.objects(NODES)}
         self._nodes = _left(server, counts)
         self._as_it_is = _left(server, lambda pod: True)

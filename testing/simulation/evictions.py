@@ -25,7 +25,7 @@ from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
 from muster.plugins.defaultpreemption.budgets import POD_DISRUPTION_BUDGETS, PodDisruptionBudget
 from muster.plugins.defaultpreemption.candidates import Candidate
-from muster.plugins.defaultpreemption.group_search import GroupPlan
+from muster.plugins.defaultpreemption.group_search import GroupPreemption
 from muster.plugins.defaultpreemption.plugin import DefaultPreemption
 
 from .members import GROUP_LABEL
@@ -34,7 +34,7 @@ from .reserved import Reserved
 Blame = Callable[[str], None]
 
 
-class Evictions:
+class EvictionJudge:
     """Follows the decisions of all processes."""
 
     def __init__(self, events: Counter[str]) -> None:
@@ -58,7 +58,7 @@ class Evictions:
 
         def judge(whom: str, placement: Sequence[Placed], priority: int, victims: Sequence[Placed]) -> None:
             self._decided[sender].update(placed.pod.uid for placed in victims)
-            for fault in Decision(engine, plugin, placement, priority, victims).faults():
+            for fault in EvictionDecision(engine, plugin, placement, priority, victims).faults():
                 blame(f"evicts for {whom}: {fault}")
 
         def on_pod_decision(decision: PodDecision) -> None:
@@ -70,7 +70,7 @@ class Evictions:
 
         def on_group_decision(decision: GroupDecision) -> None:
             match decision.state.get(plugin.name):
-                case (_, GroupPlan() as plan, PodGroupInfo() as group):
+                case (_, GroupPreemption() as plan, PodGroupInfo() as group):
                     judge(group.key, plan.placement, max(pod.priority for pod in group.members), plan.victims)
                     self._events["evictions for groups"] += 1
             on_group(decision)
@@ -79,7 +79,7 @@ class Evictions:
         plugin.on_group_decision = on_group_decision  # type: ignore[method-assign]
 
 
-class Decision:
+class EvictionDecision:
     """One decision to evict `victims`, so that the pods of `placement`, of this priority, get these nodes."""
 
     def __init__(

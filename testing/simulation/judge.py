@@ -20,8 +20,8 @@ from muster.operator.process.process import Process
 from muster.sandbox.kinds import NATIVE_POD_GROUPS, NODES, PODS
 
 from .acts import Act
-from .amounts import Devices, allocatable, cpu, on_node
-from .evictions import Evictions
+from .amounts import SimulatedDevices, allocatable, cpu, on_node
+from .evictions import EvictionJudge
 from .healing import heals, unhealed
 from .members import group_of
 from .reasons import Reasons
@@ -29,7 +29,7 @@ from .replica import Replica
 from .rest import Rest, leftovers
 from .server import EPOCH, Answer, Request, SimulatedServer
 from .starvation import Patience, Starvation
-from .tally import Tally
+from .tally import SeedTally
 from .together import split_domains, split_slices
 from .trials import watch_trials
 from .wholeness import Wholeness
@@ -56,14 +56,14 @@ class Judge:
         self.bound: dict[str, tuple[str, str]] = {}
         self.writes: Counter[str] = Counter()
         self.wholeness = Wholeness(server, world.meddling)
-        self.tally = Tally()
+        self.tally = SeedTally()
         self._server = server
         self._replicas = replicas
         self._world = world
         self._looks = 0
         self._starvation: Starvation | None = None
         self._looked_at: dict[str, int] = {}
-        self._evictions = Evictions(self.tally.events)
+        self._evictions = EvictionJudge(self.tally.events)
         self._scheduled: set[str] = set()
         self._known: set[str] = set()
         self._cursor = server.store.ledger.cursor(PODS, server.store.ledger.revision)
@@ -116,7 +116,7 @@ class Judge:
         if sum(self.writes.values()) > _WRITES_A_POD * len(self._known) + _WRITES_BESIDE:
             self.wrong.append(f"{sum(self.writes.values())} writes for {len(self._known)} pods: {dict(self.writes)}")
 
-    def sum_up(self, history: Sequence[Act]) -> Tally:
+    def sum_up(self, history: Sequence[Act]) -> SeedTally:
         """What took part in the whole run."""
         self.tally.count(history)
         self.tally.events["groups judged"] += len(self.wholeness.judged)
@@ -166,7 +166,7 @@ class Judge:
 
     def _on_claim(self, request: Request) -> None:
         """No device is given to two claims."""
-        given = Counter(chain.from_iterable(Devices(self._server).given.values()))
+        given = Counter(chain.from_iterable(SimulatedDevices(self._server).given.values()))
         twice = [f"{device} of {pool}" for (pool, device), times in given.items() if times > 1]
         if twice:
             self.wrong.append(f"{request.sender} gave {', '.join(twice)} to two claims")
@@ -206,7 +206,7 @@ class Judge:
             self.wrong += split_domains(self._server, group, self._world.meddling.given)
         if binding["metadata"].get("uid") != uid:
             self.wrong.append(f"pod {name} was bound by a Binding without its UID")
-        if lacking := Devices(self._server).lacking(node, pod):
+        if lacking := SimulatedDevices(self._server).lacking(node, pod):
             self.wrong.append(f"pod {name} was bound to {node} without the devices of {', '.join(lacking)}")
         holder = self._holder()
         if not holder.endswith(f"_{request.sender}"):

@@ -18,7 +18,7 @@ from msgspec.json import decode, encode
 
 from .history import Act, Scale
 from .shrink import shortest
-from .simulation import Outcome, simulate
+from .simulation import SimulationOutcome, simulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Kept:
     scale: Scale
     history: tuple[Act, ...]
 
-    def play(self) -> Outcome:
+    def play(self) -> SimulationOutcome:
         """Play it."""
         return simulate(self.seed, history=self.history, scale=self.scale)
 
@@ -60,7 +60,7 @@ def read(path: Path) -> Kept:
     return replace(kept, history=tuple(replace(act, given=_frozen(act.given)) for act in kept.history))
 
 
-def cut_down(outcome: Outcome) -> list[int]:
+def cut_down(outcome: SimulationOutcome) -> list[int]:
     """The acts of a history that went wrong, by number, that it takes to go wrong in that way."""
     kind = _kind(outcome)
 
@@ -71,13 +71,13 @@ def cut_down(outcome: Outcome) -> list[int]:
     return [number for number, _ in shortest([*enumerate(outcome.history)], fails)]
 
 
-def kept_of(outcome: Outcome, numbers: Iterable[int]) -> Kept:
+def kept_of(outcome: SimulationOutcome, numbers: Iterable[int]) -> Kept:
     """These acts of what was played."""
     history = tuple(outcome.history[number] for number in numbers)
     return Kept(outcome.seed, outcome.wrong[0], outcome.scale, history)
 
 
-def _kind(outcome: Outcome) -> str:
+def _kind(outcome: SimulationOutcome) -> str:
     """What went wrong first, names and numbers apart."""
     text = outcome.wrong[0].partition(":")[2] or outcome.wrong[0]
     return "".join(filter(str.isalpha, text))[-12:]

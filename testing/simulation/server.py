@@ -22,8 +22,8 @@ from aiohttp import web
 from muster.plugins.coscheduling.definition import definition
 from muster.sandbox import Sandbox, selectors
 from muster.sandbox.claims import DeviceClaimController
-from muster.sandbox.clock import Sources
-from muster.sandbox.errors import ApiError
+from muster.sandbox.clock import Generators
+from muster.sandbox.errors import StatusError
 from muster.sandbox.http import Handler
 from muster.sandbox.kinds import POD_DISRUPTION_BUDGETS, PODS, RESOURCE_CLAIMS
 from muster.sandbox.objects import Object
@@ -101,7 +101,7 @@ class SimulatedServer:
 
     def __init__(self, loop: SimulatedLoop, random: Random) -> None:
         letters = "bcdfghjklmnpqrstvwxz2456789"
-        sources = Sources(
+        sources = Generators(
             clock=self.wall,
             uid=lambda: f"{random.getrandbits(64):016x}",
             suffix=lambda: "".join(random.choices(letters, k=5)),
@@ -142,7 +142,7 @@ class SimulatedServer:
         return answer
 
     def watch(self, request: Request) -> tuple[Kind, Watch]:
-        """The watch that a request asks for, and of what. Raises the sandbox's ApiError."""
+        """The watch that a request asks for, and of what. Raises the sandbox's StatusError."""
         about = target(self.store.kinds, request.path)
         labels, fields = (request.query.get(name, "") for name in ("labelSelector", "fieldSelector"))
         selection = selectors.parse(about.kind, labels=labels, fields=fields)
@@ -166,7 +166,7 @@ class SimulatedServer:
         self._budgets.step()
 
 
-def refused(error: ApiError) -> Answer:
+def refused(error: StatusError) -> Answer:
     """The answer that the sandbox gives to a request that it refuses."""
     return Answer(error.code, msgspec.json.encode(error.status()))
 

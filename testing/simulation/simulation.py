@@ -19,7 +19,7 @@ from .history import Act, Scale, history_of, scale_of
 from .passing import BETWEEN_SECONDS
 from .stage import EndlessError, Stage
 from .starvation import Patience
-from .tally import Tally
+from .tally import SeedTally
 
 _REST_SECONDS = 180.0
 """Longer than anything is put off, the two and a half minutes included after which a half-open watch is noticed.
@@ -33,7 +33,7 @@ _END_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SimulationOutcome:
     """What came of a seed.
 
     Attributes:
@@ -56,7 +56,7 @@ class Outcome:
     steps: int
     seconds: float
     bound: int
-    tally: Tally
+    tally: SeedTally
 
     def __str__(self) -> str:
         verdict = "; ".join(self.wrong) or "all held"
@@ -70,7 +70,7 @@ def simulate(
     scale: Scale | None = None,
     assembly: Assembly | None = None,
     tell: Callable[[str], None] | None = None,
-) -> Outcome:
+) -> SimulationOutcome:
     """Play a seed.
 
     `history` and `scale` are played instead of the seed's own; everything else is chosen by the seed all the same.
@@ -110,7 +110,7 @@ def simulate(
     seconds = stage.loop.time() - stage.began
     stage.end()
     digest, tally = stage.digest.hexdigest(), judge.sum_up(acts)
-    return Outcome(seed, scale, acts, wrong, digest, stage.loop.steps, seconds, len(judge.bound), tally)
+    return SimulationOutcome(seed, scale, acts, wrong, digest, stage.loop.steps, seconds, len(judge.bound), tally)
 
 
 def _say_nothing(line: str) -> None:

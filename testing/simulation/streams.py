@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from typing import Protocol, Self
 
 from muster.operator.kube.errors import TimedOut, Unreachable, error_from_response
-from muster.sandbox.errors import ApiError
+from muster.sandbox.errors import StatusError
 from muster.sandbox.registry import stored_as
 from muster.sandbox.watching import ERROR, Watch, WatchEvent
 
@@ -144,7 +144,7 @@ class SimulatedStream:
         transport = self._transport
         try:
             kind, watch = transport.server.watch(request)
-        except ApiError as error:
+        except StatusError as error:
             return refused(error)
         if self._muted:
             return Answer(200, b"")

@@ -21,7 +21,7 @@ _MANY = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class SeedTally:
     """What took part.
 
     Attributes:
@@ -38,7 +38,7 @@ class Tally:
     refusals: Counter[str] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: SeedTally) -> None:
         """Count what took part in another run as well."""
         for counter, more in zip(self._counters().values(), other._counters().values(), strict=True):
             counter.update(more)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from muster.framework.scheduler.engine import Engine
 from muster.plugins.dynamicresources.plugin import DynamicResources
-from muster.plugins.dynamicresources.shared import Devices
+from muster.plugins.dynamicresources.shared import SharedDRAManager
 
 
 def picture(engine: Engine) -> tuple[object, ...]:
@@ -31,7 +31,9 @@ def picture(engine: Engine) -> tuple[object, ...]:
     }
     devices = engine.shared.get(DynamicResources.name)
     return (
-        (devices.inventory.use.everything(), devices.claims.under_way()) if isinstance(devices, Devices) else (),
+        (devices.inventory.use.everything(), devices.claims.under_way())
+        if isinstance(devices, SharedDRAManager)
+        else (),
         nodes,
         dict(snapshot.priorities),
         engine.queue.dump(),

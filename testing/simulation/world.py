@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 
-from muster.sandbox.errors import ApiError
+from muster.sandbox.errors import StatusError
 from muster.sandbox.kinds import (
     COMPOSITE_POD_GROUPS,
     DEVICE_CLASSES,
@@ -79,7 +79,7 @@ class World:
         perform: Callable[..., None] = getattr(actor, act.what)
         try:
             perform(*act.given)
-        except ApiError as error:
+        except StatusError as error:
             if error.code not in _TOO_LATE:
                 raise
 

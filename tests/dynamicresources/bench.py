@@ -15,7 +15,7 @@ from muster.framework.snapshot.snapshot import Snapshot
 from muster.framework.snapshot.view import NodeView
 from muster.operator.metrics import blocks, registry_of
 from muster.plugins.dynamicresources.plugin import DynamicResources
-from muster.plugins.dynamicresources.shared import Devices
+from muster.plugins.dynamicresources.shared import SharedDRAManager
 from muster.plugins.gangscheduling.api import POD_GROUPS, NativePodGroup
 from muster.testing.clock import VirtualClock
 from tests.builders import NodeDict, PodDict
@@ -155,9 +155,9 @@ class Bench:
         return scrape(blocks(registry_of(self.handle.metrics)))
 
     @property
-    def devices(self) -> Devices:
+    def devices(self) -> SharedDRAManager:
         """What the plugin knows."""
-        return cast("Devices", self.handle.kept[self.plugin.name])
+        return cast("SharedDRAManager", self.handle.kept[self.plugin.name])
 
     def put(self, *objects: Object) -> None:
         """The API has these, and the watch tells of them."""

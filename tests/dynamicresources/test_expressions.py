@@ -6,17 +6,17 @@ import pytest
 
 from muster.plugins.dynamicresources.cel.compiler import compile_expression
 from muster.plugins.dynamicresources.cel.errors import CompileError, EvaluationError
-from muster.plugins.dynamicresources.cel.values import Domains, parse_quantity, parse_semver
+from muster.plugins.dynamicresources.cel.values import DomainMaps, parse_quantity, parse_semver
 
 DOMAIN = "gpu.example.com"
 A = f"device.attributes['{DOMAIN}']"
 DEVICE: dict[str, Any] = {
     "driver": DOMAIN,
     "allowMultipleAllocations": False,
-    "attributes": Domains(
+    "attributes": DomainMaps(
         {DOMAIN: {"model": "a100", "index": 1, "mig": False, "version": parse_semver("1.5.0"), "sizes": [1, 2]}}
     ),
-    "capacity": Domains({DOMAIN: {"memory": parse_quantity("40Gi")}}),
+    "capacity": DomainMaps({DOMAIN: {"memory": parse_quantity("40Gi")}}),
 }
 
 TRUE = [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from muster.framework.contract import Placed
 from muster.framework.model.meta import from_plain
-from muster.plugins.defaultpreemption.budgets import Budgets, PodDisruptionBudget
+from muster.plugins.defaultpreemption.budgets import DisruptionBudgets, PodDisruptionBudget
 from muster.plugins.defaultpreemption.candidates import Candidate, pick_one_node
 from muster.plugins.defaultpreemption.victims import (
     Victim,
@@ -79,7 +79,7 @@ def test_a_pod_that_has_not_started_counts_as_starting_now() -> None:
 
 def test_victims_that_violate_budgets_are_reprieved_first() -> None:
     victims = [victim("a", 1, app="db"), victim("b", 3, app="db"), victim("c", 2), victim("d", 4)]
-    order = reprieve_order(victims, Budgets([budget("db", 1, {"app": "db"})]))
+    order = reprieve_order(victims, DisruptionBudgets([budget("db", 1, {"app": "db"})]))
     assert names(order.order) == ["a", "d", "b", "c"]
     assert order.violations == (1, 0, 0, 0)
     assert order.mixed
@@ -101,8 +101,8 @@ def test_victims_that_violate_budgets_are_reprieved_first() -> None:
 )
 def test_budgets_say_whose_eviction_they_forbid(budgets: list[PodDisruptionBudget], violations: list[int]) -> None:
     pods = [info(make_pod(f"p{index}").labels(app="db")) for index in range(2)]
-    assert Budgets(budgets).violations([[pod] for pod in pods]) == violations
-    assert Budgets(budgets).violations([pods]) == [sum(violations)]
+    assert DisruptionBudgets(budgets).violations([[pod] for pod in pods]) == violations
+    assert DisruptionBudgets(budgets).violations([pods]) == [sum(violations)]
 
 
 @given(
@@ -114,17 +114,17 @@ def test_pods_that_go_together_use_up_budgets_as_one_after_another_does(
 ) -> None:
     budgets = [budget(f"b{number}", count, {label: "1"}) for number, (count, label) in enumerate(allowed)]
     pods = [[info(make_pod("p").labels(dict.fromkeys(labels, "1"))) for labels in unit] for unit in units]
-    one_by_one = iter(Budgets(budgets).violations([[pod] for unit in pods for pod in unit]))
-    assert Budgets(budgets).violations(pods) == [sum(islice(one_by_one, len(unit))) for unit in pods]
-    told = Budgets(budgets).forbidding(
+    one_by_one = iter(DisruptionBudgets(budgets).violations([[pod] for unit in pods for pod in unit]))
+    assert DisruptionBudgets(budgets).violations(pods) == [sum(islice(one_by_one, len(unit))) for unit in pods]
+    told = DisruptionBudgets(budgets).forbidding(
         info(make_pod(f"q{number}").labels(each.labels)) for number, each in enumerate(chain(*pods))
     )
-    assert len(told) == sum(Budgets(budgets).violations(pods))
+    assert len(told) == sum(DisruptionBudgets(budgets).violations(pods))
 
 
 def test_a_budget_of_another_namespace_is_about_none() -> None:
     pod = info(make_pod("p", namespace="other").labels(app="db"))
-    assert Budgets([budget("none", 0, {"app": "db"})]).violations([[pod]]) == [0]
+    assert DisruptionBudgets([budget("none", 0, {"app": "db"})]).violations([[pod]]) == [0]
 
 
 def candidate(name: str, *priorities: int, violations: int = 0, hours: tuple[int, ...] = ()) -> Candidate:

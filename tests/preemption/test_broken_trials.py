@@ -19,9 +19,9 @@ from muster.framework.contract import (
 )
 from muster.framework.runtime.attempt_state import AttemptState
 from muster.plugins.defaultpreemption.plugin import DefaultPreemption
-from muster.plugins.reservation.ends import Ending
+from muster.plugins.reservation.ends import ExpectedEnd
 from muster.plugins.reservation.planning import plan_for
-from muster.plugins.reservation.wanted import Wanted
+from muster.plugins.reservation.wanted import PlacementRequest
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
 from tests.coscheduling.preemption.evicting import EvictingWorld
@@ -213,8 +213,8 @@ async def test_no_room_is_reserved_on_a_node_whose_nominated_pod_breaks_a_plugin
     framework, snapshot = stage.engine.algorithms["muster"].framework, stage.engine.cache.snapshot
     pod, state = info(make_pod("web").requests(cpu="2")), AttemptState()
     framework.run_pre_filter_plugins(state, pod, NodeView(snapshot, snapshot.live_rows()))
-    ends = [Ending(info(running[node]), node, at) for node, at in (("one", 10.0), ("two", 20.0))]
+    ends = [ExpectedEnd(info(running[node]), node, at) for node, at in (("one", 10.0), ("two", 20.0))]
     [preemption] = stage.engine.plugins(DefaultPreemption)
-    [hold] = plan_for(Wanted(pod.key, [pod], [state]), ends, (), preemption.handle, 0.0).holds
+    [hold] = plan_for(PlacementRequest(pod.key, [pod], [state]), ends, (), preemption.handle, 0.0).holds
 
     assert [snapshot.names[row] for row in hold.rows] == ["two"]

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from muster.framework.contract import PreemptionHandle
-from muster.plugins.reservation.ends import Ending
+from muster.plugins.reservation.ends import ExpectedEnd
 from muster.plugins.reservation.packing import Amounts, Later, Need, pack
 from muster.plugins.reservation.plan import Room, plan
 from muster.plugins.reservation.planning import plan_for
-from muster.plugins.reservation.wanted import Wanted
+from muster.plugins.reservation.wanted import PlacementRequest
 from muster.plugins.resources.fit import NodeResourcesFit
 from muster.testing.cluster import Cluster, info
 from muster.testing.slices import slices_of
@@ -23,14 +23,14 @@ _ENDINGS = 1024
 _AT_ONCE = 256
 
 
-class Read(Iterator[Ending]):
+class Read(Iterator[ExpectedEnd]):
     """Endings, and how many of them were read."""
 
-    def __init__(self, endings: list[Ending]) -> None:
+    def __init__(self, endings: list[ExpectedEnd]) -> None:
         self._rest = iter(endings)
         self.count = 0
 
-    def __next__(self) -> Ending:
+    def __next__(self) -> ExpectedEnd:
         found = next(self._rest)
         self.count += 1
         return found
@@ -44,16 +44,16 @@ def test_a_step_reads_some_of_the_pods_that_end() -> None:
     for number in range(_ENDINGS):
         pod = make_pod(f"running-{number}").requests(cpu="15m").node(f"n{number % NODES}")
         cluster.place(f"n{number % NODES}", pod)
-        endings.append(Ending(info(pod), f"n{number % NODES}", 1.0 + number))
+        endings.append(ExpectedEnd(info(pod), f"n{number % NODES}", 1.0 + number))
     large = info(make_pod("large").requests(cpu="3"))
 
     read, before, counts = Read(endings), 0, []
-    wanted = Wanted(large.key, [large], [None])
+    wanted = PlacementRequest(large.key, [large], [None])
     for _ in slices_of(partial(plan_for, wanted, read, (), handle, NOW)):
         counts.append(read.count - before)
         before = read.count
     assert (sum(counts), max(counts)) == (_ENDINGS, _AT_ONCE)
-    [hold] = plan_for(Wanted(large.key, [large], [None]), endings, (), handle, NOW).holds
+    [hold] = plan_for(PlacementRequest(large.key, [large], [None]), endings, (), handle, NOW).holds
     assert hold.start == 1.0 + NODES * 189  # of 256 pods of 15m there, 67 may stay beside 3 of 4 cores
 
 

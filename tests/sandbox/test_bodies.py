@@ -3,7 +3,7 @@
 import pytest
 
 from muster.sandbox import protobuf, requests
-from muster.sandbox.errors import ApiError
+from muster.sandbox.errors import StatusError
 
 _NAMESPACE = (
     b"k8s\0"
@@ -32,14 +32,14 @@ def test_a_namespace_is_read_from_protobuf() -> None:
 
 @pytest.mark.parametrize("length", [length for length in range(4, len(_NAMESPACE)) if length != _TYPE_END])
 def test_protobuf_that_is_cut_off_is_refused(length: int) -> None:
-    with pytest.raises(ApiError) as refusal:
+    with pytest.raises(StatusError) as refusal:
         protobuf.decode(_NAMESPACE[:length])
 
     assert refusal.value.code == 400
 
 
 def test_a_kind_that_is_not_known_in_protobuf_is_refused_as_a_media_type() -> None:
-    with pytest.raises(ApiError, match="accepted media types include: application/json") as refusal:
+    with pytest.raises(StatusError, match="accepted media types include: application/json") as refusal:
         protobuf.decode(b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12\x00")
 
     assert refusal.value.code == 415
@@ -55,7 +55,7 @@ def test_a_kind_that_is_not_known_in_protobuf_is_refused_as_a_media_type() -> No
     ],
 )
 def test_what_is_no_object_is_refused(content_type: str, data: bytes, code: int) -> None:
-    with pytest.raises(ApiError) as refusal:
+    with pytest.raises(StatusError) as refusal:
         requests.body(content_type, data)
 
     assert refusal.value.code == code

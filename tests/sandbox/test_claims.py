@@ -6,8 +6,8 @@ import pytest
 
 from muster.sandbox.actions import bind, evict
 from muster.sandbox.claims import SELECTED_NODE, DeviceClaimController, VolumeController
-from muster.sandbox.clock import Sources
-from muster.sandbox.errors import ApiError
+from muster.sandbox.clock import Generators
+from muster.sandbox.errors import StatusError
 from muster.sandbox.kinds import (
     NAMESPACES,
     NODES,
@@ -35,7 +35,7 @@ _AT_ONCE = DeleteOptions(grace=0)
 @pytest.fixture
 def store() -> Store:
     """A store with the namespace `default`, in which it is always noon of the first of January 2026."""
-    store = Store(Ledger(), Sources(clock=lambda: _NOON))
+    store = Store(Ledger(), Generators(clock=lambda: _NOON))
     store.create(NAMESPACES, {"metadata": {"name": "default"}})
     return store
 
@@ -222,7 +222,7 @@ def test_a_budget_knows_how_many_pods_may_go(store: Store, spec: dict[str, Any],
         name = f"web-{number}"
         try:
             evict(store, name, {"metadata": {"name": name}}, namespace="default", options=PLAIN_DELETE)
-        except ApiError as error:
+        except StatusError as error:
             refused += error.code == 429
         controller.step()
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from muster.sandbox.clock import Sources
-from muster.sandbox.errors import ApiError
+from muster.sandbox.clock import Generators
+from muster.sandbox.errors import StatusError
 from muster.sandbox.kinds import CONFIG_MAPS, NAMESPACES
 from muster.sandbox.ledger import HorizonError, Ledger
 from muster.sandbox.listing import ListOptions
@@ -20,7 +20,7 @@ _HISTORY = 5
 @pytest.fixture
 def store() -> Store:
     """A store with the namespace `default` and a short memory."""
-    store = Store(Ledger(history=_HISTORY), Sources())
+    store = Store(Ledger(history=_HISTORY), Generators())
     store.create(NAMESPACES, {"metadata": {"name": "default"}})
     return store
 
@@ -106,7 +106,7 @@ def test_a_forgotten_page_gets_a_token_to_go_on_without_consistency(store: Store
     store.delete(CONFIG_MAPS, "c", namespace="default")
     store.forget()
 
-    with pytest.raises(ApiError, match="continue parameter is too old") as refusal:
+    with pytest.raises(StatusError, match="continue parameter is too old") as refusal:
         store.list(CONFIG_MAPS, options=ListOptions(limit=1, continue_token=first.next_token))
     token = refusal.value.status()["metadata"]["continue"]
     rest = store.list(CONFIG_MAPS, options=ListOptions(limit=1, continue_token=token))
@@ -123,14 +123,14 @@ def test_only_so_many_unfinished_lists_are_remembered(store: Store) -> None:
         _make(store, f"more-{number}")
         store.list(CONFIG_MAPS, options=ListOptions(limit=1))
 
-    with pytest.raises(ApiError, match="too old"):
+    with pytest.raises(StatusError, match="too old"):
         store.list(CONFIG_MAPS, options=ListOptions(continue_token=first.next_token))
 
 
 def test_a_list_from_the_future_has_to_be_waited_for(store: Store) -> None:
     ahead = str(store.ledger.revision + 1)
 
-    with pytest.raises(ApiError, match="Too large resource version") as refusal:
+    with pytest.raises(StatusError, match="Too large resource version") as refusal:
         store.list(CONFIG_MAPS, options=ListOptions(resource_version=ahead))
 
     assert (refusal.value.code, refusal.value.reason) == (504, "Timeout")
@@ -140,7 +140,7 @@ def test_an_exact_list_of_the_past_is_gone(store: Store) -> None:
     past = str(store.ledger.revision)
     _make(store, "a")
 
-    with pytest.raises(ApiError, match="too old") as refusal:
+    with pytest.raises(StatusError, match="too old") as refusal:
         store.list(CONFIG_MAPS, options=ListOptions(resource_version=past, match="Exact"))
 
     assert refusal.value.code == 410

@@ -6,7 +6,7 @@ import pytest
 
 from muster.sandbox import Sandbox
 from muster.sandbox.actions import bind
-from muster.sandbox.clock import Sources
+from muster.sandbox.clock import Generators
 from muster.sandbox.kinds import CONFIG_MAPS, NAMESPACES, PODS
 from muster.sandbox.ledger import Ledger
 from muster.sandbox.objects import Object
@@ -22,7 +22,7 @@ _NOON = 1_767_268_800.0
 @pytest.fixture
 def store() -> Store:
     """A store with the namespace `default`, in which it is always noon of the first of January 2026."""
-    store = Store(Ledger(), Sources(clock=lambda: _NOON))
+    store = Store(Ledger(), Generators(clock=lambda: _NOON))
     store.create(NAMESPACES, {"metadata": {"name": "default"}})
     return store
 
@@ -130,7 +130,7 @@ def test_pods_that_were_bound_before_are_cared_for_too(store: Store) -> None:
 
 
 def test_a_kubelet_that_was_overtaken_by_the_log_starts_all_pods_all_the_same() -> None:
-    store = Store(Ledger(history=2), Sources())
+    store = Store(Ledger(history=2), Generators())
     store.create(NAMESPACES, {"metadata": {"name": "default"}})
     kubelet = Kubelet(store)
     for name in ("one", "two", "three"):

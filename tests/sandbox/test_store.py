@@ -6,8 +6,8 @@ import pytest
 
 from muster.plugins.catalog import IN_TREE
 from muster.plugins.coscheduling.definition import definition
-from muster.sandbox import ApiError, Sandbox
-from muster.sandbox.clock import Sources
+from muster.sandbox import Sandbox, StatusError
+from muster.sandbox.clock import Generators
 from muster.sandbox.discovery import folder
 from muster.sandbox.kinds import CUSTOM_RESOURCE_DEFINITIONS, EVENTS, EVENTS_V1, NAMESPACES, PODS, PRIORITY_CLASSES
 from muster.sandbox.patching import MERGE
@@ -38,7 +38,7 @@ def test_every_cluster_has_some_namespaces_and_priority_classes() -> None:
 
 def test_time_uids_and_names_come_from_outside() -> None:
     numbers = itertools.count(1)
-    sources = Sources(clock=lambda: 0.0, uid=lambda: f"uid-{next(numbers)}", suffix=lambda: "abcde")
+    sources = Generators(clock=lambda: 0.0, uid=lambda: f"uid-{next(numbers)}", suffix=lambda: "abcde")
     store = Sandbox(sources=sources).store
 
     first, second = (
@@ -85,7 +85,7 @@ def test_objects_are_selected() -> None:
 
 
 def test_a_refusal_is_an_exception_with_a_status() -> None:
-    with pytest.raises(ApiError, match=r'pods "web" not found') as refusal:
+    with pytest.raises(StatusError, match=r'pods "web" not found') as refusal:
         Sandbox().store.get(PODS, "web", namespace="default")
 
     assert refusal.value.status() == {

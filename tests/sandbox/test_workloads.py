@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from muster.sandbox.actions import bind
-from muster.sandbox.clock import Sources
+from muster.sandbox.clock import Generators
 from muster.sandbox.controllers import WorkloadControllers
 from muster.sandbox.kinds import (
     DEPLOYMENTS,
@@ -38,7 +38,7 @@ class World:
     """A store with controllers and kubelets, and as many free nodes as it takes."""
 
     def __init__(self) -> None:
-        self.store = Store(Ledger(), Sources(clock=lambda: _NOON))
+        self.store = Store(Ledger(), Generators(clock=lambda: _NOON))
         self.store.create(NAMESPACES, {"metadata": {"name": "default"}})
         self.controllers = WorkloadControllers(self.store)
         self.kubelet = Kubelet(self.store)

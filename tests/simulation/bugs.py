@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from muster.testing.simulation import Outcome
+    from muster.testing.simulation import SimulationOutcome
 
 KEPT = Path(__file__).parent / "kept"
 MOST_SEEDS = 200
@@ -261,7 +261,7 @@ def main() -> None:
     def may_show(seed: int) -> bool:
         return any(bug.needs in str(act) for act in history_of(str(seed), scale_of(str(seed))))
 
-    outcomes: Iterable[Outcome] = map(simulate, filter(may_show, range(given.most)))
+    outcomes: Iterable[SimulationOutcome] = map(simulate, filter(may_show, range(given.most)))
     if given.kept:
         outcomes = (lot.play() for lot in kept.read(path_of(given.name)).lots(MOST_LOTS))
     for number, outcome in enumerate(outcomes, 1):

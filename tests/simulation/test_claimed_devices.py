@@ -4,7 +4,7 @@ import pytest
 
 from muster.sandbox.kinds import PODS, RESOURCE_CLAIMS
 from muster.testing.simulation import Act, standard
-from muster.testing.simulation.amounts import Devices
+from muster.testing.simulation.amounts import SimulatedDevices
 from muster.testing.simulation.claimants import Capacity
 from muster.testing.simulation.stage import Stage
 
@@ -37,6 +37,6 @@ def test_devices_that_a_pod_was_not_given_are_lacking(results: int, lacking: lis
     given = [{"pool": "node-0", "device": f"device-{number}"} for number in range(results)]
     status = {"allocation": {"devices": {"results": given}}}
     stage.server.store.replace_stored(RESOURCE_CLAIMS, claim | {"status": status})
-    assert Devices(stage.server).lacking("node-0", pod) == lacking
-    assert Devices(stage.server).lacking("node-1", pod) == ["claimer-0"]
+    assert SimulatedDevices(stage.server).lacking("node-0", pod) == lacking
+    assert SimulatedDevices(stage.server).lacking("node-1", pod) == ["claimer-0"]
     stage.end()

@@ -9,7 +9,7 @@ from muster.plugins.defaultpreemption.executor import Executor
 from muster.plugins.defaultpreemption.plugin import DefaultPreemption
 from muster.sandbox.kinds import PODS
 from muster.testing.simulation import Act, standard
-from muster.testing.simulation.evictions import Decision
+from muster.testing.simulation.evictions import EvictionDecision
 from muster.testing.simulation.stage import Stage
 
 NODES = ("node-0", "node-1")
@@ -48,7 +48,7 @@ def faults(stage: Stage, victims: Sequence[str], priority: int = 1000, node: str
     running = {info.name: Placed(info, where) for info, where in engine.cache.placements()}
     preemptor = Placed(running["free-0"].pod, node)
     going = [running[name] for name in victims]
-    return [*Decision(engine, plugin, [preemptor], priority, going).faults()]
+    return [*EvictionDecision(engine, plugin, [preemptor], priority, going).faults()]
 
 
 def test_whom_it_takes(stage: Stage) -> None:

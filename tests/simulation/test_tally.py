@@ -6,7 +6,7 @@ import pytest
 
 from muster.testing.simulation import Act, standard
 from muster.testing.simulation.stage import Stage
-from muster.testing.simulation.tally import Tally
+from muster.testing.simulation.tally import SeedTally
 from muster.testing.simulation.traits import REQUIRED
 
 
@@ -55,16 +55,16 @@ def test_a_group_is_not_excused_that_was_meddled_with_long_before(stage: Stage) 
 
 
 def test_more_than_one_in_ten_excused_is_a_fault_of_many() -> None:
-    tally = Tally()
+    tally = SeedTally()
     for judged, excused, wrong in ((20, 20, False), (80, 0, True), (100, 0, False)):
-        more = Tally()
+        more = SeedTally()
         more.events.update({"groups judged": judged, "groups excused": excused})
         tally.add(more)
         assert bool(tally.fault()) is wrong
 
 
 def test_acts_and_groups_are_counted() -> None:
-    tally = Tally()
+    tally = SeedTally()
     tally.count([Act(0.0, "group_comes", ("a", 2, True)), Act(0.0, "group_comes", ("b", 2, False, ((REQUIRED, "x"),)))])
     assert tally.data()["acts"] == {"group_comes": 2}
     assert tally.data()["groups"] == {"Kubernetes' own": 1, "by label": 1, REQUIRED: 1}

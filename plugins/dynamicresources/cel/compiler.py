@@ -20,7 +20,7 @@ from .values import OptionalValue, find, lookup
 DEVICE_FIELDS = frozenset({"driver", "attributes", "capacity", "allowMultipleAllocations"})
 
 
-class Selector:
+class CompiledSelector:
     """A compiled expression.
 
     Attributes:
@@ -47,10 +47,10 @@ class Selector:
         return verdict
 
 
-def compile_expression(source: str) -> Selector:
+def compile_expression(source: str) -> CompiledSelector:
     """Compile an expression over the variable `device`. Raises CompileError."""
     try:
-        return Selector(Compiler(frozenset({"device"})).compile(parse(source)))
+        return CompiledSelector(Compiler(frozenset({"device"})).compile(parse(source)))
     except RecursionError:
         raise CompileError("the expression is nested too deeply") from None
 
@@ -210,4 +210,4 @@ def _access(operand: Evaluate, key: Evaluate, optional: bool) -> Evaluate:
     return access
 
 
-__all__ = ["Compiler", "Selector", "boolean", "compile_expression", "no_such_key"]
+__all__ = ["CompiledSelector", "Compiler", "boolean", "compile_expression", "no_such_key"]

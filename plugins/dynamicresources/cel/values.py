@@ -21,7 +21,7 @@ class Uint(int):
     """An unsigned integer of 64 bits."""
 
 
-class Domains(dict[str, Any]):
+class DomainMaps(dict[str, Any]):
     """The maps of a device by domain. An unknown domain has an empty map, though it is not `in` them."""
 
 
@@ -139,7 +139,7 @@ def find(container: Any, key: Any) -> tuple[bool, Any]:
             raise no_such_overload()
         if key in container:
             return True, container[key]
-        return isinstance(container, Domains), {}
+        return isinstance(container, DomainMaps), {}
     if isinstance(container, list):
         if not is_number(key) or key != int(key):
             raise no_such_overload()

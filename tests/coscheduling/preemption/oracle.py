@@ -14,7 +14,7 @@ from muster.framework.contract import (
     PostBindPlugin,
 )
 from muster.plugins.coscheduling.api import group_key
-from muster.plugins.defaultpreemption.group_search import GroupPlan
+from muster.plugins.defaultpreemption.group_search import GroupPreemption
 
 
 class Judge(PostBindPlugin, DecisionFollower):
@@ -36,7 +36,7 @@ class Judge(PostBindPlugin, DecisionFollower):
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         match decision.state.get("DefaultPreemption"):
-            case (_, GroupPlan() as plan, PodGroupInfo() as group):
+            case (_, GroupPreemption() as plan, PodGroupInfo() as group):
                 type(self).judged += 1
                 try:
                     self._judge(plan, group)
@@ -48,7 +48,7 @@ class Judge(PostBindPlugin, DecisionFollower):
                     )
                     self.faults.append(f"{group.key}, line {line}: {fault}")
 
-    def _judge(self, plan: GroupPlan, group: PodGroupInfo) -> None:
+    def _judge(self, plan: GroupPreemption, group: PodGroupInfo) -> None:
         assert len(plan.placement) == group.missing
         gone = {placed.pod.uid for placed in plan.victims}
         assert len(gone) == len(plan.victims)
@@ -80,7 +80,7 @@ class Judge(PostBindPlugin, DecisionFollower):
                 units.append(evicted)
         return units
 
-    def _fits(self, plan: GroupPlan, gone: set[str], ahead_of: PodGroupInfo | None) -> bool:
+    def _fits(self, plan: GroupPreemption, gone: set[str], ahead_of: PodGroupInfo | None) -> bool:
         """Whether the placement does without these pods, and beside those whom other nodes are promised to."""
         snapshot = self.handle.snapshot
         own = set() if ahead_of is None else {pod.uid for pod in ahead_of.members}

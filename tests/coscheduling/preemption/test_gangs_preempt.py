@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from muster.framework.contract import Status
-from muster.plugins.defaultpreemption.group_search import GroupPlan, GroupSearch
+from muster.plugins.defaultpreemption.group_search import GroupPreemption, GroupSearch
 from muster.plugins.defaultpreemption.victims import Victim
 from tests.builders import make_node
 from tests.coscheduling.objects import make_member
@@ -156,7 +156,7 @@ async def test_room_that_is_made_for_others_is_not_tried_first_though_nobody_mor
     scenarios: list[int] = []
     try_ = GroupSearch._try
 
-    def count(search: GroupSearch, victims: Sequence[Victim]) -> GroupPlan | Status:
+    def count(search: GroupSearch, victims: Sequence[Victim]) -> GroupPreemption | Status:
         scenarios.append(len(victims))
         return try_(search, victims)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from muster.framework.contract import CycleState, Status
 from muster.framework.model.claims import BOUND_BY_CONTROLLER, SELECTED_NODE
 from muster.plugins.volumes.binding import VolumeBinding
-from muster.plugins.volumes.ledger import Ledger
+from muster.plugins.volumes.ledger import VolumeLedger
 from tests.builders import PodDict, make_node, make_pod
 from tests.plugins.cluster import Cluster, info
 from tests.storage import make_claim, make_class, make_volume
@@ -28,7 +28,7 @@ class World:
         self.states: dict[str, CycleState] = {}
 
     @property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> VolumeLedger:
         return self.plugin._ledger
 
     def nodes_for(self, pod: PodDict) -> list[str]:
