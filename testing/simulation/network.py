@@ -83,7 +83,13 @@ class SimulatedTransport:
         self.backbone = backbone
         self.random = random
         self.streams: dict[SimulatedStream, None] = {}
+        self.readers: dict[SimulatedStream, None] = {}
         self._sender = sender
+
+    @property
+    def is_deaf(self) -> bool:
+        """Whether a watch is half open, and its reader has yet to notice."""
+        return any(stream.half_open for stream in self.readers)
 
     @property
     def host(self) -> str:

@@ -15,6 +15,9 @@ them is the first, the first starts by
 
 unless something of this changes again: then it is counted from there.
 
+A leader with a half-open watch does not know who waits. That is a trouble like others, and ends when the leader notices
+it: whoever came meanwhile is refused first then.
+
 The wait is counted by the leader's clock. One that is ahead of the API server's counts what was written before as so
 much older, so `oldest` is as much earlier: a clock that is wrong is none of what the bound holds under.
 """
@@ -23,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from muster.plugins.reservation.rounds import starts_within
 from muster.sandbox.kinds import NODES, PODS
@@ -57,6 +61,7 @@ class Starvation:
         self._replicas = replicas
         self._patience = patience
         self._before: object = None
+        self._heard_at = -inf
         self._looked_at = self._still = now
 
     def look(self, now: float) -> Iterator[str]:
@@ -64,6 +69,9 @@ class Starvation:
         if now < self._looked_at + _EVERY_SECONDS:
             return
         self._looked_at = now
+        if any(replica.leads and replica.transport.is_deaf for replica in self._replicas):
+            self._heard_at = self._still = now
+            return
         wait = [*claimants(self._server)]
         first = self._first(wait)
         stays = first and first.name, self._stays(wait)
@@ -75,7 +83,8 @@ class Starvation:
         within = starts_within(self._patience.after, max(self._patience.longest, self._still - oldest))
         if now > first.since + self._patience.after:
             self.helped.add(first.name)
-        if now > oldest + within + _EVERY_SECONDS:
+        heard_of = self._heard_at + starts_within(self._patience.after, self._patience.longest)
+        if now > max(oldest + within, heard_of) + _EVERY_SECONDS:
             yield f"{first} wait for {now - first.since:.0f} s, and could be helped since {now - self._still:.0f} s"
             self._still = now
 

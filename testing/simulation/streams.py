@@ -11,6 +11,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
+from math import inf
 from typing import Protocol, Self
 
 from muster.operator.kube.errors import TimedOut, Unreachable, error_from_response
@@ -23,6 +24,8 @@ from .server import Answer, Request, SimulatedServer, line, refused
 
 _BOOKMARK_SECONDS = 60.0
 _LIFETIME = 1800.0
+_OPENS_WITHIN_SECONDS = 1.0
+"""Longer than a request and its answer travel in calm weather."""
 
 
 CarryOut = Callable[[Request], Answer]
@@ -43,6 +46,7 @@ class Way(Protocol):
         record: is told of all that arrives.
         silent: whether nothing gets through.
         streams: the watches that are open.
+        readers: the watches that somebody reads or opens.
     """
 
     server: SimulatedServer
@@ -51,6 +55,7 @@ class Way(Protocol):
     record: Record
     silent: bool
     streams: dict[SimulatedStream, None]
+    readers: dict[SimulatedStream, None]
 
     async def exchange(
         self, request: Request, may_send: Callable[[], bool] | None = None, carry_out: CarryOut | None = None
@@ -80,25 +85,31 @@ class SimulatedStream:
         self._broken = False
         self._muted = False
         self._looking = False
+        self._asked_at = inf
+        self._opened = False
         self._last = 0.0
         self._open = ExitStack()
         self._watch: Watch | None = None
 
     async def __aenter__(self) -> Self:
+        self._asked_at = self._transport.loop.time()
+        self._transport.readers[self] = None
         try:
             async with asyncio.timeout(self._silence):
                 opened = await self._transport.exchange(self._request, carry_out=self._begin)
             if not opened.good:
                 raise error_from_response(opened.status, opened.body, opened.retry_after)
         except TimeoutError:
-            self.mute()
+            self._give_up()
             raise TimedOut("the API server did not answer in time") from None
         except BaseException:
-            self.mute()
+            self._give_up()
             raise
+        self._opened = True
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._transport.readers.pop(self, None)
         self.leave()
 
     def __aiter__(self) -> Self:
@@ -120,6 +131,12 @@ class SimulatedStream:
             raise Unreachable("connection broke")
         raise StopAsyncIteration
 
+    @property
+    def half_open(self) -> bool:
+        """Whether its reader waits for what never comes: the server's end is gone, or never answered."""
+        is_late = not self._opened and self._transport.loop.time() > self._asked_at + _OPENS_WITHIN_SECONDS
+        return self._muted or is_late
+
     def break_off(self) -> None:
         """The connection is cut, and both ends know."""
         self._broken = True
@@ -136,6 +153,11 @@ class SimulatedStream:
         """Nothing comes from the server any more."""
         self._open.close()
         self._transport.streams.pop(self, None)
+
+    def _give_up(self) -> None:
+        """It could not be opened."""
+        self._transport.readers.pop(self, None)
+        self.mute()
 
     # The server's end.
 

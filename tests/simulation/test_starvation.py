@@ -1,42 +1,62 @@
 """The judge sees that somebody starves beside a crowd who could be helped, and only then."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from muster.plugins.reservation.holds import Holds
 from muster.sandbox.kinds import PODS
 from muster.testing.simulation import Act, standard
+from muster.testing.simulation.passing import passes
 from muster.testing.simulation.stage import Stage
 from muster.testing.simulation.starvation import Patience
 
-AFTER, LONGEST, BOUND = 40, 40.0, 300.0
-HISTORY = (
-    *(Act(0.0, "node_comes", (f"node-{number}", "east")) for number in range(2)),
-    Act(0.0, "stream_begins", (0.5, LONGEST, False, 4, 600.0)),
-    Act(40.0, "group_comes", ("whole", 2, False)),
-    *(Act(40.0, "member_comes", ("whole", number, 4000, False)) for number in range(2)),
-)
+CROWD, NOBODY = Patience(40.0, 40.0), Patience(20.0, 0.0)
+BOUND = 300.0
+"""Longer than both."""
+SILENCE = Act(65.0, "watches_fall_silent", (0.5,))
+NOTICED_AT = 215.0
+"""Two and a half minutes after the bookmarks that were the last to come."""
+NODES = tuple(Act(0.0, "node_comes", (f"node-{number}", "east")) for number in range(2))
 
 
-def played() -> tuple[list[str], set[str]]:
-    """What was wrong, and which members of the gang have a node."""
-    stage = Stage("starvation", 1, standard(AFTER))
-    stage.world.expect(HISTORY)
-    stage.judge.troubles_end(Patience(AFTER, LONGEST))
-    stage.go_on(40.0 + BOUND)
-    bound = {pod["metadata"]["name"] for pod in stage.server.objects(PODS) if pod["spec"].get("nodeName")}
+def starving(since: float) -> tuple[Act, ...]:
+    """A crowd, and a gang that needs all nodes."""
+    gang = Act(since, "group_comes", ("whole", 2, False))
+    members = (Act(since, "member_comes", ("whole", number, 4000, False)) for number in range(2))
+    return (*NODES, Act(0.0, "stream_begins", (0.5, CROWD.longest, False, 4, 600.0)), gang, *members)
+
+
+def played(history: Sequence[Act], patience: Patience, seconds: float) -> tuple[list[str], set[str]]:
+    """What was wrong, and which pods of the users have a node."""
+    stage = Stage("starvation", 1, standard(int(patience.after)))
+    stage.world.expect(history)
+    stage.judge.troubles_end(patience)
+    stage.go_on(seconds)
+    bound = [pod for pod in stage.server.objects(PODS) if pod["spec"].get("nodeName") and not passes(pod)]
     wrong = [*stage.judge.wrong, *stage.loop.failures]
     stage.end()
-    return wrong, {name for name in bound if name.startswith("whole")}
+    return wrong, {pod["metadata"]["name"] for pod in bound}
 
 
 def test_a_gang_starts_beside_a_crowd_by_a_reservation() -> None:
-    assert played() == ([], {"whole-0", "whole-1"})
+    assert played(starving(40.0), CROWD, 40.0 + BOUND) == ([], {"whole-0", "whole-1"})
 
 
-def test_a_gang_that_starves_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("history", "since"),
+    [(starving(40.0), 40.0), ((SILENCE, *starving(190.0)), NOTICED_AT)],
+    ids=["known at once", "known when half-open watches are noticed"],
+)
+def test_a_gang_that_starves_is_seen(history: Sequence[Act], since: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reservations that keep nobody off are as good as none."""
     monkeypatch.setattr(Holds, "kept_off", lambda self, pod, snapshot, now: None)
-    wrong, started = played()
+    wrong, started = played(history, CROWD, since + BOUND)
     assert started == set()
     [told] = wrong
     assert told.startswith("2 of 2 members of whole wait for")
+
+
+def test_who_comes_while_watches_are_half_open_starves_no_earlier_than_that_is_noticed() -> None:
+    history = (*NODES, SILENCE, Act(66.0, "pods_come", ("pod", 1, 1000, "", False)))
+    assert played(history, NOBODY, NOTICED_AT + BOUND) == ([], {"pod-0"})
