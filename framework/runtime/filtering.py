@@ -18,6 +18,7 @@ from ..model.pod_info import PodInfo
 from ..snapshot.journal import DependsOn
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
+from ..work import checkpoint
 from .answers import Failed, error_in, failure, hashable, integers, is_long_work, verdicts
 from .attempt_state import AttemptState
 from .crowds_cache import CrowdsCache
@@ -140,6 +141,14 @@ class Filtering:
         except Failed as failed:
             return replace(found, error=found.error or failed.status)
         return replace(found, nominated={**found.nominated, **crowded}, error=found.error or _error_of(crowded))
+
+    def work_out(self, state: AttemptState, pod: PodInfo) -> None:
+        """Do what a Filter plugin has left to do, so that it can be asked once more."""
+        work = state.long_work
+        while work.left is not None:
+            (name, left), work.left = work.left, None
+            checkpoint()
+            self._calls.work_out(self._plugins.plugins[name], state, pod, left)
 
     def run(self, state: AttemptState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
         """Ask the Filter plugins about `nodes` as things are now. Nothing is remembered. Raises Failed."""

@@ -28,7 +28,7 @@ class PreFiltering:
         self._calls = calls
         self._concerned = concerned
 
-    def run(self, state: AttemptState, pod: PodInfo, nodes: NodeView, of_groups: bool) -> PreFiltered:
+    def run(self, state: AttemptState, pod: PodInfo, nodes: NodeView, *, of_groups: bool = True) -> PreFiltered:
         """Ask the plugins in order, all or those that know no groups. The state learns who has nothing to filter."""
         since = self._calls.now()
         plugins: Iterable[PreFilterPlugin] = self._plugins.pre_filter

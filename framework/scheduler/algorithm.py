@@ -95,7 +95,7 @@ class Algorithm:
         found = self.find_nodes_that_fit(state, pod, nominated_first=nominated_first)
         if state.long_work.left is None:
             return found
-        self.framework.work_out(state, pod)
+        self.framework.filtering.work_out(state, pod)
         return self.find_nodes_that_fit(state, pod, nominated_first=nominated_first)
 
     def _find(self, state: AttemptState, pod: PodInfo, nominated_first: bool, of_groups: bool) -> Feasible:
@@ -104,7 +104,7 @@ class Algorithm:
             status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (NO_NODES,))
             return Feasible(PreFiltered(), np.zeros(0, np.intp), status=status)
         listed = NodeView(snapshot, snapshot.live_rows())
-        pre_filtered = framework.run_pre_filter_plugins(state, pod, listed, of_groups=of_groups)
+        pre_filtered = framework.pre_filtering.run(state, pod, listed, of_groups=of_groups)
         if pre_filtered.status is not None:
             among = snapshot.live_rows() if state.within is None else state.within
             return _turned_away(pre_filtered, pre_filtered.status, snapshot.names_of(among))
@@ -112,7 +112,7 @@ class Algorithm:
             rows = self.nominated_node(state, pod)
             if rows is not None and (consultation is None or snapshot.names[int(rows[0])] in consultation.node_names):
                 return Feasible(pre_filtered, rows, next_start=self.next_start)
-        filtered = framework.filter_all(state, pod, pre_filtered)
+        filtered = framework.filtering.run_on_all(state, pod, pre_filtered)
         found = Feasible(pre_filtered, filtered.feasible, filtered, filtered.error, next_start=self.next_start)
         if filtered.error is not None:
             found.rows = filtered.feasible[:0]
@@ -147,7 +147,7 @@ class Algorithm:
 
     def diagnose(self, state: AttemptState, pod: PodInfo, pre_filtered: PreFiltered, filtered: Filtered) -> Diagnosis:
         """Why each node that was filtered is rejected, also where others are feasible."""
-        return self.framework.with_all_rejections(state, pod, pre_filtered, filtered).diagnose(self.snapshot)
+        return self.framework.filtering.with_all_rejections(state, pod, pre_filtered, filtered).diagnose(self.snapshot)
 
     def _is_unheard(self, consultation: Consultation, fitting: Rows) -> bool:
         """Whether nodes that extenders let through fit no more, and nodes fit that they were not asked about."""
@@ -161,7 +161,7 @@ class Algorithm:
             return None
         rows = np.array([row])
         try:
-            diagnosis = self.framework.run_filter_plugins_with_nominated_pods(
+            diagnosis = self.framework.filtering.run_with_nominated_pods(
                 state, pod, NodeView.ascending(self.snapshot, rows)
             )
         except Failed:  # all nodes are asked next, and the error is told then
@@ -170,10 +170,10 @@ class Algorithm:
 
     def prioritize_nodes(self, state: AttemptState, pod: PodInfo, rows: Rows) -> Scored | Status:
         """How good each of `rows` is; an ERROR status when a plugin failed."""
-        status = self.framework.run_pre_score_plugins(state, pod, NodeView.ascending(self.snapshot, rows))
+        status = self.framework.scoring.prepare(state, pod, NodeView.ascending(self.snapshot, rows))
         if status is not None:
             return status
-        scored = self.framework.run_score_plugins(state, pod, rows)
+        scored = self.framework.scoring.run(state, pod, rows)
         if isinstance(scored, Status) or state.consultation is None:
             return scored
         names = [self.snapshot.names[row] for row in rows.tolist()]
@@ -201,7 +201,7 @@ class Algorithm:
             return None, message
         if not self.framework.plugins.post_filter:
             return "", message
-        nominated, status = self.framework.run_post_filter_plugins(state, pod, diagnosis)
+        nominated, status = self.framework.post_filtering.run(state, pod, diagnosis)
         return nominated, with_post_filter(message, "" if status is None else status.message)
 
     def recheck(self, state: AttemptState, pod: PodInfo, node_name: str) -> Status | None:
@@ -214,13 +214,13 @@ class Algorithm:
         if row is None:
             return Status.unresolvable(f'nodeinfo not found for node name "{node_name}"')
         listed = NodeView(snapshot, snapshot.live_rows())
-        pre_filtered = self.framework.run_pre_filter_plugins(state, pod, listed, of_groups=False)
+        pre_filtered = self.framework.pre_filtering.run(state, pod, listed, of_groups=False)
         if pre_filtered.status is not None:
             return pre_filtered.status
         if pre_filtered.node_names is not None and node_name not in pre_filtered.node_names:
             return pre_filtered.absent
         try:
-            diagnosis = self.framework.run_filter_plugins(state, pod, NodeView(snapshot, np.array([row])))
+            diagnosis = self.framework.filtering.run(state, pod, NodeView(snapshot, np.array([row])))
         except Failed as failed:
             return failed.status
         [(_, status)] = diagnosis.statuses()

@@ -124,8 +124,8 @@ class Attempt:
 
     def tell_followers(self) -> None:
         """Tell the plugins that follow decisions what this one came to."""
-        if self.framework.plugins.decision_followers:
-            self.framework.tell_pod_decision(self.decision())
+        if self.framework.followers:
+            self.framework.followers.tell_pod_decision(self.decision())
 
     def decision(self) -> PodDecision:
         """What was decided, for plugins that follow decisions."""

@@ -364,7 +364,7 @@ class DomainSearch:
         framework = attempts[0].framework
 
         def score(pods: Sequence[PodInfo]) -> Counts:
-            return framework.run_placement_score_plugins(pods, partition)
+            return framework.scoring.placements(pods, partition)
 
         pods = tuple(attempt.pod for attempt in attempts)
         return ByPlacementScore(room, pods, len(asked.placed), score, self._choose)

@@ -22,7 +22,7 @@ from ..queue.heaps import BackoffPolicy
 from ..queue.policy import QueueSettings
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime import reservation_calls
-from ..runtime.framework import Framework
+from ..runtime.framework import Framework, SharedParts
 from ..runtime.nominator import PodNominator
 from ..runtime.plugin_calls import PluginCalls
 from ..runtime.standstill import Standstill
@@ -136,9 +136,9 @@ def build_engine(
             return PreemptionProfileHandle(*common, units)
         return ProfileHandle(*common)
 
-    make = partial(Framework, snapshot=snapshot, nominator=nominator, waiting=waiting, clock=measured, metrics=metrics)
+    parts_of_all = SharedParts(snapshot, nominator, waiting, measured, metrics, watch)
     for resolved in profiles:
-        frameworks[resolved.scheduler_name] = make(resolved, registry, handle, watch=watch)
+        frameworks[resolved.scheduler_name] = Framework(resolved, registry, handle, parts_of_all)
     extended = any(extender.is_filter or extender.is_prioritizer for extender in ports.extenders)
     algorithms = {
         name: Algorithm(framework, snapshot, nominator, extended=extended) for name, framework in frameworks.items()

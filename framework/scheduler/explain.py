@@ -125,7 +125,7 @@ def _planned(framework: Framework, state: AttemptState, pod: PodInfo, node_name:
     planned: dict[str, Any] = {}
     for plugin in framework.plugins.pre_bind:
         if type(plugin).planned is not PreBindPlugin.planned:
-            planned.update(framework.planned(plugin, state, pod, node_name))
+            planned.update(framework.reserving.planned(plugin, state, pod, node_name))
     return planned
 
 

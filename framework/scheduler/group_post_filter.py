@@ -86,7 +86,7 @@ class GroupTrial:
     @property
     def depends_on_cluster(self) -> bool:
         """Whether a Filter plugin looks beyond each node for one of the assignments."""
-        return any(attempt.framework.filters_depend_on_cluster(attempt.state) for attempt in self._found)
+        return any(attempt.framework.filtering.depends_on_cluster(attempt.state) for attempt in self._found)
 
     def ask_about_nodes(self) -> Status | None:
         """None once extenders have said which nodes they let members have if pods are evicted there; else why not."""
@@ -118,17 +118,13 @@ class GroupTrial:
         """Take a pod off its node."""
         self._snapshot.remove_pod(pod, node_name)
         for attempt in self._following:
-            _raise_if_failed(
-                attempt.framework.run_pre_filter_extension_remove_pod(attempt.state, attempt.pod, pod, node_name)
-            )
+            _raise_if_failed(attempt.framework.filtering.remove_pod(attempt.state, attempt.pod, pod, node_name))
 
     def add_pod(self, pod: PodInfo, node_name: str) -> None:
         """Put one back that was taken off."""
         self._snapshot.add_pod(pod, node_name)
         for attempt in self._following:
-            _raise_if_failed(
-                attempt.framework.run_pre_filter_extension_add_pod(attempt.state, attempt.pod, pod, node_name)
-            )
+            _raise_if_failed(attempt.framework.filtering.add_pod(attempt.state, attempt.pod, pod, node_name))
 
     def schedule(self) -> Status | None:
         """Find nodes for as many members as the group lacks; None, or why that many do not fit."""
@@ -150,7 +146,7 @@ class GroupTrial:
     def _keep(self, found: Sequence[Attempt]) -> None:
         """These are the assignments from now on."""
         self._found = found
-        self._following = [each for each in found if each.framework.follows_trials(each.state)]
+        self._following = [each for each in found if each.framework.filtering.follows_trials(each.state)]
         self._places_on = {}
         for place, attempt in enumerate(found):
             self._places_on.setdefault(attempt.node_name, []).append(place)
@@ -170,7 +166,7 @@ class GroupTrial:
                 for attempt in looked_at:
                     fits = self._fits(attempt, reserved)
                     if attempt.state.long_work.left is not None:
-                        attempt.framework.work_out(attempt.state, attempt.pod)
+                        attempt.framework.filtering.work_out(attempt.state, attempt.pod)
                         fits = self._fits(attempt, reserved)
                     if not fits:
                         return False
@@ -178,7 +174,7 @@ class GroupTrial:
                 return True
             finally:
                 for attempt in reversed(reserved):
-                    attempt.framework.run_reserve_plugins_unreserve(attempt.state, attempt.pod, attempt.node_name)
+                    attempt.framework.reserving.unreserve(attempt.state, attempt.pod, attempt.node_name)
 
     def _on(self, node_name: str) -> Sequence[int]:
         return self._places_on.get(node_name, ())
@@ -190,13 +186,13 @@ class GroupTrial:
             return False
         try:
             view = NodeView(self._snapshot, np.array([row]))
-            if not framework.run_filter_plugins_with_nominated_pods(state, pod, view).passes[0]:
+            if not framework.filtering.run_with_nominated_pods(state, pod, view).passes[0]:
                 return False
         except Failed as failed:
             raise TrialFailed(failed.status) from failed
         self._snapshot.add_pod(pod, node_name)
         reserved.append(attempt)
-        return framework.run_reserve_plugins_reserve(state, pod, node_name) is None
+        return framework.reserving.reserve(state, pod, node_name) is None
 
     @property
     def rows_in_all(self) -> Rows:

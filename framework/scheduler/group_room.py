@@ -159,7 +159,7 @@ class GroupRoom:
                 known.capacities[row] = 0
             view = changed.live
         if len(view):
-            found = framework.capacity(_STATE, pod, view)
+            found = framework.filtering.capacity(_STATE, pod, view)
             known.capacities[view.within] = found
             known.total += int(found.sum()) if len(view) > 1 else int(found[0])
         known.position = snapshot.usage_journal.position

@@ -181,7 +181,7 @@ class GroupTrials:
     def _reserve_in_trial(self, attempt: Attempt) -> bool:
         pod, state, node_name = attempt.pod, attempt.state, attempt.node_name
         self._snapshot.add_pod(pod, node_name)
-        refused = attempt.framework.run_reserve_plugins_reserve(state, pod, node_name)
+        refused = attempt.framework.reserving.reserve(state, pod, node_name)
         if refused is not None:
             _unreserve(attempt)
             self._snapshot.remove_pod(pod, node_name)
@@ -190,7 +190,7 @@ class GroupTrials:
 
 
 def _unreserve(attempt: Attempt) -> None:
-    attempt.framework.run_reserve_plugins_unreserve(attempt.state, attempt.pod, attempt.node_name)
+    attempt.framework.reserving.unreserve(attempt.state, attempt.pod, attempt.node_name)
 
 
 def _order_matters(plugin: GroupCalls, attempts: Sequence[Attempt], trial: MembersTrial) -> bool:

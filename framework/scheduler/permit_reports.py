@@ -35,7 +35,7 @@ class PermitReports:
             timer.cancel()
 
     def _report(self, attempt: Attempt) -> None:
-        pod, holds = attempt.pod, attempt.framework.held_by(attempt.pod)
+        pod, holds = attempt.pod, attempt.framework.permitting.held_by(attempt.pod)
         if not holds:
             return
         message = waits_on_permit(attempt.node_name, holds)

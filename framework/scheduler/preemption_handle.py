@@ -42,23 +42,23 @@ class PreemptionProfileHandle(ProfileHandle):
         self, state: CycleState, pod: PodInfo, nodes: NodeView, *, without: Collection[str] = ()
     ) -> Diagnosis:
         """Ask the profile's Filter plugins about `nodes`, as they are in the trials around the call."""
-        diagnosis = self.framework.run_filter_plugins_with_nominated_pods(_skipping(state, without), pod, nodes)
+        diagnosis = self.framework.filtering.run_with_nominated_pods(_skipping(state, without), pod, nodes)
         if state.long_work.left is not None:
             raise Unfinished("a Filter plugin has not come to an end")
         return diagnosis
 
     def work_out(self, state: CycleState, pod: PodInfo) -> None:
         """Do what a Filter plugin has left to do."""
-        self.framework.work_out(AttemptState.of(state), pod)
+        self.framework.filtering.work_out(AttemptState.of(state), pod)
 
     def filters_depend_on_cluster(self, state: CycleState, *, without: Collection[str] = ()) -> bool:
         """Whether a Filter plugin that has not skipped the pod looks beyond each node."""
-        return self.framework.filters_depend_on_cluster(_skipping(state, without))
+        return self.framework.filtering.depends_on_cluster(_skipping(state, without))
 
     def filter_epoch(self, state: CycleState) -> Hashable:
         """Changes with what the Filter plugins go by besides the pod, the node and the pods on it."""
         own = AttemptState.of(state)
-        return own.skip_filter_plugins, self.framework.filter_epoch(own)
+        return own.skip_filter_plugins, self.framework.filtering.epoch(own)
 
     def disruption_unit(self, pod: PodInfo) -> DisruptionUnit | None:
         """Pods that run and need this one, as plugins know them."""
@@ -138,9 +138,9 @@ class PodTrial:
     def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:
         """Count `added` on the node while `pod` is being decided."""
         self.snapshot.add_pod(added, node_name)
-        return self.framework.run_pre_filter_extension_add_pod(AttemptState.of(state), pod, added, node_name)
+        return self.framework.filtering.add_pod(AttemptState.of(state), pod, added, node_name)
 
     def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str) -> Status | None:
         """Take `removed` off the node while `pod` is being decided."""
         self.snapshot.remove_pod(removed, node_name)
-        return self.framework.run_pre_filter_extension_remove_pod(AttemptState.of(state), pod, removed, node_name)
+        return self.framework.filtering.remove_pod(AttemptState.of(state), pod, removed, node_name)

@@ -113,7 +113,7 @@ class Reports:
         pod, node_name = attempt.pod, attempt.node_name
         self._drop(pod.uid)
         self._told.pop(pod.uid, None)
-        holds = attempt.framework.held_by(pod) if attempt.waits else {}
+        holds = attempt.framework.permitting.held_by(pod) if attempt.waits else {}
         if holds:
             names = ", ".join(sorted(holds))
             self._remember(pod, Status.wait(waits_on_permit(node_name, holds)).by(names), node_name)

@@ -81,7 +81,7 @@ class GroupScheduler:
             return False
         commit()
         if outcome.decision is not None and not outcome.alone:
-            attempts[0].framework.tell_group_decision(outcome.decision)
+            attempts[0].framework.followers.tell_group_decision(outcome.decision)
             checkpoint()
         seconds = now() - began
         self._ports.metrics.podgroup_scheduling_algorithm_duration.observe((), seconds)
@@ -267,7 +267,7 @@ class GroupScheduler:
         outcome.alone += attempts
         commit()
         if attempts and outcome.decision is not None:
-            attempts[0].framework.tell_group_decision(outcome.decision)
+            attempts[0].framework.followers.tell_group_decision(outcome.decision)
             checkpoint()
         for attempt in attempts:
             within = self._within(plugin, group, topology)

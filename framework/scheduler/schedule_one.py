@@ -172,7 +172,7 @@ class PodScheduler:
         """Whether a Filter plugin had long work left, which is done now, so that the pod is to be tried once more."""
         if attempt.state.long_work.left is None:
             return False
-        attempt.framework.work_out(attempt.state, attempt.pod)
+        attempt.framework.filtering.work_out(attempt.state, attempt.pod)
         attempt.begin_anew()
         return True
 
@@ -183,7 +183,7 @@ class PodScheduler:
         attempt.leaves_room = nominator.nominated_node(pod.uid) not in ("", attempt.node_name)
         nominator.clear(pod.uid)
         attempt.assumed = True
-        status = attempt.framework.run_reserve_plugins_reserve(attempt.state, pod, attempt.node_name)
+        status = attempt.framework.reserving.reserve(attempt.state, pod, attempt.node_name)
         if status is not None:
             attempt.fail_on_node(status)
             self.unreserve_and_forget(attempt)
@@ -191,7 +191,7 @@ class PodScheduler:
 
     def permit(self, attempt: Attempt) -> bool:
         """Ask Permit, which may hold the pod; if it turns the pod away, all is given back."""
-        status = attempt.framework.run_permit_plugins(attempt.state, attempt.pod, attempt.node_name)
+        status = attempt.framework.permitting.run(attempt.state, attempt.pod, attempt.node_name)
         if status is None or status.code is Code.WAIT:
             attempt.waits = status is not None
             return True
@@ -204,10 +204,10 @@ class PodScheduler:
         self._ends_binding(attempt.pod)
         if attempt.assumed:
             attempt.assumed = False
-            attempt.framework.run_reserve_plugins_unreserve(attempt.state, attempt.pod, attempt.node_name)
+            attempt.framework.reserving.unreserve(attempt.state, attempt.pod, attempt.node_name)
             if self._parts.cache.is_assumed(attempt.pod.uid):
                 self._parts.cache.forget(attempt.pod)
-            attempt.framework.tell_pod_released(attempt.decision())
+            attempt.framework.followers.tell_pod_released(attempt.decision())
             # Assuming ended the pod's nomination, so one that is there now was made by a plugin that heard of the loss.
             attempt.nominated = self._parts.nominator.nominated_node(attempt.pod.uid)
 
@@ -248,7 +248,7 @@ class PodScheduler:
         refused: Status | None = None
         if attempt.waits and unclear is None:
             with self._parts.reports.permit.reporting(attempt):
-                refused = await attempt.framework.wait_on_permit(attempt.pod)
+                refused = await attempt.framework.permitting.wait_on_permit(attempt.pod)
         if unclear is not None:
             attempt.fail_to_bind(unclear)
         elif refused is not None:
@@ -266,9 +266,9 @@ class PodScheduler:
         (upstream: NominatedNodeNameForExpectation).
         """
         framework, pod = attempt.framework, attempt.pod
-        status = framework.run_pre_bind_pre_flights(attempt.state, pod, attempt.node_name)
+        status = framework.binding.pre_flight(attempt.state, pod, attempt.node_name)
         if status is not None and status.code is not Code.SKIP:
-            framework.stop_waiting(pod)
+            framework.permitting.stop_waiting(pod)
             return status
         if status is None or attempt.waits:
             self._parts.reports.expected(pod, attempt.node_name)
@@ -290,11 +290,11 @@ class PodScheduler:
         self._parts.queue.done(pod.uid)
         self._binding.add(pod.uid)
         try:
-            status = await framework.run_pre_bind_plugins(state, pod, node_name)
+            status = await framework.binding.pre_bind(state, pod, node_name)
             if status is None:
                 status = await bind(self._binders, pod, node_name)
                 if status is not None and status.code is Code.SKIP:
-                    status = await framework.run_bind_plugins(state, pod, node_name)
+                    status = await framework.binding.bind(state, pod, node_name)
         finally:
             self._ends_binding(pod)
         if status is not None:
@@ -305,7 +305,7 @@ class PodScheduler:
         self._parts.cache.finish_binding(pod)
         self._parts.reports.bound(pod, node_name)
         self._observe_bound(attempt)
-        framework.run_post_bind_plugins(state, pod, node_name)
+        framework.binding.post_bind(state, pod, node_name)
 
     def _observe_bound(self, attempt: Attempt) -> None:
         now, metrics, queued = self._clock.now(), self._parts.ports.metrics, attempt.queued

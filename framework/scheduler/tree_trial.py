@@ -157,7 +157,7 @@ class TreeTrials:
         for attempt in placed:
             self._snapshot.add_pod(attempt.pod, attempt.node_name)
             kept.append(attempt)
-            refused = attempt.framework.run_reserve_plugins_reserve(attempt.state, attempt.pod, attempt.node_name)
+            refused = attempt.framework.reserving.reserve(attempt.state, attempt.pod, attempt.node_name)
             if refused is not None:
                 return Status.failure(f"reserved a moment ago, but not again: {refused.message}")
             checkpoint()
@@ -165,4 +165,4 @@ class TreeTrials:
 
 
 def _unreserve(attempt: Attempt) -> None:
-    attempt.framework.run_reserve_plugins_unreserve(attempt.state, attempt.pod, attempt.node_name)
+    attempt.framework.reserving.unreserve(attempt.state, attempt.pod, attempt.node_name)

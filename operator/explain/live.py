@@ -111,7 +111,7 @@ async def explain_among(
         group, evicted, starts = await _rehearsed(assembly, cluster, pod, now, hearing)
         if makes_room:  # not for this pod alone
             explanation = replace(explanation, message="", evictions=None)
-    elif waits and explanation.chosen and engine.algorithms[profile].framework.may_be_held(waiting):
+    elif waits and explanation.chosen and engine.algorithms[profile].framework.permitting.may_be_held(waiting):
         now_held, *_ = await _rehearsed(assembly, cluster, pod, now, hearing)
         held = now_held or held
     elif waits and not explanation.chosen and any(says_its_end(each) for each in cluster.pods):

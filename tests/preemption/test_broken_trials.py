@@ -212,7 +212,7 @@ async def test_no_room_is_reserved_on_a_node_whose_nominated_pod_breaks_a_plugin
     await stage.settle()
     framework, snapshot = stage.engine.algorithms["muster"].framework, stage.engine.cache.snapshot
     pod, state = info(make_pod("web").requests(cpu="2")), AttemptState()
-    framework.run_pre_filter_plugins(state, pod, NodeView(snapshot, snapshot.live_rows()))
+    framework.pre_filtering.run(state, pod, NodeView(snapshot, snapshot.live_rows()))
     ends = [ExpectedEnd(info(running[node]), node, at) for node, at in (("one", 10.0), ("two", 20.0))]
     [preemption] = stage.engine.plugins(DefaultPreemption)
     [hold] = plan_for(PlacementRequest(pod.key, [pod], [state]), ends, (), preemption.handle, 0.0).holds

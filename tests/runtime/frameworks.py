@@ -8,7 +8,7 @@ from muster.framework.config import ResolvedProfile
 from muster.framework.contract import Handle, Plugin
 from muster.framework.metrics import SchedulerMetrics
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.runtime.framework import Framework
+from muster.framework.runtime.framework import Framework, SharedParts
 from muster.framework.runtime.nominator import PodNominator
 from muster.framework.runtime.standstill import Standstill
 from muster.framework.runtime.waiting import HeldPods
@@ -45,11 +45,6 @@ def algorithm_of(profile: ResolvedProfile, registry: Mapping[str, type[Plugin]],
         profile,
         registry,
         lambda *_: cast("Handle", SnapshotHandle(snapshot, profile.scheduler_name, clock, waiting)),
-        snapshot=snapshot,
-        nominator=nominator,
-        waiting=waiting,
-        clock=clock,
-        metrics=SchedulerMetrics(),
-        watch=CallWatch(clock.now, SchedulerMetrics()),
+        SharedParts(snapshot, nominator, waiting, clock, SchedulerMetrics(), CallWatch(clock.now, SchedulerMetrics())),
     )
     return Algorithm(framework, snapshot, nominator)

@@ -73,7 +73,7 @@ def engine_of(nodes: Sequence[NodeDict], pods: Sequence[PodDict]) -> Engine:
 
 def sole(framework: Framework, snapshot: Snapshot, row: int, state: AttemptState, pod: PodInfo) -> Status | None:
     """What Filter says of one node as it is."""
-    [(_, status)] = framework.run_filter_plugins(state, pod, NodeView(snapshot, np.array([row]))).statuses()
+    [(_, status)] = framework.filtering.run(state, pod, NodeView(snapshot, np.array([row]))).statuses()
     return status
 
 
@@ -82,7 +82,7 @@ def node_by_node(engine: Engine, pod: PodInfo) -> tuple[dict[str, Status], int]:
     [algorithm] = engine.algorithms.values()
     framework, snapshot, state = algorithm.framework, algorithm.snapshot, AttemptState()
     rows = snapshot.live_rows()
-    assert framework.run_pre_filter_plugins(state, pod, NodeView(snapshot, rows)).status is None
+    assert framework.pre_filtering.run(state, pod, NodeView(snapshot, rows)).status is None
     rejected, differ = {}, 0
     for row in rows.tolist():
         name, notes = snapshot.names[row], state.clone()
@@ -90,7 +90,7 @@ def node_by_node(engine: Engine, pod: PodInfo) -> tuple[dict[str, Status], int]:
             for nominee in engine.nominator.nominated_pods(name):
                 if nominee.priority >= pod.priority and nominee.uid != pod.uid:
                     snapshot.add_pod(nominee, name)
-                    assert framework.run_pre_filter_extension_add_pod(notes, pod, nominee, name) is None
+                    assert framework.filtering.add_pod(notes, pod, nominee, name) is None
             first = sole(framework, snapshot, row, notes, pod)
         second = sole(framework, snapshot, row, state, pod)
         if (status := first or second) is not None:

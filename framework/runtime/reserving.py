@@ -1,0 +1,71 @@
+"""Reserve and Unreserve: what the plugins book for a pod on the node that was chosen, and strike off again.
+
+Upstream: RunReservePluginsReserve and RunReservePluginsUnreserve. The cycles reserve for real and in trials of groups;
+`explain` asks what would be written for a pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..contract.plugin import PreBindPlugin, ReservePlugin
+from ..contract.status import Code, Status
+from ..model.pod_info import PodInfo
+from .answers import Failed, by_topic
+from .attempt_state import AttemptState
+from .concerned import ConcernedPlugins
+from .plugin_calls import PluginCalls
+from .plugin_set import ProfilePlugins
+from .points import PLANNED, RESERVE, UNRESERVE
+
+
+class Reserving:
+    """Runs the Reserve plugins of one profile."""
+
+    def __init__(self, plugins: ProfilePlugins, calls: PluginCalls, concerned: ConcernedPlugins) -> None:
+        self._plugins = plugins.reserve
+        self._calls = calls
+        self._concerned = concerned
+
+    def reserve(self, state: AttemptState, pod: PodInfo, node_name: str) -> Status | None:
+        """Let the plugins book the pod on the node. The first that refuses ends it; `unreserve` is the caller's."""
+        since = self._calls.now()
+        status: Status | None = None
+        others = self._concerned.others(pod)
+        for plugin in self._plugins:
+            if plugin.name in others:
+                continue
+            status = self._calls.call(RESERVE, plugin, pod, state.sampled, plugin.reserve, state, pod, node_name)
+            if status is not None:
+                break
+        self._calls.point_ended(RESERVE, status, since)
+        return status
+
+    def unreserve(self, state: AttemptState, pod: PodInfo, node_name: str) -> None:
+        """Let the plugins strike the pod off again, in reverse order. One that fails keeps no other from it."""
+        since = self._calls.now()
+        others = self._concerned.others(pod)
+        for plugin in reversed(self._plugins):
+            if plugin.name not in others:
+                self._calls.undo(UNRESERVE, plugin, pod, state.sampled, plugin.unreserve, state, pod, node_name)
+        self._calls.point_ended(UNRESERVE, None, since)
+
+    def planned(self, plugin: PreBindPlugin, state: AttemptState, pod: PodInfo, node_name: str) -> Mapping[str, Any]:
+        """What the plugin would write before the pod is bound to the node: reserved for the question, then given back.
+
+        Nothing where it refuses to reserve; where it breaks, the ERROR by its name.
+        """
+        calls = self._calls
+        status: Status | None = None
+        planned: Mapping[str, Any] = {}
+        if isinstance(plugin, ReservePlugin):
+            status = calls.call(RESERVE, plugin, pod, False, plugin.reserve, state, pod, node_name)
+        if status is None:
+            try:
+                planned = calls.ask(PLANNED, plugin, pod, by_topic, plugin.planned, state, pod, node_name)
+            except Failed as failed:
+                status = failed.status
+        if isinstance(plugin, ReservePlugin):
+            calls.undo(UNRESERVE, plugin, pod, False, plugin.unreserve, state, pod, node_name)
+        return {plugin.name: status.message} if status is not None and status.code is Code.ERROR else planned
