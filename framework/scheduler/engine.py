@@ -174,7 +174,7 @@ def _backoff(configuration: KubeSchedulerConfiguration, random: Callable[[], flo
 def _scheduler(parts: Parts, review: Review, room: GroupRoom, domains: DomainSearch) -> Scheduler:
     snapshot, consultations = parts.cache.snapshot, Consultations(parts.algorithms, parts.queue, parts.ports)
     pods = PodScheduler(parts, consultations, review)
-    trials = GroupTrials(pods, snapshot, room)
+    trials = GroupTrials(pods.scheduling_cycle, parts.algorithms, snapshot, room)
     trees = TreeCycle(TreeTrials(trials, domains, snapshot), trials.alone)
     groups = GroupScheduler(parts, pods, trials, domains, trees)
     return Scheduler(parts, pods, groups, consultations, review)

@@ -7,7 +7,7 @@ all. Between two members other work may be done, and the trial may be given up t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 
@@ -20,9 +20,10 @@ from ..runtime.group_calls import GroupCalls
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
 from ..work import checkpoint, shielded
+from .algorithm import Algorithm
 from .attempt import Attempt
 from .group_room import GroupRoom, alike, larger_first, to_the_front
-from .schedule_one import PodScheduler
+from .schedule_one import SchedulingCycle
 
 _TIMES_TO_THE_FRONT = 2
 
@@ -52,10 +53,13 @@ class MembersTrial:
 
 
 class GroupTrials:
-    """Tries groups."""
+    """Tries groups, each member as the scheduling cycle of its profile's `algorithms` does."""
 
-    def __init__(self, pods: PodScheduler, snapshot: Snapshot, room: GroupRoom) -> None:
-        self._pods = pods
+    def __init__(
+        self, cycle: SchedulingCycle, algorithms: Mapping[str, Algorithm], snapshot: Snapshot, room: GroupRoom
+    ) -> None:
+        self._cycle = cycle
+        self._algorithms = algorithms
         self._snapshot = snapshot
         self._room = room
 
@@ -81,7 +85,7 @@ class GroupTrials:
                 known.add(attempt.pod.signature)
                 by_itself = copy(attempt)
                 by_itself.begin_anew()
-                self._pods.schedule_pod(by_itself)
+                self._cycle.schedule_pod(by_itself)
                 found.append(by_itself.decision())
                 checkpoint()
         return found
@@ -112,7 +116,7 @@ class GroupTrials:
                     if trial.refused and len(trial.placed) + len(attempts) - index < missing:
                         trial.untried = attempts[index:]
                         break
-                    self._pods.schedule_pod(attempt)
+                    self._cycle.schedule_pod(attempt)
                     if index == 0 and attempt.status is None and self._is_hopeless(attempts, missing):
                         self._fill(trial, attempts, missing)
                         break
@@ -160,7 +164,7 @@ class GroupTrials:
                 trial.placed.append(attempt)
                 checkpoint()
             for index, attempt in enumerate(alike[len(rows) :], start=len(rows) + 1):
-                self._pods.schedule_pod(attempt)
+                self._cycle.schedule_pod(attempt)
                 if attempt.status is None:  # room that is promised to members is there for each of these alone
                     self._snapshot.add_pod(attempt.pod, attempt.node_name)
                     trial.placed.append(attempt)
@@ -174,7 +178,7 @@ class GroupTrials:
     def _passing(self, attempt: Attempt) -> Rows:
         """The nodes that could take the pod as things are: room is also counted where it may not go."""
         attempt.begin_anew()
-        algorithm = self._pods.algorithm(attempt.framework.name)
+        algorithm = self._algorithms[attempt.framework.name]
         found = algorithm.find_to_the_end(attempt.state, attempt.pod, nominated_first=False)
         return found.rows[:0] if found.filtered is None else found.filtered.feasible
 

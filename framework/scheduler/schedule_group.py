@@ -66,7 +66,9 @@ class GroupScheduler:
         trees: TreeCycle,
     ) -> None:
         self._parts = parts
-        self._pods = pods
+        self._cycle = pods.scheduling_cycle
+        self._binding_cycle = pods.binding_cycle
+        self._failures = pods.failures
         self._trials = trials
         self._domains = domains
         self._trees = trees
@@ -88,16 +90,16 @@ class GroupScheduler:
         result = "scheduled" if outcome.placed and _has_quorum(plugin, group) else outcome.failure()
         self._ports.metrics.group_attempted(result, profile=attempts[0].profile, seconds=seconds)
         if outcome.together:
-            self._pods.handle_failure(outcome.failed)
+            self._failures.handle_failure(outcome.failed)
         else:
             for attempt in outcome.failed:
-                self._pods.handle_failure([attempt])
+                self._failures.handle_failure([attempt])
                 checkpoint()
         if outcome.placed:
             for attempt in outcome.placed:
                 self._parts.reports.placed(attempt)
                 checkpoint()
-            self._pods.prepare_binding(outcome.placed)
+            self._binding_cycle.prepare(outcome.placed)
             self._ports.spawn(self._bind(plugin, group, outcome))
         return True
 
@@ -249,7 +251,7 @@ class GroupScheduler:
         )
 
         framework = attempts[0].framework
-        algorithm = self._pods.algorithm(framework.name)
+        algorithm = self._parts.algorithms[framework.name]
         consultation = GroupConsultation(algorithm.snapshot, attempts, self._ports.extenders)
         trial = GroupTrial(algorithm, self._parts.nominator, attempts, place, consultation)
         found = post_filter(framework, notes, info, trial)
@@ -277,9 +279,9 @@ class GroupScheduler:
                 attempt.tell_followers()
                 continue
             attempt.state.within = self._first_that_fits(attempt, within)
-            self._pods.scheduling_cycle(attempt)
-            if self._pods.work_out(attempt):
-                self._pods.scheduling_cycle(attempt)
+            self._cycle.run(attempt)
+            if self._cycle.work_out(attempt):
+                self._cycle.run(attempt)
             (outcome.placed if attempt.status is None else outcome.failed).append(attempt)
             attempt.tell_followers()
             checkpoint()
@@ -289,7 +291,7 @@ class GroupScheduler:
         """The first of these that takes the pod as things are; the last where none of those before does."""
         for rows in within[:-1]:
             attempt.state.within = rows
-            self._pods.schedule_pod(attempt)
+            self._cycle.schedule_pod(attempt)
             fits = attempt.status is None
             attempt.begin_anew()
             if fits:
@@ -329,7 +331,7 @@ class GroupScheduler:
         """Reserve for real, then permit. Once too few are left, all that was reserved is given back, last first."""
         commit()
         for index, attempt in enumerate(fitting):
-            if self._pods.assume_and_reserve(attempt):
+            if self._cycle.assume_and_reserve(attempt):
                 outcome.placed.append(attempt)
             elif not self._go_on(attempt, len(outcome.placed) + len(fitting) - index - 1, missing, outcome):
                 self._give_up(attempt, fitting[index + 1 :], outcome)
@@ -337,7 +339,7 @@ class GroupScheduler:
             checkpoint()
         placed, outcome.placed = outcome.placed, []
         for index, attempt in enumerate(placed):
-            if self._pods.permit(attempt):
+            if self._cycle.permit(attempt):
                 outcome.placed.append(attempt)
             elif not self._go_on(attempt, len(outcome.placed) + len(placed) - index - 1, missing, outcome):
                 outcome.placed += placed[index + 1 :]
@@ -376,7 +378,7 @@ class GroupScheduler:
         if status.code is Code.PENDING:
             pending = pending or {plugin.name}
             for attempt in trial.untried:
-                self._pods.schedule_pod(attempt)
+                self._cycle.schedule_pod(attempt)
                 checkpoint()
         outcome = GroupOutcome(together=True, decision=decision)
         tried = (*trial.refused, *trial.placed)
@@ -396,36 +398,36 @@ class GroupScheduler:
 
     async def _bind(self, plugin: GroupCalls, group: str, outcome: GroupOutcome) -> None:
         """Bind members that were placed in one transaction; when that loses the quorum meanwhile, none is bound."""
-        with self._pods.counted():
+        with self._binding_cycle.counted():
             attempts = outcome.placed
-            await self._each(self._pods.wait_on_permit, attempts)
+            await self._each(self._binding_cycle.wait_on_permit, attempts)
             gone = [attempt for attempt in attempts if attempt.status is None and not self._is_there(attempt.pod)]
             if gone or outcome.first_lost is not None or any(attempt.status is not None for attempt in attempts):
                 give_back = partial(self._give_back, plugin, group, outcome, gone)
                 await self._ports.standstill.in_slices(give_back, Worker(self._parts.watch))
-            await self._each(self._pods.bind, [attempt for attempt in attempts if attempt.status is None])
+            await self._each(self._binding_cycle.bind, [attempt for attempt in attempts if attempt.status is None])
 
     def _give_back(self, plugin: GroupCalls, group: str, outcome: GroupOutcome, gone: Sequence[Attempt]) -> None:
         """The places of those who lost theirs since, or are gone; of all if too few are left."""
         for attempt in gone:
             attempt.fail_on_node(Status.unschedulable("removed"))
-            self._pods.unreserve_and_forget(attempt)
+            self._cycle.unreserve_and_forget(attempt)
             checkpoint()
         lost = [attempt for attempt in outcome.placed if attempt.status is not None]
         first_lost = outcome.first_lost or next(iter(lost), None)
         if first_lost is None or (not outcome.whole and _has_quorum(plugin, group)):
             for attempt in lost:
-                self._pods.handle_release([attempt])
+                self._failures.handle_release([attempt])
             return
         for attempt in reversed([attempt for attempt in outcome.placed if attempt.status is None]):
             self._withdraw(attempt, first_lost)
             checkpoint()
-        self._pods.handle_release(outcome.placed)
+        self._failures.handle_release(outcome.placed)
 
     def _withdraw(self, attempt: Attempt, because: Attempt) -> None:
         """Give a member's place back, because a sibling that it was placed with lost its own."""
         attempt.fail_with(because)
-        self._pods.unreserve_and_forget(attempt)
+        self._cycle.unreserve_and_forget(attempt)
 
     async def _each(self, work: Callable[[Attempt], Coroutine[Any, Any, object]], attempts: Sequence[Attempt]) -> None:
         """Have it done for all at once, some of which begin in each turn of the loop."""

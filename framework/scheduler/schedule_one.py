@@ -17,7 +17,7 @@ Guarantees:
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -31,7 +31,7 @@ from ..queue.entity import QueuedEntity
 from ..runtime.attempt_state import AttemptState
 from ..work import checkpoint, commit
 from . import decision_log
-from .algorithm import Algorithm, Feasible
+from .algorithm import Feasible
 from .attempt import Attempt
 from .consultations import Consultations
 from .extenders import bind
@@ -50,33 +50,26 @@ class PodScheduler:
     """Schedules pods of all profiles, one by one.
 
     Attributes:
+        being_bound: pods on their way to be bound.
+        failures: handles attempts that failed.
+        scheduling_cycle: decides.
+        binding_cycle: binds.
         set_aside: pods that long work is done for before they are decided.
     """
 
     def __init__(self, parts: Parts, consultations: Consultations, review: Review) -> None:
-        self.set_aside = SetAside(self.still_waits, parts.watch)
+        self.being_bound = PodsBeingBound(parts.ports.wake)
+        self.failures = FailureHandler(parts, review)
+        self.scheduling_cycle = SchedulingCycle(parts, self.being_bound)
+        self.binding_cycle = BindingCycle(parts, self.scheduling_cycle, self.failures, self.being_bound)
+        self.set_aside = SetAside(self.failures.still_waits, parts.watch)
         self._parts = parts
         self._consultations = consultations
-        self._review = review
         self._clock = parts.ports.measured
-        self._binders = [extender for extender in parts.ports.extenders if extender.is_binder]
-        self._binding = set[str]()
-        self._errors = ErrorLog(log, self._clock.now)
-
-    @property
-    def binding(self) -> int:
-        """How many pods are on their way to be bound, without those that Permit holds; the ports' `wake` follows."""
-        return len(self._binding)
-
-    def algorithm(self, profile: str) -> Algorithm:
-        """The algorithm of a profile, by its schedulerName."""
-        return self._parts.algorithms[profile]
-
-    # A pod was popped.
 
     def begin(self, queued: QueuedPod, entity: QueuedEntity) -> Attempt | None:
         """Begin an attempt; None for a pod that needs none, which leaves the queue (upstream: skipPodSchedule)."""
-        if not self.is_eligible(queued.info):
+        if not self._is_eligible(queued.info):
             return None
         algorithm = self._parts.algorithms[queued.info.pod.spec.scheduler_name]
         state = AttemptState(sampled=self._parts.ports.random() < _SAMPLED_SHARE)
@@ -85,12 +78,12 @@ class PodScheduler:
 
     def begin_after_all(self, attempts: Sequence[Attempt]) -> list[Attempt]:
         """The attempts, put off for a while, that still make sense, on pods and cluster as they are by now."""
-        left = [each for each in attempts if self.still_waits(each) and self.is_eligible(each.pod)]
+        left = [each for each in attempts if self.failures.still_waits(each) and self._is_eligible(each.pod)]
         for attempt in left:
             attempt.generation = self._parts.cache.generation
         return left
 
-    def is_eligible(self, pod: PodInfo) -> bool:
+    def _is_eligible(self, pod: PodInfo) -> bool:
         """Whether an attempt makes sense."""
         if pod.terminating:
             self._parts.reports.warn(pod, f"skip schedule deleting pod: {pod.key}")
@@ -101,26 +94,34 @@ class PodScheduler:
 
     def schedule_one(self, attempt: Attempt) -> None:
         """Find a node for the pod and have it bound there, or handle that there is none."""
-        self.scheduling_cycle(attempt)
-        if self.set_aside.takes(attempt, partial(self.work_out, attempt)):
+        cycle = self.scheduling_cycle
+        cycle.run(attempt)
+        if self.set_aside.takes(attempt, partial(cycle.work_out, attempt)):
             return
-        if self.work_out(attempt):
-            self.scheduling_cycle(attempt)
+        if cycle.work_out(attempt):
+            cycle.run(attempt)
         if attempt.status is not None and self._consultations.reopened(attempt):
             return
         commit()
         attempt.tell_followers()
         if attempt.status is not None:
-            self.handle_failure([attempt])
+            self.failures.handle_failure([attempt])
             return
         self._parts.queue.found_node(attempt.pod.uid)
         self._parts.reports.placed(attempt)
-        self.prepare_binding([attempt])
-        self._parts.ports.spawn(self.binding_cycle(attempt))
+        self.binding_cycle.prepare([attempt])
+        self._parts.ports.spawn(self.binding_cycle.run(attempt))
 
-    # The scheduling cycle.
 
-    def scheduling_cycle(self, attempt: Attempt) -> None:
+class SchedulingCycle:
+    """Decides: finds a node for a pod and reserves it there. Its errors are statuses of the attempt."""
+
+    def __init__(self, parts: Parts, being_bound: PodsBeingBound) -> None:
+        self._parts = parts
+        self._being_bound = being_bound
+        self._clock = parts.ports.measured
+
+    def run(self, attempt: Attempt) -> None:
         """Choose a node, reserve it and ask Permit. On failure nothing is reserved and `attempt.status` says why."""
         began = self._clock.now()
         found = self._find_host(attempt)
@@ -201,7 +202,7 @@ class PodScheduler:
 
     def unreserve_and_forget(self, attempt: Attempt) -> None:
         """Undo `assume_and_reserve` of an attempt that has failed: Unreserve in reverse order, then forget the pod."""
-        self._ends_binding(attempt.pod)
+        self._being_bound.end(attempt.pod.uid)
         if attempt.assumed:
             attempt.assumed = False
             attempt.framework.reserving.unreserve(attempt.state, attempt.pod, attempt.node_name)
@@ -211,9 +212,21 @@ class PodScheduler:
             # Assuming ended the pod's nomination, so one that is there now was made by a plugin that heard of the loss.
             attempt.nominated = self._parts.nominator.nominated_node(attempt.pod.uid)
 
-    # The binding cycle.
 
-    def prepare_binding(self, attempts: Sequence[Attempt]) -> None:
+class BindingCycle:
+    """Binds pods that have a node: each in a task of its own, members of a group in one task together."""
+
+    def __init__(
+        self, parts: Parts, scheduling_cycle: SchedulingCycle, failures: FailureHandler, being_bound: PodsBeingBound
+    ) -> None:
+        self._parts = parts
+        self._scheduling_cycle = scheduling_cycle
+        self._failures = failures
+        self._being_bound = being_bound
+        self._clock = parts.ports.measured
+        self._binders = [extender for extender in parts.ports.extenders if extender.is_binder]
+
+    def prepare(self, attempts: Sequence[Attempt]) -> None:
         """Count these, which are to be bound together, before their task has taken its first step.
 
         Others may have the nodes that they were nominated to and do not need.
@@ -222,15 +235,15 @@ class PodScheduler:
             if attempt.leaves_room:
                 self._parts.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
         if not any(attempt.waits for attempt in attempts):
-            self._binding.update(attempt.pod.uid for attempt in attempts)
+            self._being_bound.begin(attempt.pod.uid for attempt in attempts)
 
-    async def binding_cycle(self, attempt: Attempt) -> None:
+    async def run(self, attempt: Attempt) -> None:
         """Bind a pod that has a node, once Permit lets it, or handle that it cannot be bound."""
         with self.counted():
             if await self.wait_on_permit(attempt):
                 await self.bind(attempt)
             else:
-                self.handle_release([attempt])
+                self._failures.handle_release([attempt])
 
     @contextmanager
     def counted(self) -> Iterator[None]:
@@ -256,7 +269,7 @@ class PodScheduler:
         elif (lost := self._lost_node(attempt)) is not None:
             attempt.fail_on_lost_node(lost)
         if attempt.status is not None:
-            self.unreserve_and_forget(attempt)
+            self._scheduling_cycle.unreserve_and_forget(attempt)
         return attempt.status is None
 
     def _pre_flight(self, attempt: Attempt) -> Status | None:
@@ -288,7 +301,7 @@ class PodScheduler:
         """PreBind, Bind and PostBind of a permitted pod."""
         pod, state, node_name, framework = attempt.pod, attempt.state, attempt.node_name, attempt.framework
         self._parts.queue.done(pod.uid)
-        self._binding.add(pod.uid)
+        self._being_bound.begin((pod.uid,))
         try:
             status = await framework.binding.pre_bind(state, pod, node_name)
             if status is None:
@@ -296,11 +309,11 @@ class PodScheduler:
                 if status is not None and status.code is Code.SKIP:
                     status = await framework.binding.bind(state, pod, node_name)
         finally:
-            self._ends_binding(pod)
+            self._being_bound.end(pod.uid)
         if status is not None:
             attempt.fail_to_bind(status)
-            self.unreserve_and_forget(attempt)
-            self.handle_release([attempt])
+            self._scheduling_cycle.unreserve_and_forget(attempt)
+            self._failures.handle_release([attempt])
             return
         self._parts.cache.finish_binding(pod)
         self._parts.reports.bound(pod, node_name)
@@ -315,11 +328,35 @@ class PodScheduler:
         )
         log.log(DECISIONS, "Bound pod", extra={"pairs": {"pod": attempt.pod.key, "node": attempt.node_name}})
 
-    def _ends_binding(self, pod: PodInfo) -> None:
-        self._binding.discard(pod.uid)
-        self._parts.ports.wake()
 
-    # Failure.
+class PodsBeingBound:
+    """UIDs of pods on their way to be bound, without those that Permit holds. `wake` is called as they get fewer."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._uids = set[str]()
+        self._wake = wake
+
+    def __len__(self) -> int:
+        return len(self._uids)
+
+    def begin(self, uids: Iterable[str]) -> None:
+        """These are on their way."""
+        self._uids.update(uids)
+
+    def end(self, uid: str) -> None:
+        """The pod, if it was on its way, is bound or has failed."""
+        self._uids.discard(uid)
+        self._wake()
+
+
+class FailureHandler:
+    """Brings pods whose attempts failed back to the queue, and has it reported (upstream: handleSchedulingFailure)."""
+
+    def __init__(self, parts: Parts, review: Review) -> None:
+        self._parts = parts
+        self._review = review
+        self._clock = parts.ports.measured
+        self._errors = ErrorLog(log, self._clock.now)
 
     def handle_failure(self, attempts: Sequence[Attempt]) -> None:
         """Bring pods that failed for one reason back to the queue, and report why they wait."""

@@ -45,8 +45,8 @@ class Scheduler:
 
     @property
     def binding(self) -> int:
-        """How many pods are on their way to be bound, see `PodScheduler`; the ports' `wake` is called as it falls."""
-        return self._pods.binding
+        """How many pods are on their way to be bound, see `PodsBeingBound`; the ports' `wake` is called as it falls."""
+        return len(self._pods.being_bound)
 
     @property
     def under_way(self) -> bool:

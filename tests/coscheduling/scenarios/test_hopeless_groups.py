@@ -4,7 +4,7 @@ from unittest.mock import patch
 
 import pytest
 
-from muster.framework.scheduler.schedule_one import PodScheduler
+from muster.framework.scheduler.schedule_one import SchedulingCycle
 from tests.builders import make_node
 from tests.coscheduling.objects import make_member, make_members
 from tests.coscheduling.world import World
@@ -15,14 +15,14 @@ class Searches:
 
     def __init__(self) -> None:
         self.count = 0
-        self._search = PodScheduler.schedule_pod
+        self._search = SchedulingCycle.schedule_pod
 
     def __enter__(self) -> "Searches":
-        def counting(cycle: PodScheduler, attempt: object) -> None:
+        def counting(cycle: SchedulingCycle, attempt: object) -> None:
             self.count += 1
             self._search(cycle, attempt)  # type: ignore[arg-type]  # passed on as it came
 
-        self._patch = patch.object(PodScheduler, "schedule_pod", counting)
+        self._patch = patch.object(SchedulingCycle, "schedule_pod", counting)
         self._patch.start()
         return self
 
