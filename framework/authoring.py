@@ -1,8 +1,9 @@
-"""Helpers for plugin authors: one node at a time, one answer a pod signature, and scores brought into 0 to 100.
+"""Helpers for plugin authors: one node at a time, one value for each pod signature, and scores normalized to 0 to 100.
 
-Derive from `PerNodeFilter` and `PerNodeScore` instead of FilterPlugin or ScorePlugin to think one node at a time. They
-are slower than vectors, but where less than the cluster is depended on, a node is asked about only when it has changed.
-After every assume a plugin is asked again about one node, so what follows from the pod alone is for `PerSignature`.
+A plugin that derives from `PerNodeFilter` and `PerNodeScore` instead of FilterPlugin and ScorePlugin sees one node at a
+time. This is slower than vectors. A plugin that depends on less than the cluster is asked about a node only when the
+node has changed, but after every assume that is at least one node: use `PerSignature` for what depends on the pod
+alone.
 """
 
 from __future__ import annotations

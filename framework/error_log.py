@@ -1,6 +1,7 @@
-"""Errors that repeat, such as those of a broken plugin: for each cause a line with its traceback now and then.
+"""A log for errors that repeat, such as those of a broken plugin: now and then a line with a traceback for each cause.
 
-Whoever calls plugins (the queue, the runtime, the scheduler) writes through one. It never raises, and is bounded.
+The queue, the runtime and the scheduler, which call plugins, log through it. It never raises, and its memory is
+bounded.
 """
 
 from __future__ import annotations

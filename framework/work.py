@@ -1,17 +1,17 @@
-"""Work that pauses: a plain function that lets others in at the checkpoints beneath it.
+"""Work that pauses: a plain function that lets other work run at the checkpoints it passes.
 
-There is one event loop, and to decide about a gang of thousands takes long. A `Worker` runs a function on a stack of
-its own (a greenlet). Wherever the function, or a plugin that it calls, passes a `checkpoint` after its slice of time is
-over, it stops there and whoever called `go_on` continues. So nothing between the scheduler and the checkpoint need be a
-generator or a coroutine, and the same function runs in one go where no worker runs it, as in `explain` and in tests.
+There is one event loop, and deciding a gang of thousands takes long. A `Worker` runs a function on a stack of its own
+(a greenlet). When the function, or a plugin that it calls, passes a `checkpoint` after its slice of time is over, it
+stops there and the caller of `go_on` continues. So nothing between the scheduler and the checkpoint has to be a
+generator or a coroutine, and the same function runs without pauses where no worker runs it, as in `explain` and tests.
 
-The scheduler runs decisions by a worker, `SetAside` the long searches of Filter plugins, and `Standstill` tasks of the
+The scheduler runs decisions in a worker, `SetAside` the long searches of Filter plugins, and `Standstill` tasks of the
 engine that change thousands of pods. Guarantees:
 
-1. A function goes on only in `go_on` and `give_up`, on the caller's thread.
-2. A function that is given up ends at its checkpoint as if it had never begun: `finally` and `with` run. Inside of
-   `shielded` it goes on to the end of that first; after `commit` it is carried through instead.
-3. Whatever the function raises comes out of the call that let it go on.
+1. A function runs only within `go_on` and `give_up`, on the caller's thread.
+2. A function that is given up ends at its checkpoint as if it had never begun: `finally` and `with` blocks run. Within
+   `shielded`, it first runs to the end of that block; after `commit`, it runs to its end.
+3. Whatever the function raises is raised by the call that resumed it.
 """
 
 from __future__ import annotations

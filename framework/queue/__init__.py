@@ -1,11 +1,11 @@
-"""The scheduling queue: which pods wait, for what, and which is tried next.
+"""The scheduling queue: which pods wait, what they wait for, and which one is tried next.
 
-What belongs here: activeQ, backoffQ and unschedulablePods, backoff, whom an event helps, and events missed in flight.
-What does not: attempts themselves, the clock, timers and tasks, and any knowledge of a particular plugin.
+What belongs here: activeQ, backoffQ and unschedulablePods, backoff, which events help which pods, and events that pods
+in flight missed. What does not: attempts, the clock, timers and tasks, and any knowledge of a particular plugin.
 
-`transitions` has places and moves as a table, `sub_queues` executes it. Above them, each knowing those before it alone:
-`moves` (an entity moves, with what plugins say of its pods), `batching` (which of many equal pods is tried for all),
-`queued_pods` (a pod changes, or is activated), `scheduling_queue` (the door). Beneath: `entity`, `heaps`,
-`unschedulable_pods`, `in_flight` (what pods in flight have missed), `hints` (whom an event helps) and `policy` (what
-plugins are asked). People read `pending_pods`.
+`transitions` has places and moves as a table, and `sub_queues` executes it. The modules above know only the ones before
+them: `moves` (an entity moves, after plugins were asked about its pods), `batching` (one pod is tried for many equal
+ones), `queued_pods` (a pod changes or is activated), `scheduling_queue` (the interface). Below them: `entity`, `heaps`,
+`unschedulable_pods`, `in_flight` (events that pods in flight missed), `hints` (which events help which entities) and
+`policy` (questions to plugins). `pending_pods` describes waiting pods to users.
 """

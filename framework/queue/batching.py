@@ -1,11 +1,10 @@
-"""Batching: of pods alike that no node could take, one is tried for all.
+"""Batching: of many equal pods that no node can take, one is tried for all (upstream: opportunistic batching).
 
-Alike are pods of one signature, or of one equivalence class where a plugin that looks at labels refused them. What
-refused one would have refused each of them, so a backlog costs as many attempts as it has kinds of pods. An event that
-helps wakes a batch: its first pod is tried when its turn comes, if there is capacity for it by then; the next follows
-only when that one found a node, or ended in any other way than with the same refusal. Capacity that many batches are
-woken for is soon taken, so nothing but the batch itself is touched until then. (kube-scheduler's word for scheduling by
-signature is opportunistic batching.)
+Pods are equal if they share a signature, or, where a plugin that reads labels rejected them, an equivalence class. What
+rejected one of them would have rejected each, so a backlog costs as many attempts as it has kinds of pods. An event
+that may help wakes a batch: when its turn comes, its first pod is tried if capacity is still free. The next pod follows
+only if the first one found a node, or failed in another way. Many batches may be woken for the same capacity, which is
+soon taken; until a batch's turn comes, only the batch itself moves, not its pods.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the queue orders and hands out: an entity is one pod, or all pods of a group that wait together.
+"""The entries of the queue: an entity is one pod, or all pods of a group that wait together.
 
-The queue makes and changes entities while they wait. Whoever popped one reads its pods; the queue changes it no more
-then. The names are kube-scheduler's (QueuedEntityInfo, QueuedPodInfo).
+The queue creates and changes entities while they wait. After `pop` the caller reads the entity's pods, and the queue no
+longer changes it. The names are kube-scheduler's (QueuedEntityInfo, QueuedPodInfo).
 """
 
 from __future__ import annotations

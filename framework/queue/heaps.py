@@ -1,8 +1,8 @@
-"""The heaps of the queue: one from which any item can be taken without searching for it, and backoffQ, made of two.
+"""The heaps of the queue: one that can remove any item without a search, and backoffQ, which consists of two.
 
-activeQ and batches are plain heaps. In backoffQ time is counted in whole-second windows: all entities whose backoff
-ends within a window come out together when it is over, and inside a window they are ordered as in activeQ
-(kube-scheduler's `backoffQOrderingWindowDuration`).
+activeQ and batches are plain heaps. backoffQ counts time in windows of one second: all entities whose backoff ends
+within a window come out together when the window ends, ordered as in activeQ (upstream:
+`backoffQOrderingWindowDuration`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Whom an event helps: the plugins' event registrations as a table, and the strategy that follows from their hints.
+"""Which entities an event helps: the plugins' event registrations as a table, and the strategy that their hints yield.
 
-The queue asks for each entity that may be concerned. The rules are kube-scheduler's (`isPodWorthRequeuing`); nothing
-here changes anything.
+The queue asks for each entity that an event may concern. The rules are kube-scheduler's (`isPodWorthRequeuing`).
+Nothing here has side effects.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Pods in flight, and the events that they may have missed.
 
-The queue records events here while any attempt runs, and reads them back when a pod returns: what would have helped it
-had it been waiting must not be lost. An event is kept until every entity that was popped before it has come to an end
-(kube-scheduler's `inFlightPods` and `inFlightEvents`).
+An event that would have helped a waiting pod must not be lost because the pod is being tried. While any attempt runs,
+the queue records events here, and reads them when a pod returns. An event is kept until every entity that was popped
+before it has returned (upstream: `inFlightPods`, `inFlightEvents`).
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Moves of entities that wait or come back: what holds of each, which pods PreEnqueue gates, and who joins whom.
+"""Moves of entities that wait or return: which condition holds, which pods PreEnqueue gates, which pods join a group.
 
-`SchedulingQueue` and `Batching` say what happened; this asks plugins and has `SubQueues` move what follows, by the
-table. A pod that PreEnqueue gates, or that an error of a plugin keeps out, waits by itself, whatever group it belongs
-to, until plugins are asked again and have nothing against it.
+`SchedulingQueue` and `Batching` report what happened. This module asks plugins, and lets `SubQueues` execute the move
+that the table names. A pod that PreEnqueue gates, or that a plugin's error keeps out, waits alone, even if it belongs
+to a group, until plugins are asked again and admit it.
 
-Hints may have to be asked about every member of a group that an event may help, PreEnqueue and QueueSort about those of
-one that is to become ready, which takes some microseconds each. For a group of thousands that would hold the event
-loop. So a large group waits as unschedulable until the scheduler, which settles before it pops, has had them asked a
-slice at a time.
+An event may require the hints of every member of a group, and a group that becomes ready requires PreEnqueue and
+QueueSort of every member, at some microseconds each. For a group of thousands, this would block the event loop.
+Therefore a large group stays unschedulable until the scheduler, which calls `settle` before it pops, has asked about
+all members in slices.
 """
 
 from __future__ import annotations

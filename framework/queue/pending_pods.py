@@ -1,6 +1,6 @@
-"""Pods in the queue, for people who ask: how long one waits and when it is tried next, and a line for each of them.
+"""Pods in the queue as users see them: how long a pod has waited and when it is retried, and a line for each pod.
 
-`why` and the served pages show `PendingPod`; the process writes a `DumpLine` of each pod to its log on SIGUSR2.
+`why` and the served pages show `PendingPod`; on SIGUSR2 the process logs a `DumpLine` for each pod.
 """
 
 from __future__ import annotations

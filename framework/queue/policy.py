@@ -1,9 +1,9 @@
-"""What the queue asks of others, and what the administrator sets.
+"""What the queue asks of plugins, and what the administrator configures.
 
-`scheduler.profiles` answers for the plugins of all profiles; tests answer for themselves. None of the answers may call
-the queue. One that raises, is an ERROR, or is something else than is asked for, keeps its pod out: `GuardedPolicy`
-makes it an ERROR status that names plugin and point, and the queue keeps the pod in backoffQ and asks again. So no
-error of a plugin loses a pod or stops another.
+`scheduler.profiles` answers for the plugins of all profiles; tests supply their own answers. No answer may call the
+queue. If an answer raises, is an ERROR, or has a wrong type, `GuardedPolicy` turns it into an ERROR status that names
+plugin and point; the queue then keeps the pod in backoffQ and asks again. So no error of a plugin loses a pod or delays
+another one.
 """
 
 from __future__ import annotations

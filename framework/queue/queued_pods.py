@@ -1,7 +1,7 @@
-"""Pods that wait, each for itself: they change, go to another group, are activated, or leave.
+"""Single pods in the queue: a pod changes, joins another group, is activated, or leaves.
 
-`SchedulingQueue` says what happened to a pod; entities move by `Moves` and `Batching`. A pod of a group takes its whole
-entity along where it is made ready.
+`SchedulingQueue` reports what happened to a pod; `Moves` and `Batching` move its entity. When a member of a group
+becomes ready, its whole entity does.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
-"""The scheduling queue: takes in pods that have no node yet, hands out what to try next, and brings back what failed.
+"""The scheduling queue: accepts pods without a node, returns the next entity to try, and takes back what failed.
 
-The event handlers report pods and everything else that happens in the cluster, the scheduler pops entities and returns
-pods that failed, the operator's loop calls `flush` when `next_deadline` has come. All calls come from one
-thread and return at once; the queue waits for nothing and holds no timer. `transitions` has its places and moves as a
-table. Guarantees:
+The event handlers report pods and all other cluster events, the scheduler pops entities and returns failed pods, and
+the operator's loop calls `flush` at `next_deadline`. All calls come from one thread and return at once; the queue never
+waits and holds no timer. `transitions` has its places and moves as a table. Guarantees:
 
-1. From its coming until it is done or deleted a pod is in exactly one place. Nothing is lost, nothing is there twice.
-2. Pods of a group that wait are one entity, whenever each of them came (back). A pod that is not let in is by itself.
-3. PreEnqueue is asked before a pod enters ACTIVE or a BACKOFF, but not on its way from backoff to ACTIVE.
-4. What happens while a pod is in flight and may help it counts when it comes back.
-5. Of pods of one signature that no node could take, one is tried for all; the next when that one found a node.
-6. `on_ready` is called whenever something enters a sub-queue, so that `pop` or `next_deadline` may answer differently.
-7. An error of a plugin delays its pod alone, and is reported.
+1. From its addition until it is done or deleted, a pod is in exactly one place. No pod is lost or duplicated.
+2. All waiting pods of a group are one entity, whenever each of them arrived or returned. A gated pod waits alone.
+3. PreEnqueue is asked before a pod enters ACTIVE or a BACKOFF, but not on the way from backoff to ACTIVE.
+4. An event that occurs while a pod is in flight and may help it counts when the pod returns.
+5. Of equal pods that no node can take, one is tried for all; the next one follows when that one has found a node.
+6. `on_ready` is called whenever an entity enters a sub-queue, because the answers of `pop` and `next_deadline` may
+   change.
+7. An error of a plugin delays only the pod that it concerns, and is reported.
 
-Hints, PreEnqueue and `on_ready` are called from within and must not call the queue.
+Hints, PreEnqueue and `on_ready` are called while the queue changes, and must not call it.
 """
 
 from __future__ import annotations

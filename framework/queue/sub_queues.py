@@ -1,10 +1,12 @@
-"""activeQ, backoffQ and unschedulablePods, with an index by pod and by group: which entity waits where.
+"""activeQ, backoffQ and unschedulablePods, with an index by pod and by group: which entity waits in which place.
 
-`Moves` and `Batching` say what moves an entity and what holds of it; this looks up in the table where it goes, puts it
-there, counts it, and finds what is next. What a plugin's error leaves without a place in the order goes to backoffQ.
+`Moves` and `Batching` name the trigger of a move and the condition that holds. This module finds the target in the
+table, puts the entity there, counts it, and returns what is next. An entity that has no place in the order because of a
+plugin's error goes to backoffQ.
 
-Guarantees: an entity that waits is in the one sub-queue that its place names, its pods are in the index, and plugins
-are counted as holding them back. One that does not wait is in none of these; its place is where it comes from.
+Guarantees: a waiting entity is in exactly the sub-queue that its place names, its pods are in the index, and it is
+counted for the plugins that hold it back. An entity that does not wait is in no sub-queue; its place is the one it came
+from.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Places in the queue and the moves between them: the table that the queue executes.
 
-`SubQueues.move` looks up each move here before it changes anything, so an entity goes nowhere that the table does not
-say; tests walk the table. `TABLE` goes by what moves an entity and where it is; of the conditions listed there one
-holds, and says where it goes:
+`SubQueues.move` looks up each move in the table before it changes anything, so no entity moves in a way that the table
+does not name; tests walk the table. `TABLE` is keyed by the trigger of the move and the current place. Exactly one of
+the conditions listed there holds, and determines the target:
 
     add ──► ACTIVE ──pop──► IN_FLIGHT ──done──► (left)
      │       ▲   ▲              │
@@ -12,13 +12,13 @@ holds, and says where it goes:
      │       │ helped, or       └─ rejected ──► UNSCHEDULABLE
      │       │ waited too long                        │
      │       └────────────────────────────────────────┴─► BACKOFF, if it is not over
-     └─► GATED, or ERROR_BACKOFF when a plugin fails ──let in──► ACTIVE
+     └─► GATED, or ERROR_BACKOFF when a plugin fails ──admitted──► ACTIVE
 
-1. An entity that was popped is not the queue's any more: its pods, whether they are done or not, come back in new ones
-   from IN_FLIGHT. A pod that leaves its entity goes on from the place that it had there.
-2. A pod that joins its group's entity waits where that does.
-3. A large group that is to go to ACTIVE or a BACKOFF is UNSCHEDULABLE until plugins have been asked about its members,
-   and moves on then for the cause that it had (`Moves.settle`).
+1. A popped entity no longer belongs to the queue: its pods, whether they are done or not, return in new entities from
+   IN_FLIGHT. A pod that leaves its entity keeps the place that it had there.
+2. A pod that joins the entity of its group waits in that entity's place.
+3. A large group on its way to ACTIVE or a BACKOFF is UNSCHEDULABLE until plugins have been asked about its members, and
+   then moves on with its original cause (`Moves.settle`).
 """
 
 from __future__ import annotations

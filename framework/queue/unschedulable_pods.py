@@ -1,7 +1,7 @@
-"""unschedulablePods: entities that wait for an event, and pods that a PreEnqueue plugin does not let in.
+"""unschedulablePods: entities that wait for an event, and pods that a PreEnqueue plugin gates.
 
-Both wait for plugins, so both are found by the plugins that they wait for: an event then costs a look at each plugin
-that holds anything back, not at each pod. Pods alike that no node could take wait as a batch.
+Both wait for plugins, and are indexed by these plugins: an event costs a look at each plugin that holds anything back,
+not at each pod. Equal pods that no node can take wait as a batch.
 """
 
 from __future__ import annotations

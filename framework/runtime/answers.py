@@ -1,7 +1,7 @@
-"""What plugins answer, checked: an answer as it counts, or the ERROR that takes its place.
+"""Checks of plugins' answers: an answer is either valid, or replaced by an ERROR.
 
-`PluginCalls`, `GroupCalls` and those that run the extension points ask here. What is let through is made of the types,
-shapes and numbers that the contract names, so nobody behind has to look again.
+`PluginCalls`, `GroupCalls` and the runners of the extension points call it. A valid answer has the types, shapes and
+ranges that the contract names, so no later code has to check again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The state of an attempt: the notes of plugins, and what the engine itself keeps from one extension point to the next.
+"""The state of an attempt: notes of plugins, and data that the engine keeps from one extension point to the next.
 
-The cycles make one for every attempt, and plugins see it as a `CycleState`. The handle takes it back from them.
+The cycles create one for every attempt. Plugins see it as a `CycleState`; the handle converts it back when a plugin
+passes it on.
 """
 
 from __future__ import annotations

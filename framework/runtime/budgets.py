@@ -1,9 +1,9 @@
-"""Budgets: how long a plugin's call may go on from checkpoint to checkpoint for one pod or group before it is ended.
+"""Budgets: how long a plugin's call may take for one pod or group, from checkpoint to checkpoint, before it is ended.
 
-`Watch` asks here. While such a call is under way nothing else is decided and informers wait, so one without an end
-would stop everybody. The budget is far above what honest plugins take on 5,000 nodes, which docs/security.md tells.
-Whoever exceeds it is given a quarter, and a quarter of that, for a while: pods for which that happens again and again
-leave most of the time to others.
+`Watch` reads them. While such a call runs, no other pod is decided and informers wait, so an endless call would block
+everything. The budget is far above what well-behaved plugins need on 5,000 nodes (docs/security.md). A plugin that
+exceeds it gets a quarter of the budget for a while, then a quarter of that, so that pods for which this happens again
+and again leave most of the time to others.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Which plugins have nothing to do for a pod: asked once a signature, so that they cost a plain pod nothing.
+"""Which plugins have nothing to do for a pod, asked once per signature, so that they cost a plain pod nothing.
 
-`Framework` asks here at the points that `Plugin.concerns` names, and leaves these plugins out.
+`Framework` asks at the points that `Plugin.concerns` names, and skips these plugins there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What extenders have been asked about a pod in one attempt, and what they answered; kept in the attempt's state.
+"""What extenders were asked about a pod in one attempt, and what they answered; kept in the attempt's state.
 
-`framework.scheduler.extenders` asks them, the cycles go by what they answered. A decision never waits for an extender:
-the pod is put aside while it is asked, and decided again with the answers.
+`framework.scheduler.extenders` asks them, and the cycles use the answers. A decision never waits for an extender: the
+pod is set aside during the call, and decided again with the answers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Which nodes turn a pod away for those that are nominated to them, remembered from pod to pod, by pod signature.
+"""Which nodes reject a pod because of the pods nominated to them, cached by pod signature.
 
-Where thousands wait for room that is being made, each would be tried together with hundreds of nominated pods.
-`Filtering` asks here first; what is remembered of a node holds while its object, the pods on it and those nominated to
-it in the pod's way are the same. Not to be used where a filter's verdict for one node depends on others.
+If thousands of pods wait for capacity that is being freed, each would be tried together with hundreds of nominated
+pods. `Filtering` asks here first. A cached result about a node is valid while the node's object, the pods on it and the
+nominated pods that count against this pod stay the same. The cache must not be used if a filter's verdict about one
+node depends on others.
 """
 
 from __future__ import annotations

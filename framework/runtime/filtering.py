@@ -1,6 +1,6 @@
-"""Filter: which nodes can run a pod, and the first plugin that turns each of the others away.
+"""Filter: which nodes can run a pod, and which plugin is the first to reject each of the others.
 
-`Framework` runs it for a whole node list, where most verdicts are remembered, and for any set of nodes in a trial.
+`Framework` runs it on all nodes, where most verdicts are cached, and on any set of nodes in a trial.
 """
 
 from __future__ import annotations

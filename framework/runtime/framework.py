@@ -1,8 +1,8 @@
-"""The framework: one profile's plugins, and who runs them at each extension point.
+"""The framework: runs one profile's plugins, point by point, and combines their answers.
 
-kube-scheduler's frameworkImpl, with a part for each `Run…` method or pair of them. The cycles call the parts. Every
-call of a plugin goes through `PluginCalls`: nothing that a plugin does wrong gets past here as anything but an ERROR
-status. Deciding (everything up to Score) changes nothing but what is remembered to answer faster.
+The cycles call its `run_…` methods, which have the names and the behaviour of kube-scheduler's frameworkImpl. Every
+call of a plugin goes through `PluginCalls`, so a plugin's fault becomes an ERROR status and nothing else. Deciding
+(everything up to Score) changes nothing but caches.
 """
 
 from __future__ import annotations

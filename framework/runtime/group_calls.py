@@ -1,7 +1,7 @@
-"""What plugins say of groups: every question that the engine has for a `GroupPlugin`, guarded.
+"""The engine's questions to a `GroupPlugin`, each guarded.
 
-The queue, the group cycle and the nominator ask here. An answer is of the type and in the range that the contract
-names, or Failed is raised with an ERROR that names the plugin and the method.
+The queue, the group cycle and the nominator ask them. An answer has the type and the range that the contract names, or
+Failed is raised with an ERROR that names the plugin and the method.
 """
 
 from __future__ import annotations

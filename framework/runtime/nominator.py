@@ -1,7 +1,7 @@
-"""The nominator: pods that are promised a node while room is made for them there.
+"""The nominator: pods that have a node reserved by nomination while capacity is freed for them there.
 
-The event handlers feed it from `status.nominatedNodeName`, failure handling from what PostFilter found, and a pod that
-is assumed or gone leaves it. Filters read it. kube-scheduler's nominator.
+The event handlers add pods from `status.nominatedNodeName`, failure handling adds what PostFilter found, and a pod that
+is assumed or deleted is removed. Filters read it. It is kube-scheduler's nominator.
 """
 
 from __future__ import annotations

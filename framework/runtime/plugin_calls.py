@@ -1,9 +1,9 @@
-"""Every call of a plugin while pods are scheduled goes through here, to be guarded, timed and reported.
+"""Every call of a plugin during scheduling goes through here, to be guarded, timed and reported.
 
-Whatever a plugin raises, and an answer that means nothing at its point, becomes an ERROR that names the plugin and the
-point in kube-scheduler's words. So a plugin's bug costs the pod its attempt and never the loop. A call that passes
-checkpoints ends at one of them when it has used up its budget. Any other that takes too long cannot be stopped, but it
-is named. See `watch`.
+Whatever a plugin raises, and an answer that is not legal at its point, becomes an ERROR that names the plugin and the
+point in kube-scheduler's words. A plugin's bug therefore costs the pod its attempt and never stops the loop. A call
+that passes checkpoints ends at one of them when it has used up its budget. Any other slow call cannot be stopped, but
+it is named; see `watch`.
 """
 
 from __future__ import annotations

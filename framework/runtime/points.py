@@ -1,7 +1,7 @@
-"""The points at which plugins are called: what each is called in metrics and messages, and what may be answered there.
+"""The points at which plugins are called: their names in metrics and messages, and the answers that are legal there.
 
-`PluginCalls` is given one with every call. The extension points have kube-scheduler's names and words; the others, such
-as those of a `GroupPlugin`, are named after the method.
+`PluginCalls` receives one with every call. The extension points have kube-scheduler's names and words; the others, such
+as those of a `GroupPlugin`, have the name of the method.
 """
 
 from __future__ import annotations

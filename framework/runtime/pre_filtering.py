@@ -1,4 +1,4 @@
-"""PreFilter: what the plugins say of a pod before any node is looked at, joined to one answer.
+"""PreFilter: the plugins' answers about a pod before any node is looked at, merged into one.
 
 `Framework` runs it once for each pod that is decided, and once for each member in the trial of a group.
 """

@@ -1,6 +1,6 @@
-"""Changes to a diagnosis after the Filter plugins have answered: nominated pods and extenders reject nodes too.
+"""Changes of a diagnosis after the Filter plugins have answered: nominated pods and extenders reject nodes too.
 
-The runtime and the algorithm own a `Diagnosis` until PostFilter gets it; nothing else changes one.
+The runtime and the algorithm own a `Diagnosis` until PostFilter receives it; nothing else changes one.
 """
 
 from __future__ import annotations

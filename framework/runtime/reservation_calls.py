@@ -1,7 +1,7 @@
-"""What plugins that reserve capacity report, asked through the guard: how much is reserved, and when pods start.
+"""Reports of plugins that reserve capacity, read through the guard: how much is reserved, and when pods start.
 
-The engine asks, for metrics and in rehearsals. A plugin that breaks is logged by its name and left out. The plugins of
-one name report for all profiles, so one of them is asked.
+The engine asks for metrics and in rehearsals. A plugin that breaks is logged by its name and left out. A plugin reports
+for all profiles that run it, so only one of its instances is asked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the phases of a scheduling cycle come to: PreFilter, Filter and Score of one pod over many nodes."""
+"""The results of PreFilter, Filter and Score for one pod over many nodes."""
 
 from __future__ import annotations
 

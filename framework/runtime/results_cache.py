@@ -1,9 +1,9 @@
-"""Verdicts and scores that are remembered from pod to pod, by pod signature.
+"""Verdicts and scores that are cached across pods, by pod signature.
 
-Filter and Score ask for them instead of asking every plugin about every node. Equal pods share a `PodSignature`, and
-between two of them few rows change, often the one that the first pod was assumed on: so the second costs each plugin a
-question about that row. A plugin takes part by declaring that it depends on less than the cluster. A row is asked about
-only while its node exists.
+Filter and Score read them instead of asking every plugin about every node. Equal pods share a `PodSignature`, and few
+rows change between two equal pods, often only the row on which the first was assumed; so the second pod costs each
+plugin a question about that row. A plugin takes part if it declares that it depends on less than the cluster. Plugins
+are asked only about rows whose node exists.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""The standstill: while a long decision is under way nothing else changes the picture that it is made on.
+"""The standstill: while a long decision is in progress, nothing else changes the snapshot on which it is made.
 
-A gang of thousands is decided in slices, so that probes, the lease and answers of the API have their turn in between.
-kube-scheduler decides on a snapshot; here the cluster itself stands still for as long. The scheduler begins and ends
-it. Whatever else would change nodes, pods, the queue or what plugins keep goes through here: tasks by `pace`, timers by
-`clock`, all other calls by `apply`. It is held up meanwhile, in order, and nothing of it is lost.
+A gang of thousands is decided in slices, so that probes, the lease and answers of the API get their turn in between.
+kube-scheduler decides on a copy; here the cluster state itself stays constant meanwhile. The scheduler begins and ends
+a standstill. Everything else that would change nodes, pods, the queue or the state of plugins goes through this module:
+tasks by `pace`, timers by `clock`, all other calls by `apply`. It is delayed, in order, and nothing is lost.
 
-Tasks share a turn of the event loop, too: when thousands can go on at once, those for which there was no time in this
-turn go on in the next.
+Tasks also share a turn of the event loop: if thousands are runnable at once, those for which there was no time in this
+turn run in the next.
 """
 
 from __future__ import annotations

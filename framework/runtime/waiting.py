@@ -1,8 +1,8 @@
-"""Pods that have a node but are not bound yet: those that Permit holds, and those that PreBind is at work for.
+"""Pods that have a node but are not bound yet: pods that Permit holds, and pods in PreBind.
 
-A pod is held until every plugin that holds it allows it, one rejects it or time is up: the scheduling cycle puts it
-here, plugins allow and reject it through the handle, the binding cycle awaits it. Until it is handed to Bind, it can be
-preempted without a word to the API.
+A pod is held until every plugin that holds it has allowed it, one of them rejects it, or the time is up. The scheduling
+cycle adds the pod, plugins allow and reject it through the handle, and the binding cycle awaits the result. Until Bind
+starts, the pod can be preempted without any request to the API.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The watch over plugins' calls: which one is under way, for how long it has run, and who held everybody up.
+"""The watch over plugins' calls: which call is in progress, how long it has run, and which plugin blocked the loop.
 
-`PluginCalls` notes each call here, the process' watchdog reads `current` from a thread of its own, and a worker whose
-function stops at a checkpoint suspends the call that it stops in: others are at work then, not that plugin. A call that
-stops again and again has a budget (`CallBudgets`); once that is used up it is ended at its next checkpoint.
+`PluginCalls` notes each call here, and the process's watchdog reads `current` from its own thread. A worker whose
+function stops at a checkpoint suspends the current call, because other work runs then, not that plugin. A call that
+stops again and again has a budget (`CallBudgets`); when the budget is used up, the call is ended at its next
+checkpoint.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One pod's attempt: what the scheduling cycle decided, and how a failure is told to people and to the queue."""
+"""One pod's attempt: what the scheduling cycle decided, and how a failure is reported to users and to the queue."""
 
 from __future__ import annotations
 

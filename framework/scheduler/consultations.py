@@ -1,9 +1,9 @@
-"""Consultations: pods that extenders are interested in are put aside while they are asked, and decided then.
+"""Consultations: pods that interest an extender are set aside while extenders are called, and decided afterwards.
 
-The scheduler gives them here before it decides, and takes them back by `next`. Between these two they are in flight:
-other pods are decided and bound, however long an extender takes. What is asked is found out within a step, when no
-trial is under way; what was answered is only written down until the next one. So many are asked about at once; who
-comes on top waits here, in the order of the queue.
+The scheduler adds pods before it decides them, and gets them back from `next`. In between they are in flight: other
+pods are decided and bound, however long an extender takes. The questions are computed within a step, when no trial is
+in progress; answers are only stored until the next step. The number of pods in consultation is limited; further pods
+wait here in the order of the queue.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a decision was made of, node by node, for a log of the highest verbosity: kube-scheduler's lines at -v 10.
+"""The details of a decision, node by node, for a log of the highest verbosity: kube-scheduler's lines at -v 10.
 
-The scheduling cycle calls it. Below that verbosity nothing is put together.
+The scheduling cycle calls it. At a lower verbosity it computes nothing.
 """
 
 from __future__ import annotations

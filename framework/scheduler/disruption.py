@@ -1,6 +1,6 @@
-"""Which running pods need one another, asked of every profile's plugins: a victim may be another profile's.
+"""Which running pods need one another, asked of every profile's plugins: a victim may belong to another profile.
 
-Handles give it to plugins that look for victims.
+Handles pass it to plugins that look for victims.
 """
 
 from __future__ import annotations

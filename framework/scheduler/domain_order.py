@@ -1,7 +1,7 @@
 """In which order domains are tried for a group: capacities in, order out. The search for a domain calls it.
 
-All functions are pure. Room is a bound that is never too small, so a domain that is left out cannot take the group,
-whatever is tried; one that is in the order may still turn out not to.
+All functions are pure. Capacity is an upper bound: a domain that is left out cannot take the group in any case, while a
+domain in the order may still fail.
 """
 
 from __future__ import annotations

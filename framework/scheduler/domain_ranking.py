@@ -1,7 +1,7 @@
-"""Which domain a group gets of those that can take it: the order of trials, when to stop, and who wins.
+"""Which of the domains that can take a group it gets: the order of trials, when to stop, and the choice.
 
-The search for a domain asks. A ranking knows before any trial how good each domain can be at most, so it stops as soon
-as no other can be better.
+The search for a domain calls it. A ranking knows before any trial how good each domain can be at most, so the search
+stops as soon as no other domain can be better.
 """
 
 from __future__ import annotations

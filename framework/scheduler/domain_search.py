@@ -1,8 +1,8 @@
-"""The search for a topology domain that can take a group. The group's cycle asks, and tries members as it is told.
+"""The search for a topology domain that can take a group. The group cycle starts it, and tries members in each domain.
 
-The domains of the narrowest level come first; where none of them can take the group, the next wider level is tried as
-long as narrower ones are no more than preferences. Room is counted before anything is tried, so domains that cannot
-take the group cost next to nothing. Members that have a node already leave only the domain that they are in.
+Domains of the narrowest level come first. If none of them can take the group, the next wider level is tried, as long as
+the narrower levels are only preferred. Capacity is computed before anything is tried, so domains that cannot take the
+group cost next to nothing. If members already have nodes, only their domain is tried.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The engine: all parts of the scheduler put together from a configuration, a set of plugins and the outside's ports.
+"""The engine: all parts of the scheduler, assembled from a configuration, a set of plugins and ports to the outside.
 
 The operator builds one and feeds it; tests and tools build one with ports of their own.
 """

@@ -1,8 +1,8 @@
-"""Event handlers: what the informers saw, put into cache and queue, with the cluster events that follow from it.
+"""Event handlers: they put what the informers report into cache and queue, and derive cluster events from it.
 
-The operator's informers call it in the order of the watch. It knows the latest version of every pod that names one of
-Muster's schedulers, which failure handling consults: a pod may be gone, bound by somebody else or recreated by the time
-its attempt has ended.
+The operator's informers call them in the order of the watch. They keep the latest version of every pod that names one
+of Muster's schedulers for failure handling: at the end of its attempt a pod may have been deleted, bound by another
+client, or created anew.
 """
 
 from __future__ import annotations

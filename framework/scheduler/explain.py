@@ -1,8 +1,8 @@
-"""The whole of a decision, for people and for comparison: every node's rejection and every score.
+"""The whole of a decision, for users and for comparison: every node's rejection and every score.
 
-`muster explain` and the simulator call it. It decides through the same `Algorithm` as the scheduling cycle
-and changes nothing. Extenders are asked before, and their answers given to it; they are asked about all nodes that fit,
-as a scheduler asks them that does not stop at some.
+`muster explain` and the simulator call it. It decides through the same `Algorithm` as the scheduling cycle, and changes
+nothing. The caller asks extenders first, about all feasible nodes, as a scheduler does that scores all of them, and
+passes their answers.
 """
 
 from __future__ import annotations

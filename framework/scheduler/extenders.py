@@ -1,8 +1,8 @@
-"""Asking extenders: filter and prioritize for the nodes that fit, preempt for those to evict, bind for a placed pod.
+"""Calls of extenders: filter and prioritize for feasible nodes, preempt for victims, bind for a placed pod.
 
-`Consultations` asks between decisions, the binding cycle has pods bound; the rules are those of kube-scheduler's
-findNodesThatPassExtenders, prioritizeNodes, callExtenders and extendersBinding. Nothing here looks at the snapshot,
-which may be in the middle of a trial while an answer comes.
+`Consultations` calls filter, prioritize and preempt between decisions, and the binding cycle calls bind. The rules are
+those of kube-scheduler's findNodesThatPassExtenders, prioritizeNodes, callExtenders and extendersBinding. Nothing here
+reads the snapshot, because a trial may be in progress when an answer arrives.
 """
 
 from __future__ import annotations

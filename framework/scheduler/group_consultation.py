@@ -1,8 +1,8 @@
-"""What extenders have to say when room is made for a group: which nodes its members may have, and whom they may evict.
+"""Extenders in preemption for a group: which nodes its members may have, and which pods they may evict.
 
 The group's trial for PodGroupPostFilter asks. Extenders answer between decisions, so the first question ends the
-decision: `Consultations` puts it to them, and the group is decided again with what they said. How often is bounded, and
-a node that was refused once is not asked about again for members alike.
+decision: `Consultations` calls the extenders, and the group is decided again with their answers. The number of rounds
+is bounded, and a node that was refused once is not asked about again for equal members.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What became of the members of a group that was tried: `GroupScheduler` gathers it, then acts on it."""
+"""The outcome of deciding a group, member by member: `GroupScheduler` collects it, then acts on it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""PodGroupPostFilter: what is asked when a group does not fit, and the trial that its plugins work with.
+"""PodGroupPostFilter: which plugins are asked when a group does not fit, and the trial that they work with.
 
-The group's cycle asks it after a trial that was refused for want of room. Whatever the plugins try is undone.
+The group cycle calls it when a trial failed for lack of capacity. Everything that the plugins try is undone.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Before members of a group are tried: how many could find room at all, and in which other orders to try them.
+"""Capacity for a group before any member is tried: how many members fit at most, and in which other orders to try them.
 
-For each signature the plugins that count room (`CapacityPlugin`) say how many such pods every node could take; the sums
-are kept, and only rows that a journal names are asked about again. So it costs next to nothing to know that a group of
-thousands does not fit: the queue asks before it wakes one, the group's cycle before it goes on with a trial. The sums
-are never too small, so what they rule out does not fit; what they let pass may still not fit. Where the order that
-members came in did not do, what is hard to place goes first: what is large, and what was refused before.
+For each signature, the plugins that compute capacity (`CapacityPlugin`) say how many such pods each node can take. The
+sums are kept, and only rows that a journal names are asked about again, so it costs next to nothing to find that a
+group of thousands does not fit. The queue asks before it wakes a group, and the group cycle before it continues a
+trial. The sums are upper bounds: a group that exceeds them does not fit, and a group within them may still not fit. If
+members do not fit in their own order, the ones that are hard to place come first: the large ones, and the ones that
+were refused before.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A group's trial: members are placed one after another on the snapshot under its undo log, and all of it is undone.
 
-The group's cycle asks for it, in each domain where the group has to be in one. Members that differ may fit in one order
-and not in another. Where they do not fit as they came, a few other orders are tried; that finds most of what fits, not
-all. Between two members other work may be done, and the trial may be given up there.
+The group cycle runs it, once in each domain if the group needs one. Members that differ may fit in one order and not in
+another. If they do not fit in their own order, a few other orders are tried; this finds most solutions, not all.
+Between two members other work may run, and the trial may be given up.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Which of the nodes that can run a pod it gets: how many are enough, where a search for them begins, one of equals.
+"""Which of its feasible nodes a pod gets: how many are enough, where the search starts, and which of equals is taken.
 
-`Algorithm` asks here, `Consultations` for the nodes that extenders are told of; a recording keeps what was chosen.
+`Algorithm` calls it, and `Consultations` for the nodes that are sent to extenders. A recording keeps the choices.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The parts of the engine that the cycles of all profiles work with. `build_engine` puts them together, once."""
+"""The parts of the engine that the cycles of all profiles share. `build_engine` assembles them once."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Reports pods that Permit holds for long: an Event and the PodScheduled condition, with what the plugins say.
+"""Reports of pods that Permit holds for long: an Event and the PodScheduled condition, with the plugins' reasons.
 
-Such a pod has its node reserved and is in no part of the queue, so without a report nothing would explain why it does
-not start. The binding cycle enters `reporting` while it waits on Permit. A gang whose members come one after another
-holds each of them for a moment; nothing is reported of a wait that short.
+Such a pod has its node reserved and is in no part of the queue, so nothing else would explain why it does not start.
+The binding cycle enters `reporting` while it waits on Permit. A gang whose members arrive one after another holds each
+of them for a moment; a wait as short as that is not reported.
 """
 
 from __future__ import annotations

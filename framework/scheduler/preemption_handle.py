@@ -1,6 +1,6 @@
-"""The handle of plugins that try what would be if pods came or went: trials, other plugins' Filters, extenders, units.
+"""The handle of plugins that try what happens if pods are removed or added: trials, Filters, extenders, disruptions.
 
-The engine gives it to every `PreemptionPlugin`; all others get a `ProfileHandle`.
+The engine gives it to every `PreemptionPlugin`; all other plugins get a `ProfileHandle`.
 """
 
 from __future__ import annotations

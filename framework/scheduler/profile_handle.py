@@ -1,4 +1,4 @@
-"""What the engine needs of the outside, and the handle that it gives the plugins of a profile.
+"""The ports that the engine needs from the outside, and the handle that it gives the plugins of a profile.
 
 The operator supplies the ports; tests and `muster explain` supply others.
 """

@@ -1,6 +1,6 @@
-"""The profiles: what queue and nominator ask of the plugins of all of them, and of what is known of capacity for pods.
+"""The profiles: questions of the queue and the nominator to the plugins of all profiles, and about capacity.
 
-Implements `queue.policy.QueuePolicy`. The queue itself knows pods and events alone.
+Implements `queue.policy.QueuePolicy`. The queue itself knows only pods and events.
 """
 
 from __future__ import annotations

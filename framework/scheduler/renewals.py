@@ -1,8 +1,8 @@
-"""Renewals: conditions of waiting pods that no longer say why the pods wait, written anew a share at a time.
+"""Renewals: conditions of waiting pods that are out of date, rewritten a share at a time.
 
-`Review` finds out what is to be said. A change of reason may concern thousands of pods at once, and each needs a write
-of its own. The writes are spread over a quarter of a minute, so that Bindings do not compete with a burst of them. What
-is not yet written is replaced by what is found out meanwhile, and left out when the pod is told of it in another way.
+`Review` finds the new reasons. A change of reason may concern thousands of pods at once, and each needs a write. The
+writes are spread over a quarter of a minute, so that Bindings do not compete with a burst. A pending write is replaced
+if a newer reason is found, and dropped if the pod's condition is written in another way.
 """
 
 from __future__ import annotations

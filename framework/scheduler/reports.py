@@ -1,13 +1,13 @@
-"""Reports: what people are told of a pod's fate, as Events and as the PodScheduled condition.
+"""Reports of a pod's fate to users: Events and the PodScheduled condition.
 
-The scheduler calls it once an attempt. What is told follows reasons, not the numbers in their text: it is written at
-once when a pod's reasons change, and otherwise at most every half minute, for one pod of those that are alike (of one
-signature, or of one group), with the latest numbers. Else a full cluster with thousands waiting would do little but
-write. A pod that waits for something outside (PENDING), such as its siblings, is reported only when it still waits a
-moment later: a gang whose pods are created one after another would otherwise be told once for each of them.
+The scheduler calls it once per attempt. Reports follow reasons, not the numbers in their text: a change of reasons is
+written at once. Otherwise a report is written at most every half minute, for one of several equal pods (of one
+signature, or of one group), with the latest numbers; a full cluster with thousands of waiting pods would otherwise do
+little but write. A pod that waits for something outside (PENDING), such as its siblings, is reported only if it still
+waits a moment later: a gang whose pods are created one after another would otherwise be reported once for each of them.
 
-Pods that are not tried keep their condition up to date all the same, see `Review`: it is written anew when the reasons
-have changed, and no Event with it, for an Event tells of an attempt.
+The condition of pods that are not tried stays up to date too, see `Review`: it is rewritten when the reasons change,
+without an Event, because an Event reports an attempt.
 """
 
 from __future__ import annotations

@@ -1,24 +1,23 @@
-"""Review: every ten seconds, whether what was said of waiting pods still holds.
+"""Review: every ten seconds, a check whether the reported reasons of waiting pods still hold.
 
-A pod waits for the events that its rejecting plugins registered for. Others may change why it waits: a full node that
-is tainted helps nobody, so nobody is tried, and conditions would go on to name the missing cpu. Of pods alike one is
-tried for all, so even an attempt would leave the conditions of the others as they are. Therefore, while pods are
-unschedulable, the scheduler decides once more for one of each batch and for each pod by itself, on the cluster as it is
-and without acting on it:
+A pod waits for the events that its rejecting plugins registered for. Other events may change why it waits: a full node
+that is tainted helps no pod, so no pod is tried, and conditions would keep naming the missing cpu. Of equal pods only
+one is tried, so even an attempt would leave the conditions of the others unchanged. Therefore, while pods are
+unschedulable, the scheduler decides once more for one pod of each batch and for each single pod, on the current cluster
+and without acting on the decision:
 
-| what is found | what follows |
+| finding | consequence |
 | --- | --- |
-| the reasons that the pods were told | nothing |
-| other reasons | the pod is tried; of a batch the first, and the others are told, see `Renewals` |
-| other reasons, by plugins that may answer differently for others of the batch | the first of the batch is tried |
-| an error, or, for a batch, room | the same |
+| the reported reasons | none |
+| other reasons | the pod is tried; of a batch, the first pod is, and the others get the new reasons, see `Renewals` |
+| other reasons, by plugins that may answer differently for others of the batch | the first pod of the batch is tried |
+| an error, or, for a batch, capacity | the same |
 
-The message of a group depends on all its members, and to try thousands takes long. So one member of each signature is
-looked at by itself, and the group is tried, after its backoff, when the kinds of reasons found differ from those at its
-refusal.
+The message of a group depends on all its members, and trying thousands takes long. So one member of each signature is
+checked alone, and the group is tried, after its backoff, if the kinds of reasons differ from those of its refusal.
 
-Nothing is decided anew while nothing has changed. Looks take a tenth of the time at most: where more kinds of pods wait
-than that allows for, a round of looks takes longer than ten seconds.
+While nothing has changed, nothing is decided again. Checks take at most a tenth of the time: if more kinds of pods wait
+than that allows, a round takes longer than ten seconds.
 """
 
 from __future__ import annotations

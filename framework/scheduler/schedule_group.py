@@ -1,12 +1,12 @@
-"""How a group is scheduled: what it still lacks is placed as a transaction, or nothing is reserved.
+"""How a group is scheduled: the members that it lacks are placed in one transaction, or nothing is reserved.
 
-All members are tried on the snapshot under its undo log, each with the members before it on their nodes and reserved
-there. Only when as many fit as the group lacks are they assumed and reserved for real, then permitted, still within the
-same step; so two groups can never hold half each of what one of them needs. Members beyond the quorum are placed along
-with it; those that did not fit are then tried each on its own, as pods of no group are, preemption included. Then the
-members are bound together: when the quorum is lost meanwhile, none is.
+All members are tried on the snapshot under its undo log, each with the previous members on their nodes and reserved
+there. Only if as many fit as the group lacks are they assumed and reserved for real, and then permitted, in the same
+step; so two groups can never each hold half of what one of them needs. Members beyond the quorum are placed along with
+it. Those that did not fit are then tried one by one, like pods without a group, including preemption. Finally the
+members are bound together; if the quorum is lost before that, none is bound.
 
-Whatever takes time for each member passes a checkpoint, at which the scheduler lets other work in.
+Work that grows with the number of members passes checkpoints, where the scheduler lets other work run.
 """
 
 from __future__ import annotations

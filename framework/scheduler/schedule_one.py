@@ -5,13 +5,13 @@
                  └── PostFilter ◄── no node ──┘        └──────────┴── unreserve, forget ──┐        │
                           └──────────────► failure: back to the queue, reported ◄─────────┴────────┘
 
-`Scheduler` pops and calls `schedule_one`; `schedule_group` takes members of a group the same way, one step at a time.
+`Scheduler` pops a pod and calls `schedule_one`; `schedule_group` takes members of a group through the same steps.
 Guarantees:
 
-1. The scheduling cycle is free of I/O, and nothing else changes the cluster's picture while it is under way.
-2. A pod whose attempt fails has nothing reserved, and is back in the queue unless it is gone, bound or another one.
-3. The binding cycle never holds up the next decision. Before it binds it looks at the node again: other schedulers may
-   have used the capacity meanwhile.
+1. The scheduling cycle does no I/O, and nothing else changes the snapshot while it runs.
+2. A pod whose attempt fails has nothing reserved, and is back in the queue unless it was deleted, bound or recreated.
+3. The binding cycle never delays the next decision. Before it binds, it checks the node again, because another
+   scheduler may have used the capacity meanwhile.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a tree of groups comes to: who of its members is placed, and what each of its groups and pods is told.
+"""The decision on a tree of groups: which members are placed, and which reason each of its groups and pods gets.
 
-The group's cycle asks, and does to the cluster what comes out: reserves, permits and binds those that are to be placed
-as one. A part that does not fit waits on while the others start, as long as the groups that it belongs to have enough
-without it; where they have not, nobody starts, and every part is told what the highest of them lacks.
+The group cycle calls it and carries the decision out: it reserves, permits and binds the members that are placed
+together. A part that does not fit keeps waiting while the others start, as long as the groups above it have enough
+parts without it. Otherwise no part starts, and every part gets the reason of the highest group that has too few.
 """
 
 from __future__ import annotations

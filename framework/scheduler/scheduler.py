@@ -1,8 +1,8 @@
-"""The scheduler: takes entities off the queue and has their pods scheduled, one by one or as a group.
+"""The scheduler: pops entities from the queue and has their pods scheduled, one by one or as a group.
 
-The operator's loop calls `step` as long as it returns True and lets other work in between. A group is decided in as
-many slices as it takes (`work`), and the picture stands still meanwhile (`runtime.standstill`). Binding runs in tasks
-of its own, so a decision never waits for the API.
+The operator's loop calls `step` as long as it returns True, and lets other work run in between. A group is decided in
+as many slices as it takes (`work`), and the snapshot does not change meanwhile (`runtime.standstill`). Binding runs in
+tasks of its own, so a decision never waits for the API.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Set aside: pods with long work left are put aside while it is done in turn with other decisions, and decided then.
+"""Pods set aside: their long work runs in turn with other decisions, and they are decided when it is done.
 
-The scheduler gives them here when a Filter plugin could not answer in one go, see `contract.LongWork`, and takes them
-back by `next`. Between these two they are in flight. Those that wait take turns, so that whoever has little to do does
-not wait for who has much. A pod is put aside once in an attempt: what changes meanwhile may leave work again, which is
-done within its decision, while the picture stands still. So an attempt ends, however fast the cluster changes.
+The scheduler adds a pod when a Filter plugin could not answer at once (see `contract.LongWork`), and gets it back from
+`next`. In between the pod is in flight. Pods that are set aside take turns, so that a pod with little work does not
+wait for one with much. A pod is set aside once per attempt: if changes in the meantime leave work again, it is done
+within the pod's decision, while the snapshot does not change. So an attempt ends, however fast the cluster changes.
 """
 
 from __future__ import annotations

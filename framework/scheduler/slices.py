@@ -1,6 +1,6 @@
-"""Slices: members of a group, so many at a time, each of whose slices is in one part of the group's domain.
+"""Slices: how members of a group are divided into slices of a fixed size, each within one part of the group's domain.
 
-Pure. The search for a domain asks which part each member is to be tried in.
+Pure. The search for a domain asks in which part each member is tried.
 """
 
 from __future__ import annotations

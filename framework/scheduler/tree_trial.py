@@ -1,9 +1,9 @@
-"""A tree of groups on trial: part after part is placed on the snapshot under its undo log, and all of it is undone.
+"""The trial of a tree of groups: its parts are placed one after another under the undo log, and all of it is undone.
 
-The cycle of trees asks for it. A part is tried with the parts before it on their nodes, within the domain of the group
-that it belongs to, and where it has to be in a domain of its own, in one after another of those. What did not fit is
-off the nodes again when the next part comes. The rules are those of kube-scheduler's recursive algorithm for composite
-pod groups.
+The tree's cycle runs it. A part is tried with the previous parts on their nodes, within the domain of the group above
+it; if the part needs a domain of its own, in one domain after another. Members of a part that did not fit are off the
+nodes again before the next part is tried. The rules are those of kube-scheduler's recursive algorithm for composite pod
+groups.
 """
 
 from __future__ import annotations
