@@ -199,7 +199,7 @@ class VirtualScheduler:
 
     def places(self) -> Counter[str]:
         """How many pods wait in which part of the queue."""
-        return Counter(line.place for line in self.engine.queue.dump())
+        return Counter(line.place for line in self.engine.queue.contents.dump())
 
     def check(self) -> None:
         """What the scheduler believes is what the API has; to be asked when all is settled."""

@@ -26,15 +26,16 @@ from ..contract.handle import Clock
 from ..contract.plugin import QueuedPod
 from ..contract.status import Status
 from ..error_log import ErrorLog
-from ..metrics import EntityType, SchedulerMetrics
+from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..work import checkpoint
 from .batching import Batching
+from .contents import QueueContents
 from .entity import QueuedEntity, QueuedPodInfo, Rejection
 from .hints import QueueingHints, QueueingStrategy
 from .in_flight import InFlightPods, ObjectEvent
 from .moves import Moves
-from .pending_pods import DumpLine, PendingPod, dump_lines, pending_pod
+from .pending_pods import PendingPod, pending_pod
 from .policy import GuardedPolicy, QueuePolicy, QueueSettings
 from .queued_pods import QueuedPods
 from .sub_queues import SubQueues
@@ -50,7 +51,7 @@ from .transitions import (
     Cause,
     Place,
 )
-from .unschedulable_pods import Batch, Waiting
+from .unschedulable_pods import Batch
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +62,11 @@ _MOST_REORDERED = 2_000
 
 
 class SchedulingQueue:
-    """The queue of all profiles."""
+    """The queue of all profiles.
+
+    Attributes:
+        contents: the pods that are in it.
+    """
 
     def __init__(
         self,
@@ -85,13 +90,14 @@ class SchedulingQueue:
         self._batching = batching = Batching(moves, sub_queues, policy, hints, now)
         self._pods = QueuedPods(sub_queues, moves, batching, guarded)
         self._in_flight = InFlightPods(hints.of_interest)
+        self.contents = QueueContents(sub_queues, self._in_flight)
         self._next_sweep = now()
 
     # Pods come, change and go.
 
     def add(self, info: PodInfo) -> None:
         """A pod that is to be scheduled was seen. One that is here already is updated."""
-        known = self.get(info.uid)
+        known = self.contents.get(info.uid)
         if known is not None:
             self.update(known.info, info)
             return
@@ -337,61 +343,20 @@ class SchedulingQueue:
             entity.timestamp = now
         self._pods.move_each([uid for each in gated for uid in each.pods], TIMEOUT)
 
-    # What is there.
-
-    def unschedulable(self) -> Waiting:
-        """All that waits for an event. Its parts are the queue's own: to be read, and given to `try_again`."""
-        return self._sub_queues.unschedulable_pods.since_before(float("inf"), Place.UNSCHEDULABLE)
+    # What is asked of those that wait.
 
     def holds_for_all(self, batch: Batch, rejectors: frozenset[str]) -> bool:
         """Whether a refusal of one of the batch by these plugins would be that of each of them."""
         return self._batching.holds_for_all(batch, rejectors)
 
-    def get(self, uid: str) -> QueuedPod | None:
-        """The pod, waiting or in flight."""
-        return self._in_flight.get(uid) or self._sub_queues.get(uid)
-
-    def place_of(self, uid: str) -> Place | None:
-        """Where the pod is; None when it is nowhere."""
-        if self._in_flight.get(uid) is not None:
-            return Place.IN_FLIGHT
-        entity = self._sub_queues.entity_of.get(uid)
-        return None if entity is None else entity.place
-
-    def is_unschedulable(self, uid: str) -> bool:
-        """Whether the pod waits for an event."""
-        return self.place_of(uid) is Place.UNSCHEDULABLE
-
     def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...] | Status:
         """The place that the pod has among those that are tried: smaller goes first. An ERROR when it has none."""
         return self._policy.sort_key((pod,))
-
-    def was_never_let_in(self, uid: str) -> bool:
-        """Whether PreEnqueue plugins have kept the pod out ever since it came."""
-        entity = self._sub_queues.entity_of.get(uid)
-        return entity is not None and entity.place is Place.GATED and entity.pods[uid].attempts == 0
 
     def pending_pod(self, uid: str) -> PendingPod | None:
         """How the pod waits; None when it does not."""
         entities, limit = self._sub_queues.entity_of, self._settings.unschedulable_seconds
         return pending_pod(uid, entities, now=self._now(), sweep=self._next_sweep, limit=limit)
-
-    @property
-    def has_ready(self) -> bool:
-        """Whether any pod is ready to be tried."""
-        return bool(self._sub_queues.active_q)
-
-    def counts(self) -> dict[str, int]:
-        """Pods by where they wait: active, backoff, unschedulable, gated."""
-        return self._sub_queues.count_pods()
-
-    def entity_counts(self) -> dict[tuple[str, EntityType], int]:
-        """Entities by where they wait and by what they are. A gated pod is one of its own."""
-        return self._sub_queues.count_entities()
-
-    def dump(self) -> list[DumpLine]:
-        """A line for every pod, sorted by place and entity."""
-        return dump_lines((*self._sub_queues, *self._in_flight))
 
 
 def _handed_out(queued: QueuedPod) -> QueuedPodInfo:

@@ -143,7 +143,7 @@ def build_engine(
     algorithms = {
         name: Algorithm(framework, snapshot, nominator, extended=extended) for name, framework in frameworks.items()
     }
-    renewals = Renewals(reports, known.get, queue.is_unschedulable, clock)
+    renewals = Renewals(reports, known.get, queue.contents.is_unschedulable, clock)
     review = Review(algorithms, queue, nominator, reports, renewals, ports)
     domains = DomainSearch(snapshot, room, cache.node_of, ports.choose, measured, metrics)
     parts = Parts(algorithms, cache, queue, nominator, reports, ports, watch, known)

@@ -166,7 +166,7 @@ class Review:
 
     def _begin_round(self) -> None:
         self._round_began = self._ports.clock.now()
-        batches, entities = self._queue.unschedulable()
+        batches, entities = self._queue.contents.unschedulable()
         self._left.extend((*batches, *entities))
         self._verdicts_before, self._verdicts = self._verdicts, {}
         waiting = {entity.group for entity in entities}

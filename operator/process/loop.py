@@ -68,7 +68,7 @@ class SchedulingLoop:
         if self._turned is None:
             return None
         scheduler, since = self._engine.scheduler, self._clock.now() - self._progressed
-        ready = self._engine.queue.counts()["active"] if since >= _IDLE_AFTER_SECONDS else 0
+        ready = self._engine.queue.contents.counts()["active"] if since >= _IDLE_AFTER_SECONDS else 0
         if not ready:
             return None
         if not scheduler.under_way:
@@ -122,7 +122,7 @@ class SchedulingLoop:
         """Note whether anything was decided or bound since the last turn, or there was nothing to decide."""
         scheduler = self._engine.scheduler
         progress = scheduler.decided, scheduler.binding
-        if progress != self._progress or not (self._engine.queue.has_ready and self._may_schedule()):
+        if progress != self._progress or not (self._engine.queue.contents.has_ready and self._may_schedule()):
             self._progress, self._progressed = progress, self._clock.now()
 
     async def _rest(self) -> None:

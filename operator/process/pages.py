@@ -104,8 +104,8 @@ def pages(
         return {"nodes": cache.node_count, "pods": cache.pod_count, "assumed_pods": cache.assumed_count}
 
     state = State(
-        pending_pods=lambda: {**_NO_PODS, **queue.counts()},
-        queued_entities=queue.entity_counts,
+        pending_pods=lambda: {**_NO_PODS, **queue.contents.counts()},
+        queued_entities=queue.contents.entity_counts,
         cache_size=cache_size,
         held_at_permit=lambda: len(process.engine.waiting),
         waiting_groups=waiting_groups,

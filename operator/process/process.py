@@ -158,7 +158,7 @@ class Process:
         self.engine.standstill.apply(self._dump)
 
     def _dump(self) -> None:
-        for line in (*self.engine.cache.dump(), *self.engine.queue.dump()):
+        for line in (*self.engine.cache.dump(), *self.engine.queue.contents.dump()):
             log.info("%s", line)
         faults = differences(self.engine.cache)
         for fault in faults:

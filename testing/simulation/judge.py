@@ -89,7 +89,7 @@ class Judge:
             if replica.process is None or replica.process.engine.standstill.under_way:
                 continue
             engine = replica.process.engine
-            lines = engine.queue.dump()
+            lines = engine.queue.contents.dump()
             queued = Counter(line.uid for line in lines)
             self._blame(replica, [f"pod {uid} is queued twice" for uid, times in queued.items() if times > 1])
             waiting = [line for line in lines if line.place != Place.IN_FLIGHT.label]

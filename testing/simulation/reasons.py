@@ -63,7 +63,7 @@ class Reasons:
     def _named(self, pod: Object, node: str) -> Status | None:
         """Why the pod is not on this node, if anybody can tell."""
         engine = self._process.engine
-        queued = engine.queue.get(pod["metadata"]["uid"])
+        queued = engine.queue.contents.get(pod["metadata"]["uid"])
         if queued is None:
             return None
         found = explain(engine.algorithms[queued.info.pod.spec.scheduler_name], queued.info)

@@ -50,7 +50,7 @@ class Rest:
         if engine.cache.assumed_count or len(engine.waiting):
             yield f"{engine.cache.assumed_count} pods are assumed and {len(engine.waiting)} held by Permit"
         wait = sorted(pod["metadata"]["uid"] for pod in waiting(self._server))
-        queued = sorted(line.uid for line in engine.queue.dump())
+        queued = sorted(line.uid for line in engine.queue.contents.dump())
         if wait != queued:
             yield f"the queue has {queued}, and the pods {wait} wait"
         missing = self._process.watches.missing()
@@ -76,8 +76,8 @@ class Rest:
     def _of_questions(self) -> Iterator[str]:
         """Whoever asks why a pod waits changes nothing, and is not told that it would fit."""
         engine = self._process.engine
-        for line in engine.queue.dump():
-            queued = engine.queue.get(line.uid)
+        for line in engine.queue.contents.dump():
+            queued = engine.queue.contents.get(line.uid)
             if queued is None or line.entity.startswith("group/"):
                 continue
             before = picture(engine)
@@ -89,7 +89,7 @@ class Rest:
 
     def _place(self, pod: Object) -> str:
         uid = pod["metadata"]["uid"]
-        return next((line.place for line in self._process.engine.queue.dump() if line.uid == uid), "no place")
+        return next((line.place for line in self._process.engine.queue.contents.dump() if line.uid == uid), "no place")
 
 
 def is_no_victim(of: int, pod: Object) -> bool:
@@ -101,7 +101,7 @@ def leftovers(process: Process) -> Iterator[str]:
     """What a process still holds of pods and groups when there are none."""
     engine = process.engine
     held = {
-        "pods are queued": len(list(engine.queue.dump())),
+        "pods are queued": len(list(engine.queue.contents.dump())),
         "pods are counted": engine.cache.pod_count,
         "pods are promised a node": len(engine.nominator),
         "pods are held by Permit": len(engine.waiting),

@@ -36,7 +36,7 @@ def picture(engine: Engine) -> tuple[object, ...]:
         else (),
         nodes,
         dict(snapshot.priorities),
-        engine.queue.dump(),
+        engine.queue.contents.dump(),
         len(nominator),
         cache.generation,
         cache.assumed_count,

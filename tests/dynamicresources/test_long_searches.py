@@ -130,7 +130,7 @@ def test_what_goes_in_the_middle_of_a_search_loses_nothing(monkeypatch: pytest.M
     assert "easy" in placed(world.engine)
     assert placed(world.engine).get("hard") == ("n2" if what == "what lacked comes" else None)
     assert not world.engine.scheduler.has_long_work
-    waiting = sum(world.engine.queue.counts().values())
+    waiting = sum(world.engine.queue.contents.counts().values())
     assert waiting == bool(message)
 
 
@@ -223,7 +223,7 @@ def test_a_search_that_takes_too_long_is_given_up_in_the_words_of_kube_scheduler
 
     text = f"node {node}: timed out trying to allocate devices"
     assert world.message("hard") == f'running "DynamicResources" filter plugin: {text}'
-    assert world.engine.queue.counts()["backoff"] == 1
+    assert world.engine.queue.contents.counts()["backoff"] == 1
     assert max(world.steps) <= MOST_STEPS
     assert len(world.steps) < 3 / seconds + 10  # seconds of searching, as counted here
 
@@ -237,7 +237,7 @@ def test_members_of_a_gang_are_searched_for_in_steps_too(monkeypatch: pytest.Mon
     world.settle()
 
     assert not placed(world.engine)
-    assert world.engine.queue.counts()["unschedulable"] == 3
+    assert world.engine.queue.contents.counts()["unschedulable"] == 3
     assert max(world.steps) <= MOST_STEPS
     assert sum(world.steps) > 10 * MOST_STEPS
 

@@ -127,7 +127,7 @@ def _everyone_is_somewhere(world: World) -> None:
     for key in world.api.pods:
         seen: PodInfo | None = engine.known.get(key)
         if seen is not None and not seen.node_name and not seen.terminating:
-            assert engine.queue.place_of(seen.uid) is not None or engine.cache.is_assumed(seen.uid), key
+            assert engine.queue.contents.place_of(seen.uid) is not None or engine.cache.is_assumed(seen.uid), key
     counted = Counter(info.uid for info, _ in engine.cache.placements())
     assert not [uid for uid, times in counted.items() if times > 1]
 

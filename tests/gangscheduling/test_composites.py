@@ -114,7 +114,9 @@ async def test_what_is_missing_is_named_and_all_start_when_it_comes(late: str, l
     await world.settle()
     assert (world.started("left", "right"), world.groups.lack(left)) == ([0, 0], lack)
     assert world.places()["gated"] == {"composite": 4, "group": 2, "pods": 3}[late]
-    queued = next(world.engine.queue.get(line.uid) for line in world.engine.queue.dump() if "left" in line.pod)
+    queued = next(
+        world.engine.queue.contents.get(line.uid) for line in world.engine.queue.contents.dump() if "left" in line.pod
+    )
     assert queued is not None
     rejected = explain(world.engine.algorithms["muster"], queued.info).prefilter
     assert rejected is not None

@@ -147,9 +147,11 @@ class Player(EvictingWorld):
 
         def act() -> None:
             assert self.engine.scheduler.under_way
-            known = self.engine.queue.counts()
+            known = self.engine.queue.contents.counts()
             self.add(*(_pod(name, settings) for name in names))
-            assert self.engine.queue.counts() == known  # who comes in the middle of a decision is no part of it
+            assert (
+                self.engine.queue.contents.counts() == known
+            )  # who comes in the middle of a decision is no part of it
             self._injected += names
 
         injector.watched, injector.act = settings["at"], act

@@ -9,7 +9,7 @@ FIRST, SECOND = "default/first", "default/second"
 
 def waiting(stage: EvictingStage, key: str) -> PodInfo:
     """The pod as the queue has it."""
-    queued = stage.engine.queue.get(stage.uid(key))
+    queued = stage.engine.queue.contents.get(stage.uid(key))
     assert queued is not None
     return queued.info
 

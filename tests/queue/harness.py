@@ -212,7 +212,7 @@ class Harness:
 
     def place(self, info: PodInfo) -> Place | None:
         """Where the pod is."""
-        return self.queue.place_of(info.uid)
+        return self.queue.contents.place_of(info.uid)
 
     def open(self, plugin: str) -> None:
         """Its PreEnqueue lets everything in from now on."""

@@ -138,7 +138,7 @@ def test_the_whole_window_comes_out_at_once() -> None:
     harness.wait(ERROR, "a", "b", "c")
     harness.at(2.0)
 
-    assert harness.queue.counts()["active"] == 3
+    assert harness.queue.contents.counts()["active"] == 3
     assert harness.metrics.pods["active", "BackoffComplete"] == 3
 
 

@@ -42,8 +42,8 @@ def test_when_the_first_is_refused_again_the_others_stay_and_it_keeps_its_place(
         harness.fail(entity, no_node("Fit"))
         assert harness.queue.pop() is None
 
-    assert harness.queue.counts()["unschedulable"] == 3
-    assert {line.place for line in harness.queue.dump()} == {"unschedulable"}
+    assert harness.queue.contents.counts()["unschedulable"] == 3
+    assert {line.place for line in harness.queue.contents.dump()} == {"unschedulable"}
 
 
 def test_one_that_backs_off_keeps_no_other_from_being_tried() -> None:
@@ -94,7 +94,7 @@ def test_one_whose_room_is_taken_by_now_waits_on_untried_until_the_next_event_or
     harness.has_room = False
     harness.queue.move_all(NODE_ADD, None, None)
     assert harness.queue.pop() is None
-    assert harness.queue.counts()["unschedulable"] == 2
+    assert harness.queue.contents.counts()["unschedulable"] == 2
     assert harness.metrics.held["Fit"] == 2
 
     harness.at(300.0)
@@ -237,7 +237,7 @@ def test_pods_that_go_are_missed_by_nobody() -> None:
     for name in ("b", "a", "c"):
         harness.queue.delete(pod(name))
 
-    assert sum(harness.queue.counts().values()) == 0
+    assert sum(harness.queue.contents.counts().values()) == 0
     assert harness.metrics.held == {"Fit": 0}
     assert harness.queue.next_deadline() is None
 

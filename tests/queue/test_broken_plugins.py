@@ -126,7 +126,7 @@ def test_a_pod_at_a_broken_gate_comes_back_after_backoff_and_delays_nobody(
 
     assert harness.place(bad) is Place.ERROR_BACKOFF
     assert harness.told == [("bad", message)]
-    assert harness.queue.counts()["backoff"] == 1
+    assert harness.queue.contents.counts()["backoff"] == 1
     assert harness.metrics.pods["backoff", "UnscheduledPodAdd"] == 1
     assert harness.drain() == [["good"]]
 

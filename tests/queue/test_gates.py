@@ -97,7 +97,7 @@ def test_a_change_that_does_not_let_it_in_is_kept() -> None:
     newer = pod(make_pod("a").labels(ready="no"))
     harness.queue.update(info, newer)
 
-    queued = harness.queue.get(info.uid)
+    queued = harness.queue.contents.get(info.uid)
     assert harness.place(info) is Place.GATED
     assert queued is not None
     assert queued.info is newer
@@ -172,7 +172,7 @@ def test_a_gated_pod_can_be_deleted() -> None:
     harness.queue.delete(info)
 
     assert harness.place(info) is None
-    assert harness.queue.counts()["gated"] == 0
+    assert harness.queue.contents.counts()["gated"] == 0
     assert harness.metrics.held == {"Gate": 0}
 
 

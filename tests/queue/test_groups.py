@@ -57,10 +57,10 @@ def test_a_sibling_ends_the_backoff_of_a_group_whose_plugin_is_pending() -> None
     entry = harness.pop()
     harness.queue.move_all(NODE_ADD, None, None)
     harness.fail(entry, Rejection(frozenset({"Fit"}), frozenset({"Gang"})))
-    assert harness.queue.place_of("pod-default-g1") is Place.BACKOFF
+    assert harness.queue.contents.place_of("pod-default-g1") is Place.BACKOFF
     harness.add("g2", group="g")
 
-    assert harness.queue.place_of("pod-default-g1") is Place.ACTIVE
+    assert harness.queue.contents.place_of("pod-default-g1") is Place.ACTIVE
 
 
 def test_a_sibling_joins_a_group_whose_plugins_do_not_care_without_waking_it() -> None:
@@ -122,7 +122,7 @@ def test_a_group_whose_members_are_all_gated_is_gone_until_one_is_let_in() -> No
     harness.closed["Gate"] = {"g1", "g2"}
     harness.queue.move_all(NODE_ADD, None, None)
     assert {harness.place(info) for info in infos} == {Place.GATED}
-    assert harness.queue.entity_counts()["backoff", "podgroup"] == 0
+    assert harness.queue.contents.entity_counts()["backoff", "podgroup"] == 0
 
     harness.open("Gate")
     harness.clock.time += 5
@@ -153,10 +153,10 @@ def test_a_group_goes_when_its_last_pod_is_deleted() -> None:
     harness = Harness()
     first, second = harness.wait(rejected_by("P"), "g1", "g2", group="g")
     harness.queue.delete(first)
-    assert harness.queue.entity_counts()["unschedulable", "podgroup"] == 1
+    assert harness.queue.contents.entity_counts()["unschedulable", "podgroup"] == 1
     harness.queue.delete(second)
 
-    assert harness.queue.entity_counts()["unschedulable", "podgroup"] == 0
+    assert harness.queue.contents.entity_counts()["unschedulable", "podgroup"] == 0
     harness.add("g3", group="g")
     assert harness.pop().unschedulable_count == 0
 

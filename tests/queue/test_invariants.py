@@ -204,23 +204,23 @@ class QueueMachine(RuleBasedStateMachine):
 
     @invariant()
     def every_pod_is_in_the_place_the_model_has_it(self) -> None:
-        places = {info.uid: self.queue.place_of(info.uid) for info in self.known.values()}
+        places = {info.uid: self.queue.contents.place_of(info.uid) for info in self.known.values()}
         assert {uid: PLACES[place] for uid, place in places.items() if place} == self.model.places()
-        assert {line.uid for line in self.queue.dump()} == set(self.model.places())
+        assert {line.uid for line in self.queue.contents.dump()} == set(self.model.places())
 
     @invariant()
     def every_pod_is_there_in_its_latest_version(self) -> None:
         for uid, info in self.known.items():
-            queued = self.queue.get(uid)
+            queued = self.queue.contents.get(uid)
             assert queued is not None
-            if self.queue.place_of(uid) is not Place.IN_FLIGHT:
+            if self.queue.contents.place_of(uid) is not Place.IN_FLIGHT:
                 assert queued.info is info
 
     @invariant()
     def counts_agree(self) -> None:
         places = list(self.model.places().values())
-        entities = self.queue.entity_counts()
-        assert self.queue.counts() == {
+        entities = self.queue.contents.entity_counts()
+        assert self.queue.contents.counts() == {
             "active": places.count("active"),
             "backoff": places.count("backoff") + places.count("error"),
             "unschedulable": places.count("unschedulable"),

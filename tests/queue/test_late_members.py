@@ -12,7 +12,7 @@ def test_members_that_fail_one_after_another_come_back_as_one_entry() -> None:
         harness.queue.requeue([member], ERROR)
         harness.clock.time += 0.2
 
-    assert harness.queue.entity_counts()["backoff", "podgroup"] == 1
+    assert harness.queue.contents.entity_counts()["backoff", "podgroup"] == 1
     harness.at(5)
     entry = harness.pop()
     assert len(entry.pods) == 3

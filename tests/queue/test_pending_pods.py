@@ -22,7 +22,7 @@ async def test_a_pod_that_no_node_can_run_tells_whose_event_it_waits_for_and_unt
     until = cluster.clock.now() + pending.next_try_seconds
     await cluster.run(pending.next_try_seconds + 31)  # the next sweep
     assert cluster.engine.queue.pending_pod(_uid(cluster, "huge")) is not None
-    [again] = [cluster.engine.queue.get(_uid(cluster, "huge"))]
+    [again] = [cluster.engine.queue.contents.get(_uid(cluster, "huge"))]
     assert again is not None
     assert (again.attempts, cluster.clock.now() >= until) == (2, True)
 

@@ -22,11 +22,11 @@ def busy() -> Harness:
 
 
 def test_counts_are_pods_by_part() -> None:
-    assert busy().queue.counts() == {"active": 3, "backoff": 3, "unschedulable": 3, "gated": 1}
+    assert busy().queue.contents.counts() == {"active": 3, "backoff": 3, "unschedulable": 3, "gated": 1}
 
 
 def test_entity_counts_are_entries_by_part_and_kind() -> None:
-    assert busy().queue.entity_counts() == {
+    assert busy().queue.contents.entity_counts() == {
         ("active", "pod"): 1,
         ("active", "podgroup"): 1,
         ("backoff", "pod"): 0,
@@ -38,7 +38,7 @@ def test_entity_counts_are_entries_by_part_and_kind() -> None:
 
 
 def test_the_dump_has_a_line_for_every_pod() -> None:
-    lines = busy().queue.dump()
+    lines = busy().queue.contents.dump()
 
     assert [(line.place, line.entity, line.pod, line.attempts, line.plugins) for line in lines] == [
         ("active", "group/a", "default/a1", 0, ()),
@@ -108,7 +108,7 @@ def test_get_finds_a_pod_wherever_it_is() -> None:
     queue = busy().queue
 
     for name in ("u1", "u3", "b2", "flying", "gated", "a1", "a3"):
-        queued = queue.get(f"pod-default-{name}")
+        queued = queue.contents.get(f"pod-default-{name}")
         assert queued is not None
         assert queued.info.name == name
-    assert queue.get(pod("unknown").uid) is None
+    assert queue.contents.get(pod("unknown").uid) is None

@@ -67,7 +67,7 @@ def test_events_from_before_the_pop_do_not_count() -> None:
     entry = harness.pop()
     harness.fail(entry, rejected_by("P"))
 
-    assert harness.queue.place_of(next(iter(entry.pods))) is Place.UNSCHEDULABLE
+    assert harness.queue.contents.place_of(next(iter(entry.pods))) is Place.UNSCHEDULABLE
 
 
 def test_missed_events_are_judged_by_the_hints_in_order_until_one_helps() -> None:
@@ -215,7 +215,7 @@ def test_a_pod_that_was_deleted_in_flight_does_not_come_back() -> None:
     harness.fail(entry, ERROR)
 
     assert harness.place(info) is None
-    assert harness.queue.counts() == {"active": 0, "backoff": 0, "unschedulable": 0, "gated": 0}
+    assert harness.queue.contents.counts() == {"active": 0, "backoff": 0, "unschedulable": 0, "gated": 0}
 
 
 def test_a_pod_recreated_while_its_old_self_is_in_flight_is_there_once() -> None:
@@ -251,8 +251,8 @@ def test_a_pod_that_came_back_already_does_not_come_back_again() -> None:
     harness.fail(entry, ERROR)
     harness.fail(entry, rejected_by("P"))
 
-    assert harness.queue.counts()["backoff"] == 1
-    assert harness.queue.counts()["unschedulable"] == 0
+    assert harness.queue.contents.counts()["backoff"] == 1
+    assert harness.queue.contents.counts()["unschedulable"] == 0
 
 
 def test_the_same_pod_named_twice_comes_back_once() -> None:
@@ -261,7 +261,7 @@ def test_the_same_pod_named_twice_comes_back_once() -> None:
     [member] = harness.pop().pods.values()
     harness.queue.requeue([member, member], ERROR)
 
-    assert harness.queue.counts()["backoff"] == 1
+    assert harness.queue.contents.counts()["backoff"] == 1
     harness.at(5)
     assert harness.pop().consecutive_errors == 1
 
@@ -328,6 +328,6 @@ def test_many_come_back_in_steps_and_are_in_one_place_at_each() -> None:
     steps = 0
     for _ in slices_of(partial(harness.queue.requeue, members, rejected_by("Fit"))):
         steps += 1
-        assert [line.pod for line in harness.queue.dump()] == [f"default/p{number}" for number in range(6)]
+        assert [line.pod for line in harness.queue.contents.dump()] == [f"default/p{number}" for number in range(6)]
     assert steps >= 2 * len(members)
-    assert harness.queue.counts()["unschedulable"] == 6
+    assert harness.queue.contents.counts()["unschedulable"] == 6

@@ -159,7 +159,7 @@ def test_activating_moves_an_entry_from_any_part() -> None:
     [active] = harness.add("c")
     harness.queue.activate([unschedulable, struck, active, pod("unknown")])
 
-    assert harness.queue.counts()["active"] == 3
+    assert harness.queue.contents.counts()["active"] == 3
     assert harness.metrics.pods["active", "ForceActivate"] == 2
 
 

@@ -73,7 +73,7 @@ class Play:
             return info
         [queued] = harness.pop().pods.values()
         self.fail_towards(self.source, queued)
-        return queue.get(info.uid).info  # type: ignore[union-attr]  # it is somewhere
+        return queue.contents.get(info.uid).info  # type: ignore[union-attr]  # it is somewhere
 
     def fail_towards(self, place: Place, queued: QueuedPod) -> None:
         """Let a pod in flight fail so that it goes there."""
@@ -171,7 +171,7 @@ class Play:
 
     def review(self) -> None:
         self.hold(self.bring())
-        [waiting] = self.queue.unschedulable().entities
+        [waiting] = self.queue.contents.unschedulable().entities
         self.queue.try_again(waiting)
 
     def joined_group(self) -> None:

@@ -52,7 +52,7 @@ def test_an_active_pod_is_replaced_in_place() -> None:
     newer = relabelled(info)
     harness.queue.update(info, newer)
 
-    queued = harness.queue.get(info.uid)
+    queued = harness.queue.contents.get(info.uid)
     assert queued is not None
     assert queued.info is newer
     assert harness.place(info) is Place.ACTIVE
@@ -73,7 +73,7 @@ def test_a_change_that_helps_nobody_leaves_the_pod_waiting_in_its_new_version() 
     newer = relabelled(info)
     harness.queue.update(info, newer)
 
-    queued = harness.queue.get(info.uid)
+    queued = harness.queue.contents.get(info.uid)
     assert harness.place(info) is Place.UNSCHEDULABLE
     assert queued is not None
     assert queued.info is newer

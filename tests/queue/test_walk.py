@@ -115,7 +115,7 @@ class Walk:
         self.queue.move_all(NODE_ADD, None, None)
 
     def review(self) -> None:
-        batches, entities = self.queue.unschedulable()
+        batches, entities = self.queue.contents.unschedulable()
         for batch in batches:
             self.queue.try_again(batch)
         for entity in entities:
@@ -148,4 +148,4 @@ def test_whatever_happens_the_table_has_every_move_and_the_index_every_pod() -> 
     for seed in range(400):
         walk = Walk(seed)
         walk.take(60)
-        assert {line.uid for line in walk.queue.dump()} == {info.uid for info in walk.known.values()}, seed
+        assert {line.uid for line in walk.queue.contents.dump()} == {info.uid for info in walk.known.values()}, seed

@@ -90,7 +90,7 @@ class Stage(VirtualScheduler):
     def place(self, key: str) -> str:
         """Where in the queue the pod is, `assumed` or `bound` when it is on a node, or nothing."""
         uid = self.uid(key)
-        place = self.engine.queue.place_of(uid)
+        place = self.engine.queue.contents.place_of(uid)
         if place is not None:
             return place.label
         if self.engine.cache.is_assumed(uid):

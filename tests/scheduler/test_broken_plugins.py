@@ -96,7 +96,7 @@ async def test_a_pod_that_fails_behind_a_gate_that_breaks_then_is_not_lost(set_s
 
     stage.drop_pod(WEB)
     await stage.settle()
-    assert stage.engine.queue.counts() == dict.fromkeys(stage.engine.queue.counts(), 0)
+    assert stage.engine.queue.contents.counts() == dict.fromkeys(stage.engine.queue.contents.counts(), 0)
 
 
 async def test_pods_are_scheduled_though_a_plugin_cannot_follow_them(set_stage: SetStage) -> None:

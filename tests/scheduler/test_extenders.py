@@ -193,7 +193,7 @@ async def test_a_pod_that_is_deleted_while_extenders_are_asked_is_forgotten(set_
     extender.held.set()
     await stage.settle()
     assert stage.binds == []
-    assert stage.engine.queue.dump() == []
+    assert stage.engine.queue.contents.dump() == []
 
 
 async def test_a_nominated_node_that_extenders_turn_down_is_not_the_only_one(set_stage: SetStage) -> None:

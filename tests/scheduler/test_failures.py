@@ -37,7 +37,7 @@ async def test_a_pod_that_vanished_is_forgotten_and_nothing_is_said(set_stage: S
     stage.release_bindings()
     await stage.settle()
 
-    assert stage.engine.queue.get(uid) is None
+    assert stage.engine.queue.contents.get(uid) is None
     assert (stage.events, stage.conditions) == ([], {})
 
 
@@ -74,7 +74,7 @@ async def test_a_pod_that_was_made_anew_is_another_pod(set_stage: SetStage) -> N
     stage.release_bindings()
     await stage.settle()
 
-    assert stage.engine.queue.get(first) is None
+    assert stage.engine.queue.contents.get(first) is None
     assert stage.conditions == {}
     assert stage.binds == [(WEB, "one")] * 2
     assert stage.notes(WEB, "Scheduled") == ["Successfully assigned default/web to one"]
@@ -87,7 +87,7 @@ async def test_a_pod_that_changed_is_tried_again_as_it_is_now(set_stage: SetStag
     stage.release_bindings()
     await stage.settle()
 
-    queued = stage.engine.queue.get(stage.uid(WEB))
+    queued = stage.engine.queue.contents.get(stage.uid(WEB))
     assert queued is not None
     assert queued.info.labels == {"version": "2"}
     assert stage.place(WEB) == "error backoff"
@@ -116,7 +116,7 @@ async def test_a_pod_that_is_deleted_while_it_is_tried_does_not_come_back(set_st
 
     await stage.wait(400)
 
-    assert stage.engine.queue.get(uid) is None
+    assert stage.engine.queue.contents.get(uid) is None
     assert stage.engine.cache.pod_count == 0
     assert stage.binds == []
 
@@ -236,7 +236,7 @@ async def test_errors_of_one_cause_back_off_and_are_logged_twice_a_minute_with_t
     for _ in range(60):
         await stage.wait(1.0)
 
-    attempts = sum(line.attempts for line in stage.engine.queue.dump())
+    attempts = sum(line.attempts for line in stage.engine.queue.contents.dump())
     lines = [record for record in caplog.records if record.message == "Attempt failed"]
     assert attempts <= 50 * 8  # after 1, 2, 4, 8 and then every 10 seconds, and a half more at most
     assert len(lines) == 2

@@ -241,7 +241,7 @@ class Interleavings(Unheeded, RuleBasedStateMachine):
             return
         for pod in self.api.streams["pods"].store.list():
             uid = pod.metadata.uid
-            known = self.engine.queue.get(uid) is not None, self.engine.cache.get(uid) is not None
+            known = self.engine.queue.contents.get(uid) is not None, self.engine.cache.get(uid) is not None
             if pod.spec.node_name:
                 assert known == (False, True), f"{uid} is bound"
             elif pod.metadata.deletion_timestamp is None:
@@ -251,7 +251,7 @@ class Interleavings(Unheeded, RuleBasedStateMachine):
     def pods_that_are_gone_are_nowhere(self) -> None:
         if self.has_begun:
             alive = {pod.metadata.uid for pod in self.api.streams["pods"].store.list()}
-            waiting = {line.uid for line in self.engine.queue.dump()}
+            waiting = {line.uid for line in self.engine.queue.contents.dump()}
             held = {each.pod.uid for each in self.engine.waiting}
             counted = {info.uid for info, _ in self.engine.cache.placements()}
             assert (waiting | counted) - alive - held == set()
@@ -261,7 +261,7 @@ class Interleavings(Unheeded, RuleBasedStateMachine):
         if self.has_begun:
             for uids in (
                 [uid for pods in self.engine.cache.snapshot.pods for uid in pods],
-                [line.uid for line in self.engine.queue.dump()],
+                [line.uid for line in self.engine.queue.contents.dump()],
                 [uid for uid, _ in self.api.bound],
                 [request.pod.uid for request in self.api.requests],
             ):

@@ -154,7 +154,7 @@ async def test_a_pod_that_is_deleted_while_it_waits_gives_its_place_back(set_sta
 
     assert log == ["R reserves one", "R unreserves one"]
     assert free(stage)
-    assert stage.engine.queue.get(uid) is None
+    assert stage.engine.queue.contents.get(uid) is None
     assert stage.events == []
 
 

@@ -157,12 +157,12 @@ async def test_a_gang_is_not_tried_while_what_stops_its_members_is_the_same(full
     full.api.put("podgroups", {"metadata": {"namespace": "default", "name": "gang"}, "spec": {"minMember": 3}})
     full.add(*(make_pod(name).labels({GROUP: "gang"}).requests(cpu="1") for name in ("a", "b", "c")))
     await full.run(1.0)
-    [before] = {line.attempts for line in full.engine.queue.dump()}
+    [before] = {line.attempts for line in full.engine.queue.contents.dump()}
     for number in range(12):
         full.add(make_pod(f"other-{number}").requests(cpu="0").node("node"))
         await full.run(REVIEW_SECONDS)
 
-    assert {line.attempts for line in full.engine.queue.dump()} == {before}
+    assert {line.attempts for line in full.engine.queue.contents.dump()} == {before}
 
 
 DEAF_FIRST = b"""

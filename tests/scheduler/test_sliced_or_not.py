@@ -115,7 +115,7 @@ async def _play(world: World, begin: Event, plan: Plan) -> dict[str, object]:
         "bindings": world.api.bindings,
         "events": world.events,
         "conditions": world.conditions,
-        "queue": [str(line) for line in world.engine.queue.dump()],
+        "queue": [str(line) for line in world.engine.queue.contents.dump()],
         "pods": {key: pod["spec"].get("nodeName") for key, pod in world.api.pods.items()},
     }
 

@@ -384,7 +384,7 @@ class World(VirtualScheduler):
     def place(self, key: str) -> str:
         """Where in the queue the pod is, or `assumed` or `bound`; "" for nowhere."""
         uid = self.api.pods[key]["metadata"]["uid"]
-        place = self.engine.queue.place_of(uid)
+        place = self.engine.queue.contents.place_of(uid)
         if place is not None:
             return place.label
         if self.engine.cache.is_assumed(uid):

@@ -68,7 +68,7 @@ def seen(world: World) -> dict[str, Any]:
         "nodes": {key: pod["spec"].get("nodeName", "") for key, pod in world.api.pods.items()},
         "events": [*world.events],
         "conditions": dict(world.conditions),
-        "queue": [str(line) for line in world.engine.queue.dump()],
+        "queue": [str(line) for line in world.engine.queue.contents.dump()],
         "announced": {group: world.groups.announcements.get(group) for group in world.groups},
         "states": {group: repr(world.groups.state(group)) for group in world.groups},
         "denied": {group for group in world.groups if world.groups.is_denied(group)},
