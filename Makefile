@@ -16,7 +16,7 @@ FUZZED := $(wildcard tests/*/test_fuzzed_*.py)
 LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint lint-style lint-types lint-imports bench bench-all compare-all tables bench-backlog bench-gangs \
+.PHONY: help demo test test-quick lint lint-style lint-types lint-imports lint-house bench bench-all compare-all tables bench-backlog bench-gangs \
 	bench-native bench-preemption bench-storm bench-shapes bench-scale bench-topology bench-web parity parity-groups \
 	parity-preemption simulate-faults real-faults soak fuzz nightly attack venv control-plane browser promtool screenshots
 
@@ -33,7 +33,7 @@ test: $(INSTALLED) control-plane ## Run every test against a real API server
 test-quick: $(INSTALLED) ## Run tests that need no control plane, for a first verdict in about a minute
 	$(RUN) -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 -m "not slow" $(QUICK) $(PYTEST_ARGS)
 
-lint: lint-style lint-types lint-imports ## Check style, types and the direction of imports
+lint: lint-style lint-types lint-imports lint-house ## Check style, types, the direction of imports and the house rules
 
 lint-style: $(INSTALLED)
 	$(VENV)/bin/ruff check .

@@ -12,6 +12,6 @@ suite of behaviour tests runs against this and against a real kube-apiserver, an
 from muster.sandbox.contents import DumpError, NodeShape
 from muster.sandbox.errors import StatusError
 from muster.sandbox.server import HOST, Sandbox
-from muster.sandbox.store import Store
+from muster.sandbox.store import ObjectStore
 
-__all__ = ["HOST", "DumpError", "NodeShape", "Sandbox", "StatusError", "Store"]
+__all__ = ["HOST", "DumpError", "NodeShape", "ObjectStore", "Sandbox", "StatusError"]

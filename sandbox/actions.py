@@ -25,13 +25,13 @@ from muster.sandbox.objects import (
 )
 from muster.sandbox.registry import Kind
 from muster.sandbox.selectors import from_label_selector
-from muster.sandbox.store import Store
+from muster.sandbox.store import ObjectStore
 
 _BUDGET_CAUSE = "DisruptionBudget"
 _WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
-def bind(store: Store, name: str, binding: Object, *, namespace: str, dry_run: bool = False) -> Entry:
+def bind(store: ObjectStore, name: str, binding: Object, *, namespace: str, dry_run: bool = False) -> Entry:
     """Assigns a pod to the node that a `v1.Binding` names, and returns the pod.
 
     Raises 404 where there is no such pod; 409 where its uid or version is not the binding's, where it has a node
@@ -86,7 +86,7 @@ def _bound(pod: Object, node: str, binding: Object, topology: Object, now: str) 
     return with_metadata(bound, labels=labels or None, annotations=annotations or None)
 
 
-def evict(store: Store, name: str, eviction: Object, *, namespace: str, options: DeleteOptions) -> Deletion:
+def evict(store: ObjectStore, name: str, eviction: Object, *, namespace: str, options: DeleteOptions) -> Deletion:
     """Deletes a pod unless a disruption budget protects it: 429 then, and the budget is charged otherwise."""
     if name_of(eviction) != name:
         raise errors.bad_request("name in URL does not match name in Eviction object")
@@ -104,7 +104,7 @@ def _is_harmless(pod: Object) -> bool:
     return ended or bool(metadata(pod).get("deletionTimestamp"))
 
 
-def _charge_budget(store: Store, pod: Object, *, dry_run: bool) -> None:
+def _charge_budget(store: ObjectStore, pod: Object, *, dry_run: bool) -> None:
     known = store.objects(POD_DISRUPTION_BUDGETS, namespace=namespace_of(pod))
     budgets = [budget for budget in known if _covers(budget, pod)]
     if not budgets:
@@ -151,7 +151,7 @@ def _refused(cause: str, *, retry_after: int = 0) -> errors.StatusError:
     return errors.too_many_requests(_WOULD_VIOLATE, causes=causes, retry_after=retry_after)
 
 
-def _mark_disrupted(store: Store, pod: Object) -> None:
+def _mark_disrupted(store: ObjectStore, pod: Object) -> None:
     condition = {
         "type": "DisruptionTarget",
         "status": "True",

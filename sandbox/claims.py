@@ -17,7 +17,7 @@ from muster.sandbox.kinds import (
 )
 from muster.sandbox.objects import Object, get_in, metadata, name_of, namespace_of, with_metadata, without
 from muster.sandbox.selectors import from_label_selector
-from muster.sandbox.store import Store
+from muster.sandbox.store import ObjectStore
 from muster.sandbox.workloads import owned_by
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
@@ -31,7 +31,7 @@ class VolumeController:
 
     KINDS = (PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES)
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ObjectStore) -> None:
         self._store = store
 
     def step(self) -> None:
@@ -142,7 +142,7 @@ class DeviceClaimController:
 
     KINDS = (PODS, RESOURCE_CLAIMS, RESOURCE_CLAIM_TEMPLATES)
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ObjectStore) -> None:
         self._store = store
 
     def step(self) -> None:

@@ -16,7 +16,7 @@ from muster.sandbox.kinds import NAMESPACES
 from muster.sandbox.objects import Object, metadata, name_of, namespace_of, with_metadata
 from muster.sandbox.registry import Kind, stored_as
 from muster.sandbox.rules import of, to_stored
-from muster.sandbox.store import Store
+from muster.sandbox.store import ObjectStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Loaded:
     skipped: Counter[str]
 
 
-def load(store: Store, objects: Iterable[Object]) -> Loaded:
+def load(store: ObjectStore, objects: Iterable[Object]) -> Loaded:
     """Stores objects as they are; lists among them are taken apart. Raises DumpError; what came before it is stored."""
     loaded = Loaded(Counter(), Counter())
     for obj in _flat(objects):
@@ -134,7 +134,7 @@ def _flat(objects: Iterable[Any]) -> Iterator[Object]:
             yield obj
 
 
-def _settled(store: Store, kind: Kind, obj: Object) -> Object:
+def _settled(store: ObjectStore, kind: Kind, obj: Object) -> Object:
     """An object with the metadata that every stored object has, and with its kind's defaults."""
     born = {"uid": store.sources.uid(), "creationTimestamp": store.now}
     settled = of(kind).complete(to_stored(kind, obj | {"metadata": born | metadata(obj)}))

@@ -19,7 +19,7 @@ from muster.sandbox.kinds import (
 from muster.sandbox.ledger import DELETED, Change, Entry, HorizonError, key_of
 from muster.sandbox.objects import Object, metadata, name_of, namespace_of, set_condition, with_metadata
 from muster.sandbox.registry import Kind
-from muster.sandbox.store import Store
+from muster.sandbox.store import ObjectStore
 from muster.sandbox.workloads import (
     REVISION,
     Reconciliation,
@@ -46,7 +46,7 @@ _Place = tuple[Kind, str]
 class WorkloadControllers:
     """Looks after the workloads of one store. `step` does all that is due and is called after every change."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ObjectStore) -> None:
         self._store = store
         self._owned: dict[str, dict[_Place, Object]] = {}
         self._cursors: dict[Kind, int] = {}

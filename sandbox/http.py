@@ -19,7 +19,7 @@ from muster.sandbox.registry import Kind
 from muster.sandbox.requests import RequestTarget
 from muster.sandbox.responses import Form
 from muster.sandbox.selectors import Selection
-from muster.sandbox.store import Store, WriteOptions
+from muster.sandbox.store import ObjectStore, WriteOptions
 from muster.sandbox.streaming import LIFETIME_SECONDS, Streams
 from muster.sandbox.watching import Watch
 
@@ -32,7 +32,7 @@ _OPTIONS_KINDS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "Pat
 class Handler:
     """Answers the requests of one sandbox, until `close` ends its watches."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ObjectStore) -> None:
         self._store = store
         self._streams = Streams(store)
 

@@ -30,7 +30,7 @@ from muster.sandbox.objects import Object, name_of
 from muster.sandbox.registry import Kind
 from muster.sandbox.rules.cluster import SYSTEM_PRIORITIES
 from muster.sandbox.stand_ins import BudgetController, Kubelet, NamespaceCleaner
-from muster.sandbox.store import Store
+from muster.sandbox.store import ObjectStore
 
 HOST = "127.0.0.1"
 _log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class Sandbox:
         native_groups: bool = False,
         port: int = 0,
     ) -> None:
-        self.store = Store(Ledger(), sources, (*KINDS, *NATIVE_GROUP_KINDS) if native_groups else KINDS)
+        self.store = ObjectStore(Ledger(), sources, (*KINDS, *NATIVE_GROUP_KINDS) if native_groups else KINDS)
         self._stand_ins = stand_ins
         self._port = port
         self._exits = AsyncExitStack()
@@ -153,7 +153,7 @@ async def _cancelled(task: asyncio.Task[None]) -> None:
         return
 
 
-def _furnish(store: Store, definitions: Iterable[Object]) -> None:
+def _furnish(store: ObjectStore, definitions: Iterable[Object]) -> None:
     """Makes the objects that every cluster has from the start, and the definitions of custom resources."""
     for name in _NAMESPACES:
         store.create(NAMESPACES, {"metadata": {"name": name}})

@@ -11,7 +11,7 @@ from muster.sandbox.ledger import DELETED, Change, Entry, HorizonError
 from muster.sandbox.lifecycle import DeleteOptions
 from muster.sandbox.objects import Object, get_in, metadata, name_of, namespace_of, set_condition
 from muster.sandbox.selectors import from_label_selector
-from muster.sandbox.store import Store
+from muster.sandbox.store import ObjectStore
 
 _STARTED_CONDITIONS = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")
 
@@ -19,7 +19,7 @@ _STARTED_CONDITIONS = ("PodReadyToStartContainers", "Initialized", "Ready", "Con
 class Kubelet:
     """Runs the pods of all nodes of one store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ObjectStore) -> None:
         self._store = store
         self._addresses = 0
         self._cursor = self._start_over()
@@ -105,7 +105,7 @@ _AT_ONCE = DeleteOptions(grace=0)
 class NamespaceCleaner:
     """Finishes the deletion of namespaces of one store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ObjectStore) -> None:
         self._store = store
 
     def step(self) -> None:
@@ -130,7 +130,7 @@ class BudgetController:
 
     KINDS = (PODS, POD_DISRUPTION_BUDGETS)
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ObjectStore) -> None:
         self._store = store
 
     def step(self) -> None:

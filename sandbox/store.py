@@ -48,7 +48,7 @@ class WriteOptions:
 _PLAIN = WriteOptions()
 
 
-class Store:
+class ObjectStore:
     """All objects of one sandbox, and the rules for changing them."""
 
     def __init__(self, ledger: Ledger, sources: Generators, kinds: Iterable[Kind] = KINDS) -> None:

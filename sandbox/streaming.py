@@ -8,7 +8,7 @@ from aiohttp import web
 
 from muster.sandbox.registry import Kind, stored_as
 from muster.sandbox.responses import JSON, Form, table_metadata
-from muster.sandbox.store import Store
+from muster.sandbox.store import ObjectStore
 from muster.sandbox.watching import ERROR, Watch, WatchEvent
 
 LIFETIME_SECONDS = 1800.0
@@ -22,7 +22,7 @@ _LAST_BOOKMARK_SECONDS = 2.0
 class Streams:
     """The open watches of one sandbox."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ObjectStore) -> None:
         self._store = store
         self._closed = False
         self._wakers: dict[asyncio.Event, None] = {}
@@ -72,7 +72,7 @@ class Streams:
 class _Stream:
     """The response of one watch."""
 
-    def __init__(self, store: Store, kind: Kind, form: Form) -> None:
+    def __init__(self, store: ObjectStore, kind: Kind, form: Form) -> None:
         self.response = web.StreamResponse(headers={"Content-Type": JSON, "Cache-Control": "no-cache, private"})
         self.failed = False
         self._store = store

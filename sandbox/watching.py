@@ -12,7 +12,7 @@ from muster.sandbox.ledger import ADDED, DELETED, Change, Entry, HorizonError
 from muster.sandbox.objects import Object, namespace_of, with_metadata
 from muster.sandbox.registry import Kind, stored_as
 from muster.sandbox.selectors import Selection
-from muster.sandbox.store import Store
+from muster.sandbox.store import ObjectStore
 
 BOOKMARK, ERROR = "BOOKMARK", "ERROR"
 _INITIAL_END = {"k8s.io/initial-events-end": "true"}
@@ -41,7 +41,9 @@ class WatchEvent:
 class Watch:
     """One watcher's view of a kind. After an ERROR event it is over."""
 
-    def __init__(self, store: Store, kind: Kind, namespace: str, selection: Selection, options: WatchOptions) -> None:
+    def __init__(
+        self, store: ObjectStore, kind: Kind, namespace: str, selection: Selection, options: WatchOptions
+    ) -> None:
         """Raises 422 or 400 where the options make no sense together."""
         _check(options)
         self._store = store

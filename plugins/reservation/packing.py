@@ -118,7 +118,7 @@ FREE = Cost()
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class EventualCapacity:
     """What may come free besides, when pods without a known end have ended.
 
     Attributes:
@@ -131,9 +131,9 @@ class Later:
     long_lived: Amounts
     chosen: npt.NDArray[np.bool_]
 
-    def of(self, part: Nodes) -> Later:
+    def of(self, part: Nodes) -> EventualCapacity:
         """What some nodes alone offer later; they are numbered as they stand in `part`."""
-        return Later(self.open_ended[part], self.long_lived[part], self.chosen[part])
+        return EventualCapacity(self.open_ended[part], self.long_lived[part], self.chosen[part])
 
     @property
     def short_lived(self) -> Amounts:
@@ -151,7 +151,7 @@ def pack(free: Amounts, asked: Sequence[Asked]) -> Packed | None:
     return _put(_Left(free.copy()), asked)
 
 
-def pack_later(known: Amounts, later: Later, asked: Sequence[Asked]) -> tuple[Packed, Cost] | None:
+def pack_later(known: Amounts, later: EventualCapacity, asked: Sequence[Asked]) -> tuple[Packed, Cost] | None:
     """Nodes for all members, and their cost: first what is free at a known time is taken, then what costs least."""
     left = _Left(known.copy(), later)
     found = _put(left, asked)
@@ -170,7 +170,7 @@ class _Left:
     """
 
     known: Amounts
-    later: Later | None = None
+    later: EventualCapacity | None = None
     cost: Cost = FREE
 
     def take(self, need: Need) -> tuple[int, ...]:
@@ -185,7 +185,9 @@ class _Left:
             nodes += self._wait(need, need.count - len(nodes), later, later.open_ended, blocked=True)
         return nodes
 
-    def _wait(self, need: Need, count: int, later: Later, room: Amounts, *, blocked: bool) -> tuple[int, ...]:
+    def _wait(
+        self, need: Need, count: int, later: EventualCapacity, room: Amounts, *, blocked: bool
+    ) -> tuple[int, ...]:
         """Put up to `count` members where they fit when `room` has come free besides; those first that lack least.
 
         What is free anyway takes none of them any more, so of those on one node only the first can use some of it.

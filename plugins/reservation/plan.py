@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from muster.framework.contract import checkpoint
 
-from .packing import FREE, Amounts, Asked, Cost, Later, Nodes, Packed, pack, pack_later
+from .packing import FREE, Amounts, Asked, Cost, EventualCapacity, Nodes, Packed, pack, pack_later
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Room:
     ends: npt.NDArray[np.float64]
     nodes: npt.NDArray[np.intp]
     amounts: Amounts
-    later: Later
+    later: EventualCapacity
     horizon: float = inf
 
     def at(self, moment: float) -> Amounts:

@@ -36,7 +36,7 @@ from .args import NAME
 from .ends import ExpectedEnd
 from .group_plan import Group, GroupPlan, PlacedGroup, plan_group
 from .holds import Hold
-from .packing import Amounts, Asked, Later, Need, Slices
+from .packing import Amounts, Asked, EventualCapacity, Need, Slices
 from .plan import Room, add_at
 from .wanted import PlacementRequest, Rows
 
@@ -282,7 +282,7 @@ def _room(
     add_at(open_ended, nodes[:in_time], -given_back[:in_time])
     long_lived = _long_lived(rows, handle, assumptions)
     add_at(long_lived, nodes[in_time:], given_back[in_time:])
-    later = Later(
+    later = EventualCapacity(
         np.maximum(open_ended, 0), np.minimum(long_lived, np.maximum(open_ended, 0)), np.isin(rows, assumptions.chosen)
     )
     room = Room(offered - used, ends, nodes, given_back, later, assumptions.horizon)

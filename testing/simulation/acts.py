@@ -34,7 +34,7 @@ class Act:
         return f"{self.at:7.3f} s  {self.what}({given})"
 
 
-class Later(Protocol):
+class CallLater(Protocol):
     """How an actor lets something happen in so many seconds."""
 
     def __call__(self, seconds: float, callback: Callable[..., None], *given: object) -> None: ...

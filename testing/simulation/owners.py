@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from muster.sandbox.kinds import NATIVE_POD_GROUPS, PODS
 
-from .acts import Later
+from .acts import CallLater
 from .amounts import has_ended
 from .members import group_of, member_of
 from .passing import AT_ONCE, NAMESPACE
@@ -35,7 +35,7 @@ class Owners:
         losses: of groups that heal, in their order.
     """
 
-    def __init__(self, server: SimulatedServer, later: Later) -> None:
+    def __init__(self, server: SimulatedServer, later: CallLater) -> None:
         self._server = server
         self._store = server.store
         self._later = later

@@ -10,7 +10,7 @@ from muster.sandbox.lifecycle import DeleteOptions
 from muster.sandbox.objects import Object
 from muster.testing.builders import make_pod
 
-from .acts import Later
+from .acts import CallLater
 from .loop import SimulatedLoop
 from .server import SimulatedServer
 
@@ -28,7 +28,7 @@ _CPUS = (1000, 2000)
 class Passing:
     """Lets streams of pods pass. Pods of a stream are known by their names."""
 
-    def __init__(self, server: SimulatedServer, loop: SimulatedLoop, later: Later) -> None:
+    def __init__(self, server: SimulatedServer, loop: SimulatedLoop, later: CallLater) -> None:
         self._server = server
         self._store = server.store
         self._loop = loop

@@ -30,7 +30,7 @@ from muster.sandbox.objects import Object
 from muster.sandbox.registry import Kind
 from muster.sandbox.requests import target, watch_options
 from muster.sandbox.stand_ins import BudgetController, Kubelet
-from muster.sandbox.store import Store
+from muster.sandbox.store import ObjectStore
 from muster.sandbox.watching import Watch, WatchEvent
 
 from .loop import SimulatedLoop
@@ -109,7 +109,7 @@ class SimulatedServer:
         self._loop = loop
         self._random = random
         self._owner = loop.owner("kubelets")
-        self.store: Store = Sandbox([definition()], sources=sources, stand_ins=False, native_groups=True).store
+        self.store: ObjectStore = Sandbox([definition()], sources=sources, stand_ins=False, native_groups=True).store
         self.on_request: Callable[[Request, Answer], None] = lambda request, answer: None
         pod_groups = self.store.kinds.by_path("scheduling.x-k8s.io", "v1alpha1", "podgroups")
         assert pod_groups is not None

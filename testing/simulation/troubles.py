@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .acts import Later
+from .acts import CallLater
 from .meddling import Meddling
 from .network import CALM, SimulatedTransport, Weather
 from .replica import Replica
@@ -14,7 +14,9 @@ from .server import SimulatedServer
 class Troubles:
     """Befalls `replicas` of a cluster."""
 
-    def __init__(self, server: SimulatedServer, replicas: Sequence[Replica], later: Later, meddling: Meddling) -> None:
+    def __init__(
+        self, server: SimulatedServer, replicas: Sequence[Replica], later: CallLater, meddling: Meddling
+    ) -> None:
         self._store = server.store
         self._replicas = replicas
         self._later = later

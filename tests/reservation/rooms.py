@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 from hypothesis import strategies as st
 
-from muster.plugins.reservation.packing import Later, Need
+from muster.plugins.reservation.packing import EventualCapacity, Need
 from muster.plugins.reservation.plan import Room
 
 NODES, CAPACITY, NOW = 4, 8, 0.0
@@ -38,7 +38,7 @@ def room_of(running: list[Running]) -> Room:
         np.array([end for *_, end in ending], np.float64),
         np.array([node for node, *_ in ending], np.intp),
         np.array([[size] for _, size, _ in ending], np.int64).reshape(-1, 1),
-        Later(open_ended, np.zeros_like(open_ended), np.zeros(NODES, np.bool_)),
+        EventualCapacity(open_ended, np.zeros_like(open_ended), np.zeros(NODES, np.bool_)),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from muster.framework.contract import PreemptionHandle
 from muster.plugins.reservation.ends import ExpectedEnd
-from muster.plugins.reservation.packing import Amounts, Later, Need, pack
+from muster.plugins.reservation.packing import Amounts, EventualCapacity, Need, pack
 from muster.plugins.reservation.plan import Room, plan
 from muster.plugins.reservation.planning import plan_for
 from muster.plugins.reservation.wanted import PlacementRequest
@@ -71,7 +71,7 @@ def test_a_step_tries_one_kind_of_member_at_one_moment(monkeypatch: pytest.Monke
         np.arange(1.0, 1.0 + _ENDINGS),
         np.zeros(_ENDINGS, np.intp),
         np.full((_ENDINGS, 1), CAPACITY),
-        Later(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64), np.zeros(1, np.bool_)),
+        EventualCapacity(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64), np.zeros(1, np.bool_)),
     )
     kinds = [Need(np.array([size // 4]), 1, np.array([True])) for _ in range(3)]
     tried = [len(moments) for _ in slices_of(partial(plan, room, kinds, NOW))]

@@ -24,7 +24,7 @@ from muster.sandbox.lifecycle import PLAIN_DELETE, DeleteOptions
 from muster.sandbox.objects import Object, metadata, name_of
 from muster.sandbox.patching import MERGE
 from muster.sandbox.stand_ins import BudgetController, Kubelet
-from muster.sandbox.store import Store
+from muster.sandbox.store import ObjectStore
 from tests.api_behaviour.objects import binding
 from tests.builders import make_node, make_pod
 
@@ -33,36 +33,36 @@ _AT_ONCE = DeleteOptions(grace=0)
 
 
 @pytest.fixture
-def store() -> Store:
+def store() -> ObjectStore:
     """A store with the namespace `default`, in which it is always noon of the first of January 2026."""
-    store = Store(Ledger(), Generators(clock=lambda: _NOON))
+    store = ObjectStore(Ledger(), Generators(clock=lambda: _NOON))
     store.create(NAMESPACES, {"metadata": {"name": "default"}})
     return store
 
 
-def _make_claim(store: Store, size: str = "1Gi", **spec: Any) -> None:
+def _make_claim(store: ObjectStore, size: str = "1Gi", **spec: Any) -> None:
     wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}
     store.create(PERSISTENT_VOLUME_CLAIMS, {"metadata": {"name": "data"}, "spec": wanted | spec})
 
 
-def _make_volume(store: Store, name: str, size: str, **spec: Any) -> None:
+def _make_volume(store: ObjectStore, name: str, size: str, **spec: Any) -> None:
     offered = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": size}, "hostPath": {"path": "/a"}}
     store.create(PERSISTENT_VOLUMES, {"metadata": {"name": name}, "spec": offered | spec})
 
 
-def _make_class(store: Store, **fields: Any) -> None:
+def _make_class(store: ObjectStore, **fields: Any) -> None:
     store.create(STORAGE_CLASSES, {"metadata": {"name": "fast"}, "provisioner": "a.b", **fields})
 
 
-def _claim(store: Store) -> Object:
+def _claim(store: ObjectStore) -> Object:
     return store.get(PERSISTENT_VOLUME_CLAIMS, "data", namespace="default").obj
 
 
-def _phases(store: Store) -> dict[str, str]:
+def _phases(store: ObjectStore) -> dict[str, str]:
     return {name_of(volume): volume["status"]["phase"] for volume in store.objects(PERSISTENT_VOLUMES)}
 
 
-def test_a_claim_is_bound_to_the_smallest_volume_that_fits(store: Store) -> None:
+def test_a_claim_is_bound_to_the_smallest_volume_that_fits(store: ObjectStore) -> None:
     for name, size in (("large", "9Gi"), ("small", "1Mi"), ("right", "2Gi")):
         _make_volume(store, name, size)
     _make_claim(store)
@@ -84,7 +84,7 @@ def test_a_claim_is_bound_to_the_smallest_volume_that_fits(store: Store) -> None
         {"claimRef": {"namespace": "default", "name": "another"}},
     ],
 )
-def test_a_volume_that_does_not_fit_is_left_alone(store: Store, spec: dict[str, Any]) -> None:
+def test_a_volume_that_does_not_fit_is_left_alone(store: ObjectStore, spec: dict[str, Any]) -> None:
     _make_volume(store, "one", "2Gi", **spec)
     _make_claim(store)
 
@@ -93,7 +93,7 @@ def test_a_volume_that_does_not_fit_is_left_alone(store: Store, spec: dict[str, 
     assert _claim(store)["status"]["phase"] == "Pending"
 
 
-def test_a_volume_is_made_at_once_where_nobody_waits(store: Store) -> None:
+def test_a_volume_is_made_at_once_where_nobody_waits(store: ObjectStore) -> None:
     _make_class(store)
     _make_claim(store, storageClassName="fast")
 
@@ -105,7 +105,7 @@ def test_a_volume_is_made_at_once_where_nobody_waits(store: Store) -> None:
     assert volume["spec"]["claimRef"]["uid"] == metadata(_claim(store))["uid"]
 
 
-def test_a_claim_that_waits_gets_its_volume_where_the_scheduler_wants_it(store: Store) -> None:
+def test_a_claim_that_waits_gets_its_volume_where_the_scheduler_wants_it(store: ObjectStore) -> None:
     store.create(NODES, make_node("one").zone("a"))
     _make_class(store, volumeBindingMode="WaitForFirstConsumer")
     _make_claim(store, storageClassName="fast")
@@ -123,7 +123,7 @@ def test_a_claim_that_waits_gets_its_volume_where_the_scheduler_wants_it(store: 
     assert term["matchExpressions"][0]["values"] == ["a"]
 
 
-def test_a_claim_that_waits_gets_the_volume_that_the_scheduler_keeps_for_it(store: Store) -> None:
+def test_a_claim_that_waits_gets_the_volume_that_the_scheduler_keeps_for_it(store: ObjectStore) -> None:
     _make_class(store, volumeBindingMode="WaitForFirstConsumer", provisioner="kubernetes.io/no-provisioner")
     _make_claim(store, storageClassName="fast")
     _make_volume(store, "local", "2Gi", storageClassName="fast")
@@ -139,7 +139,7 @@ def test_a_claim_that_waits_gets_the_volume_that_the_scheduler_keeps_for_it(stor
 
 
 @pytest.mark.parametrize(("policy", "left"), [("Retain", {"one": "Released"}), ("Delete", {})])
-def test_a_volume_is_given_back_when_its_claim_goes(store: Store, policy: str, left: dict[str, str]) -> None:
+def test_a_volume_is_given_back_when_its_claim_goes(store: ObjectStore, policy: str, left: dict[str, str]) -> None:
     _make_volume(store, "one", "2Gi", persistentVolumeReclaimPolicy=policy)
     _make_claim(store)
     controller = VolumeController(store)
@@ -154,13 +154,13 @@ def test_a_volume_is_given_back_when_its_claim_goes(store: Store, policy: str, l
 _REQUEST = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}}
 
 
-def _pod_with_template(store: Store) -> Object:
+def _pod_with_template(store: ObjectStore) -> Object:
     pod = make_pod("web")
     pod["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": "gpus"}]
     return store.create(PODS, pod).obj
 
 
-def test_a_pod_gets_the_device_claims_that_its_templates_describe(store: Store) -> None:
+def test_a_pod_gets_the_device_claims_that_its_templates_describe(store: ObjectStore) -> None:
     pod, controller = _pod_with_template(store), DeviceClaimController(store)
     controller.step()
     before = list(store.objects(RESOURCE_CLAIMS))
@@ -178,7 +178,7 @@ def test_a_pod_gets_the_device_claims_that_its_templates_describe(store: Store) 
     assert status["resourceClaimStatuses"] == [{"name": "gpu", "resourceClaimName": name_of(claim)}]
 
 
-def test_devices_are_freed_and_made_up_claims_removed_when_their_pod_goes(store: Store) -> None:
+def test_devices_are_freed_and_made_up_claims_removed_when_their_pod_goes(store: ObjectStore) -> None:
     store.create(RESOURCE_CLAIM_TEMPLATES, {"metadata": {"name": "gpus"}, "spec": {"spec": _REQUEST}})
     shared = store.create(RESOURCE_CLAIMS, {"metadata": {"name": "shared"}, "spec": _REQUEST}).obj
     pod, controller = _pod_with_template(store), DeviceClaimController(store)
@@ -206,7 +206,9 @@ def test_devices_are_freed_and_made_up_claims_removed_when_their_pod_goes(store:
         ({"minAvailable": 3}, 3, 0),
     ],
 )
-def test_a_budget_knows_how_many_pods_may_go(store: Store, spec: dict[str, Any], desired: int, allowed: int) -> None:
+def test_a_budget_knows_how_many_pods_may_go(
+    store: ObjectStore, spec: dict[str, Any], desired: int, allowed: int
+) -> None:
     for number in range(3):
         store.create(PODS, make_pod(f"web-{number}").labels(app="web"))
         bind(store, f"web-{number}", binding(f"web-{number}", "node-1"), namespace="default")

@@ -10,7 +10,7 @@ from muster.sandbox.listing import ListOptions
 from muster.sandbox.objects import name_of
 from muster.sandbox.patching import MERGE
 from muster.sandbox.selectors import EVERYTHING
-from muster.sandbox.store import Store
+from muster.sandbox.store import ObjectStore
 from muster.sandbox.watching import Watch, WatchOptions
 from tests.api_behaviour.objects import config_map
 
@@ -18,19 +18,19 @@ _HISTORY = 5
 
 
 @pytest.fixture
-def store() -> Store:
+def store() -> ObjectStore:
     """A store with the namespace `default` and a short memory."""
-    store = Store(Ledger(history=_HISTORY), Generators())
+    store = ObjectStore(Ledger(history=_HISTORY), Generators())
     store.create(NAMESPACES, {"metadata": {"name": "default"}})
     return store
 
 
-def _make(store: Store, *names: str) -> None:
+def _make(store: ObjectStore, *names: str) -> None:
     for name in names:
         store.create(CONFIG_MAPS, config_map(name, {}), namespace="default")
 
 
-def _watch(store: Store, revision: int | str) -> Watch:
+def _watch(store: ObjectStore, revision: int | str) -> Watch:
     return Watch(store, CONFIG_MAPS, "", EVERYTHING, WatchOptions(resource_version=str(revision)))
 
 
@@ -38,7 +38,7 @@ def _names(watch: Watch) -> list[str]:
     return [name_of(event.entry.obj) for event in watch.poll() if event.entry]
 
 
-def test_a_watch_can_start_as_far_back_as_memory_goes(store: Store) -> None:
+def test_a_watch_can_start_as_far_back_as_memory_goes(store: ObjectStore) -> None:
     start = store.ledger.revision
     _make(store, "a", "b", "c", "d", "e")
 
@@ -47,7 +47,7 @@ def test_a_watch_can_start_as_far_back_as_memory_goes(store: Store) -> None:
     assert [event.type for event in events] == ["ADDED"] * _HISTORY
 
 
-def test_a_watch_that_starts_before_that_is_told_so(store: Store) -> None:
+def test_a_watch_that_starts_before_that_is_told_so(store: ObjectStore) -> None:
     start = store.ledger.revision
     _make(store, "a", "b", "c", "d", "e", "f")
 
@@ -59,7 +59,7 @@ def test_a_watch_that_starts_before_that_is_told_so(store: Store) -> None:
     assert event.obj["code"] == 410
 
 
-def test_a_watcher_that_is_too_slow_is_told_so(store: Store) -> None:
+def test_a_watcher_that_is_too_slow_is_told_so(store: ObjectStore) -> None:
     watch = _watch(store, store.ledger.revision)
     watch.start()
     _make(store, "a", "b", "c", "d", "e", "f")
@@ -67,7 +67,7 @@ def test_a_watcher_that_is_too_slow_is_told_so(store: Store) -> None:
     assert [event.type for event in watch.poll()] == ["ERROR"]
 
 
-def test_a_watcher_that_keeps_up_sees_everything(store: Store) -> None:
+def test_a_watcher_that_keeps_up_sees_everything(store: ObjectStore) -> None:
     watch = _watch(store, store.ledger.revision)
     watch.start()
 
@@ -79,7 +79,7 @@ def test_a_watcher_that_keeps_up_sees_everything(store: Store) -> None:
     assert seen == list("abcdefgh")
 
 
-def test_forgetting_cuts_off_the_past_but_not_the_present(store: Store) -> None:
+def test_forgetting_cuts_off_the_past_but_not_the_present(store: ObjectStore) -> None:
     before = store.ledger.revision
     _make(store, "a")
     current = _watch(store, store.ledger.revision)
@@ -92,7 +92,7 @@ def test_forgetting_cuts_off_the_past_but_not_the_present(store: Store) -> None:
     assert _names(current) == ["b"]
 
 
-def test_a_kind_that_never_changed_can_be_watched_from_any_revision(store: Store) -> None:
+def test_a_kind_that_never_changed_can_be_watched_from_any_revision(store: ObjectStore) -> None:
     start = store.ledger.revision
     for name in "abcdefgh":
         store.create(NAMESPACES, {"metadata": {"name": name}})
@@ -100,7 +100,7 @@ def test_a_kind_that_never_changed_can_be_watched_from_any_revision(store: Store
     assert _watch(store, start).start() == []
 
 
-def test_a_forgotten_page_gets_a_token_to_go_on_without_consistency(store: Store) -> None:
+def test_a_forgotten_page_gets_a_token_to_go_on_without_consistency(store: ObjectStore) -> None:
     _make(store, "a", "b", "c", "d")
     first = store.list(CONFIG_MAPS, options=ListOptions(limit=2))
     store.delete(CONFIG_MAPS, "c", namespace="default")
@@ -116,7 +116,7 @@ def test_a_forgotten_page_gets_a_token_to_go_on_without_consistency(store: Store
     assert rest.next_token == ""
 
 
-def test_only_so_many_unfinished_lists_are_remembered(store: Store) -> None:
+def test_only_so_many_unfinished_lists_are_remembered(store: ObjectStore) -> None:
     _make(store, "a", "b")
     first = store.list(CONFIG_MAPS, options=ListOptions(limit=1))
     for number in range(40):
@@ -127,7 +127,7 @@ def test_only_so_many_unfinished_lists_are_remembered(store: Store) -> None:
         store.list(CONFIG_MAPS, options=ListOptions(continue_token=first.next_token))
 
 
-def test_a_list_from_the_future_has_to_be_waited_for(store: Store) -> None:
+def test_a_list_from_the_future_has_to_be_waited_for(store: ObjectStore) -> None:
     ahead = str(store.ledger.revision + 1)
 
     with pytest.raises(StatusError, match="Too large resource version") as refusal:
@@ -136,7 +136,7 @@ def test_a_list_from_the_future_has_to_be_waited_for(store: Store) -> None:
     assert (refusal.value.code, refusal.value.reason) == (504, "Timeout")
 
 
-def test_an_exact_list_of_the_past_is_gone(store: Store) -> None:
+def test_an_exact_list_of_the_past_is_gone(store: ObjectStore) -> None:
     past = str(store.ledger.revision)
     _make(store, "a")
 
@@ -146,7 +146,7 @@ def test_an_exact_list_of_the_past_is_gone(store: Store) -> None:
     assert refusal.value.code == 410
 
 
-def test_an_object_is_encoded_once_per_version(store: Store) -> None:
+def test_an_object_is_encoded_once_per_version(store: ObjectStore) -> None:
     _make(store, "a")
     entry = store.get(CONFIG_MAPS, "a", namespace="default")
 

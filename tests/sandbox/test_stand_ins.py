@@ -12,7 +12,7 @@ from muster.sandbox.ledger import Ledger
 from muster.sandbox.objects import Object
 from muster.sandbox.patching import MERGE
 from muster.sandbox.stand_ins import Kubelet
-from muster.sandbox.store import Store, WriteOptions
+from muster.sandbox.store import ObjectStore, WriteOptions
 from tests.api_behaviour.objects import binding, config_map
 from tests.builders import make_pod
 
@@ -20,19 +20,19 @@ _NOON = 1_767_268_800.0
 
 
 @pytest.fixture
-def store() -> Store:
+def store() -> ObjectStore:
     """A store with the namespace `default`, in which it is always noon of the first of January 2026."""
-    store = Store(Ledger(), Generators(clock=lambda: _NOON))
+    store = ObjectStore(Ledger(), Generators(clock=lambda: _NOON))
     store.create(NAMESPACES, {"metadata": {"name": "default"}})
     return store
 
 
-def _bound_pod(store: Store, name: str = "web") -> None:
+def _bound_pod(store: ObjectStore, name: str = "web") -> None:
     store.create(PODS, make_pod(name))
     bind(store, name, binding(name, "node-1"), namespace="default")
 
 
-def _status(store: Store, name: str = "web") -> Object:
+def _status(store: ObjectStore, name: str = "web") -> Object:
     status: Object = store.get(PODS, name, namespace="default").obj["status"]
     return status
 
@@ -43,7 +43,7 @@ async def _settle() -> None:
         await asyncio.sleep(0)
 
 
-def test_a_bound_pod_starts(store: Store) -> None:
+def test_a_bound_pod_starts(store: ObjectStore) -> None:
     kubelet = Kubelet(store)
     _bound_pod(store)
 
@@ -60,7 +60,7 @@ def test_a_bound_pod_starts(store: Store) -> None:
     assert (container["name"], container["ready"]) == ("main", True)
 
 
-def test_every_pod_has_an_address_of_its_own_and_that_of_its_node(store: Store) -> None:
+def test_every_pod_has_an_address_of_its_own_and_that_of_its_node(store: ObjectStore) -> None:
     kubelet = Kubelet(store)
     for name in ("one", "two"):
         _bound_pod(store, name)
@@ -73,7 +73,7 @@ def test_every_pod_has_an_address_of_its_own_and_that_of_its_node(store: Store) 
     assert one["hostIP"] == two["hostIP"] == "127.0.0.1"
 
 
-def test_a_pod_without_a_node_stays_pending(store: Store) -> None:
+def test_a_pod_without_a_node_stays_pending(store: ObjectStore) -> None:
     kubelet = Kubelet(store)
     store.create(PODS, make_pod("web"))
 
@@ -82,7 +82,7 @@ def test_a_pod_without_a_node_stays_pending(store: Store) -> None:
     assert _status(store)["phase"] == "Pending"
 
 
-def test_a_pod_that_has_ended_is_not_started_again(store: Store) -> None:
+def test_a_pod_that_has_ended_is_not_started_again(store: ObjectStore) -> None:
     kubelet = Kubelet(store)
     _bound_pod(store)
     patch, options = {"status": {"phase": "Failed"}}, WriteOptions(subresource="status")
@@ -93,7 +93,7 @@ def test_a_pod_that_has_ended_is_not_started_again(store: Store) -> None:
     assert _status(store)["phase"] == "Failed"
 
 
-def test_a_deleted_pod_stops(store: Store) -> None:
+def test_a_deleted_pod_stops(store: ObjectStore) -> None:
     kubelet = Kubelet(store)
     _bound_pod(store)
     kubelet.step()
@@ -104,7 +104,7 @@ def test_a_deleted_pod_stops(store: Store) -> None:
     assert store.find(PODS, "web", namespace="default") is None
 
 
-def test_a_deleted_pod_with_finalizers_stops_and_is_still_held(store: Store) -> None:
+def test_a_deleted_pod_with_finalizers_stops_and_is_still_held(store: ObjectStore) -> None:
     kubelet = Kubelet(store)
     pod = make_pod("web")
     pod["metadata"]["finalizers"] = ["example.com/hold"]
@@ -121,7 +121,7 @@ def test_a_deleted_pod_with_finalizers_stops_and_is_still_held(store: Store) -> 
     assert store.find(PODS, "web", namespace="default") is None
 
 
-def test_pods_that_were_bound_before_are_cared_for_too(store: Store) -> None:
+def test_pods_that_were_bound_before_are_cared_for_too(store: ObjectStore) -> None:
     _bound_pod(store)
 
     Kubelet(store)
@@ -130,7 +130,7 @@ def test_pods_that_were_bound_before_are_cared_for_too(store: Store) -> None:
 
 
 def test_a_kubelet_that_was_overtaken_by_the_log_starts_all_pods_all_the_same() -> None:
-    store = Store(Ledger(history=2), Generators())
+    store = ObjectStore(Ledger(history=2), Generators())
     store.create(NAMESPACES, {"metadata": {"name": "default"}})
     kubelet = Kubelet(store)
     for name in ("one", "two", "three"):

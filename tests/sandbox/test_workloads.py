@@ -22,7 +22,7 @@ from muster.sandbox.objects import Object, metadata, name_of
 from muster.sandbox.patching import MERGE
 from muster.sandbox.registry import Kind
 from muster.sandbox.stand_ins import Kubelet
-from muster.sandbox.store import Store
+from muster.sandbox.store import ObjectStore
 from tests.api_behaviour.objects import binding
 
 _STEPS = 50
@@ -38,7 +38,7 @@ class World:
     """A store with controllers and kubelets, and as many free nodes as it takes."""
 
     def __init__(self) -> None:
-        self.store = Store(Ledger(), Generators(clock=lambda: _NOON))
+        self.store = ObjectStore(Ledger(), Generators(clock=lambda: _NOON))
         self.store.create(NAMESPACES, {"metadata": {"name": "default"}})
         self.controllers = WorkloadControllers(self.store)
         self.kubelet = Kubelet(self.store)

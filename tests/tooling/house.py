@@ -1,6 +1,7 @@
 """The house rules that no linter knows: `python -m tests.tooling.house`, or `make lint-house`.
 
-A rule is a function from a parsed module to what breaks it. `faults` asks all rules about all modules of the product.
+A rule is a function from a parsed module to what breaks it. `faults` asks all rules about all modules of the product,
+and compares the names of their public classes.
 The numbers are those of CONTRIBUTING.md.
 """
 
@@ -19,12 +20,17 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 def faults(root: Path = REPOSITORY) -> Iterator[str]:
     """What breaks a rule in the product's modules under `root`, each with its file and line."""
-    for room in PRODUCT:
-        for path in sorted((root / room).rglob("*.py")):
+    first_with: dict[str, str] = {}
+    for folder in PRODUCT:
+        for path in sorted((root / folder).rglob("*.py")):
             module = ast.parse(path.read_text())
             for rule in (openings, lengths):
                 for line, fault in rule(module):
                     yield f"{path.relative_to(root)}:{line}: {fault}"
+            for line, name in public_classes(module):
+                place = f"{path.relative_to(root)}:{line}"
+                if (first := first_with.setdefault(name, place)) != place:
+                    yield f"{place}: {name} is the name of another class at {first}; a public name stands for one thing"
 
 
 def openings(module: ast.Module) -> Iterator[tuple[int, str]]:
@@ -43,6 +49,13 @@ def lengths(module: ast.Module) -> Iterator[tuple[int, str]]:
             lines = node.end_lineno - node.lineno + 1
             if lines > MOST_LINES:
                 yield node.lineno, f"{node.name} has {lines} lines; at most {MOST_LINES} are read at once"
+
+
+def public_classes(module: ast.Module) -> Iterator[tuple[int, str]]:
+    """The line and the name of each class without a leading underscore."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield node.lineno, node.name
 
 
 def main() -> int:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.tooling.house import MOST_LINES, faults
 
+TWICE = "class Plan: ...\n\nclass _Part: ...\n\nclass _Part: ...\n\nclass Plan: ...\n"
 LONG = "def long():\n" + "    pass\n" * MOST_LINES
 
 
@@ -19,6 +20,7 @@ def test_the_rules_hold() -> None:
         ('"""Those that wait."""\n', "framework/broken.py:1: the docstring begins with 'Those'"),
         ('class Wait:\n    """That of a pod."""\n', "framework/broken.py:1: the docstring begins with 'That'"),
         ('\ndef wait():\n    """The same for a group."""\n', "framework/broken.py:2: the docstring begins with 'The'"),
+        (TWICE, "framework/broken.py:7: Plan is the name of another class at framework/broken.py:1"),
         (LONG, f"framework/broken.py:1: long has {MOST_LINES + 1} lines"),
     ],
 )
