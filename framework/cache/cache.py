@@ -1,8 +1,8 @@
-"""The cache: what is known of nodes and bound pods, and of the pods that are about to be bound.
+"""The cache: nodes, bound pods, and pods that are about to be bound.
 
-Informer handlers report what the API says, the cycles what they have decided; the cache keeps the snapshot in step
-with both. Every pod is counted exactly once, on one node. How a pod passes from state to state, and what that rests on,
-is in `pod_states`.
+Informer handlers report what the API shows, and the cycles what they decided; the cache keeps the snapshot consistent
+with both. Every pod is counted exactly once, on one node. `pod_states` describes the states of a pod and the
+assumptions behind them.
 """
 
 from __future__ import annotations

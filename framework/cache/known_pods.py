@@ -1,7 +1,7 @@
 """The pods of Muster's own schedulers, each in its latest version, whether it waits, is assumed or runs.
 
-The pod informer's handler keeps them. Failure handling and reports ask: by the time an attempt has ended its pod may be
-gone, bound by somebody else, or another one of the same name.
+The pod informer's handler maintains them. Failure handling and reports read them: at the end of an attempt its pod may
+have been deleted, bound by another client, or replaced by a pod of the same name.
 """
 
 from __future__ import annotations

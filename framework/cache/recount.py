@@ -1,4 +1,4 @@
-"""The self-check: counts everything again from the objects alone and says where the kept columns differ.
+"""The self-check: counts everything again from the objects alone and reports where the columns differ.
 
 Tests call it after every step, operators on demand. It takes time in proportion to the whole cluster.
 """

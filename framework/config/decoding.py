@@ -1,7 +1,7 @@
-"""Decoding: from plain YAML values to models, with kube-scheduler's words for what does not fit.
+"""Decoding: from plain YAML values to models, with kube-scheduler's words for errors.
 
-`load` decodes the configuration with it, and plugins' own argument models, whatever pydantic types those use, pass
-through the same function; so a fault in a third party's arguments reads like one in kube-scheduler's.
+`load` decodes the configuration with it. Plugins' own argument models, whatever pydantic types they use, pass through
+the same function, so an error in a third party's arguments reads like one in kube-scheduler's.
 """
 
 from typing import TypeVar

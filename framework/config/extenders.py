@@ -1,4 +1,4 @@
-"""Extenders: the webhooks that a configuration lets take part in scheduling."""
+"""Extenders: the webhooks that take part in scheduling, as the configuration describes them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated

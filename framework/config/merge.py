@@ -1,8 +1,8 @@
 """Merging: which plugins run at an extension point, in which order, with which weights.
 
-Called by `resolve` for each profile. The rules are kube-scheduler's: a profile's multiPoint set is merged into the
-default plugins, the result is spread over the points that each plugin extends, and what a point says about itself goes
-before that.
+`resolve` calls it for each profile. The rules are kube-scheduler's: a profile's multiPoint set is merged into the
+default plugins, the result is distributed to the points that each plugin extends, and the configuration of a point
+precedes that.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

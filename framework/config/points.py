@@ -1,6 +1,6 @@
-"""Extension points: their names in configuration and the names that kube-scheduler's messages give their plugins.
+"""Extension points: their names in the configuration, and the names of their plugins in kube-scheduler's messages.
 
-Called by the models, the merge rules and by whoever tells `resolve` which points a plugin extends.
+The models and the merge rules use them, and callers that tell `resolve` which points a plugin extends.
 """
 
 from collections.abc import Mapping

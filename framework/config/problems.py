@@ -1,6 +1,6 @@
-"""Problem: one fault in a configuration, worded as kube-scheduler words it; ConfigurationError: all of them together.
+"""Problem: one error in a configuration, in kube-scheduler's words; ConfigurationError: all of them together.
 
-Every module of this package reports faults as `Problem` values, so that they can be collected; only `load` and
+Every module of this package reports errors as `Problem` values, so that they can be collected; only `load` and
 `resolve` raise. A problem's text is that of the API machinery's field errors:
 `profiles[0].percentageOfNodesToScore: Invalid value: 200: not in valid range [0-100]`.
 """

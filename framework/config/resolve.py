@@ -1,6 +1,6 @@
-"""Resolving: from a configuration and the plugins that exist to what each profile runs.
+"""Resolving: from a configuration and the existing plugins to the plugins that each profile runs.
 
-Called once, with facts about plugins, by whoever builds the profiles; makes no plugin itself.
+The builder of the profiles calls it once, with facts about plugins. It creates no plugin itself.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Validation: what kube-scheduler refuses in a configuration that decodes.
 
-Called by `load` after decoding. The checks run in kube-scheduler's order and all of them run. Faults that need to know
+`load` calls it after decoding. The checks run in kube-scheduler's order, and all of them run. Errors that depend on
 which plugins exist are found later, by `resolve`.
 """
 

@@ -1,10 +1,10 @@
-"""The plugin contract: what a plugin may implement, what it is given and what it may answer.
+"""The plugin contract: what a plugin may implement, what it receives and what it may answer.
 
 What belongs here: extension points, statuses, verdicts, cycle state, cluster events and the handle. What does not:
 anything that runs plugins, and behaviour of any kind: helpers are in `muster.framework.authoring`, the books of groups
 in `muster.framework.groups`, the object model in `muster.framework.model`. Every other name that a plugin author needs
-is exported from this package, `contract.columns` or `contract.arguments`; a name that is not exported is no part of the
-contract.
+is exported from this package, `contract.columns` or `contract.arguments`; a name that is not exported does not belong
+to the contract.
 """
 
 from ..config.args.models import PluginArgs

@@ -1,7 +1,7 @@
-"""The API as plugins may use it: objects written in PreBind, or by what follows from a decision.
+"""The API as plugins may use it: to write objects in PreBind, or as a consequence of a decision.
 
-The handle gives it. In `explain`, `why`, `simulate` and trials nothing may be written, so plugins call it from their
-`async` extension points, and from work that they spawned there, never while a decision is made.
+The handle provides it. `explain`, `why`, `simulate` and trials must write nothing, so plugins call it from their
+`async` extension points and from work that they spawned there, never while a decision is made.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Arguments of plugins: what models of `pluginConfig[].args` are made of, and those of kube-scheduler's own plugins.
+"""Arguments of plugins: what models of `pluginConfig[].args` consist of, and the arguments of kube-scheduler's plugins.
 
-Public, as the package is. A plugin that takes arguments derives its model from `PluginArgs`.
+Public, like the package. A plugin that takes arguments derives its model from `PluginArgs`.
 """
 
 from ..config.args import (

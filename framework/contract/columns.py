@@ -1,6 +1,6 @@
-"""The snapshot's columns, for plugins that answer with vectors: what `nodes.snapshot` is made of, by name.
+"""The snapshot's columns, for plugins that answer with vectors: what `nodes.snapshot` consists of, by name.
 
-Public, as the package is: `NodeView` and `SnapshotReader` lead to these.
+Public, like the package: `NodeView` and `SnapshotReader` lead to these types.
 """
 
 from ..snapshot.domains import Domains

@@ -1,10 +1,10 @@
-"""What follows from a decision, for plugins that keep books of their own about it.
+"""Consequences of decisions, for plugins that keep state of their own about them.
 
-Deciding is pure: PreEnqueue, PreFilter, Filter, PostFilter, PreScore, Score and `GroupPlugin.reject_group` are asked
-by `why`, `explain` and `simulate`, too, any number of times, and nothing that they do may outlive the answer. What a
-plugin has to do about a decision (deny a group for a while, evict a victim, arm a timer, notify its controller) it does
-here: whoever acts on the decision calls these methods, and nobody else does. What PreFilter or PostFilter found out and
-a follower needs is handed on in the attempt's `CycleState`.
+Deciding is pure: `why`, `explain` and `simulate` also call PreEnqueue, PreFilter, Filter, PostFilter, PreScore, Score
+and `GroupPlugin.reject_group`, any number of times, and nothing that these methods do may outlive the answer. What a
+plugin has to do about a decision (deny a group for a while, evict a victim, arm a timer, notify its controller), it
+does here: only the code that acts on a decision calls these methods. Findings of PreFilter or PostFilter that a
+follower needs are passed on in the attempt's `CycleState`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Cluster events: what happened in the cluster, and which rejected pods it may help.
 
-Event handlers make them, plugins register for them, the queue matches the two. The kinds of a pod's update, and their
-order, are kube-scheduler's (`PodSchedulingPropertiesChange`).
+Event handlers create them, plugins register for them, and the queue matches the two. The kinds of a pod's update, and
+their order, are kube-scheduler's (`PodSchedulingPropertiesChange`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Extenders: what a webhook of the configuration may be asked, and what it answers.
+"""Extenders: what a configured webhook may be asked, and what it answers.
 
-The operator supplies extenders, `framework.scheduler.extenders` asks them. A decision never waits for one: the pod is
-put aside while it is asked, and decided again with the answers (`framework.runtime.consultation`).
+The operator supplies extenders, and `framework.scheduler.extenders` calls them. A decision never waits for one: the pod
+is set aside during the call, and decided again with the answers (`framework.runtime.consultation`).
 """
 
 from __future__ import annotations

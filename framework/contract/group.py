@@ -1,8 +1,8 @@
 """Groups of pods that are placed together, and plugins that follow what happens in the cluster.
 
-Of the GroupPlugins of a profile the first that claims a pod has it. The queue keeps the waiting members of a group in
-one entry, and the gang cycle places what the group still lacks as a transaction. The words are kube-scheduler's where
-it has them.
+The first GroupPlugin of a profile that claims a pod handles it. The queue keeps the waiting members of a group in one
+entry, and the group cycle places the members that the group lacks in one transaction. The words are kube-scheduler's
+where it has them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Trees of groups: groups that consist of groups and start together, as a CompositePodGroup says.
+"""Trees of groups: groups that consist of groups and start together, as a CompositePodGroup defines them.
 
-A `GroupPlugin` that knows such trees describes one as `Part`s (`GroupPlugin.tree`); the group's cycle decides for the
-whole tree in one transaction. Pods are members of the leaves alone.
+A `GroupPlugin` that knows such trees describes one as `Part`s (`GroupPlugin.tree`); the group cycle decides the whole
+tree in one transaction. Pods belong to the leaves only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What people are shown of groups, and what a kind of group objects says of itself so that they can be.
+"""Groups as users see them, and the description of a kind of group objects that makes this possible.
 
-A `GroupPlugin` names its `GroupKind`. `muster groups`, `why`, `explain`, `simulate` and the web pages know groups by
-that alone: they read its objects, ask which pods are in which group, and show `GroupView`s.
+A `GroupPlugin` names its `GroupKind`. `muster groups`, `why`, `explain`, `simulate` and the web pages know groups only
+through it: they read its objects, ask which pods belong to which group, and show `GroupView`s.
 """
 
 from __future__ import annotations

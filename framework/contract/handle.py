@@ -1,4 +1,4 @@
-"""The handle: everything a plugin may reach of the scheduler it runs in.
+"""The handle: everything that a plugin may reach of its scheduler.
 
 The operator supplies the implementations; tests supply fakes.
 """

@@ -1,7 +1,7 @@
-"""Which statuses are legal as the answer of which method, as data.
+"""Which statuses each method may answer, as data.
 
-The runtime goes by it: any other status is an ERROR that names the plugin and the point. Each method's docstring names
-the same ones, and so does the page for authors; tests compare them.
+The runtime checks answers against it: any other status is an ERROR that names the plugin and the point. Each method's
+docstring and the page for authors name the same statuses; tests compare them.
 """
 
 from __future__ import annotations

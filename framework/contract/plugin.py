@@ -1,8 +1,8 @@
-"""The extension points: one base class each, named as in kube-scheduler, with vectors where it has per-node calls.
+"""The extension points: one base class each, named as in kube-scheduler, with vectors in place of per-node calls.
 
-A plugin is a class that derives from `Plugin` through the bases of the points it extends; which points those are is
-read off the bases. The runtime makes one instance per profile and calls it from the event loop only, so plugins need
-no locks. Answering None where a Status may be answered means success.
+A plugin is a class that derives from `Plugin` through the base classes of the points that it extends. The runtime
+creates one instance per profile and calls it from the event loop only, so plugins need no locks. Where a Status may be
+answered, None means success.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What preemption for a whole group works with: the group, a trial of all that it lacks, and groups as victims.
+"""Preemption for a whole group: the group, a trial of all that it lacks, and groups as victims.
 
-The runtime implements `PodGroupTrial` and gives it to `PodGroupPostFilterPlugin`s; the plugins that know groups say
+The runtime implements `PodGroupTrial` and passes it to `PodGroupPostFilterPlugin`s. Plugins that know groups say
 through `DisruptionPlugin` (see `group`) which pods may not be evicted without others.
 """
 

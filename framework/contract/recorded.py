@@ -1,9 +1,9 @@
-"""What a plugin's objects and arguments hold, so that a recording of them can be given away with other names.
+"""What a plugin's objects and arguments contain, so that a copy of a recording can be anonymized.
 
-A copy of a recording has other words for all that an organisation chose. A text of which nothing is said here counts as
-chosen, so a plugin that says nothing loses its objects' own words, too, and nothing is given away.
+An anonymous copy replaces all words that an organisation chose. A text about which the plugin says nothing counts as
+chosen: such a plugin's objects lose their own words too, and nothing is disclosed.
 
-Public, as the package is.
+Public, like the package.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What plugins that reserve capacity report: how much is reserved, and in a rehearsal when those that wait start.
+"""Reports of plugins that reserve capacity: how much is reserved, and, in a rehearsal, when waiting pods start.
 
 The process shows the shares as metrics; `simulate` and `why` print the starts.
 """

@@ -1,7 +1,7 @@
-"""Status: what a plugin answers. Rejection is a value; an exception is a bug.
+"""Status: the answer of a plugin. A rejection is a value; an exception is a bug.
 
-Plugins make them, the runtime stamps the plugin's name on them, the cycles decide by their code. `None` stands for
-success everywhere a status may be returned.
+Plugins create statuses, the runtime adds the plugin's name, and the cycles act on the code. `None` means success
+wherever a status may be returned.
 """
 
 from __future__ import annotations

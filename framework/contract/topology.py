@@ -1,8 +1,8 @@
-"""Topology: where the members of a group have to be, or should be, together.
+"""Topology: in which domain the members of a group have to be, or should be, together.
 
-A `GroupPlugin` says it of a group (`GroupPlugin.topology`), the group's cycle places the members accordingly. A domain
-of a level is all nodes that have the same values of its label and of the labels of all wider levels; nodes that lack
-one of them are in no domain.
+A `GroupPlugin` declares it for a group (`GroupPlugin.topology`), and the group cycle places the members accordingly. A
+domain of a level consists of all nodes with the same values of its label and of the labels of all wider levels; a node
+without one of these labels is in no domain.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Verdicts: what a Filter plugin says of many nodes at once, what a whole run came to, and the message about it."""
+"""Verdicts: a Filter plugin's answer about many nodes at once, the diagnosis of a whole run, and its message."""
 
 from __future__ import annotations
 

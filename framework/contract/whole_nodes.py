@@ -1,8 +1,8 @@
-"""Nodes with what scheduling itself does not read: annotations, conditions and capacity.
+"""Nodes with the fields that scheduling itself does not read: annotations, conditions and capacity.
 
 A plugin that needs them declares `watches = (WHOLE_NODES,)` and reads `handle.lister(WHOLE_NODES)`. Nodes are then
-listed and watched once more, with these fields; where no plugin declares it, nothing of them is kept or decoded. The
-second watch may be a moment before or behind the first one, so a node that was just added may not be known here yet.
+listed and watched a second time, with these fields; if no plugin declares it, none of the fields are kept or decoded.
+The second watch may be a moment ahead of or behind the first one, so a node that was just added may be missing here.
 """
 
 from __future__ import annotations

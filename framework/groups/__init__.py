@@ -1,9 +1,9 @@
-"""What group plugins are made of: the books of groups and members, and what follows from them.
+"""The parts that group plugins are made of: books of groups and members, and behaviour that builds on them.
 
-What belongs here: state and behaviour that every plugin which knows groups needs, whatever its groups are called on the
-API: who is a member (`Members`), the groups themselves (`GroupBook`, `GroupBookPlugin`), how a group that lost members
-heals, pods whose group is missing, and nominations of members. What does not: the contract itself, which holds
-protocols and values only, and anything that runs plugins. Public, as the contract is, for authors of group plugins.
+What belongs here: state and behaviour that every group plugin needs, whatever its groups are called in the API: the
+members (`Members`), the groups themselves (`GroupBook`, `GroupBookPlugin`), healing of a group that lost members, pods
+whose group is missing, and nominations of members. What does not: the contract itself, which holds only protocols and
+values, and anything that runs plugins. Public, like the contract, for authors of group plugins.
 """
 
 from .annotations import PREFIX, GroupMeta, unknown_annotations

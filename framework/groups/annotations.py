@@ -1,7 +1,7 @@
-"""Muster's own annotations: the keys under one prefix that a kind of object may carry, and what is wrong with others.
+"""Muster's own annotations: the keys under its prefix that a kind of object may have, and what is wrong with others.
 
-A mistyped key would be ignored in silence. The structs of groups keep every annotation under the prefix and no other;
-admission and the controllers of groups ask `unknown_annotations` for those that Muster does not know.
+A mistyped key would be ignored silently. The structs of groups keep exactly the annotations under the prefix; admission
+and the controllers of groups ask `unknown_annotations` which of them Muster does not know.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What plugins that know groups do with their book of groups and members, whichever kind of group they know.
+"""The book of groups and members, and what every plugin that knows groups does with it.
 
-Each family extends `GroupBook` by what its groups say. Its plugins extend `GroupBookPlugin`: members hold nodes from
-Reserve on, until they are unreserved or expire.
+Each family extends `GroupBook` with the contents of its groups. Its plugins extend `GroupBookPlugin`: members hold
+nodes from Reserve until they are unreserved or expire.
 """
 
 from __future__ import annotations

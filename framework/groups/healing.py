@@ -1,7 +1,7 @@
-"""Healing: what becomes of a running group when members are lost for good.
+"""Healing: what happens to a running group when it has lost members for good.
 
-An annotation of the group's object names the policy; the owners that create pods in place of lost ones do the healing.
-`GroupRun` is pure: the operator asks it after each change of members, and evicts the pods that it names.
+An annotation of the group's object names the policy; the owners of the pods create replacements. `GroupRun` is pure:
+the operator asks it after each change of members, and evicts the pods that it names.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""The membership book: who belongs to which group, whoever schedules them. A group plugin has no other.
+"""The membership book: which pods belong to which group, whichever scheduler they name.
 
-The plugin feeds it from the pod informer and from Reserve, the operator with pods that have ended, which that informer
-leaves out. The plugin asks it for members that may be placed, the PodGroup controller for counts. Pods that are being
-deleted do not count: the capacity they leave is for their successors. Places are kept by UID, so a pod that changes its
-group or goes while it is being bound takes its place along.
+The plugin feeds it from the pod informer and from Reserve, and the operator with pods that have ended, which the
+informer leaves out. The plugin asks it for members that may be placed, the PodGroup controller for counts. Pods that
+are being deleted do not count: their capacity is for their successors. Placements are kept by UID, so a pod that
+changes its group or is deleted while it is being bound takes its placement along.
 
-A pod that ends leaves the pod informer and comes among those that have ended through another watch, in either order. In
-between it is unaccounted for, and the counts of its group are not to be reported.
+A pod that ends leaves the pod informer, and appears among the ended pods through another watch, in either order. In
+between it is unaccounted for, and the counts of its group must not be reported.
 """
 
 from __future__ import annotations

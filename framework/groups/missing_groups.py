@@ -1,8 +1,7 @@
-"""Pods that name a group which does not exist: each gets one Event for each name, once that has held for a second.
+"""Pods that name a group which does not exist: each gets one Event per name, once this has lasted for a second.
 
-Group plugins keep such pods out of the queue by PreEnqueue, and report them here. Pods and groups come in streams of
-their own, so a pod is often seen before its group is; and a process that does not lead, or has not synced yet, must not
-report.
+Group plugins keep such pods out of the queue with PreEnqueue, and report them here. Pods and groups arrive in separate
+streams, so a pod is often seen before its group. A process that does not lead, or has not synced yet, must not report.
 """
 
 from __future__ import annotations

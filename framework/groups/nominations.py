@@ -1,9 +1,9 @@
-"""Nominations of members of a group: nodes whose capacity is kept for them, and how that ends.
+"""Nominations of members of a group: nodes whose capacity is reserved for them, and how the nomination ends.
 
-Group plugins call it: preemption makes capacity for members, and a member that the API refused to bind while others
-were bound keeps its node. When the group is deleted, the nomination is withdrawn on the API, and the capacity is free
-when the watch reports that; a nomination that the API does not know ends at once. Either way the pods that wait for the
-capacity are tried.
+Group plugins use it: preemption frees capacity for members, and a member whose binding the API refused while others
+were bound keeps its node. When the group is deleted, the nomination is withdrawn in the API, and the capacity is free
+when the watch reports that; a nomination that the API does not know ends at once. In both cases the pods that wait for
+the capacity are retried.
 """
 
 from __future__ import annotations

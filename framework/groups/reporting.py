@@ -1,7 +1,7 @@
-"""What people are told of groups: statuses to write and Events, as the plugin that keeps their book decides it.
+"""Reports about groups to users: the statuses and Events that the plugin which keeps their book decides on.
 
-The process asks: one worker for each kind of groups, which writes a group at most once a second, and only while the
-process leads. The reporter is pure but for what it remembers of what was written.
+The process asks: one worker for each kind of group writes a group at most once a second, and only while the process
+leads. The reporter is pure except for its memory of what was written.
 """
 
 from __future__ import annotations

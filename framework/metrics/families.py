@@ -1,11 +1,12 @@
-"""Counters, gauges and histograms that cost a fifth of a microsecond to move.
+"""Counters, gauges and histograms that cost a fifth of a microsecond to update.
 
-prometheus-client's own instruments take a lock and walk the buckets for each observation (0.4 to 1.7 µs), and switch
-their `_created` series off only for the whole process. Everything here runs on the event loop's thread, so a family is
-a dictionary from label values to numbers. `muster.operator.metrics.exposition` turns families into text at a scrape.
+prometheus-client's own instruments take a lock and walk the buckets for each observation (0.4 to 1.7 µs), and can
+switch their `_created` series off only for the whole process. Everything here runs on the event loop's thread, so a
+family is a dictionary from label values to numbers. `muster.operator.metrics.exposition` turns families into text at a
+scrape.
 
-Rules for whoever counts: a call is made a few times a pod, never once a node; it neither blocks nor raises. What can be
-read from state at any moment (pods pending, size of the cache) is a `GaugeFunc` and is not counted.
+Rules for callers: update a few times per pod, never once per node; an update neither blocks nor raises. What can be
+read from state at any moment (pending pods, size of the cache) is a `GaugeFunc` and is not counted.
 """
 
 from __future__ import annotations

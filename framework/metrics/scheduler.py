@@ -1,13 +1,14 @@
 """The engine's metrics: kube-scheduler's names, labels and buckets, each family declared once.
 
-Whoever runs an engine makes one `SchedulerMetrics` and hands it to `build_engine`; plugins find it as `handle.metrics`.
-A family that moves by itself is moved where the thing happens: `metrics.preemption_attempts.add(())`. Where one thing
-moves several families, a method here does it. Dashboards and alerts written for kube-scheduler find every stable and
-beta series they ask for. Families without labels stand at 0 from the start, those with labels appear with their first
-series, as in kube-scheduler. Durations are in seconds; the label `profile` is a profile's schedulerName.
+The builder of an engine creates one `SchedulerMetrics` and passes it to `build_engine`; plugins find it as
+`handle.metrics`. A family that changes alone is updated where the thing happens:
+`metrics.preemption_attempts.add(())`. Where one event changes several families, a method here does it. Dashboards and
+alerts written for kube-scheduler find every stable and beta series that they query. Families without labels are 0 from
+the start; those with labels appear with their first series, as in kube-scheduler. Durations are in seconds; the label
+`profile` is a profile's schedulerName.
 
-One number counts something else: plugin_evaluation_total at Filter and Score grows by one a pod, not by one a node,
-because plugins here judge all nodes in one call.
+One family differs: plugin_evaluation_total at Filter and Score grows by one per pod, not by one per node, because
+plugins answer about all nodes in one call.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How a node is found for one pod: which nodes fit, how good each is, and the best of them.
 
 `Algorithm` decides and changes nothing, so `why`, `explain` and `simulate` may call it any number of times.
-`PodScheduler` acts on its decisions.
+`SchedulingCycle` acts on its decisions.
 """
 
 from __future__ import annotations

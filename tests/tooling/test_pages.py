@@ -48,3 +48,12 @@ def _anchors(page: Path) -> set[str]:
 
 def test_the_repository_says_how_to_contribute_what_changed_and_how_to_report() -> None:
     assert {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"} <= set(PAGES)
+
+
+def test_the_methods_that_the_architecture_names_are_there() -> None:
+    named = re.findall(r"`([A-Z]\w+)\.([a-z]\w+)`", (REPOSITORY / "docs" / "architecture.md").read_text())
+    sources = [path.read_text() for room in ("framework", "operator") for path in (REPOSITORY / room).rglob("*.py")]
+    bodies = dict(re.findall(r"^class (\w+)(.*?)(?=^class |\Z)", "\n".join(sources), re.DOTALL | re.MULTILINE))
+
+    assert len(named) > 5
+    assert [name for name, method in named if f"def {method}(" not in bodies.get(name, "")] == []

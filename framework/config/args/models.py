@@ -1,4 +1,4 @@
-"""Arguments of the plugins that are not about node resources, with what can be wrong in them.
+"""Arguments of the plugins that do not concern node resources, and their validation.
 
 The names, defaults and messages are those of kube-scheduler's `kubescheduler.config.k8s.io/v1`.
 """

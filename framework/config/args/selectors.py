@@ -1,4 +1,4 @@
-"""The API shape of node affinity, as far as its form is checked when a configuration is read."""
+"""The API shape of node affinity, as far as the configuration's validation checks its form."""
 
 import re
 from collections.abc import Iterator, Mapping
