@@ -207,7 +207,7 @@ class Reservation(
             self._shared.kept_off.pop(left.uid, None)
             self._shared.waiters.pod_gone(left.uid)
         if new is not None and new is not left:
-            self._shared.waiters.pod_came(new)
+            self._shared.waiters.refusals.pod_came(new)
 
     def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
         """A pod that is kept out of the queue does not wait for room."""

@@ -1,11 +1,9 @@
 """Who waits for want of room, since when, and for whom room is to be reserved: those that have waited longest.
 
-A wait begins when the condition `PodScheduled` of a pod became False. The API keeps that, so a new leader counts on,
-and reserves when the one before would have. No wait begins before its pod was created, whatever a clock that is behind
-has written. One object serves the plugins of all profiles. A pod waits with one holder
-at a time, the one that it was refused with last. One timer is armed, for the waiter whose next round begins first. A
-waiter that the last plan has found to wait in vain leaves its place to others; `looks` has it planned for again when
-something has changed.
+One object serves the plugins of all profiles. A wait begins as `refusals` says. A pod waits with one holder at a time,
+the one that it was refused with last. One timer is armed, for the waiter whose next round begins first. A waiter that
+the last plan has found to wait in vain leaves its place to others; `looks` has it planned for again when something has
+changed.
 """
 
 from __future__ import annotations
@@ -18,10 +16,9 @@ from itertools import count
 from math import inf
 
 from muster.framework.contract import Clock, PodInfo, Timer
-from muster.framework.model.pod import POD_SCHEDULED
-from muster.framework.model.times import parse_time
 
 from .packing import Cost
+from .refusals import Refusals
 from .rounds import begins_at, round_at
 
 SLACK_SECONDS = 0.01
@@ -88,6 +85,9 @@ class LongWaiters:
 
     `activate` has pods tried again; `left` hears of each, by UID, that waits no more; `start_of` says when a holder
     starts for which room is reserved, infinity where nobody can say, None where none is.
+
+    Attributes:
+        refusals: when pods were refused first.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class LongWaiters:
         self._waiters: dict[str, Waiter] = {}
         self._due: dict[str, Waiter] = {}
         self._holder_of: dict[str, str] = {}
-        self._created: dict[str, float] = {}
+        self.refusals = Refusals(clock)
         self._rounds: list[tuple[float, int, Waiter]] = []
         self._numbers = count()
         self._begun: list[Waiter] = []
@@ -124,7 +124,7 @@ class LongWaiters:
         waiter = self._waiters.get(holder)
         if waiter is None:
             pods = [*pods]
-            waiter = self._waiters[holder] = Waiter(holder, self._refused_at(pods))
+            waiter = self._waiters[holder] = Waiter(holder, self.refusals.first(pods))
             self._await_round(waiter)
             self._arm()
         before, waiter.pods = waiter.pods, {pod.uid: pod for pod in pods}
@@ -190,14 +190,9 @@ class LongWaiters:
         for uid in [*(pod.uid for pod in pods), *(waiter.pods if waiter is not None else ())]:
             self.pod_left(uid)
 
-    def pod_came(self, pod: PodInfo) -> None:
-        """A pod without a node is there: from now on it is known when it was created, whatever the clock says later."""
-        if pod.uid not in self._created:
-            self._created[pod.uid] = self._at(pod.pod.metadata.creation_timestamp)
-
     def pod_gone(self, uid: str) -> None:
         """The pod got a node, or is gone for good."""
-        self._created.pop(uid, None)
+        self.refusals.forget(uid)
         self.pod_left(uid)
 
     def pod_left(self, uid: str) -> None:
@@ -224,23 +219,6 @@ class LongWaiters:
         waiter = self._waiters.get(holder)
         if waiter is not None:
             self._activate({pod.key: pod for pod in waiter.pods.values()})
-
-    def _refused_at(self, pods: Iterable[PodInfo]) -> float:
-        """When the first of these was refused first, as their conditions say; now where none has been.
-
-        A leader's clock writes a condition, and no pod is refused before it is created.
-        """
-        found = self._clock.now()
-        for pod in pods:
-            condition = pod.pod.status.condition(POD_SCHEDULED)
-            if condition is not None and condition.status == "False" and condition.last_transition_time:
-                created = self._created.get(pod.uid, self._at(pod.pod.metadata.creation_timestamp))
-                found = min(found, max(created, self._at(condition.last_transition_time)))
-        return found
-
-    def _at(self, stamp: str | None) -> float:
-        """The moment of a timestamp on the engine's clock, as this process's clock on the wall says."""
-        return -inf if stamp is None else self._clock.now() - self._clock.wall() + parse_time(stamp)
 
     def _place(self, waiter: Waiter) -> tuple[Chance, int, bool, float]:
         start = self._start_of(waiter.holder)

@@ -117,7 +117,7 @@ def test_a_clock_that_jumps_ahead_begins_no_wait_before_the_pod_was_seen_to_come
     pod = make_pod("a") | {"status": {"conditions": [refused]}}
     pod["metadata"]["creationTimestamp"] = rfc3339(waiting.clock.wall())
     came = waiting.clock.now()
-    waiting.waiters.pod_came(typed_pod(pod))
+    waiting.waiters.refusals.pod_came(typed_pod(pod))
     waiting.wait(30)
     waiting.clock.jump = 900.0
     waiting.waiters.refused("a", [typed_pod(pod)])
