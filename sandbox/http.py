@@ -11,6 +11,7 @@ from aiohttp import web
 
 from muster.sandbox import actions, errors, patching, requests, responses, selectors
 from muster.sandbox.errors import StatusError
+from muster.sandbox.incoming import WriteOptions
 from muster.sandbox.kinds import BINDINGS, REVIEWS
 from muster.sandbox.ledger import Entry
 from muster.sandbox.listing import Page
@@ -19,7 +20,7 @@ from muster.sandbox.registry import Kind
 from muster.sandbox.requests import RequestTarget
 from muster.sandbox.responses import Form
 from muster.sandbox.selectors import Selection
-from muster.sandbox.store import ObjectStore, WriteOptions
+from muster.sandbox.store import ObjectStore
 from muster.sandbox.streaming import LIFETIME_SECONDS, Streams
 from muster.sandbox.watching import Watch
 

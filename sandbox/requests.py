@@ -19,12 +19,12 @@ from muster.sandbox.errors import (
     no_such_path,
     unsupported_media_type,
 )
+from muster.sandbox.incoming import WARN, WriteOptions
 from muster.sandbox.kinds import NAMESPACES
 from muster.sandbox.lifecycle import DeleteOptions
 from muster.sandbox.listing import ListOptions
 from muster.sandbox.objects import Object, get_in
 from muster.sandbox.registry import Kind, Registry
-from muster.sandbox.store import WARN, WriteOptions
 from muster.sandbox.watching import WatchOptions
 
 Query = Mapping[str, str]

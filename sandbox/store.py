@@ -6,16 +6,13 @@ Objects that go in are not changed; objects that come out must not be changed.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
 from muster.framework.model.times import rfc3339
-from muster.sandbox import admission, errors, lifecycle, patching, rules
+from muster.sandbox import admission, errors, incoming, lifecycle, patching, rules
 from muster.sandbox.clock import Generators
 from muster.sandbox.custom_resources import kinds_of
-from muster.sandbox.decoding import UnreadableError, decoded
+from muster.sandbox.incoming import WriteOptions
 from muster.sandbox.kinds import CUSTOM_RESOURCE_DEFINITIONS, KINDS
 from muster.sandbox.ledger import Entry, Ledger, key_of
 from muster.sandbox.lifecycle import PLAIN_DELETE, DeleteOptions, Deletion
@@ -26,24 +23,6 @@ from muster.sandbox.rules import syntax
 from muster.sandbox.selectors import EVERYTHING, Selection
 
 _GENERATED_BASE_LIMIT = 58
-STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
-
-
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
-    """The query of a write: `manager` is who writes (for field ownership), `force` overrides apply conflicts.
-
-    `field_validation` says what happens to fields that a kind does not have: they are always dropped, `Warn` adds a
-    sentence for each to `warnings`, and `Strict` refuses the write.
-    """
-
-    dry_run: bool = False
-    manager: str = "unknown"
-    force: bool = False
-    subresource: str = ""
-    field_validation: str = IGNORE
-    warnings: list[str] = field(default_factory=list)
-
 
 _PLAIN = WriteOptions()
 
@@ -87,8 +66,8 @@ class ObjectStore:
 
     def create(self, kind: Kind, obj: Object, *, namespace: str = "", options: WriteOptions = _PLAIN) -> Entry:
         """Stores a new object. `namespace` is that of the request; the object may leave its own out."""
-        obj = self._addressed(kind, obj, namespace)
-        obj = compact(kind, self._decoded(kind, obj, options))
+        obj = incoming.addressed(kind, obj, namespace)
+        obj = compact(kind, incoming.decoded(kind, obj, options))
         obj = admission.admit(self, kind, self._named(obj))
         rule = rules.of(kind)
         obj = self._born(kind, rule.complete(rules.to_stored(kind, obj)))
@@ -106,7 +85,7 @@ class ObjectStore:
         self, kind: Kind, name: str, obj: Object, *, namespace: str = "", options: WriteOptions = _PLAIN
     ) -> Entry:
         """Replaces an object, or the part of it that `options.subresource` names."""
-        obj = self._decoded(kind, self._addressed(kind, obj, namespace), options)
+        obj = incoming.decoded(kind, incoming.addressed(kind, obj, namespace), options)
         if name_of(obj) != name:
             message = f"the name of the object ({name_of(obj)}) does not match the name on the URL ({name})"
             raise errors.bad_request(message)
@@ -136,7 +115,7 @@ class ObjectStore:
 
         def transform(current: Object) -> Object:
             new = patching.patched(kind, content_type, current, patch)
-            return self._decoded_patch(kind, new, patch if content_type == patching.STRATEGIC else None, options)
+            return incoming.decoded_patch(kind, new, patch if content_type == patching.STRATEGIC else None, options)
 
         return self._change(kind, name, namespace, transform, options)
 
@@ -244,7 +223,7 @@ class ObjectStore:
             raise errors.bad_request(f"invalid object type: {config.get('apiVersion')}, Kind={config.get('kind')}")
         config = lifecycle.applied_part(
             kind,
-            self._decoded_config(kind, self._addressed(kind, config, namespace), given=config),
+            incoming.decoded_config(kind, incoming.addressed(kind, config, namespace), given=config),
             options.subresource,
         )
         writer = self._writer(options)
@@ -261,63 +240,6 @@ class ObjectStore:
 
     def _writer(self, options: WriteOptions) -> patching.Writer:
         return patching.Writer(options.manager, self.now, options.subresource)
-
-    def _addressed(self, kind: Kind, obj: Object, namespace: str) -> Object:
-        """The object with its type and namespace as the request has them; 400 where it says otherwise."""
-        api_version, name = (obj.get(field) or ("" if kind.custom else None) for field in ("apiVersion", "kind"))
-        if "" in (name, api_version):
-            missing = "apiVersion" if name else "Kind"
-            why = f"Object '{missing}' is missing"
-            raise errors.bad_request(f"the object provided is unrecognized (must be of type {kind.kind}): {why}")
-        given = (api_version or kind.api_version, name or kind.kind)
-        if given != (kind.api_version, kind.kind):
-            raise errors.unreadable(*given, kind, f'no kind "{given[1]}" is registered for version "{given[0]}"')
-        typed = {"apiVersion": kind.api_version, "kind": kind.kind}
-        if not kind.namespaced:
-            return with_metadata(obj, namespace=None) | typed
-        own = namespace_of(obj)
-        if own and namespace and own != namespace:
-            message = "the namespace of the provided object does not match the namespace sent on the request"
-            raise errors.bad_request(message)
-        return with_metadata(obj, namespace=own or namespace or "default") | typed
-
-    def _decoded(self, kind: Kind, obj: Object, options: WriteOptions) -> Object:
-        """An object as its kind understands it; 400 for a wrong type, or for an unknown field if strict."""
-        try:
-            obj, unknown = decoded(kind, obj)
-        except UnreadableError as error:
-            raise errors.unreadable(kind.api_version, kind.kind, kind, str(error)) from error
-        faults = [f'unknown field "{path}"' for path in unknown]
-        if faults and options.field_validation == STRICT:
-            why = f"strict decoding error: {', '.join(faults)}"
-            raise errors.unreadable(kind.api_version, kind.kind, kind, why)
-        if options.field_validation == WARN:
-            options.warnings.extend(faults)
-        return obj
-
-    def _decoded_patch(self, kind: Kind, obj: Object, patch: Any, options: WriteOptions) -> Object:
-        """A patched object as its kind understands it; 422 that shows the strategic patch, or else the object."""
-        shown = patch or msgspec.json.encode(obj).decode()
-        try:
-            obj, unknown = decoded(kind, obj)
-        except UnreadableError as error:
-            raise errors.invalid_patch(shown, str(error)) from error
-        faults = [f'unknown field "{path}"' for path in unknown]
-        if faults and options.field_validation == STRICT:
-            raise errors.invalid_patch(shown, f"strict decoding error: {', '.join(faults)}")
-        if options.field_validation == WARN:
-            options.warnings.extend(faults)
-        return obj
-
-    def _decoded_config(self, kind: Kind, config: Object, *, given: Object) -> Object:
-        """An applied config as its kind understands it; 500 for unknown fields and wrong types, whatever is asked."""
-        try:
-            decoded_config, unknown = decoded(kind, config)
-        except UnreadableError as error:
-            raise errors.unreadable(kind.api_version, kind.kind, kind, str(error)) from error
-        if unknown:
-            raise errors.untyped_patch(kind, given, [f".{path}: field not declared in schema" for path in unknown])
-        return decoded_config
 
     def _named(self, obj: Object) -> Object:
         base = metadata(obj).get("generateName")

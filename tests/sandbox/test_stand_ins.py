@@ -7,12 +7,13 @@ import pytest
 from muster.sandbox import Sandbox
 from muster.sandbox.actions import bind
 from muster.sandbox.clock import Generators
+from muster.sandbox.incoming import WriteOptions
 from muster.sandbox.kinds import CONFIG_MAPS, NAMESPACES, PODS
 from muster.sandbox.ledger import Ledger
 from muster.sandbox.objects import Object
 from muster.sandbox.patching import MERGE
 from muster.sandbox.stand_ins import Kubelet
-from muster.sandbox.store import ObjectStore, WriteOptions
+from muster.sandbox.store import ObjectStore
 from tests.api_behaviour.objects import binding, config_map
 from tests.builders import make_pod
 
