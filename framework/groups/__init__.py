@@ -1,17 +1,19 @@
 """The parts that group plugins are made of: books of groups and members, and behaviour that builds on them.
 
-What belongs here: state and behaviour that every group plugin needs, whatever its groups are called in the API: the
-members (`Members`), the groups themselves (`GroupBook`, `GroupBookPlugin`), healing of a group that lost members, pods
-whose group is missing, and nominations of members. What does not: the contract itself, which holds only protocols and
-values, and anything that runs plugins. Public, like the contract, for authors of group plugins.
+What belongs here: state and behaviour that every group plugin needs, whatever its groups are called in the API: one
+record for each group (`GroupRecord`) with its object and its members (`Members`), the book of all groups (`GroupBook`,
+`GroupBookPlugin`), healing of a group that lost members, pods whose group is missing, and nominations of members. What
+does not: the contract itself, which holds only protocols and values, and anything that runs plugins. Public, like the
+contract, for authors of group plugins.
 """
 
 from .annotations import PREFIX, GroupMeta, unknown_annotations
-from .book import GroupBook, GroupBookPlugin, GroupObject
+from .book import GroupBook, GroupBookPlugin
 from .healing import HEALING_POLICY, GroupRun, HealingPolicy, healing_fault, healing_policy
-from .members import EndedMember, MemberCounts, MemberKind, Members
+from .members import Members
 from .missing_groups import MissingGroups
 from .nominations import MemberNominations
+from .record import EndedMember, GroupObject, GroupRecord, MemberCounts, MemberKind
 from .reporting import GroupReporter, Look, Notice, Report
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "GroupBookPlugin",
     "GroupMeta",
     "GroupObject",
+    "GroupRecord",
     "GroupReporter",
     "GroupRun",
     "HealingPolicy",

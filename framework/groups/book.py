@@ -7,9 +7,9 @@ nodes from Reserve until they are unreserved or expire.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic
 
 from ..contract.cycle_state import CycleState
 from ..contract.group import Disruption, DisruptionPlugin, GroupPlugin, PodFollower
@@ -17,57 +17,97 @@ from ..contract.group_tree import Part
 from ..contract.handle import Clock
 from ..contract.plugin import Args, ReservePlugin
 from ..contract.status import Status
-from ..model.meta import ObjectMeta
 from ..model.pod_info import PodInfo
 from .healing import HealingPolicy, healing_policy
-from .members import EndedMember, Members
+from .members import Members, R
+from .record import EndedMember, G, GroupObject
 from .reporting import GroupReporter
-
-
-class GroupObject(Protocol):
-    """A group's object on the API."""
-
-    @property
-    def metadata(self) -> ObjectMeta:
-        """Its metadata."""
-        ...
-
-    @property
-    def annotations(self) -> Mapping[str, str]:
-        """The annotations that are read."""
-        ...
-
-
-G = TypeVar("G", bound=GroupObject)
 
 _ACCOUNTING_SECONDS = 0.5
 """How long the two watches of pods may be apart: by then a member that has ended is known to have."""
 
 
-class GroupBook(ABC, Generic[G]):
+class GroupBook(ABC, Generic[G, R]):
     """What a family of plugins knows of its groups, by `namespace/name`; one object serves the plugins of all profiles.
 
-    `group_key` names the group that a pod belongs to.
+    `group_key` names the group that a pod belongs to; `new` makes the record of a group.
 
     Attributes:
         members: who belongs to which group, and who holds a node.
         profiles: names of the schedulers that are profiles of ours.
     """
 
-    def __init__(self, group_key: Callable[[PodInfo], str | None], clock: Clock) -> None:
+    def __init__(self, group_key: Callable[[PodInfo], str | None], clock: Clock, new: Callable[[str], R]) -> None:
         self._clock = clock
-        self.members = Members(group_key)
+        self.members = Members(group_key, new)
+        self.record = self.members.record
         self.profiles: set[str] = set()
-        self._groups: dict[str, G] = {}
         self._readers: list[Callable[[str], None]] = []
 
     def subscribe(self, reader: Callable[[str], None]) -> None:
         """`reader` is called with a group whose object, members or last word changed; it must not block."""
         self._readers.append(reader)
 
+    # What the watches saw.
+
+    def follow_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
+        """A pod that has not ended came, changed or went."""
+        pod = old or new
+        if pod is None:
+            return
+        left = self.members.group_of(pod)
+        leaves = None if left is None else self.record(left)
+        changed = self.members.follow(old, new)
+        joined = self.members.group_of(new) if new is not None else None
+        if leaves is not None and left != joined:
+            if not leaves.pods:
+                leaves.first_seen = None
+            self._left(leaves, pod)
+            if pod.uid in leaves.unaccounted:
+                self._clock.call_later(_ACCOUNTING_SECONDS, partial(self._write_off, leaves.key, pod.uid))
+        if joined is not None and new is not None:
+            record = self.record(joined)
+            if record.first_seen is None:
+                record.first_seen = self._clock.now()
+            self._joined(record, old, new)
+        if changed:
+            for group in {left, joined}:
+                if group is not None:
+                    self._changed(group)
+
+    def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
+        """A pod has ended, or one that had was deleted; see `Members`."""
+        self.members.follow_ended(uid, old, new)
+        for member in (old, new):
+            if member is not None:
+                self._changed(member.group)
+
+    def follow_group(self, group: str, new: G | None) -> None:
+        """An object came, changed or went. What was decided about one that went does not hold for a later one."""
+        known = self.get(group)
+        if known is not None and (new is None or new.metadata.uid != known.metadata.uid):
+            self._forget(self.record(group))
+        self._group_changed(self.members.follow_group(group, new), known)
+        self._changed(group)
+
+    def _left(self, record: R, pod: PodInfo) -> None:
+        """A member left the group; its record may be that of a group that is gone."""
+
+    def _joined(self, record: R, old: PodInfo | None, new: PodInfo) -> None:
+        """A member came, or changed."""
+
+    def _forget(self, record: R) -> None:
+        """The group's object is gone, be it that there is another."""
+
+    def _group_changed(self, record: R, known: G | None) -> None:
+        """The group's object, which was `known` before, came, changed or went."""
+
+    # What the groups are.
+
     def get(self, group: str) -> G | None:
         """The group's object as last seen."""
-        return self._groups.get(group)
+        found: G | None = self.record(group).group
+        return found
 
     def object_of(self, group: str) -> GroupObject | None:
         """The object of a group, also of one that consists of groups."""
@@ -75,35 +115,32 @@ class GroupBook(ABC, Generic[G]):
 
     def __contains__(self, group: object) -> bool:
         """Whether there is such an object."""
-        return group in self._groups
+        return isinstance(group, str) and self.record(group).group is not None
 
     def __iter__(self) -> Iterator[str]:
         """The key of every group that has an object."""
-        return iter(self._groups)
-
-    def __len__(self) -> int:
-        """How many groups have one."""
-        return len(self._groups)
-
-    @abstractmethod
-    def missing(self, group: str) -> int:
-        """How many more members must get a node for the quorum."""
-
-    @abstractmethod
-    def disruption(self, pod: PodInfo) -> Disruption | None:
-        """The group that the pod runs with; None for a pod that may be evicted by itself."""
-
-    @abstractmethod
-    def age(self, group: str) -> float:
-        """Seconds since the first member of the group was seen."""
+        return (record.key for record in self.members.records() if record.group is not None)
 
     @abstractmethod
     def quorum(self, group: str) -> int:
         """How many members it needs; 0 for a group that does not exist."""
 
+    def missing(self, group: str) -> int:
+        """How many more members must get a node for the quorum."""
+        return self.quorum(group) - len(self.record(group).placed)
+
+    @abstractmethod
+    def disruption(self, pod: PodInfo) -> Disruption | None:
+        """The group that the pod runs with; None for a pod that may be evicted by itself."""
+
+    def age(self, group: str) -> float:
+        """Seconds since the first member of the group was seen; 0.0 for a group without any."""
+        first_seen = self.record(group).first_seen
+        return 0.0 if first_seen is None else self._clock.now() - first_seen
+
     def healing(self, group: str) -> HealingPolicy:
         """What becomes of the group when it has lost members."""
-        found = self._groups.get(group)
+        found = self.get(group)
         return HealingPolicy.KEEP if found is None else healing_policy(found.annotations)
 
     def tree_around(self, group: str) -> Part | None:
@@ -114,13 +151,6 @@ class GroupBook(ABC, Generic[G]):
         """The other groups that cannot go on when this one cannot."""
         return ()
 
-    def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
-        """A pod has ended, or one that had was deleted; see `Members`."""
-        self.members.follow_ended(uid, old, new)
-        for member in (old, new):
-            if member is not None:
-                self._changed(member.group)
-
     def waiting_groups(self) -> int:
         """How many groups with members lack their quorum."""
         return sum(1 for _ in self._waiting())
@@ -130,15 +160,11 @@ class GroupBook(ABC, Generic[G]):
         return max((self.age(group) for group in self._waiting()), default=0.0)
 
     def _waiting(self) -> Iterator[str]:
-        return (group for group in self._groups if self.members.of(group) and self.missing(group) > 0)
-
-    def _account_for(self, group: str, uid: str) -> None:
-        """A member that had a node is gone. Unless it turns out to have ended, it is written off in a moment."""
-        if uid in self.members.unaccounted(group):
-            self._clock.call_later(_ACCOUNTING_SECONDS, partial(self._write_off, group, uid))
+        return (group for group in self if self.record(group).pods and self.missing(group) > 0)
 
     def _write_off(self, group: str, uid: str) -> None:
-        if uid in self.members.unaccounted(group):
+        """A member that had a node is gone, and has not turned out to have ended."""
+        if uid in self.record(group).unaccounted:
             self.members.write_off(group, uid)
             self._changed(group)
 
@@ -150,10 +176,10 @@ class GroupBook(ABC, Generic[G]):
 class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[Args], PodFollower[Args]):
     """A group plugin that keeps its members in `_groups`, which it makes."""
 
-    _groups: GroupBook[Any]
+    _groups: GroupBook[Any, Any]
 
     @property
-    def book(self) -> GroupBook[Any]:
+    def book(self) -> GroupBook[Any, Any]:
         """The book, the same for the plugins of all profiles."""
         return self._groups
 
@@ -167,7 +193,8 @@ class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[A
 
     def placed_members(self, group: str) -> Iterable[PodInfo]:
         """Members that hold a node."""
-        return self._groups.members.placed_pods(group)
+        placed: Iterable[PodInfo] = self._groups.record(group).placed_pods()
+        return placed
 
     def uid(self, group: str) -> str:
         """The UID of the group's object."""

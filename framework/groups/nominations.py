@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
@@ -24,7 +25,7 @@ log = logging.getLogger(__name__)
 class MemberNominations:
     """Nominations of members of all groups."""
 
-    def __init__(self, members: Members, handle: Handle) -> None:
+    def __init__(self, members: Members[Any], handle: Handle) -> None:
         self._members = members
         self._handle = handle
 
@@ -38,7 +39,7 @@ class MemberNominations:
     def of(self, group: str) -> Iterator[PodInfo]:
         """Members of the group that are nominated to a node."""
         nominator = self._handle.nominator
-        return (pod for pod in self._members.unplaced_pods(group) if nominator.nominated_node(pod.uid))
+        return (pod for pod in self._members.record(group).unplaced_pods() if nominator.nominated_node(pod.uid))
 
     def take_back(self, group: str) -> None:
         """The group is gone: other pods may have the capacity."""

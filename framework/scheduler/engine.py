@@ -87,7 +87,7 @@ class Engine:
     watch: CallWatch
     standstill: Standstill
 
-    def books(self) -> dict[str, GroupBook[Any]]:
+    def books(self) -> dict[str, GroupBook[Any, Any]]:
         """What plugins know of groups, by the plugin's name."""
         return {plugin.name: plugin.book for plugin in self.plugins(GroupBookPlugin)}
 

@@ -23,7 +23,7 @@ from .worker import GroupWorker, WorkerPorts
 class AnnotationFaults(GroupWorker):
     """Reports on groups of one kind, and on composites that consist of them."""
 
-    def __init__(self, groups: GroupBook[Any], kind: GroupKind[Any], ports: WorkerPorts) -> None:
+    def __init__(self, groups: GroupBook[Any, Any], kind: GroupKind[Any], ports: WorkerPorts) -> None:
         super().__init__(ports, groups)
         self._groups = groups
         self._kind = kind

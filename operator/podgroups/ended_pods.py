@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from muster.framework.groups.members import EndedMember
+from muster.framework.groups.record import EndedMember
 from muster.framework.model.meta import ObjectMeta, Wire
 from muster.framework.model.pod import PodSchedulingGroup
 from muster.operator.kube.client import ApiClient

@@ -20,8 +20,9 @@ import msgspec
 
 from muster.framework.contract import GroupKind
 from muster.framework.contract.api import pod_path
-from muster.framework.groups.book import GroupBook, GroupObject
+from muster.framework.groups.book import GroupBook
 from muster.framework.groups.healing import GroupRun, HealingPolicy
+from muster.framework.groups.record import GroupObject
 from muster.framework.groups.reporting import Notice
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.errors import ApiError, Conflict, NotFound
@@ -43,7 +44,9 @@ _FOLLOWING = InformerStatus(InformerPhase.WATCHING)
 class Healer(GroupWorker):
     """Heals groups of one kind."""
 
-    def __init__(self, groups: GroupBook[Any], kind: GroupKind[Any], ports: WorkerPorts, ended: Informer[Any]) -> None:
+    def __init__(
+        self, groups: GroupBook[Any, Any], kind: GroupKind[Any], ports: WorkerPorts, ended: Informer[Any]
+    ) -> None:
         """`ended` follows members that have ended."""
         super().__init__(ports, groups)
         self._groups = groups
@@ -92,7 +95,7 @@ class Healer(GroupWorker):
         """
         asked: set[str] = set()
         while key in self._runs and (unasked := self._lost(key) - asked):
-            if self._groups.members.unaccounted(key) or self._ended.status != _FOLLOWING:
+            if self._groups.record(key).unaccounted or self._ended.status != _FOLLOWING:
                 return False
             uid, run = unasked.pop(), self._runs[key]
             asked.add(uid)
@@ -129,12 +132,12 @@ class Healer(GroupWorker):
             self._tell(group, "Restarting", note)
 
     def _lost(self, key: str) -> set[str]:
-        members = self._groups.members
+        members = self._groups.record(key)
         run = self._runs.setdefault(key, GroupRun())
-        return run.follow(self._bound(key), members.succeeded_uids(key), self._groups.quorum(key))
+        return run.follow(self._bound(key), members.succeeded_uids(), self._groups.quorum(key))
 
     def _bound(self, key: str) -> dict[str, PodInfo]:
-        return {pod.uid: pod for pod in self._groups.members.bound_pods(key)}
+        return {pod.uid: pod for pod in self._groups.record(key).bound_pods()}
 
     async def _evict(self, pod: PodInfo) -> ApiError | None:
         """Why the API does not let it go; None when it does, or it is gone."""

@@ -45,7 +45,7 @@ class StatusController(GroupWorker):
     """
 
     def __init__(
-        self, groups: GroupBook[Any], kind: GroupKind[Any], reporter: GroupReporter | None, ports: WorkerPorts
+        self, groups: GroupBook[Any, Any], kind: GroupKind[Any], reporter: GroupReporter | None, ports: WorkerPorts
     ) -> None:
         self.ended = ended_pods(ports.client, kind.group_of, groups.follow_ended, ports.timing)
         counts_ended = reporter is not None and reporter.counts_ended

@@ -32,7 +32,7 @@ from .tasks import Task, Tasks
 if TYPE_CHECKING:
     from muster.framework.contract import Clock
     from muster.framework.contract.handle import Timer
-    from muster.framework.groups.members import EndedMember
+    from muster.framework.groups.record import EndedMember
     from muster.framework.queue.scheduling_queue import SchedulingQueue
     from muster.framework.scheduler.engine import Engine
     from muster.framework.scheduler.event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from muster.framework.contract import Node, Pod
-from muster.framework.groups.members import EndedMember
+from muster.framework.groups.record import EndedMember
 from muster.framework.runtime.standstill import Standstill
 from muster.framework.scheduler.engine import build_engine
 from muster.framework.scheduler.node_choice import pick_best

@@ -17,6 +17,7 @@ from muster.framework.model.pod_info import PodInfo
 from .api import group_key
 from .args import POD_BY_POD
 from .groups import PodGroups
+from .record import PodGroupRecord
 
 SLACK_SECONDS = 0.01
 """Timers of event loops may fire a millisecond early; what they wait for must be over then."""
@@ -43,8 +44,6 @@ class GroupActivation:
     def __init__(self, groups: PodGroups, handle: Handle) -> None:
         self._groups = groups
         self._handle = handle
-        self._gathering: set[str] = set()
-        self._looks: dict[str, tuple[float, Timer]] = {}
         self._lapse: tuple[float, Timer] | None = None
 
     def registrations(self) -> Sequence[EventRegistration]:
@@ -56,15 +55,16 @@ class GroupActivation:
     def activate(self, group: str) -> None:
         """Try the members that have no node now; if the group is denied, once more when that is over."""
         self._groups.state(group).is_promising = True
-        self._handle.activate({pod.key: pod for pod in self._groups.members.unplaced_pods(group)})
+        self._handle.activate({pod.key: pod for pod in self._groups.record(group).unplaced_pods()})
 
     def member_came(self, group: str) -> None:
         """A member came that may be one too few: unless the group is tried with it before, look in a moment."""
+        record = self._groups.record(group)
         self._groups.state(group).has_newcomer = True
-        if group not in self._gathering:
-            self._gathering.add(group)
-            times = max(1.0, len(self._groups.members.of(group)) / _MEMBERS_A_LOOK)
-            self._handle.clock.call_later(_GATHERING_SECONDS * times, partial(self._gathered, group))
+        if not record.is_gathering:
+            record.is_gathering = True
+            times = max(1.0, len(record.pods) / _MEMBERS_A_LOOK)
+            self._handle.clock.call_later(_GATHERING_SECONDS * times, partial(self._gathered, record))
 
     def first_placed(self, group: str) -> None:
         """Pod by pod, one member has a node: call its siblings, unless they failed together a moment ago."""
@@ -108,19 +108,19 @@ class GroupActivation:
         """Look at the group after a time. Of several times for one group the latest counts."""
         if not seconds:
             return
-        clock = self._handle.clock
+        record, clock = self._groups.record(group), self._handle.clock
         due = clock.now() + seconds
-        if group in self._looks:
-            pending, timer = self._looks[group]
+        if record.look is not None:
+            pending, timer = record.look
             if pending >= due:
                 return
             timer.cancel()
-        self._looks[group] = due, clock.call_later(seconds + SLACK_SECONDS, partial(self._look, group))
+        record.look = due, clock.call_later(seconds + SLACK_SECONDS, partial(self._look, record))
 
-    def _look(self, group: str) -> None:
-        del self._looks[group]
-        if self._groups.state(group).is_promising:
-            self.activate(group)
+    def _look(self, record: PodGroupRecord) -> None:
+        record.look = None
+        if record.state is not None and record.state.is_promising:
+            self.activate(record.key)
 
     def _await_lapse(self, moment: float) -> None:
         if self._lapse is not None:
@@ -135,10 +135,10 @@ class GroupActivation:
         self._lapse = None
         self.room_made()
 
-    def _gathered(self, group: str) -> None:
-        self._gathering.discard(group)
-        if self._groups.state(group).has_newcomer and self._groups.missing(group) > 0:
-            self.activate(group)
+    def _gathered(self, record: PodGroupRecord) -> None:
+        record.is_gathering = False
+        if record.state is not None and record.state.has_newcomer and self._groups.missing(record.key) > 0:
+            self.activate(record.key)
 
     def _room_made(self, pod: PodInfo, old: object, new: object) -> Hint:
         """Room helps a group that lacked it at the last look; one that is denied is woken when that is over."""

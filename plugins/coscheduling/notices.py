@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from muster.framework.contract import MAX_WAIT_SECONDS
 from muster.framework.groups import Notice
 
-from .announcements import Announcement, PodGroupReason
 from .api import SCHEDULED, PodGroup, PodGroupStatus
+from .record import Announcement, PodGroupReason
 
 _LONGEST = int(MAX_WAIT_SECONDS)
 

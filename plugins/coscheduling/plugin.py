@@ -42,12 +42,12 @@ from muster.framework.groups import GroupBookPlugin, GroupReporter, MemberNomina
 
 from . import messages
 from .activation import SLACK_SECONDS, GroupActivation
-from .announcements import PodGroupReason
 from .api import NAME, POD_GROUPS, PodGroup, PodGroupSpec, group_key
 from .args import POD_BY_POD, CoschedulingArgs
 from .groups import PodGroups
 from .kind import POD_GROUP_KIND
 from .prefilter import Finding, GroupPreFilter
+from .record import PodGroupReason
 from .recorded import RECORDED
 from .reporting import PodGroupReporter
 from .topology import AnnotationError
@@ -103,7 +103,7 @@ class Coscheduling(
         if group is None:
             return -queued.priority, queued.timestamp, _NEVER, "", queued.timestamp, pod.key, pod.uid
         created, failed = self._groups.order(group)
-        return -self._groups.members.priority(group), created, failed, group, queued.timestamp, pod.key, pod.uid
+        return -self._groups.record(group).priority, created, failed, group, queued.timestamp, pod.key, pod.uid
 
     def group_of(self, pod: PodInfo) -> str | None:
         """The group, as long as it lacks its quorum; later members are scheduled one by one.
@@ -126,11 +126,11 @@ class Coscheduling(
 
     def preemption_priority(self, group: str, waiting: Sequence[PodInfo]) -> int:
         """The highest of all its members', those that run included."""
-        return self._groups.members.priority(group)
+        return self._groups.record(group).priority
 
     def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
         """Whether no member has `preemptionPolicy: Never`."""
-        return self._groups.members.may_preempt(group)
+        return self._groups.record(group).may_preempt
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """Keeps a pod out whose label names no PodGroup."""
@@ -199,7 +199,7 @@ class Coscheduling(
             self._activation.room_made()
         if new is None:
             self._nominations.take_back(key)
-            self.handle.activate({pod.key: pod for pod in self._groups.members.unplaced_pods(key)})
+            self.handle.activate({pod.key: pod for pod in self._groups.record(key).unplaced_pods()})
             return
         if self._groups.missing(key) <= 0:
             self._groups.waiting.allow(key)
@@ -230,7 +230,7 @@ class Coscheduling(
         turned_away_here = self.name in diagnosis.unschedulable_plugins
         if group is None or turned_away_here or not self._pod_by_pod:
             return None, Status.unschedulable()
-        min_member, missing = self._groups.min_member(group), self._groups.missing(group)
+        min_member, missing = self._groups.quorum(group), self._groups.missing(group)
         if missing <= 0 or missing * 100 <= min_member * self._groups.args.pod_group_reject_percentage:
             return None, Status.unschedulable()
         text = messages.rejected_after_post_filter(group, pod)
@@ -334,7 +334,7 @@ class Coscheduling(
             return ALLOW
         seconds = self._groups.wait_seconds(group)
         self._groups.waiting.add(group, pod.uid, self.handle.clock.now() + seconds)
-        placed, min_member = self._groups.members.placed(group), self._groups.min_member(group)
+        placed, min_member = len(self._groups.record(group).placed), self._groups.quorum(group)
         if placed == 1 and self._pod_by_pod:
             self._activation.first_placed(group)
         return Wait(seconds, (messages.waits_at_permit(placed, min_member),))
@@ -343,9 +343,9 @@ class Coscheduling(
         """Says that the group is scheduled once its quorum is bound."""
         group = self._groups.bound(pod)
         if group is not None:
-            quorum = self._groups.min_member(group)
+            quorum = self._groups.quorum(group)
             self._groups.announce(group, PodGroupReason.SCHEDULED, messages.scheduled(quorum, quorum))
-            self.handle.metrics.quorum_bound(self._groups.age(group), members=self._groups.min_member(group))
+            self.handle.metrics.quorum_bound(self._groups.age(group), members=self._groups.quorum(group))
 
     def _act_on_findings(
         self, group: str, decisions: Iterable[PodDecision], of_group: GroupDecision | None = None
@@ -374,7 +374,7 @@ class Coscheduling(
 
     def _standing(self, group: str) -> tuple[bool, int]:
         """Whether enough members are ready to be tried, and how many lack a node."""
-        enough = self._groups.members.ready(group) >= self._groups.min_member(group)
+        enough = self._groups.record(group).ready >= self._groups.quorum(group)
         return enough, max(0, self._groups.missing(group))
 
     def _standing_changed(self, group: str, before: tuple[bool, int]) -> None:
@@ -397,7 +397,7 @@ class Coscheduling(
 
     def _too_few_tried(self, group: str, tried: int, missing: int) -> str:
         elsewhere = self._groups.left_to_others(group)
-        here = sum(1 for _ in self._groups.members.unplaced_pods(group)) - elsewhere.total()
+        here = sum(1 for _ in self._groups.record(group).unplaced_pods()) - elsewhere.total()
         return messages.too_few_tried(tried, missing, elsewhere, max(0, here - tried))
 
     def _group(self, pod: PodInfo) -> str | None:

@@ -25,10 +25,10 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import PODS
 
 from . import messages
-from .announcements import PodGroupReason
 from .api import NAME
 from .capacity import Mask, describe, fault, free, gap, requested, usable_rows
 from .groups import PodGroups
+from .record import PodGroupReason
 from .reservations import MinResourcesReservation
 from .topology import AnnotationError
 
@@ -89,13 +89,13 @@ class GroupPreFilter:
         return None
 
     def _too_few(self, group: str, pod: PodInfo) -> Finding | None:
-        min_member, members = self._groups.min_member(group), self._groups.members
-        siblings = len(members.of(group))
+        min_member, members = self._groups.quorum(group), self._groups.record(group)
+        siblings = len(members.pods)
         if siblings < min_member:
             status = Status.pending(messages.too_few_siblings(pod, siblings, min_member))
             return Finding(status, PodGroupReason.WAITING_FOR_PODS, messages.waiting_for_pods(siblings, min_member))
-        if members.ready(group) < min_member:
-            text = messages.gated_siblings(pod, members.gated(group))
+        if members.ready < min_member:
+            text = messages.gated_siblings(pod, members.gated_pods())
             return Finding(Status.pending(text), PodGroupReason.GATED_PODS, text)
         return None
 
@@ -116,7 +116,7 @@ class GroupPreFilter:
             return Finding(Status.unresolvable(text), PodGroupReason.NOT_ENOUGH_RESOURCES, text)
         reserved = [*self._groups.reservations.of_others(group)] if self.promise(group) is None else []
         rows = self._rows(group, need)
-        back = requested(self._groups.members.placed_pods(group))
+        back = requested(self._groups.record(group).placed_pods())
         missing = self._gap(group, need, rows, back, reserved)
         lacking = {name: amount - back.get(name, 0) for name, amount in need.items() if amount > back.get(name, 0)}
         in_all = TotalCapacity(lacking, rows, free=not missing)
@@ -135,7 +135,7 @@ class GroupPreFilter:
 
     def _rows(self, group: str, need: Mapping[str, int]) -> Mask:
         """Members that are still to come may use other nodes than those that are here, so then all nodes count."""
-        members = self._groups.members.of(group)
+        members = self._groups.record(group).pods.values()
         known = requested(members)
         complete = all(known.get(resource, 0) >= amount for resource, amount in need.items())
         return usable_rows(self._handle.snapshot, members if complete else None)
@@ -149,7 +149,7 @@ class GroupPreFilter:
         reserved: Iterable[MinResourcesReservation],
     ) -> dict[str, int]:
         snapshot = self._handle.snapshot
-        need = {**need, PODS: self._groups.min_member(group)}
+        need = {**need, PODS: self._groups.quorum(group)}
         missing = gap(snapshot, rows, need, back, _in_all(reserved))
         return gap(snapshot, rows, need, back, self._within(reserved, rows)) if missing and reserved else missing
 
@@ -157,7 +157,7 @@ class GroupPreFilter:
         """What of `rows` is reserved: no more of each group's part than is free where its members may go."""
         snapshot, total = self._handle.snapshot, dict[str, int]()
         for each in reserved:
-            shared = rows & usable_rows(snapshot, self._groups.members.of(each.group))
+            shared = rows & usable_rows(snapshot, self._groups.record(each.group).pods.values())
             for resource, amount in each.amounts.items():
                 total[resource] = total.get(resource, 0) + min(amount, free(snapshot, shared, resource))
         return total

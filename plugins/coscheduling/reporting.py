@@ -15,9 +15,9 @@ import msgspec
 
 from muster.framework.groups import GroupReporter, Look, Notice, Report
 
-from .announcements import Announcement
 from .api import PodGroup, PodGroupStatus
 from .notices import notices
+from .record import Announcement
 from .status import Observation, next_status
 
 if TYPE_CHECKING:
@@ -62,19 +62,19 @@ class PodGroupReporter(GroupReporter):
             self._known[group] = _Known(found, found)
         elif known.told is not found:
             known.told = known.latest = found
-        return Look(patient=group not in self._groups.members)
+        return Look(patient=not self._groups.record(group).has_members)
 
     def report(self, group: str) -> Report | None:
         """Its status, and what the step to that means. While members are unaccounted for nothing is said of it."""
-        known, members = self._known[group], self._groups.members
-        if members.unaccounted(group):
+        known, record = self._known[group], self._groups.record(group)
+        if record.unaccounted:
             return None
-        found, announcement = known.latest, self._groups.announcements.get(group)
+        found, announcement = known.latest, record.announced
         seen = Observation(
             min_member=found.spec.min_member,
             generation=found.metadata.generation,
-            counts=members.counts(group),
-            owners=members.owners(group),
+            counts=record.counts(),
+            owners=record.owners(),
             announcement=announcement,
         )
         before = found.read_status()

@@ -10,7 +10,6 @@ how far each group was.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from muster.framework.contract import Clock
@@ -21,6 +20,7 @@ from muster.framework.model.times import parse_time
 
 from .api import PodGroup
 from .capacity import requested, wanted
+from .record import Claim, PodGroupRecord
 
 
 class MinResourcesReservation(NamedTuple):
@@ -37,105 +37,98 @@ class MinResourcesReservation(NamedTuple):
     until: float
 
 
-@dataclass(slots=True)
-class _Claim:
-    """What a group asks for, when a member of it last got a node, and whether nothing is to be reserved any more."""
-
-    asked: Mapping[str, str | int]
-    need: Mapping[str, int]
-    progressed: float | None = None
-    over: bool = False
-
-
 class Reservations:
     """Of all groups that ask for minResources. `wait_seconds` says how long Permit would wait for a group."""
 
-    def __init__(self, members: Members, wait_seconds: Callable[[str], float], clock: Clock) -> None:
+    def __init__(self, members: Members[PodGroupRecord], wait_seconds: Callable[[str], float], clock: Clock) -> None:
         self._members = members
         self._wait_seconds = wait_seconds
         self._clock = clock
-        self._claims: dict[str, _Claim] = {}
+        self._asking: dict[str, PodGroupRecord] = {}
 
-    def follow(self, group: str, found: PodGroup | None) -> None:
+    def follow(self, record: PodGroupRecord, found: PodGroup | None) -> None:
         """A PodGroup came, changed or went (None). For what cannot be read nothing is reserved."""
         asked = found.spec.min_resources if found is not None else {}
-        known = self._claims.get(group)
-        if known is not None and known.asked == asked:
+        if record.claim is not None and record.claim.asked == asked:
             return
-        self._claims.pop(group, None)
+        record.claim = None
+        self._asking.pop(record.key, None)
         try:
             need = wanted(asked)
         except QuantityError:
             return
         if need:
-            self._claims[group] = _Claim(asked, need)
-            for pod in self._members.placed_pods(group):
-                self.found_bound(group, pod)
+            record.claim = Claim(asked, need)
+            self._asking[record.key] = record
+            for pod in record.placed_pods():
+                self.found_bound(record, pod)
 
-    def found_bound(self, group: str, pod: PodInfo) -> None:
+    def found_bound(self, record: PodGroupRecord, pod: PodInfo) -> None:
         """A member was seen for the first time and has a node. It was placed when it was created, or soon after."""
-        claim = self._claims.get(group)
-        if claim is not None:
+        if record.claim is not None:
             created = self._created(pod)
-            claim.progressed = max(claim.progressed or created, created)
+            record.claim.progressed = max(record.claim.progressed or created, created)
 
     def placed(self, group: str) -> None:
         """It was decided to place members of the group."""
-        claim = self._claims.get(group)
+        record = self._members.record(group)
+        claim = record.claim
         if claim is None or claim.over:
             return
         if claim.progressed is not None and self._until(group, claim.progressed) <= self._clock.now():
             claim.over = True
             return
         claim.progressed = self._clock.now()
-        claim.over = not self._lacking(group, claim)
+        claim.over = not _lacking(record, claim)
 
     def given_up(self, group: str) -> None:
         """The place of a member, decided before, was given up. A group that has none left begins anew."""
-        claim = self._claims.get(group)
-        if claim is not None and not self._members.placed(group):
-            claim.progressed = None
+        record = self._members.record(group)
+        if record.claim is not None and not record.placed:
+            record.claim.progressed = None
 
-    def member_leaves(self, group: str) -> None:
+    def member_leaves(self, record: PodGroupRecord) -> None:
         """A member is about to leave the group. What the group has had it does not get again."""
-        claim = self._claims.get(group)
+        claim = record.claim
         if claim is None or claim.over or claim.progressed is None:
             return
-        if self._until(group, claim.progressed) <= self._clock.now() or not self._lacking(group, claim):
+        if self._until(record.key, claim.progressed) <= self._clock.now() or not _lacking(record, claim):
             claim.over = True
 
     def of_others(self, group: str) -> Iterator[MinResourcesReservation]:
         """What is reserved for groups other than this one."""
-        for other in self._claims:
+        for other in self._asking:
             found = self.of(other) if other != group else None
             if found is not None:
                 yield found
 
     def of(self, group: str) -> MinResourcesReservation | None:
         """What is reserved for this group."""
-        claim = self._claims.get(group)
+        record = self._members.record(group)
+        claim = record.claim
         if claim is None or claim.over or claim.progressed is None:
             return None
         until = self._until(group, claim.progressed)
-        if until <= self._clock.now() or not self._members.placed(group):
+        if until <= self._clock.now() or not record.placed:
             return None
-        lacking = self._lacking(group, claim)
+        lacking = _lacking(record, claim)
         return MinResourcesReservation(group, lacking, until) if lacking else None
 
     def need(self, group: str) -> Mapping[str, int] | None:
         """What the group asks for in minResources, as in `capacity.wanted`; None for nothing, or what is unreadable."""
-        claim = self._claims.get(group)
+        claim = self._members.record(group).claim
         return claim.need if claim is not None else None
 
     def _until(self, group: str, progressed: float) -> float:
         return progressed + self._wait_seconds(group)
 
-    def _lacking(self, group: str, claim: _Claim) -> dict[str, int]:
-        """What the group's members have not claimed."""
-        used = requested(self._members.placed_pods(group))
-        return {resource: n - used.get(resource, 0) for resource, n in claim.need.items() if n > used.get(resource, 0)}
-
     def _created(self, pod: PodInfo) -> float:
         """When the pod was created, seconds on the engine's clock."""
         now, stamp = self._clock.now(), pod.pod.metadata.creation_timestamp
         return now if stamp is None else min(now, now + parse_time(stamp) - self._clock.wall())
+
+
+def _lacking(record: PodGroupRecord, claim: Claim) -> dict[str, int]:
+    """What the group's members have not claimed."""
+    used = requested(record.placed_pods())
+    return {resource: n - used.get(resource, 0) for resource, n in claim.need.items() if n > used.get(resource, 0)}

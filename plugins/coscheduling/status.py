@@ -18,9 +18,9 @@ from muster.framework.groups import MemberCounts
 from muster.framework.model.times import rfc3339
 
 from . import messages
-from .announcements import Announcement, PodGroupReason
 from .api import SCHEDULED, PodGroupCondition, PodGroupStatus
 from .phases import ENDED, STARTED, TABLE, phase_of, situation
+from .record import Announcement, PodGroupReason
 
 REFUSALS = frozenset(
     {

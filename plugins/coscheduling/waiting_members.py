@@ -6,42 +6,36 @@ waiting pods are those of all plugins; these are Coscheduling's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from muster.framework.contract import WaitingPod, WaitingPods
-from muster.framework.model.pod_info import PodInfo
+from muster.framework.groups import Members
 
 from .api import NAME
+from .record import PodGroupRecord
 
 
 class WaitingMembers:
     """Who waits, by group and UID, and until when; seconds on the engine's clock.
 
-    `waiting` are the framework's waiting pods; `displace` takes a member's place away.
+    `waiting` are the framework's waiting pods.
     """
 
-    def __init__(self, waiting: WaitingPods, displace: Callable[[PodInfo], None]) -> None:
+    def __init__(self, waiting: WaitingPods, members: Members[PodGroupRecord]) -> None:
         self._waiting = waiting
-        self._displace = displace
-        self._until: dict[str, dict[str, float]] = {}
+        self._members = members
 
     def add(self, group: str, uid: str, until: float) -> None:
         """A member waits from now on."""
-        self._until.setdefault(group, {})[uid] = until
+        self._members.record(group).waits[uid] = until
 
     def end(self, group: str, uid: str) -> float | None:
         """The member, if it waits, does no more. Returns until when it would have waited."""
-        members = self._until.get(group)
-        if members is None:
-            return None
-        until = members.pop(uid, None)
-        if not members:
-            del self._until[group]
-        return until
+        return self._members.record(group).waits.pop(uid, None)
 
     def of(self, group: str) -> Collection[str]:
         """UIDs of the group's waiting members, in the order they began to wait."""
-        return tuple(self._until.get(group, ()))
+        return tuple(self._members.record(group).waits)
 
     def allow(self, group: str) -> None:
         """Let all of the group go."""
@@ -63,7 +57,7 @@ class WaitingMembers:
         if waiting is None:
             return False
         waiting.reject(NAME, message)
-        self._displace(waiting.pod)
+        self._members.displace(waiting.pod)
         return True
 
     def discount_rejected(self, group: str) -> None:
@@ -71,7 +65,7 @@ class WaitingMembers:
         for uid in self.of(group):
             waiting = self._waiting.get(uid)
             if waiting is not None and not waiting.pending_plugins:
-                self._displace(waiting.pod)
+                self._members.displace(waiting.pod)
 
     def _end_wait(self, group: str, uid: str) -> WaitingPod | None:
         """The framework's waiting pod of a member, if nothing has ended its wait yet; it is none of ours any more."""

@@ -7,9 +7,10 @@ who is a member and who holds a node; all of it is rebuilt from the API after a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from muster.framework.contract import COMPOSITE_PREFIX, Clock, Disruption, Part, Topology
-from muster.framework.groups import EndedMember, GroupBook, HealingPolicy, healing_policy
+from muster.framework.groups import EndedMember, GroupBook, GroupRecord, HealingPolicy, healing_policy
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
@@ -20,7 +21,28 @@ from .hierarchy import Hierarchy, is_root, topology_of
 from .validation import fault
 
 
-class NativePodGroups(GroupBook[NativePodGroup]):
+@dataclass(slots=True, eq=False)
+class NativePodGroupRecord(GroupRecord[NativePodGroup]):
+    """One group.
+
+    Attributes:
+        said: the last word on it.
+    """
+
+    said: Said | None = None
+
+    @property
+    def scheduled(self) -> int:
+        """How many members hold a node, or have succeeded: what an index has done needs not be done again."""
+        return len(self.placed) + self.succeeded
+
+    @property
+    def existing(self) -> int:
+        """How many members there are, whoever schedules them and whatever keeps them back."""
+        return len(self.pods) + self.succeeded
+
+
+class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
     """All groups.
 
     Attributes:
@@ -30,32 +52,23 @@ class NativePodGroups(GroupBook[NativePodGroup]):
     """
 
     def __init__(self, clock: Clock) -> None:
-        super().__init__(group_key, clock)
+        super().__init__(group_key, clock, NativePodGroupRecord)
         self.on_standing: Callable[[str, tuple[bool, int]], None] = lambda group, before: None
-        self._first_seen: dict[str, float] = {}
-        self._said: dict[str, Said] = {}
         self._faults: dict[str, str | None] = {}
         self.hierarchy = Hierarchy(self)
 
     # What the watches saw.
 
-    def follow_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """A pod that has not ended came, changed or went."""
-        pod = new or old
-        group = group_key(pod) if pod is not None else None
-        if group is None:
-            return
-        changed = self.members.follow(old, new)
-        if self.members.of(group):
-            self._first_seen.setdefault(group, self._clock.now())
-        else:
-            self._first_seen.pop(group, None)
-        if new is None and pod is not None:
-            self._account_for(group, pod.uid)
-        self.hierarchy.members_changed(group)
-        self._forget_fault(group)
-        if not self._look(group) and changed:
-            self._changed(group)
+    def _left(self, record: NativePodGroupRecord, pod: PodInfo) -> None:
+        self._members_changed(record)
+
+    def _joined(self, record: NativePodGroupRecord, old: PodInfo | None, new: PodInfo) -> None:
+        self._members_changed(record)
+
+    def _members_changed(self, record: NativePodGroupRecord) -> None:
+        self.hierarchy.members_changed(record.key)
+        self._forget_fault(record.key)
+        self._look(record)
 
     def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
         """A pod has ended, or one that had was deleted; see `Members`."""
@@ -66,19 +79,15 @@ class NativePodGroups(GroupBook[NativePodGroup]):
             self.hierarchy.members_changed(group)
             self.on_standing(group, standing)
 
-    def follow_group(self, group: str, new: NativePodGroup | None) -> None:
-        """A PodGroup came, changed or went. What was said of one that went does not hold for a later one."""
-        known = self._groups.pop(group, None)
-        if known is not None and (new is None or new.metadata.uid != known.metadata.uid):
-            self._said.pop(group, None)
-        if new is not None:
-            self._groups[group] = new
+    def _forget(self, record: NativePodGroupRecord) -> None:
+        record.said = None
+
+    def _group_changed(self, record: NativePodGroupRecord, known: NativePodGroup | None) -> None:
+        new = record.group
         if known is None or new is None or (known.metadata.uid, known.spec) != (new.metadata.uid, new.spec):
-            self.hierarchy.follow_leaf(group, new)
-            self._forget_fault(group)
-        if new is not None:
-            self._look(group)
-        self._changed(group)
+            self.hierarchy.follow_leaf(record.key, new)
+            self._forget_fault(record.key)
+        self._look(record)
 
     def follow_composite(self, key: str, new: CompositePodGroup | None) -> None:
         """A CompositePodGroup came, changed or went."""
@@ -93,29 +102,22 @@ class NativePodGroups(GroupBook[NativePodGroup]):
 
     def object_of(self, group: str) -> NativePodGroup | CompositePodGroup | None:
         """The object of a PodGroup, or of a hierarchy or a part of one."""
-        return self._groups.get(group) or self.hierarchy.get(group)
+        return self.get(group) or self.hierarchy.get(group)
 
     def quorum(self, group: str) -> int:
         """How many pods have to be scheduled at once; 0 for a group that does not exist."""
-        found = self._groups.get(group)
+        found = self.get(group)
         return 0 if found is None else found.spec.min_count
-
-    def scheduled(self, group: str) -> int:
-        """How many members hold a node, or have succeeded: what an index has done needs not be done again."""
-        return self.members.placed(group) + self.members.succeeded(group)
 
     def missing(self, group: str) -> int:
         """How many more members must get a node for the quorum."""
-        return self.quorum(group) - self.scheduled(group)
-
-    def existing(self, group: str) -> int:
-        """How many members there are, whoever schedules them and whatever keeps them back."""
-        return len(self.members.of(group)) + self.members.succeeded(group)
+        return self.quorum(group) - self.record(group).scheduled
 
     def has_enough(self, group: str) -> bool:
         """Whether as many members exist as a gang needs."""
-        found = self._groups[group]
-        return found.spec.scheduling_policy.gang is None or self.existing(group) >= found.spec.min_count
+        record = self.record(group)
+        assert record.group is not None
+        return record.group.spec.scheduling_policy.gang is None or record.existing >= record.group.spec.min_count
 
     def is_ready(self, group: str) -> bool:
         """Whether a group that exists may be tried: as many pods exist as it, or what it is a part of, needs."""
@@ -135,10 +137,11 @@ class NativePodGroups(GroupBook[NativePodGroup]):
 
     def waits_for(self, group: str) -> str | None:
         """What a group of ours of which pods exist lacks to be tried, for people; None when it may be."""
-        if group not in self._groups or not self._is_ours(group):
+        record = self.record(group)
+        if record.group is None or not self._is_ours(record):
             return None
         if not self.has_enough(group):
-            return messages.waiting_for_pods(self.existing(group), self._groups[group].spec.min_count)
+            return messages.waiting_for_pods(record.existing, record.group.spec.min_count)
         return self.lack(group)
 
     def whole(self, group: str) -> str:
@@ -153,17 +156,13 @@ class NativePodGroups(GroupBook[NativePodGroup]):
         """A hierarchy as the engine decides about it; None for a PodGroup."""
         return self.hierarchy.tree(group) if self.hierarchy.get(group) is not None else None
 
-    def holding(self, group: str) -> list[PodInfo]:
-        """Members that hold a node."""
-        return [*self.members.placed_pods(group)]
-
     def standing(self, group: str) -> tuple[bool, int]:
         """Whether a gang may be tried, and how many more of its pods must get a node."""
-        return group in self._groups and self.is_ready(group), max(0, self.missing(group))
+        return group in self and self.is_ready(group), max(0, self.missing(group))
 
     def topology(self, group: str) -> Topology | None:
         """Where its own members have to be together; None for anywhere."""
-        found = self._groups.get(group)
+        found = self.get(group)
         return None if found is None else topology_of(found.spec.scheduling_constraints)
 
     def priority(self, group: str) -> int:
@@ -177,21 +176,21 @@ class NativePodGroups(GroupBook[NativePodGroup]):
         Of groups in groups the outermost counts that is disrupted as a whole; the priority is that of the outermost.
         """
         group = self.members.group_of(pod)
-        found = self._groups.get(group) if group is not None else None
+        found = self.get(group) if group is not None else None
         if group is None or found is None:
             return None
         known: dict[str, NativePodGroup | CompositePodGroup] = {group: found, **dict(self.hierarchy.known_above(group))}
         priority = self.priority([*known][-1])
         for name, each in reversed(known.items()):
             if each.spec.disrupted_together:
-                together = [member for leaf in self.leaves(name) for member in self.holding(leaf)]
+                together = [member for leaf in self.leaves(name) for member in self.record(leaf).placed_pods()]
                 composite = isinstance(each, CompositePodGroup)
                 return Disruption(name, together, priority, spare=0, composite=composite)
         return Disruption(f"{group}/{pod.name}", [pod], priority, spare=1)
 
     def healing(self, group: str) -> HealingPolicy:
         """What becomes of the group when it has lost pods: as it says, else as the innermost says that it is in."""
-        found = self._groups.get(group)
+        found = self.get(group)
         if found is None:
             return HealingPolicy.KEEP
         return healing_policy(found.annotations, *(above.annotations for _, above in self.hierarchy.known_above(group)))
@@ -208,15 +207,16 @@ class NativePodGroups(GroupBook[NativePodGroup]):
         """Members without a node that are ours to place and not held back by scheduling gates; in no certain order."""
         return [
             pod
-            for pod in self.members.unplaced_pods(group)
+            for pod in self.record(group).unplaced_pods()
             if pod.pod.spec.scheduler_name in self.profiles and not pod.pod.spec.scheduling_gates
         ]
 
     def remaining_count(self, group: str) -> int:
         """How many they are. Asked for each member that is tried, of thousands, of which few are held back."""
-        if self.members.gated(group) or any(kind.scheduler not in self.profiles for kind in self.members.kinds(group)):
+        record = self.record(group)
+        if record.gated or any(kind.scheduler not in self.profiles for kind in record.kinds):
             return len(self.remaining(group))
-        return len(self.members.of(group)) - self.members.placed(group)
+        return len(record.pods) - len(record.placed)
 
     def fault(self, group: str) -> str | None:
         """Why its members cannot be one group; None when they can. See `validation`."""
@@ -228,20 +228,15 @@ class NativePodGroups(GroupBook[NativePodGroup]):
                 return None
             remaining = [pod for leaf in leaves for pod in self.remaining(leaf)]
             waiting = sorted(remaining, key=lambda pod: (-pod.priority, pod.key))
-            scheduled = [pod for leaf in leaves for pod in self.members.placed_pods(leaf)]
+            scheduled = [pod for leaf in leaves for pod in self.record(leaf).placed_pods()]
             self._faults[group] = None if found is None else fault(found.spec, waiting, scheduled)
         return self._faults[group]
 
     def _are_alike(self, leaves: Sequence[str], spec: NativePodGroupSpec | CompositePodGroupSpec) -> bool:
         """Whether all members are of one kind, and that goes with the group: so it is as a rule."""
-        kinds = {kind for leaf in leaves for kind in self.members.kinds(leaf)}
-        some = next((pod for leaf in leaves for pod in self.members.of(leaf)), None)
+        kinds = {kind for leaf in leaves for kind in self.record(leaf).kinds}
+        some = next((pod for leaf in leaves for pod in self.record(leaf).pods.values()), None)
         return len(kinds) == 1 and some is not None and fault(spec, [some], ()) is None
-
-    def age(self, group: str) -> float:
-        """Seconds since the first member of the group was seen."""
-        now = self._clock.now()
-        return now - self._first_seen.get(group, now)
 
     def _forget_fault(self, group: str) -> None:
         self._faults.pop(group, None)
@@ -249,36 +244,30 @@ class NativePodGroups(GroupBook[NativePodGroup]):
 
     # What was decided about them.
 
-    def bound(self, pod: PodInfo) -> str | None:
-        """The API accepted a member's binding. The group, if that completes its quorum for the first time."""
+    def bound(self, pod: PodInfo) -> None:
+        """The API accepted a member's binding, which may complete the quorum of its group."""
         self.members.bind(pod)
         group = self.members.group_of(pod)
-        return group if group is not None and self._look(group) else None
+        if group is not None:
+            self._look(self.record(group))
 
     def say(self, group: str, reason: NativePodGroupReason, message: str = "", note: str = "") -> None:
         """The last word on a group. That it has been scheduled is the last of all."""
-        found, said = self._groups.get(group), self._said.get(group)
-        if found is None or (said is not None and said.reason is NativePodGroupReason.SCHEDULED):
+        record = self.record(group)
+        said = record.said
+        if record.group is None or (said is not None and said.scheduled):
             return
-        self._said[group] = Said(reason, message, found.metadata.generation, note)
-        if self._said[group] != said:
+        record.said = Said(reason, message, record.group.metadata.generation, note)
+        if record.said != said:
             self._changed(group)
 
-    def said(self, group: str) -> Said | None:
-        """The last word on a group."""
-        return self._said.get(group)
+    def _look(self, record: NativePodGroupRecord) -> None:
+        """Once the quorum of a group of ours is bound that is the word on it."""
+        if record.group is None or (record.said is not None and record.said.scheduled):
+            return
+        if len(record.bound) + record.succeeded >= record.group.spec.min_count and self._is_ours(record):
+            self.say(record.key, NativePodGroupReason.SCHEDULED)
 
-    def _look(self, group: str) -> bool:
-        """Whether the quorum of a group of ours has just become bound; then that is the word on it."""
-        said = self._said.get(group)
-        if group not in self._groups or (said is not None and said.reason is NativePodGroupReason.SCHEDULED):
-            return False
-        bound = self.members.bound(group) + self.members.succeeded(group)
-        if bound < self.quorum(group) or not self._is_ours(group):
-            return False
-        self.say(group, NativePodGroupReason.SCHEDULED)
-        return True
-
-    def _is_ours(self, group: str) -> bool:
-        first = next(iter(self.members.of(group)), None)
+    def _is_ours(self, record: NativePodGroupRecord) -> bool:
+        first = next(iter(record.pods.values()), None)
         return first is not None and first.pod.spec.scheduler_name in self.profiles

@@ -19,6 +19,19 @@ _MAX_DEPTH = 4
 """Levels of a hierarchy, its PodGroups included (upstream: `WorkloadMaxTreeDepth`)."""
 
 
+class LeafRecord(Protocol):
+    """What is asked of the members of a PodGroup."""
+
+    @property
+    def existing(self) -> int:
+        """How many members there are."""
+        ...
+
+    def placed_pods(self) -> Iterator[PodInfo]:
+        """Members that hold a node."""
+        ...
+
+
 class Leaves(Protocol):
     """What is asked of PodGroups, by `namespace/name`."""
 
@@ -30,12 +43,8 @@ class Leaves(Protocol):
         """How many more members must get a node."""
         ...
 
-    def existing(self, group: str) -> int:
-        """How many members there are."""
-        ...
-
-    def holding(self, group: str) -> Sequence[PodInfo]:
-        """Members that hold a node."""
+    def record(self, group: str) -> LeafRecord:
+        """What is known of it and its members."""
         ...
 
 
@@ -198,7 +207,7 @@ class Hierarchy:
         if not is_root(name):
             group = self._leaves.get(name)
             needed = 1 if group is None else group.spec.min_count
-            return messages.lacks_members(_name(name), self._leaves.existing(name), needed)
+            return messages.lacks_members(_name(name), self._leaves.record(name).existing, needed)
         if name not in self._unready:  # every pod that is kept out asks
             readiness = {part: self._known_ready(part) for part in self._parts_of(name)}
             first = next((part for part, ready in readiness.items() if not ready), None)
@@ -212,7 +221,8 @@ class Hierarchy:
         if not is_root(name):
             group = self._leaves.get(name)
             constraints = None if group is None else group.spec.scheduling_constraints
-            return Part(name, self._leaves.missing(name), self._leaves.holding(name), topology_of(constraints))
+            holding = [*self._leaves.record(name).placed_pods()]
+            return Part(name, self._leaves.missing(name), holding, topology_of(constraints))
         spec = self._composites[name].spec
         parts = [self.tree(part) for part in self._parts_of(name)]
         holding = [pod for part in parts for pod in part.holding]
@@ -238,7 +248,7 @@ class Hierarchy:
     def _is_ready(self, name: str) -> bool:
         if not is_root(name):
             group = self._leaves.get(name)
-            return group is not None and self._leaves.existing(name) >= group.spec.min_count
+            return group is not None and self._leaves.record(name).existing >= group.spec.min_count
         found = self._composites.get(name)
         if found is None:
             return False

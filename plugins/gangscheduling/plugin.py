@@ -230,7 +230,7 @@ class GangScheduling(
             return None if lack is None else Status.pending(lack)
         missing, remaining = self._groups.missing(group), self._groups.remaining_count(group)
         if missing > remaining:
-            scheduled = self._groups.scheduled(group)
+            scheduled = self._groups.record(group).scheduled
             return Status.pending(messages.too_few(found.spec.min_count, scheduled, remaining))
         return None
 
@@ -250,7 +250,7 @@ class GangScheduling(
             return cause
         if not cause.rejected:
             return Status.failure(messages.member_error(cause.message))
-        min_count, scheduled = self._groups.quorum(group), self._groups.scheduled(group)
+        min_count, scheduled = self._groups.quorum(group), self._groups.record(group).scheduled
         if cause.code is Code.PENDING and cause.plugin in ("", self.name):
             remaining = self._groups.remaining_count(group) if cause.plugin else placed
             return Status.pending(messages.too_few(min_count, scheduled, remaining))
@@ -270,7 +270,7 @@ class GangScheduling(
             text = messages.unsatisfied(part.needed, cause.fitting, cause.left)
         else:
             counts = messages.unsatisfied if cause.tried else messages.too_few
-            scheduled = self._groups.scheduled(part.key) + cause.fitting
+            scheduled = self._groups.record(part.key).scheduled + cause.fitting
             text = counts(self._groups.quorum(part.key), scheduled, cause.left)
         if cause.no_domain is not None:
             text = messages.no_domain(cause.no_domain, text)
@@ -339,9 +339,9 @@ class GangScheduling(
 
     def _say_too_few(self, group: str) -> None:
         """What was said of a group that asks for more pods by now than there are is true no more."""
-        if self._groups.said(group) is None or self._groups.has_enough(group):
+        if self._groups.record(group).said is None or self._groups.has_enough(group):
             return
-        scheduled, remaining = self._groups.scheduled(group), self._groups.remaining_count(group)
+        scheduled, remaining = self._groups.record(group).scheduled, self._groups.remaining_count(group)
         text = messages.too_few(self._groups.quorum(group), scheduled, remaining)
         self._groups.say(group, NativePodGroupReason.UNSCHEDULABLE, text)
 
@@ -354,7 +354,7 @@ class GangScheduling(
 
     def _ask_again(self, leaves: Sequence[str]) -> None:
         """Have the pods of these groups that wait tried; PreEnqueue keeps those out that are not ready any more."""
-        self.handle.activate({pod.key: pod for leaf in leaves for pod in self._groups.members.unplaced_pods(leaf)})
+        self.handle.activate({pod.key: pod for leaf in leaves for pod in self._groups.record(leaf).unplaced_pods()})
 
 
 def _essence(group: NativePodGroup) -> tuple[object, ...]:

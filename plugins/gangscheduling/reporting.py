@@ -37,11 +37,11 @@ class NativePodGroupReporter(GroupReporter):
 
     def look(self, group: str) -> Look | None:
         """At once where something is said of it; in a while where it waits for pods and people do not know."""
-        if self._groups.said(group) is None:
+        if self._groups.record(group).said is None:
             self._told.pop(group, None)
         if group not in self._groups:
             self._waiting.discard(group)
-        elif self._groups.said(group) is not None:
+        elif self._groups.record(group).said is not None:
             return Look()
         elif self._groups.waits_for(group) is None:
             self._waiting.discard(group)
@@ -51,7 +51,7 @@ class NativePodGroupReporter(GroupReporter):
 
     def report(self, group: str) -> Report | None:
         """Its condition. A group that is not tried has none; people are told once when its pods do not come soon."""
-        found, said = self._groups.get(group), self._groups.said(group)
+        found, said = self._groups.get(group), self._groups.record(group).said
         if found is None:
             return None
         if said is None:
@@ -76,7 +76,7 @@ class NativePodGroupReporter(GroupReporter):
         note = f"{said.message}. {said.note}" if said.note else said.message
         kind = "Warning"
         if said.scheduled:
-            kind, note = "Normal", messages.scheduled(self._groups.scheduled(key), group.spec.min_count)
+            kind, note = "Normal", messages.scheduled(self._groups.record(key).scheduled, group.spec.min_count)
         return [Notice(kind, said.reason.value, note)]
 
 

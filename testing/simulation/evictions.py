@@ -161,7 +161,7 @@ class EvictionDecision:
         for name in {name for placed in self._victims if (name := _group_of(placed.pod)) is not None}:
             running = [pod for pod, _ in self._engine.cache.placements() if _group_of(pod) == name]
             staying = sum(pod.uid not in going and not pod.terminating for pod in running)
-            if isinstance(known, PodGroups) and 0 < staying < (needed := known.min_member(name)):
+            if isinstance(known, PodGroups) and 0 < staying < (needed := known.quorum(name)):
                 yield f"{staying} members of {name} are to stay, which needs {needed}"
 
     def _of_budgets(self) -> Iterator[str]:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.framework.groups.members import EndedMember, MemberCounts, Members
+from muster.framework.groups.members import Members
+from muster.framework.groups.record import EndedMember, GroupRecord, MemberCounts
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.store import Store
@@ -44,14 +45,14 @@ def ended(version: int = 1, **more: Any) -> EndedPod:
     return msgspec.convert(plain(version, **more), EndedPod)
 
 
-def book(*pods: PodInfo) -> Members:
-    members = Members(group_key)
+def book(*pods: PodInfo) -> Members[GroupRecord[Any]]:
+    members: Members[GroupRecord[Any]] = Members(group_key, GroupRecord)
     for each in pods:
         members.follow(None, each)
     return members
 
 
-def endings(members: Members) -> Store[Any]:
+def endings(members: Members[GroupRecord[Any]]) -> Store[Any]:
     """What the watch of ended pods knows, told to the book."""
     return Store(EndedPods(POD_GROUP_KIND.group_of, members.follow_ended))
 
@@ -67,7 +68,7 @@ def endings(members: Members) -> Store[Any]:
     ],
 )
 def test_a_pod_that_has_not_ended_counts_by_node_and_phase(of: PodInfo, counts: MemberCounts) -> None:
-    assert book(of).counts(TRAIN) == counts
+    assert book(of).record(TRAIN).counts() == counts
 
 
 @pytest.mark.parametrize("deleting", [False, True])
@@ -76,13 +77,13 @@ def test_a_pod_that_has_not_ended_counts_by_node_and_phase(of: PodInfo, counts: 
     [("Succeeded", MemberCounts(pods=1, scheduled=1, succeeded=1)), ("Failed", MemberCounts(pods=1, failed=1))],
 )
 def test_a_pod_that_has_ended_counts_until_it_is_gone(phase: str, counts: MemberCounts, deleting: bool) -> None:
-    members = Members(group_key)
+    members = book()
     store = endings(members)
     store.put(ended(phase=phase, node="n1", deleting=deleting))
-    assert members.counts(TRAIN) == counts
+    assert members.record(TRAIN).counts() == counts
     store.remove("ml/pod-u")
-    assert members.counts(TRAIN) == MemberCounts()
-    assert TRAIN not in members
+    assert members.record(TRAIN).counts() == MemberCounts()
+    assert not members.record(TRAIN).has_members
 
 
 @pytest.mark.parametrize("first", ["the end", "the leaving"])
@@ -92,36 +93,36 @@ def test_a_pod_that_ends_is_counted_once_whichever_watch_tells_first(first: str)
     store = endings(members)
     if first == "the end":
         store.put(ended(2, phase="Succeeded", node="n1"))
-        assert members.counts(TRAIN) == MemberCounts(pods=1, scheduled=1, succeeded=1)
-        assert members.owners(TRAIN) == ""
+        assert members.record(TRAIN).counts() == MemberCounts(pods=1, scheduled=1, succeeded=1)
+        assert members.record(TRAIN).owners() == ""
         members.follow(running, None)
     else:
         members.follow(running, None)
-        assert [*members.unaccounted(TRAIN)] == ["u"]
+        assert [*members.record(TRAIN).unaccounted] == ["u"]
         store.put(ended(2, phase="Succeeded", node="n1"))
-    assert not members.unaccounted(TRAIN)
-    assert members.counts(TRAIN) == MemberCounts(pods=1, scheduled=1, succeeded=1)
+    assert not members.record(TRAIN).unaccounted
+    assert members.record(TRAIN).counts() == MemberCounts(pods=1, scheduled=1, succeeded=1)
 
 
 def test_a_pod_that_was_deleted_at_once_is_unaccounted_for_until_it_is_written_off() -> None:
     members = book(pod(node="n1"))
     members.follow(pod(node="n1"), None)
-    assert members.counts(TRAIN) == MemberCounts()
-    assert [*members.unaccounted(TRAIN)] == ["u"]
+    assert members.record(TRAIN).counts() == MemberCounts()
+    assert [*members.record(TRAIN).unaccounted] == ["u"]
     members.write_off(TRAIN, "u")
-    assert not members.unaccounted(TRAIN)
-    assert TRAIN not in members
+    assert not members.record(TRAIN).unaccounted
+    assert not members.record(TRAIN).has_members
 
 
 def test_a_pod_that_was_being_deleted_is_never_unaccounted_for() -> None:
     members = book(pod(node="n1"))
     members.follow(pod(node="n1"), pod(2, node="n1", deleting=True))
     members.follow(pod(2, node="n1", deleting=True), None)
-    assert not members.unaccounted(TRAIN)
+    assert not members.record(TRAIN).unaccounted
 
 
 def test_only_changes_that_count_are_told() -> None:
-    members, first, second = Members(group_key), pod(1), pod(2)
+    members, first, second = book(), pod(1), pod(2)
     running = pod(3, phase="Running", node="n1")
     assert members.follow(None, first)
     assert not members.follow(first, second)
@@ -132,10 +133,10 @@ def test_only_changes_that_count_are_told() -> None:
 
 @given(st.dictionaries(st.sampled_from(GROUP_LABELS), st.sampled_from(["", "a", "b"])))
 def test_a_pod_that_ended_is_a_member_of_the_group_that_it_was_in(labels: dict[str, str]) -> None:
-    members = Members(group_key)
+    members = book()
     endings(members).put(ended(labels=labels, phase="Failed"))
     group = group_key(pod(labels=labels))
-    counted = [each for each in ("ml/a", "ml/b") if members.counts(each) == MemberCounts(pods=1, failed=1)]
+    counted = [each for each in ("ml/a", "ml/b") if members.record(each).counts() == MemberCounts(pods=1, failed=1)]
     assert counted == ([] if group is None else [group])
 
 
@@ -152,21 +153,21 @@ def test_a_member_that_was_bound_and_is_never_reported_has_no_node_any_more(
     if reported:
         members.follow(waiting, pod(2, node="n1"))
     members.expire(waiting)
-    assert members.counts(TRAIN) == counts
-    assert (members.placed(TRAIN), members.bound(TRAIN)) == (int(reported), int(reported))
+    assert members.record(TRAIN).counts() == counts
+    assert (len(members.record(TRAIN).placed), len(members.record(TRAIN).bound)) == (int(reported), int(reported))
 
 
 def test_a_pod_of_the_same_name_is_another_member() -> None:
-    members = Members(group_key)
+    members = book()
     store = endings(members)
     store.put(ended(1, phase="Failed"))
     members.follow(None, pod(2, uid="v"))
-    assert members.counts(TRAIN) == MemberCounts(pods=2, failed=1)
+    assert members.record(TRAIN).counts() == MemberCounts(pods=2, failed=1)
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Failed"])
 def test_a_pod_may_change_its_group(phase: str) -> None:
-    members = Members(group_key)
+    members = book()
     store = endings(members)
     moved = {"labels": {CURRENT: "other"}, "phase": phase}
     if phase == "Failed":
@@ -175,30 +176,30 @@ def test_a_pod_may_change_its_group(phase: str) -> None:
     else:
         members.follow(None, pod(1))
         members.follow(pod(1), pod(2, **moved))
-    assert members.counts(TRAIN) == MemberCounts()
-    assert members.counts("ml/other").pods == 1
-    assert not members.unaccounted(TRAIN)
+    assert members.record(TRAIN).counts() == MemberCounts()
+    assert members.record("ml/other").counts().pods == 1
+    assert not members.record(TRAIN).unaccounted
 
 
 def test_groups_of_one_name_in_two_namespaces_have_nothing_to_do_with_each_other() -> None:
     members = book(pod(uid="1", namespace="one", phase="Running", node="n1"), pod(uid="2", namespace="two", node="n1"))
-    assert members.counts("one/train") == MemberCounts(pods=1, scheduled=1, running=1)
-    assert members.counts("two/train") == MemberCounts(pods=1, scheduled=1)
+    assert members.record("one/train").counts() == MemberCounts(pods=1, scheduled=1, running=1)
+    assert members.record("two/train").counts() == MemberCounts(pods=1, scheduled=1)
 
 
 def test_owners_are_sorted_and_named_once_and_go_with_their_last_member() -> None:
     first, second = pod(uid="1", owners=["b", "a"]), pod(uid="2", owners=["b"])
     members = book(first, second)
-    assert members.owners(TRAIN) == "ml/a,ml/b"
+    assert members.record(TRAIN).owners() == "ml/a,ml/b"
     members.follow(first, None)
-    assert members.owners(TRAIN) == "ml/b"
+    assert members.record(TRAIN).owners() == "ml/b"
     members.follow(second, None)
-    assert members.owners(TRAIN) == ""
+    assert members.record(TRAIN).owners() == ""
 
 
 def test_of_very_many_owners_the_first_are_named() -> None:
     members = book(*(pod(uid=str(number), owners=[f"job-{number:03}"]) for number in range(1000)))
-    assert members.owners(TRAIN) == ",".join(f"ml/job-{number:03}" for number in range(16))
+    assert members.record(TRAIN).owners() == ",".join(f"ml/job-{number:03}" for number in range(16))
 
 
 steps = st.tuples(
@@ -211,7 +212,7 @@ steps = st.tuples(
 
 @given(st.lists(steps, max_size=30))
 def test_the_book_is_what_a_recount_gives(life: list[tuple[str, str, bool, str]]) -> None:
-    members, alive, gone = Members(group_key), dict[str, PodInfo](), dict[str, EndedMember]()
+    members, alive, gone = book(), dict[str, PodInfo](), dict[str, EndedMember]()
     for version, (uid, phase, placed, group) in enumerate(life):
         old, over = alive.get(uid), gone.get(uid)
         if phase in ("Succeeded", "Failed"):
@@ -231,7 +232,7 @@ def test_the_book_is_what_a_recount_gives(life: list[tuple[str, str, bool, str]]
         ends = Counter(each.succeeded for each in gone.values() if each.group == f"ml/{name}")
         phases = Counter(each.pod.status.phase for each in own)
         placed_now = sum(bool(each.node_name) for each in own)
-        counts = members.counts(f"ml/{name}")
+        counts = members.record(f"ml/{name}").counts()
         assert (counts.pods, counts.running) == (len(own) + ends.total(), phases["Running"])
         assert (counts.succeeded, counts.failed) == (ends[True], ends[False])
         assert counts.scheduled >= placed_now + ends[True]

@@ -185,7 +185,7 @@ async def test_a_timeout_is_one_although_the_timer_fires_a_millisecond_early(mak
 async def test_each_timeout_is_posted(make_world: MakeWorld) -> None:
     world = await half_placed(make_world, timeout=10)
     posted: list[str] = []
-    announcements = world.groups.announcements
+    announcements = world.groups._announcements
     announcements._changed = lambda group: posted.append(word(world, "g")[0])
     await world.run(60)
 
@@ -255,7 +255,7 @@ async def test_a_group_made_again_after_it_went_starts_from_nothing(make_world: 
     world = await half_placed(make_world)
     world.api.delete("podgroups", "default/g")
     await world.settle()
-    assert world.groups.members.placed("default/g") == 0
+    assert len(world.groups.record("default/g").placed) == 0
     world.add_group("g", 2)
     await world.run(5)
     assert world.bound("g") == []
@@ -287,7 +287,7 @@ async def test_a_wait_that_ends_at_the_very_moment_of_the_quorum_makes_no_part_o
     [waiting] = world.engine.waiting
     world.delete(f"default/{STANDS_IN_WAY}")
     waiting.reject("Coscheduling", "time is up")
-    world.engine.queue.activate([member for member in world.groups.members.unplaced_pods("default/g")])
+    world.engine.queue.activate([member for member in world.groups.record("default/g").unplaced_pods()])
     while world.engine.scheduler.step():
         pass
     await world.settle()
@@ -298,7 +298,7 @@ async def test_a_wait_that_ends_at_the_very_moment_of_the_quorum_makes_no_part_o
 async def test_siblings_that_are_turned_away_count_no_more_although_they_have_yet_to_go(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
     [waiting] = world.engine.waiting
-    [other] = world.groups.members.unplaced_pods("default/g")
+    [other] = world.groups.record("default/g").unplaced_pods()
     world.delete(f"default/{STANDS_IN_WAY}")
     world.plugin().on_pod_released(PodDecision(other, CycleState(), "a", Status.unschedulable("taken")))
     world.engine.queue.activate([other])

@@ -123,7 +123,7 @@ async def test_a_failure_just_before_the_group_is_looked_at_again_puts_that_off(
     """The denial is over, the look that was to follow it is not yet due, and the member fails again in between."""
     world = await world_with_room(make_world, room=5, percentage=10)
     await world.run(3.005)
-    world.engine.queue.activate([*world.groups.members.unplaced_pods("default/g")])
+    world.engine.queue.activate([*world.groups.record("default/g").unplaced_pods()])
     await world.settle()
     assert world.groups.is_denied("default/g")
     await world.run(0.5)

@@ -157,7 +157,7 @@ def test_a_member_that_never_preempts_speaks_for_its_group(policies: tuple[str, 
         pod["spec"]["preemptionPolicy"] = policy
         world.add(pod)
 
-    assert world.groups.members.may_preempt("default/g") is may
+    assert world.groups.record("default/g").may_preempt is may
 
 
 def test_a_label_that_names_no_podgroup_makes_no_group() -> None:

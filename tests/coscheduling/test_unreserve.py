@@ -150,7 +150,7 @@ async def test_a_binding_that_fails_costs_the_member_its_place_and_it_is_bound_l
     first, second, third = of_three(world)
     await world.settle()
     assert sorted(world.bound("g")) == [first, third]
-    assert world.groups.members.placed("default/g") == 2
+    assert len(world.groups.record("default/g").placed) == 2
     assert world.notes(second) == ['running Bind plugin "DefaultBinder": the API is not well']
 
     await world.run(3)
@@ -220,7 +220,7 @@ async def test_a_member_that_is_deleted_while_it_is_bound_is_no_burden(world: Wo
     world.delete(keys[1])
     await world.run(5)
     assert sorted(world.bound("g")) == [keys[0], keys[2]]
-    assert world.groups.members.bound("default/g") == 2
+    assert len(world.groups.record("default/g").bound) == 2
 
     world.add(make_member("successor", "g"))
     await world.run(5)
@@ -247,11 +247,11 @@ async def test_a_member_that_changes_its_group_while_it_is_bound_counts_in_its_n
     world.binder.latency = lambda: 1.0
     await world.settle()
     world.relabel(keys[1], "h")
-    assert world.groups.members.placed("default/h") == 1
+    assert len(world.groups.record("default/h").placed) == 1
     await world.run(5)
 
-    assert world.groups.members.placed("default/g") == 2
-    assert world.groups.members.placed("default/h") == 1
+    assert len(world.groups.record("default/g").placed) == 2
+    assert len(world.groups.record("default/h").placed) == 1
     world.check()
 
 

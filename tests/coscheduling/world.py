@@ -76,7 +76,6 @@ class World(VirtualScheduler):
     def check(self) -> None:
         """What the scheduler and its plugin believe is what the API has; to be asked when all is settled."""
         super().check()
-        members = self.groups.members
         for group in {*self.api.objects["podgroups"]}:
             namespace, _, name = group.partition("/")
             alive = [
@@ -87,8 +86,9 @@ class World(VirtualScheduler):
                 and pod.get("status", {}).get("phase") not in ("Succeeded", "Failed")
                 and "deletionTimestamp" not in pod["metadata"]
             ]
+            record = self.groups.record(group)
             placed = sum(1 for pod in alive if pod["spec"].get("nodeName"))
-            assert (len(members.of(group)), members.placed(group), members.bound(group)) == (len(alive), placed, placed)
+            assert (len(record.pods), len(record.placed), len(record.bound)) == (len(alive), placed, placed)
             assert not self.groups.waiting.of(group)
 
 

@@ -33,7 +33,7 @@ class World(EvictingWorld):
         """The last word on a native group."""
         groups = self.engine.shared[SHARED]
         assert isinstance(groups, NativePodGroups)
-        found = groups.said(f"default/{group}")
+        found = groups.record(f"default/{group}").said
         assert found is not None
         return found
 

@@ -89,7 +89,7 @@ class World(VirtualScheduler):
 
     def said(self, key: str) -> Said | None:
         """The last word on a group."""
-        return self.groups.said(key)
+        return self.groups.record(key).said
 
     def bound(self, group: str) -> list[str]:
         """Names of a group's pods that are bound, sorted."""

@@ -12,7 +12,7 @@ import msgspec
 
 from muster.framework.contract import ApiError, PodInfo
 from muster.framework.contract.api import MERGE_PATCH, NoApi
-from muster.framework.groups.members import EndedMember
+from muster.framework.groups.record import EndedMember
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.profile_handle import Ports
 from muster.plugins.gangscheduling.groups import NativePodGroups

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from muster.framework.contract import CycleState, PodDecision
-from muster.framework.groups.members import EndedMember
+from muster.framework.groups.record import EndedMember
 from muster.framework.runtime.results import Scored
 from muster.operator.recording.comparison import Difference
 from muster.operator.recording.events import Decided, GroupDecided, Ranking

@@ -104,9 +104,9 @@ BUGS = {
         "muster.plugins.nodes.node_unschedulable", "was_cordoned and not is_cordoned", "False"
     ),
     "a group that one member fewer is enough for": Bug(
-        "muster.plugins.coscheduling.groups",
-        "return self.min_member(group) - self.members.placed(group)",
-        "return self.min_member(group) - self.members.placed(group) - 1",
+        "muster.framework.groups.book",
+        "return self.quorum(group) - len(self.record(group).placed)",
+        "return self.quorum(group) - len(self.record(group).placed) - 1",
     ),
     "a native gang that is not told who has succeeded": Bug(
         "muster.plugins.gangscheduling.groups", "self.on_standing(group, standing)", "pass", "member_ends"

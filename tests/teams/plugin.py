@@ -7,6 +7,7 @@ Teams because of what stands here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import msgspec
 from pydantic import BaseModel
@@ -31,7 +32,16 @@ from muster.framework.contract import (
     WatchedKind,
     Wire,
 )
-from muster.framework.groups import GroupBook, GroupBookPlugin, GroupMeta, GroupReporter, Look, Notice, Report
+from muster.framework.groups import (
+    GroupBook,
+    GroupBookPlugin,
+    GroupMeta,
+    GroupRecord,
+    GroupReporter,
+    Look,
+    Notice,
+    Report,
+)
 
 LABEL = "example.com/team"
 
@@ -99,37 +109,22 @@ def team_of(pod: PodInfo) -> str | None:
     return TEAM_KIND.group_of(pod.pod)
 
 
-class TeamBook(GroupBook[Team]):
+@dataclass(slots=True, eq=False)
+class TeamRecord(GroupRecord[Team]):
+    """A Team, its members, and why it does not start."""
+
+    said: str = ""
+
+
+class TeamBook(GroupBook[Team, TeamRecord]):
     """All Teams and their members."""
 
     def __init__(self, clock: Clock) -> None:
-        super().__init__(team_of, clock)
-        self.said: dict[str, str] = {}
-        self._seen: dict[str, float] = {}
-
-    def follow_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """A pod came, changed or went."""
-        group = self.members.group_of(pod) if (pod := new or old) is not None else None
-        if self.members.follow(old, new):
-            for key in {group, team_of(new) if new is not None else None} - {None}:
-                assert key is not None
-                self._seen.setdefault(key, self._clock.now())
-                self._changed(key)
-        if new is None and old is not None and group is not None:
-            self._account_for(group, old.uid)
-
-    def follow_team(self, key: str, new: Team | None) -> None:
-        """A Team came, changed or went."""
-        if new is None:
-            self._groups.pop(key, None)
-            self.said.pop(key, None)
-        else:
-            self._groups[key] = new
-        self._changed(key)
+        super().__init__(team_of, clock, TeamRecord)
 
     def say(self, key: str, text: str) -> None:
         """Why the team does not start."""
-        self.said[key] = text
+        self.record(key).said = text
         self._changed(key)
 
     def quorum(self, group: str) -> int:
@@ -137,18 +132,9 @@ class TeamBook(GroupBook[Team]):
         found = self.get(group)
         return 0 if found is None else found.spec.size
 
-    def missing(self, group: str) -> int:
-        """Those that have no node yet."""
-        return self.quorum(group) - self.members.placed(group)
-
     def disruption(self, pod: PodInfo) -> Disruption | None:
         """Members may be evicted one by one."""
         return None
-
-    def age(self, group: str) -> float:
-        """Since its first member was seen."""
-        now = self._clock.now()
-        return now - self._seen.get(group, now)
 
 
 class TeamReporter(GroupReporter):
@@ -167,8 +153,9 @@ class TeamReporter(GroupReporter):
         team = book.get(group)
         if team is None:
             return None
-        plays = book.members.bound(group) >= team.spec.size
-        message = f"{book.members.bound(group)} of {team.spec.size} are bound" if plays else book.said.get(group, "")
+        record = book.record(group)
+        plays = len(record.bound) >= team.spec.size
+        message = f"{len(record.bound)} of {team.spec.size} are bound" if plays else record.said
         after = TeamStatus("Playing" if plays else "Benched", message)
         if after == team.status:
             return None
@@ -227,9 +214,9 @@ class Teams(GroupBookPlugin, PreEnqueuePlugin, PostBindPlugin, ObjectFollower, D
         team = new or old
         assert isinstance(team, Team)
         key = team.metadata.key
-        self._groups.follow_team(key, team if new is not None else None)
+        self._groups.follow_group(key, team if new is not None else None)
         if old is None:
-            self.handle.activate({pod.key: pod for pod in self._groups.members.unplaced_pods(key)})
+            self.handle.activate({pod.key: pod for pod in self._groups.record(key).unplaced_pods()})
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Notes why a team was refused."""

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
-from muster.framework.groups.members import EndedMember
+from muster.framework.groups.record import EndedMember
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.standstill import Standstill
@@ -14,11 +14,11 @@ from muster.framework.runtime.waiting import HeldPods
 from muster.operator.kube.client import ApiClient
 from muster.operator.podgroups.status_controller import StatusController
 from muster.operator.podgroups.worker import WorkerPorts
-from muster.plugins.coscheduling.announcements import PodGroupReason
 from muster.plugins.coscheduling.api import GROUP_LABELS, PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.kind import POD_GROUP_KIND
+from muster.plugins.coscheduling.record import PodGroupReason
 from muster.plugins.coscheduling.reporting import PodGroupReporter
 
 from .groups import Clock, FakeClient, Recorder, told

@@ -5,9 +5,9 @@ from typing import Any, cast
 
 import pytest
 
-from muster.framework.groups.members import EndedMember
+from muster.framework.groups.record import EndedMember
 from muster.operator.kube.errors import Forbidden, Rejected, TooManyRequests, Unreachable
-from muster.plugins.coscheduling.announcements import PodGroupReason
+from muster.plugins.coscheduling.record import PodGroupReason
 
 from .groups import pod_group, settle
 from .stage import FAILED, PENDING, RUNNING, SUCCEEDED, TRAIN, Stage
@@ -179,7 +179,7 @@ async def test_a_timeout_that_another_process_saw_is_not_told_again(stage: Stage
     await stage.controller.stop()
     stage.begin()
     stage.controller.start()
-    stage.groups.announcements.forget(TRAIN)
+    stage.groups._announcements.forget(stage.groups.record(TRAIN))
     stage.hear(stage.client.put(pod_group()))
     await stage.clock.advance(10)
 

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from muster.operator.podgroups.events import event_of
-from muster.plugins.coscheduling.announcements import Announcement, PodGroupReason
 from muster.plugins.coscheduling.api import POD_GROUPS, SCHEDULED, PodGroup, PodGroupCondition, PodGroupStatus
 from muster.plugins.coscheduling.notices import notices
+from muster.plugins.coscheduling.record import Announcement, PodGroupReason
 
 from .groups import pod_group
 

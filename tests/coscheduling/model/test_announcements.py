@@ -2,7 +2,8 @@
 
 import pytest
 
-from muster.plugins.coscheduling.announcements import QUIET_SECONDS, Announcement, Announcements, PodGroupReason
+from muster.plugins.coscheduling.announcements import QUIET_SECONDS, Announcements
+from muster.plugins.coscheduling.record import Announcement, PodGroupReason, PodGroupRecord
 from muster.testing.clock import VirtualClock
 
 
@@ -12,14 +13,16 @@ class Board:
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.told: list[str] = []
+        self.group = PodGroupRecord("ml/g")
         self.announcements = Announcements(self._changed, self.clock)
 
     def say(self, message: str, reason: PodGroupReason = PodGroupReason.UNSCHEDULABLE) -> None:
-        self.announcements.announce("g", Announcement(reason, message, self.clock.wall()))
+        self.announcements.announce(self.group, Announcement(reason, message, self.clock.wall()))
 
     def _changed(self, group: str) -> None:
-        found = self.announcements.get(group)
+        found = self.group.announced
         assert found is not None
+        assert group == "ml/g"
         self.told.append(found.message)
 
 
@@ -64,8 +67,8 @@ def test_nothing_is_told_of_a_group_that_is_gone() -> None:
     board = Board()
     board.say("1 of 9 fit")
     board.say("2 of 9 fit")
-    board.announcements.forget("g")
+    board.announcements.forget(board.group)
     board.clock.move_to(board.clock.now() + QUIET_SECONDS)
 
     assert board.told == ["1 of 9 fit"]
-    assert board.announcements.get("g") is None
+    assert board.group.announced is None

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.framework.groups.members import MemberCounts
+from muster.framework.groups.record import MemberCounts
 from muster.plugins.coscheduling.api import Phase
 from muster.plugins.coscheduling.phases import ENDED, STARTED, TABLE, Situation, phase_of, situation
 

@@ -69,7 +69,7 @@ def seen(world: World) -> dict[str, Any]:
         "events": [*world.events],
         "conditions": dict(world.conditions),
         "queue": [str(line) for line in world.engine.queue.contents.dump()],
-        "announced": {group: world.groups.announcements.get(group) for group in world.groups},
+        "announced": {group: world.groups.record(group).announced for group in world.groups},
         "states": {group: repr(world.groups.state(group)) for group in world.groups},
         "denied": {group for group in world.groups if world.groups.is_denied(group)},
         "permitted": {group for group in world.groups if world.groups.is_permitted(group)},

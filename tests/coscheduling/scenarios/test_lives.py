@@ -296,10 +296,10 @@ async def test_members_of_other_schedulers_that_change_groups_are_forgotten_in_t
     room.add(make_member("ours", "g"))
     await room.run(5)
 
-    assert len(room.groups.members.of("default/g")) == 1
+    assert len(room.groups.record("default/g").pods) == 1
     assert room.notes("default/ours")[-1].endswith("current pods number: 1, minMember of group: 2.")
     room.delete(foreign)
-    assert len(room.groups.members.of("default/h")) == 0
+    assert len(room.groups.record("default/h").pods) == 0
 
 
 async def test_when_the_node_of_a_member_is_lost_its_successor_finds_another(world: World) -> None:
@@ -346,10 +346,7 @@ async def test_everything_of_a_group_is_forgotten_with_it(room: World) -> None:
     await room.run(10)
 
     groups = room.groups
-    assert (groups._groups, groups._states, groups._created) == ({}, {}, {})
-    assert (groups.members._groups, groups.members._group_of) == ({}, {})
-    assert groups.waiting._until == {}
-    assert len(groups._denied) == len(groups._permitted) == 0
+    assert (groups.members._records, groups.members._group_of, groups.reservations._asking) == ({}, {}, {})
     assert word(room, "one") == ("", "")
 
 

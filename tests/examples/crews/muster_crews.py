@@ -1,6 +1,7 @@
 """Crews: pods with the same label `example.com/crew` start together; `example.com/crew-size` is their number."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from muster.framework.contract import (
     Action,
@@ -18,7 +19,7 @@ from muster.framework.contract import (
     ReservePlugin,
     Status,
 )
-from muster.framework.groups import Members
+from muster.framework.groups import GroupRecord, Members
 
 CREW = "example.com/crew"
 SIZE = "example.com/crew-size"
@@ -41,7 +42,7 @@ class Crews(GroupPlugin, ReservePlugin, PodFollower, EnqueueExtensions):
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._members = handle.shared(self.name, lambda: Members(crew_of))
+        self._members: Members[GroupRecord[Any]] = handle.shared(self.name, lambda: Members(crew_of, GroupRecord))
 
     # The members, and which of them have nodes.
 
@@ -65,10 +66,10 @@ class Crews(GroupPlugin, ReservePlugin, PodFollower, EnqueueExtensions):
         return crew if crew is not None and self.missing(crew) > 0 else None
 
     def missing(self, group: str) -> int:
-        return self._size(group) - self._members.placed(group)
+        return self._size(group) - len(self._members.record(group).placed)
 
     def placed_members(self, group: str) -> Iterable[PodInfo]:
-        return self._members.placed_pods(group)
+        return self._members.record(group).placed_pods()
 
     def reject_group(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
@@ -84,7 +85,7 @@ class Crews(GroupPlugin, ReservePlugin, PodFollower, EnqueueExtensions):
         ]
 
     def _size(self, group: str) -> int:
-        return max((int(pod.labels.get(SIZE, "1")) for pod in self._members.of(group)), default=0)
+        return max((int(pod.labels.get(SIZE, "1")) for pod in self._members.record(group).pods.values()), default=0)
 
 
 def is_of_the_crew(pod: PodInfo, old: PodInfo | None, new: PodInfo) -> Hint:

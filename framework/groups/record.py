@@ -1,0 +1,210 @@
+"""What is known of one group: its object on the API, and its members by what became of them.
+
+`Members` keeps one record for each group that has an object or members; a family of plugins extends it by what its own
+rules remember of a group. Everybody may read a record. Its members are changed by `Members` alone, its object by
+`GroupBook`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from ..model.meta import ObjectMeta
+from ..model.pod_info import PodInfo
+
+_MOST_OWNERS = 16
+"""Usually there is one. A status is not the place for a list of thousands."""
+
+_NEVER = "Never"
+
+
+class GroupObject(Protocol):
+    """A group's object on the API."""
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """Its metadata."""
+        ...
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """The annotations that are read."""
+        ...
+
+
+G = TypeVar("G", bound=GroupObject)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberCounts:
+    """A group's members, of which none counts that is alive and being deleted.
+
+    Attributes:
+        pods: all of them, those that have ended included.
+        scheduled: who have a node and have not failed.
+        running, succeeded, failed: by the phase of the pod.
+        gated: who have scheduling gates.
+    """
+
+    pods: int = 0
+    scheduled: int = 0
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    gated: int = 0
+
+    @property
+    def alive(self) -> int:
+        """Members that have not ended."""
+        return self.pods - self.succeeded - self.failed
+
+
+class MemberKind(NamedTuple):
+    """What members of a group usually have in common: what pods have to agree on to be one group."""
+
+    priority: int
+    scheduler: str
+    preemption_policy: str | None
+
+
+class EndedMember(NamedTuple):
+    """A member that has ended: the group that it is counted in, `namespace/name`, and whether it succeeded."""
+
+    group: str
+    succeeded: bool
+
+
+@dataclass(slots=True, eq=False)
+class GroupRecord(Generic[G]):
+    """One group.
+
+    Attributes:
+        key: `namespace/name`.
+        group: its object as last seen; None while there is none.
+        first_seen: when the first of its members was seen, seconds on the engine's clock; None while it has none.
+        pods: members that have not ended, by UID.
+        placed: UIDs of those that hold a node, reserved or bound.
+        bound: UIDs of those that are bound.
+        gated: UIDs of those that have scheduling gates.
+        never_preempting: UIDs of those that may not preempt others.
+        kinds: how many of them are of which kind.
+        ended: members that have ended, by UID.
+        unaccounted: UIDs of members of which it is not known yet whether they ended or were deleted; until it is,
+            counts say too little.
+    """
+
+    key: str
+    group: G | None = None
+    first_seen: float | None = None
+    pods: dict[str, PodInfo] = field(default_factory=dict)
+    placed: set[str] = field(default_factory=set)
+    bound: set[str] = field(default_factory=set)
+    gated: set[str] = field(default_factory=set)
+    never_preempting: set[str] = field(default_factory=set)
+    kinds: Counter[MemberKind] = field(default_factory=Counter)
+    ended: dict[str, EndedMember] = field(default_factory=dict)
+    unaccounted: set[str] = field(default_factory=set)
+
+    @property
+    def has_members(self) -> bool:
+        """Whether the group has any members, be it ended ones."""
+        return bool(self.pods or self.ended or self.unaccounted)
+
+    @property
+    def ready(self) -> int:
+        """How many members have no scheduling gates."""
+        return len(self.pods) - len(self.gated)
+
+    @property
+    def succeeded(self) -> int:
+        """How many members have ended well."""
+        return sum(member.succeeded for member in self.ended.values())
+
+    @property
+    def priority(self) -> int:
+        """The group's priority: the highest of its members', 0 for a group without any."""
+        return max((kind.priority for kind in self.kinds), default=0)
+
+    @property
+    def may_preempt(self) -> bool:
+        """Whether pods may be evicted for the group: `preemptionPolicy: Never` of any member means never."""
+        return not self.never_preempting
+
+    def placed_pods(self) -> Iterator[PodInfo]:
+        """Members that hold a node."""
+        return (pod for uid, pod in self.pods.items() if uid in self.placed)
+
+    def bound_pods(self) -> Iterator[PodInfo]:
+        """Members that are bound."""
+        return (pod for uid, pod in self.pods.items() if uid in self.bound)
+
+    def unplaced_pods(self) -> Iterator[PodInfo]:
+        """Members that hold no node."""
+        return (pod for uid, pod in self.pods.items() if uid not in self.placed)
+
+    def gated_pods(self) -> list[PodInfo]:
+        """Members with scheduling gates."""
+        return [self.pods[uid] for uid in self.gated]
+
+    def succeeded_uids(self) -> set[str]:
+        """Members that have ended well."""
+        return {uid for uid, member in self.ended.items() if member.succeeded}
+
+    def counts(self) -> MemberCounts:
+        """All members in numbers, those that have ended included."""
+        alive = self.pods.keys() - self.ended.keys()
+        succeeded = self.succeeded
+        return MemberCounts(
+            pods=len(alive) + len(self.ended),
+            scheduled=len(alive & self.bound) + succeeded,
+            running=sum(self.pods[uid].pod.status.phase == "Running" for uid in alive),
+            succeeded=succeeded,
+            failed=len(self.ended) - succeeded,
+            gated=len(alive & self.gated),
+        )
+
+    def owners(self) -> str:
+        """Owners of members that have not ended, `namespace/name`, sorted and joined by commas; at most 16 of them."""
+        found = {
+            f"{pod.namespace}/{owner.name}"
+            for uid, pod in self.pods.items()
+            if uid not in self.ended
+            for owner in pod.pod.metadata.owner_references
+        }
+        return ",".join(sorted(found)[:_MOST_OWNERS])
+
+    def enter(self, pod: PodInfo, *, held: bool) -> None:
+        """Count this version of the pod in, which may be in already; one that `held` a node elsewhere keeps it."""
+        uid, known = pod.uid, self.pods.get(pod.uid)
+        if known is not None:
+            self._count_kind(known, -1)
+        self.pods[uid] = pod
+        self._count_kind(pod, +1)
+        if held or pod.node_name:
+            self.placed.add(uid)
+        if pod.node_name:
+            self.bound.add(uid)
+        _keep(self.gated, uid, bool(pod.pod.spec.scheduling_gates))
+        _keep(self.never_preempting, uid, pod.pod.spec.preemption_policy == _NEVER)
+
+    def leave(self, uid: str) -> None:
+        """Count a member out."""
+        self._count_kind(self.pods.pop(uid), -1)
+        for uids in (self.placed, self.bound, self.gated, self.never_preempting):
+            uids.discard(uid)
+
+    def _count_kind(self, pod: PodInfo, by: int) -> None:
+        kind = MemberKind(pod.priority, pod.pod.spec.scheduler_name, pod.pod.spec.preemption_policy)
+        self.kinds[kind] += by
+        if not self.kinds[kind]:
+            del self.kinds[kind]
+
+
+def _keep(uids: set[str], uid: str, wanted: bool) -> None:
+    if wanted:
+        uids.add(uid)
+    else:
+        uids.discard(uid)

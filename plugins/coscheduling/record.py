@@ -1,0 +1,149 @@
+"""What Coscheduling remembers of one group, besides its PodGroup and its members.
+
+`PodGroups` and those whom it has make changes: `Announcements`, `WaitingMembers`, `Reservations` and `GroupActivation`.
+All times are on the engine's clock. A restart forgets everything but what the API tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from muster.framework.contract import Timer
+from muster.framework.groups import GroupRecord
+
+from .api import PodGroup
+
+_LONGEST_SETBACK_SECONDS = 10.0
+_NEVER = float("-inf")
+
+
+class PodGroupReason(StrEnum):
+    """Why a group is, or is not, scheduled: the machine-readable word of the condition and of events."""
+
+    SCHEDULED = "Scheduled"
+    """Its quorum has nodes."""
+    WAITING_FOR_PODS = "WaitingForPods"
+    """Fewer pods than minMember exist, or are there for Muster to try."""
+    GATED_PODS = "GatedPods"
+    """Enough pods exist, but some have scheduling gates."""
+    NOT_ENOUGH_RESOURCES = "NotEnoughResources"
+    """What is free is less than minResources."""
+    UNSCHEDULABLE = "Unschedulable"
+    """The members that it lacks do not fit on the nodes together."""
+    BINDING_FAILED = "BindingFailed"
+    """Members of its quorum have nodes, and the API refused to bind the others."""
+    TIMEOUT = "Timeout"
+    """Members held nodes, but the others did not come in time."""
+    SCHEDULING = "Scheduling"
+    """Enough pods exist, and fewer than its quorum have nodes yet. Not announced: the pods show it."""
+    LOST_MEMBERS = "LostMembers"
+    """Its quorum had nodes; pods went, and their successors have none yet. Not announced: the pods show it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """The last word on a group.
+
+    Attributes:
+        reason: why it is, or is not, scheduled.
+        message: a sentence with the counts.
+        wall: when, in seconds since the epoch.
+    """
+
+    reason: PodGroupReason
+    message: str
+    wall: float
+
+
+@dataclass(slots=True)
+class GroupState:
+    """How the attempts at a group went, from its first member until the last has gone.
+
+    Attributes:
+        failed_at: when it last found no place; None while it has not.
+        failures: how often it has found none since it last had its quorum.
+        quorum_told: whether it was said that the quorum is bound.
+        has_newcomer: whether a member has come since the group was last tried.
+        was_incomplete: whether it lacked members at the last attempt that do exist.
+        is_short: whether less than its minResources was free at the last look.
+        is_promising: whether something has happened since the last look that makes another one worthwhile.
+        refused: why the API did not bind members that had a node, by pod key.
+    """
+
+    failed_at: float | None = None
+    failures: int = 0
+    quorum_told: bool = False
+    has_newcomer: bool = False
+    was_incomplete: bool = False
+    is_short: bool = False
+    is_promising: bool = False
+    refused: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def setback_seconds(self) -> float:
+        """How long members are not called together after the last of so many failures."""
+        return min(_LONGEST_SETBACK_SECONDS, 2.0 ** (self.failures - 1)) if self.failures else 0.0
+
+    def tried(self) -> None:
+        """It was tried with the members that were there."""
+        self.has_newcomer = self.was_incomplete = False
+
+    def fail(self, now: float) -> None:
+        """It found no place."""
+        self.failed_at = now
+        self.failures += 1
+        self.is_promising = True
+
+    def settle(self) -> None:
+        """The quorum is there: what failed before is forgotten."""
+        self.failed_at, self.failures = None, 0
+
+
+@dataclass(slots=True)
+class Claim:
+    """What a group asks for in minResources.
+
+    Attributes:
+        asked: as it stands in the spec.
+        need: as in `capacity.wanted`.
+        progressed: when a member last got a node; None before the first.
+        over: whether nothing is to be reserved any more.
+    """
+
+    asked: Mapping[str, str | int]
+    need: Mapping[str, int]
+    progressed: float | None = None
+    over: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class PodGroupRecord(GroupRecord[PodGroup]):
+    """One group.
+
+    Attributes:
+        created: when its PodGroup was.
+        state: None while it has no member.
+        waits: until when members wait at Permit, by UID, in the order they began to.
+        claim: None for a group that asks for nothing.
+        denied_until, backed_off_until, permitted_until: see `PodGroups`.
+        decided: the last that was decided about it.
+        announced: the last of that which counts.
+        announcing: goes off when `decided` counts.
+        look: when the group is looked at, and what goes off then.
+        is_gathering: whether it is looked at in a moment because a member came.
+    """
+
+    created: float = 0.0
+    state: GroupState | None = None
+    waits: dict[str, float] = field(default_factory=dict)
+    claim: Claim | None = None
+    denied_until: float = _NEVER
+    backed_off_until: float = _NEVER
+    permitted_until: float = _NEVER
+    decided: Announcement | None = None
+    announced: Announcement | None = None
+    announcing: Timer | None = None
+    look: tuple[float, Timer] | None = None
+    is_gathering: bool = False
