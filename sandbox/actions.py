@@ -49,7 +49,7 @@ def bind(store: ObjectStore, name: str, binding: Object, *, namespace: str, dry_
         raise _unbindable(name, f'pod {name} is already assigned to node "{pod["spec"]["nodeName"]}"')
     if pod["spec"].get("schedulingGates"):
         raise _unbindable(name, f"pod {name} has non-empty .spec.schedulingGates")
-    bound = _bound(pod, node, binding, topology_labels(store, node), store.now)
+    bound = _bound(pod, node, binding, topology_labels(store, node), now=store.now)
     return entry if dry_run else store.replace_stored(PODS, bound)
 
 
@@ -76,7 +76,7 @@ def _unbindable(name: str, why: str) -> errors.StatusError:
     return errors.conflict(PODS, name, why, resource="pods/binding")
 
 
-def _bound(pod: Object, node: str, binding: Object, topology: Object, now: str) -> Object:
+def _bound(pod: Object, node: str, binding: Object, topology: Object, *, now: str) -> Object:
     labels = (metadata(pod).get("labels") or {}) | (metadata(binding).get("labels") or {}) | topology
     annotations = (metadata(pod).get("annotations") or {}) | (metadata(binding).get("annotations") or {})
     condition = {"type": "PodScheduled", "status": "True", "lastTransitionTime": now}

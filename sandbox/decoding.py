@@ -45,7 +45,7 @@ def decoded(kind: Kind, obj: Object) -> tuple[Object, list[str]]:
         known = struct_of(kind)
         return (reading.fields(known, obj, "", "") if known else obj), reading.unknown
     if obj.get("metadata") is not None:
-        obj = obj | {"metadata": reading.value(_METADATA, obj["metadata"], "metadata", "", "")}
+        obj = obj | {"metadata": reading.value(_METADATA, obj["metadata"], "metadata", "", owner="")}
     return pruned(kind.custom.schema, obj, reading.unknown), reading.unknown
 
 
@@ -67,10 +67,10 @@ class _Reading:
             elif item is None:
                 result[key] = None
             else:
-                result[key] = self.value(field, item, inner, f"{place}.{key}" if place else key, owner)
+                result[key] = self.value(field, item, inner, f"{place}.{key}" if place else key, owner=owner)
         return result
 
-    def value(self, wanted: Type, value: Any, path: str, place: str, owner: str) -> Any:
+    def value(self, wanted: Type, value: Any, path: str, place: str, *, owner: str) -> Any:
         """A value that is not null, where `owner` is the struct that has it."""
         name, item = wanted.name, wanted.item
         if name == "string":
@@ -78,7 +78,7 @@ class _Reading:
         elif name == LIST and item is not None:
             if isinstance(value, list):
                 items = [
-                    self.value(item, entry, f"{path}[{index}]", place, owner) if entry is not None else None
+                    self.value(item, entry, f"{path}[{index}]", place, owner=owner) if entry is not None else None
                     for index, entry in enumerate(value)
                 ]
                 return [_with_keys(wanted, entry) for entry in items] if wanted.keys else items
@@ -88,7 +88,7 @@ class _Reading:
                 return {key: canonical_quantity(amount, grain=NANO_PER_MILLI) for key, amount in value.items()}
             if isinstance(value, dict):
                 return {
-                    key: self.value(item, entry, f"{path}.{key}", place, owner) if entry is not None else None
+                    key: self.value(item, entry, f"{path}.{key}", place, owner=owner) if entry is not None else None
                     for key, entry in value.items()
                 }
             fits = False

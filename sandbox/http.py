@@ -168,7 +168,7 @@ class Handler:
     async def _watch(self, request: web.BaseRequest, target: RequestTarget) -> web.StreamResponse:
         _require_verb(target.kind, "watch")
         options = requests.watch_options(request.query)
-        watch = Watch(self._store, target.kind, target.namespace, _selection(request, target), options)
+        watch = Watch(self._store, target.kind, target.namespace, _selection(request, target), options=options)
         lifetime = requests.timeout_seconds(request.query, LIFETIME_SECONDS)
         return await self._streams.serve(request, target.kind, watch, lifetime=lifetime, bookmarks=options.bookmarks)
 

@@ -129,15 +129,15 @@ def check_delete_preconditions(kind: Kind, obj: Object, options: DeleteOptions) 
     """409 where the options name another incarnation or version; 403 for the namespaces that cannot go."""
     meta = metadata(obj)
     if options.uid and options.uid != meta["uid"]:
-        raise _precondition(kind, obj, "UID", options.uid, meta["uid"], "deleted and then recreated")
+        raise _precondition(kind, obj, "UID", options.uid, current=meta["uid"], how="deleted and then recreated")
     if options.resource_version and options.resource_version != meta["resourceVersion"]:
         given, current = options.resource_version, meta["resourceVersion"]
-        raise _precondition(kind, obj, "ResourceVersion", given, current, "modified")
+        raise _precondition(kind, obj, "ResourceVersion", given, current=current, how="modified")
     if kind is NAMESPACES and name_of(obj) in IMMORTAL_NAMESPACES:
         raise errors.forbidden(kind, name_of(obj), "this namespace may not be deleted")
 
 
-def _precondition(kind: Kind, obj: Object, what: str, given: str, current: str, how: str) -> errors.StatusError:
+def _precondition(kind: Kind, obj: Object, what: str, given: str, *, current: str, how: str) -> errors.StatusError:
     why = (
         f"the {what} in the precondition ({given}) does not match the {what} in record ({current}). "
         f"The object might have been {how}"

@@ -97,7 +97,7 @@ class ObjectStore:
             reason = "must be specified for an update"
             wrong = errors.InvalidField(errors.INVALID, "metadata.resourceVersion", reason, value=0)
             raise errors.invalid_of(kind.resource, name, [wrong], group=kind.group)
-        return self._change(kind, name, namespace, lambda current: obj, options)
+        return self._change(kind, name, namespace, lambda current: obj, options=options)
 
     def patch(
         self,
@@ -111,13 +111,13 @@ class ObjectStore:
     ) -> Entry:
         """Changes an object by a patch of one of the four formats; an apply patch creates what is not there."""
         if content_type == patching.APPLY:
-            return self._apply(kind, name, namespace, patch, options)
+            return self._apply(kind, name, namespace, patch, options=options)
 
         def transform(current: Object) -> Object:
             new = patching.patched(kind, content_type, current, patch)
             return incoming.decoded_patch(kind, new, patch if content_type == patching.STRATEGIC else None, options)
 
-        return self._change(kind, name, namespace, transform, options)
+        return self._change(kind, name, namespace, transform, options=options)
 
     def delete(self, kind: Kind, name: str, *, namespace: str = "", options: DeleteOptions = PLAIN_DELETE) -> Deletion:
         """Deletes an object, or marks it as being deleted where finalizers or a grace period hold it."""
@@ -181,8 +181,8 @@ class ObjectStore:
         name: str,
         namespace: str,
         transform: Callable[[Object], Object],
-        options: WriteOptions,
         *,
+        options: WriteOptions,
         applied: bool = False,
     ) -> Entry:
         """The way of every write to an existing object: transform, settle, validate, compare, commit.
@@ -218,7 +218,7 @@ class ObjectStore:
             return entry
         return self._commit(kind, new, options)
 
-    def _apply(self, kind: Kind, name: str, namespace: str, config: Object, options: WriteOptions) -> Entry:
+    def _apply(self, kind: Kind, name: str, namespace: str, config: Object, *, options: WriteOptions) -> Entry:
         if not config.get("apiVersion") or not config.get("kind"):
             raise errors.bad_request(f"invalid object type: {config.get('apiVersion')}, Kind={config.get('kind')}")
         config = lifecycle.applied_part(
@@ -236,7 +236,7 @@ class ObjectStore:
         def transform(current: Object) -> Object:
             return patching.apply(kind, current, config, writer, force=options.force)
 
-        return self._change(kind, name, namespace, transform, options, applied=True)
+        return self._change(kind, name, namespace, transform, options=options, applied=True)
 
     def _writer(self, options: WriteOptions) -> patching.Writer:
         return patching.Writer(options.manager, self.now, options.subresource)

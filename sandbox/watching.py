@@ -42,7 +42,7 @@ class Watch:
     """One watcher's view of a kind. After an ERROR event it is over."""
 
     def __init__(
-        self, store: ObjectStore, kind: Kind, namespace: str, selection: Selection, options: WatchOptions
+        self, store: ObjectStore, kind: Kind, namespace: str, selection: Selection, *, options: WatchOptions
     ) -> None:
         """Raises 422 or 400 where the options make no sense together."""
         _check(options)

@@ -140,20 +140,20 @@ def job_plan(job: Object, pods: Sequence[Object], now: str) -> Reconciliation:
     if any(item["type"] in ("Complete", "Failed") for item in before.get("conditions") or ()):
         return Reconciliation(status, end=active)
     if spec["suspend"]:
-        halted = _with_condition(without(status, "startTime"), "Suspended", "JobSuspended", "Job suspended", now)
+        halted = _with_condition(without(status, "startTime"), "Suspended", "JobSuspended", "Job suspended", now=now)
         return Reconciliation(halted, end=active)
     if any(item["type"] == "Suspended" and item["status"] == "True" for item in before.get("conditions") or ()):
-        status = _with_condition(status, "Suspended", "JobResumed", "Job resumed", now, is_true=False)
+        status = _with_condition(status, "Suspended", "JobResumed", "Job resumed", now=now, is_true=False)
     status |= {"startTime": status.get("startTime", now), "uncountedTerminatedPods": {}}
     if counted["failed"] > spec["backoffLimit"]:
         reason, message = "BackoffLimitExceeded", "Job has reached the specified backoff limit"
-        return Reconciliation(_with_condition(status, "Failed", reason, message, now), end=active)
+        return Reconciliation(_with_condition(status, "Failed", reason, message, now=now), end=active)
     wanted = spec.get("completions")
     if counted["succeeded"] and counted["succeeded"] >= (wanted or 1) and (wanted or not active):
         reason, message = "CompletionsReached", "Reached expected number of succeeded pods"
-        done = _with_condition(status, "SuccessCriteriaMet", reason, message, now)
+        done = _with_condition(status, "SuccessCriteriaMet", reason, message, now=now)
         return Reconciliation(
-            _with_condition(done, "Complete", reason, message, now) | {"completionTime": now}, end=active
+            _with_condition(done, "Complete", reason, message, now=now) | {"completionTime": now}, end=active
         )
     room = spec["parallelism"]
     if wanted is not None:
@@ -187,7 +187,7 @@ def _indexed(job: Object, index: int) -> Object:
     return pod | {"spec": pod["spec"] | {"hostname": f"{name_of(job)}-{index}"}}
 
 
-def _with_condition(status: Object, type: str, reason: str, message: str, now: str, *, is_true: bool = True) -> Object:
+def _with_condition(status: Object, type: str, reason: str, message: str, *, now: str, is_true: bool = True) -> Object:
     condition = {"type": type, "status": str(is_true), "reason": reason, "message": message}
     condition |= {"lastProbeTime": now, "lastTransitionTime": now}
     return status | {"conditions": set_condition(status.get("conditions"), condition)}

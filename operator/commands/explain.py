@@ -68,7 +68,7 @@ def command(
             connection = target.connection()
             space = target.namespace(namespace)
             rules = choice.rules(leader, connection)
-        explain_pod(connection, leader, pod, space, output, rules)
+        explain_pod(connection, leader, pod, space, output=output, rules=rules)
 
 
 def _decide_cases(batch: IO[bytes]) -> None:
@@ -85,6 +85,7 @@ def explain_pod(
     leader: Leader | None,
     pod: str,
     namespace: str,
+    *,
     output: Output,
     rules: EffectiveConfiguration,
 ) -> None:
@@ -96,7 +97,7 @@ def explain_pod(
     except Forbidden as error:
         if leader is None:
             raise click.ClickException(f"{error}; with --muster-url the leader is asked") from error
-        _tell_served(leader, connection, namespace, pod, output)
+        _tell_served(leader, connection, namespace, pod, output=output)
         return
     except ApiError as error:
         raise click.ClickException(str(error)) from error
@@ -125,7 +126,7 @@ def explain_pod(
         emit_lines(render(explained, wide=output is Output.WIDE))
 
 
-def _tell_served(leader: Leader, connection: Connection, namespace: str, pod: str, output: Output) -> None:
+def _tell_served(leader: Leader, connection: Connection, namespace: str, pod: str, *, output: Output) -> None:
     try:
         with bad_input():
             decision = asyncio.run(ask_leader(leader, connection, namespace, pod))

@@ -80,7 +80,7 @@ def command(
     if trees:
         _tell_of_tree(asked, trees[0])
     elif kind in _POD or not _tell_of_group(asked, groups, by_kind=bool(kind)):
-        explain_pod(connection, leader, name, space, output, rules)
+        explain_pod(connection, leader, name, space, output=output, rules=rules)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,12 +38,12 @@ class DemoCluster:
         for name in names:
             container = {"name": "main", "image": "registry.example/app:1", "resources": {"requests": {"cpu": cpu}}}
             spec = {"schedulerName": self._scheduler_name, "containers": [container]}
-            await self._post(_PODS, "v1", "Pod", {"name": name, "labels": labels}, spec)
+            await self._post(_PODS, "v1", "Pod", {"name": name, "labels": labels}, spec=spec)
 
     async def create_group(self, name: str, *, min_member: int) -> None:
         """Create a PodGroup."""
         spec = {"minMember": min_member}
-        await self._post(_GROUPS, "scheduling.x-k8s.io/v1alpha1", "PodGroup", {"name": name}, spec)
+        await self._post(_GROUPS, "scheduling.x-k8s.io/v1alpha1", "PodGroup", {"name": name}, spec=spec)
 
     async def delete_pods(self, names: Sequence[str]) -> None:
         """Delete pods at once."""
@@ -89,7 +89,7 @@ class DemoCluster:
         items: list[Json] = msgspec.json.decode((await self._client.get(path)).body)["items"]
         return items
 
-    async def _post(self, path: str, version: str, kind: str, metadata: Json, spec: Json) -> None:
+    async def _post(self, path: str, version: str, kind: str, metadata: Json, *, spec: Json) -> None:
         body = {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
         await self._client.post(path, msgspec.json.encode(body))
 

@@ -115,7 +115,7 @@ async def try_group(
     """
     kind = assembly.groups.of(group)
     together = decided_with(kind, cluster.watched, group.key)
-    return await _try(assembly, cluster, _Asked(kind, {group.key}, together), now, hearing)
+    return await _try(assembly, cluster, _Asked(kind, {group.key}, together), now, hearing=hearing)
 
 
 async def try_tree(
@@ -131,7 +131,7 @@ async def try_tree(
     if not groups:
         return None
     asked = _Asked(kind, {*groups}, decided_with(kind, cluster.watched, min(groups)))
-    return await _try(assembly, cluster, asked, now, hearing)
+    return await _try(assembly, cluster, asked, now, hearing=hearing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,9 @@ class _Asked:
     together: Collection[str]
 
 
-async def _try(assembly: Assembly, cluster: Objects, asked: _Asked, now: float, hearing: Hearing) -> TriedGroup | None:
+async def _try(
+    assembly: Assembly, cluster: Objects, asked: _Asked, now: float, *, hearing: Hearing
+) -> TriedGroup | None:
     members = [pod for pod in cluster.pods if asked.kind.group_of(pod) in asked.together and not pod.spec.node_name]
     if not any(asked.kind.group_of(pod) in asked.groups for pod in members):
         return None
@@ -165,7 +167,7 @@ async def _try(assembly: Assembly, cluster: Objects, asked: _Asked, now: float, 
         tried = await rehearsal.one_after_another([each.pod for each in wanted])
         help_ = await shortfall(rehearsal, placements)
         lacking = [each.pod for each in wanted if each.lacks_nodes]
-        ending = await endings(rehearsal, lacking, tried, missing, asked.together)
+        ending = await endings(rehearsal, lacking, tried, missing, own=asked.together)
     return TriedGroup(
         reason=left[0].reason if left else "",
         evicted=evicted,

@@ -95,7 +95,7 @@ async def explain_among(
     waiting = PodInfo(as_new(pod.pod, profile))
     pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), waiting.pod]
     cluster = replace(cluster, pods=pods)
-    engine = picture(assembly, cluster.nodes, cluster.pods, cluster.watched, hearing.extenders)
+    engine = picture(assembly, cluster.nodes, cluster.pods, cluster.watched, extenders=hearing.extenders)
     in_group = assembly.groups.group_of(pod.pod) is not None
     nominated = pod.pod.status.nominated_node_name
     if nominated and not pod.node_name and not in_group:
@@ -108,19 +108,19 @@ async def explain_among(
     held = held_of(pod.pod)
     waits = not pod.node_name and not gated
     if in_group and waits and (explanation.chosen or makes_room):
-        group, evicted, starts = await _rehearsed(assembly, cluster, pod, now, hearing)
+        group, evicted, starts = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
         if makes_room:  # not for this pod alone
             explanation = replace(explanation, message="", evictions=None)
     elif waits and explanation.chosen and engine.algorithms[profile].framework.permitting.may_be_held(waiting):
-        now_held, *_ = await _rehearsed(assembly, cluster, pod, now, hearing)
+        now_held, *_ = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
         held = now_held or held
     elif waits and not explanation.chosen and any(says_its_end(each) for each in cluster.pods):
-        *_, starts = await _rehearsed(assembly, cluster, pod, now, hearing)
+        *_, starts = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
     return Explained(pod, profile, len(cluster.nodes), explanation, gated, group, evicted, starts, held)
 
 
 async def _rehearsed(
-    assembly: Assembly, cluster: Objects, pod: PodInfo, now: float, hearing: Hearing
+    assembly: Assembly, cluster: Objects, pod: PodInfo, now: float, *, hearing: Hearing
 ) -> tuple[str, Sequence[Evicted], Sequence[Start]]:
     """What comes of it when the pod is tried, as a whole with all that wait in its group, and in the tree of that.
 

@@ -22,6 +22,7 @@ def picture(
     nodes: Iterable[Node],
     pods: Iterable[Pod],
     objects: Mapping[WatchedKind, Iterable[Any]] | None = None,
+    *,
     extenders: Sequence[Extender] = (),
 ) -> Engine:
     """An engine that has seen these nodes, pods and objects of the kinds that its plugins watch.

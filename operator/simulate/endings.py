@@ -62,7 +62,7 @@ class _Running:
 
 
 async def endings(
-    rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: RehearsalResult, missing: int, own: Collection[str]
+    rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: RehearsalResult, missing: int, *, own: Collection[str]
 ) -> Sequence[RequiredEnding]:
     """The fewest that have to end so that `missing` of those that wait are placed; none where nothing is found.
 
@@ -75,7 +75,7 @@ async def endings(
     if blocked is None:
         return ()
     lacking = max(missing - len(tried.placed), 1)
-    found = list(_candidates(rehearsal, waiting, tried, blocked, own))
+    found = list(_candidates(rehearsal, waiting, tried, blocked, own=own))
     pods = [pod.pod for pod in waiting]
 
     async def suffice(chosen: Sequence[_Running]) -> bool:
@@ -105,7 +105,7 @@ def told(ending: Sequence[RequiredEnding]) -> Iterator[str]:
 
 
 def _candidates(
-    rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: RehearsalResult, blocked: PodInfo, own: Collection[str]
+    rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: RehearsalResult, blocked: PodInfo, *, own: Collection[str]
 ) -> Iterator[_Running]:
     """All whose end leaves room for one more like `blocked` on some node that is only full."""
     free = _left(rehearsal, waiting, tried)

@@ -68,7 +68,7 @@ async def shortfall(rehearsal: Rehearsal, placements: Sequence[Placement]) -> Sh
     await rehearsal.remove([each.pod.pod for each in lacking])
     best: _Found | None = None
     for shape in _shapes(rehearsal.nodes) if lacking else ():
-        best = await _with_nodes_like(shape, rehearsal, lacking, misfits, best) or best
+        best = await _with_nodes_like(shape, rehearsal, lacking, misfits, best=best) or best
     return None if best is None else best.shortfall
 
 
@@ -85,17 +85,18 @@ async def _with_nodes_like(
     rehearsal: Rehearsal,
     lacking: Sequence[Placement],
     misfits: Collection[PodInfo],
+    *,
     best: _Found | None,
 ) -> _Found | None:
     """What nodes of this shape come to, if that is better than `best`; what many of them do not help is left out."""
     helped, hopeless = lacking, frozenset[str]()
-    count = await _least_for(shape, rehearsal, helped, misfits, best)
+    count = await _least_for(shape, rehearsal, helped, misfits, best=best)
     if count is None:
         hopeless = await _Trial(rehearsal, shape, [each.pod.pod for each in lacking]).unplaced(len(lacking))
         helped = [each for each in lacking if _unit(each) not in hopeless]
         if len(helped) in (0, len(lacking)):
             return None
-        count = await _least_for(shape, rehearsal, helped, misfits, best)
+        count = await _least_for(shape, rehearsal, helped, misfits, best=best)
     if count is None:
         return None
     allocatable = {name: str(amount) for name, amount in shape.status.allocatable.items()}
@@ -107,6 +108,7 @@ async def _least_for(
     rehearsal: Rehearsal,
     helped: Sequence[Placement],
     misfits: Collection[PodInfo],
+    *,
     best: _Found | None,
 ) -> int | None:
     """With how many nodes of this shape all of `helped` are placed; None where that is no better than `best`."""

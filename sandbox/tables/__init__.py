@@ -60,11 +60,11 @@ def render(kind: Kind, entries: Iterable[Entry], now: float, *, include: str = "
         "apiVersion": "meta.k8s.io/v1",
         "metadata": {},
         "columnDefinitions": [column.definition() for column in columns] if headers else [],
-        "rows": [_row(kind, columns, entry.obj, now, include) for entry in entries],
+        "rows": [_row(kind, columns, entry.obj, now, include=include) for entry in entries],
     }
 
 
-def _row(kind: Kind, columns: tuple[Column, ...], obj: Object, now: float, include: str) -> Object:
+def _row(kind: Kind, columns: tuple[Column, ...], obj: Object, now: float, *, include: str) -> Object:
     stored = rules.to_stored(kind, obj)
     row: Object = {"cells": [column.cell(stored, now) for column in columns]}
     phase = get_in(obj, ("status", "phase"))

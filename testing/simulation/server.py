@@ -147,7 +147,7 @@ class SimulatedServer:
         labels, fields = (request.query.get(name, "") for name in ("labelSelector", "fieldSelector"))
         selection = selectors.parse(about.kind, labels=labels, fields=fields)
         options = watch_options(request.query)
-        return about.kind, Watch(self.store, about.kind, about.namespace, selection, options)
+        return about.kind, Watch(self.store, about.kind, about.namespace, selection, options=options)
 
     def objects(self, kind: Kind) -> list[Object]:
         """All objects of a kind, in the order of their keys."""

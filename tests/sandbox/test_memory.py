@@ -31,7 +31,7 @@ def _make(store: ObjectStore, *names: str) -> None:
 
 
 def _watch(store: ObjectStore, revision: int | str) -> Watch:
-    return Watch(store, CONFIG_MAPS, "", EVERYTHING, WatchOptions(resource_version=str(revision)))
+    return Watch(store, CONFIG_MAPS, "", EVERYTHING, options=WatchOptions(resource_version=str(revision)))
 
 
 def _names(watch: Watch) -> list[str]:
